@@ -1,0 +1,1 @@
+"""How far apart: suites, runs, ratios, theorems and reports."""

@@ -1,0 +1,57 @@
+"""The verdict of one check of a theorem, lemma or property on one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+
+class Verdict(StrEnum):
+    """What an exact comparison said."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    UNDECIDED = "undecided"
+    NOT_APPLICABLE = "not applicable"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One claim on one run.
+
+    Parameters
+    ----------
+    name : ``theorem5``, ``theorem5_repaired``, ``lemma1``, ...
+    status : the verdict.
+    left, right : the two sides of the claimed inequality left <= right, exact; None where undefined.
+    reason : why it is undecided or not applicable, or what the sides are.
+    witness : what shows it (task, schedule, cell), JSON values.
+    figures : further exact figures behind the verdict (alpha, beta, rho, ...).
+    """
+
+    name: str
+    status: Verdict
+    left: Fraction | None
+    right: Fraction | None
+    reason: str = ""
+    witness: Mapping[str, Any] | None = None
+    figures: Mapping[str, Fraction | int | str | None] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """The check as JSON values; figures are exact fractions in strings."""
+
+        def text(value: Fraction | int | str | None) -> str | None:
+            return None if value is None else str(value)
+
+        return {
+            "name": self.name,
+            "status": self.status.value,
+            "left": text(self.left),
+            "right": text(self.right),
+            "reason": self.reason,
+            "witness": None if self.witness is None else dict(self.witness),
+            "figures": {key: text(value) for key, value in self.figures.items()},
+        }

@@ -1,0 +1,169 @@
+"""A family of problems as the commands, suites and the store see it; each family registers one of these.
+
+A family lives in ``instances/NAME``, ``formulations/NAME``, ``online/NAME`` and ``bench/NAME``; the last one's package
+defines ``FAMILY: Family``. Nothing outside those folders knows a family by name: they are found by looking.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import bench
+from bench.checks import Check
+from formulations.report import SolveReport
+from online.outcome import OnlineRun
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A name and the one sentence that `list` prints beside it."""
+
+    name: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class SolveSettings:
+    """How hard to look for OPT.
+
+    Parameters
+    ----------
+    formulation, backend : names, or ``auto``.
+    effort : work units (never seconds), the same figures on any machine.
+    gap : relative gap at which to stop early.
+    seconds : a time limit by hand; marks the report `time_limited`.
+    """
+
+    formulation: str = "auto"
+    backend: str = "auto"
+    effort: int = 1
+    gap: float = 0.0
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One instance of a suite with what is run on it.
+
+    Parameters
+    ----------
+    name : unique in the suite.
+    recipe : what `Family.generate` needs to make the instance (JSON values).
+    algorithms : names with options, in the order of the table.
+    solve : the settings of the reference.
+    """
+
+    name: str
+    recipe: Mapping[str, Any]
+    algorithms: tuple[str, ...]
+    solve: SolveSettings = SolveSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A named list of cases."""
+
+    name: str
+    summary: str
+    cases: tuple[Case, ...]
+
+
+class Family(Protocol):
+    """What a family offers. Instances and solutions are the family's own objects, opaque here."""
+
+    name: str
+    format: str
+
+    def parse(self, data: Any, source: str) -> Any:
+        """The instance in a decoded JSON document; InputError if it is not one."""
+        ...
+
+    def dumps(self, instance: Any) -> str:
+        """The instance as the text of its file."""
+        ...
+
+    def identity(self, instance: Any) -> str:
+        """SHA-256 of the instance's content."""
+        ...
+
+    def describe(self, instance: Any) -> Mapping[str, Any]:
+        """Figures to show beside the instance: name, origin, tasks, nodes, slots, load, ..."""
+        ...
+
+    def generate(self, recipe: Mapping[str, Any]) -> Any:
+        """The instance that a case's recipe names."""
+        ...
+
+    def suites(self) -> Sequence[Suite]:
+        """The family's suites."""
+        ...
+
+    def algorithms(self) -> Sequence[Listed]:
+        """The family's online algorithms."""
+        ...
+
+    def formulations(self) -> Sequence[Listed]:
+        """The family's formulations, with the backends of each in the summary."""
+        ...
+
+    def traces(self) -> Sequence[Listed]:
+        """The traces that drive the family's generators."""
+        ...
+
+    def solve(self, instance: Any, settings: SolveSettings, start: Any = None) -> SolveReport:
+        """OPT or an interval on it; `start` is a solution to begin from. InputError for names that do not exist."""
+        ...
+
+    def solution_document(self, solution: Any) -> dict[str, Any]:
+        """A solution as JSON values: ``{"decisions": [...]}``."""
+        ...
+
+    def run(self, instance: Any, algorithm: str) -> OnlineRun:
+        """One run under the referee. InputError for an algorithm or option that does not exist."""
+        ...
+
+    def algorithm_key(self, algorithm: str) -> str:
+        """The algorithm's canonical name, options and code version: its part of a stored result's key."""
+        ...
+
+    def solve_key(self, settings: SolveSettings) -> str:
+        """The settings and the code version of the solve: its part of a stored result's key."""
+        ...
+
+    def audit(self, instance: Any, run: OnlineRun, reference: SolveReport) -> Sequence[Check]:
+        """The theory's claims on one run, against the interval on OPT."""
+        ...
+
+    def check(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
+        """Exact verification of a decoded solution file: keys ``valid welfare admitted violations`` at least."""
+        ...
+
+    def export(self, instance: Any, kind: str, formulation: str) -> str:
+        """The model as MPS or LP text."""
+        ...
+
+    def warm(self) -> None:
+        """Compile and cache what is compiled."""
+        ...
+
+
+@lru_cache(maxsize=1)
+def families() -> Mapping[str, Family]:
+    """All families, by name: every package below `bench` that defines FAMILY."""
+    found: dict[str, Family] = {}
+    for module in sorted(pkgutil.iter_modules(bench.__path__), key=lambda m: m.name):
+        if module.ispkg:
+            family = getattr(importlib.import_module(f"bench.{module.name}"), "FAMILY", None)
+            if family is not None:
+                found[family.name] = family
+    return found
+
+
+def family_of_format(name: object) -> Family | None:
+    """The family whose file format has this name."""
+    return next((family for family in families().values() if family.format == name), None)

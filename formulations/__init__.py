@@ -1,0 +1,1 @@
+"""What is best: OPT, or a certified interval on it."""

@@ -1,0 +1,96 @@
+"""What a solve says: an interval on OPT, the solution that attains its lower end, and the source of the upper end's proof."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """What is known of OPT; not what the solver called its own end (that is `Termination`)."""
+
+    OPTIMAL = "optimal"
+    """lower = upper."""
+    INTERVAL = "interval"
+    """lower < upper, both proved."""
+
+
+class Proof(StrEnum):
+    """Where the upper end of the interval comes from."""
+
+    TRIVIAL = "trivial"
+    """Every task alone on an empty cluster: sum of the best net values, in integers."""
+    LAGRANGIAN = "lagrangian"
+    """Integer dual prices and an exact covering dynamic programme per task: weak duality in integers."""
+    BRANCH_AND_BOUND = "branch-and-bound"
+    """The bound that a MIP solver reports, in its floating-point arithmetic."""
+    CP_SAT = "cp-sat"
+    """The bound that CP-SAT reports, in integers."""
+    ENUMERATION = "enumeration"
+    """Every combination of schedules was looked at."""
+
+
+class Termination(StrEnum):
+    """How a backend's solve ended, in the backend's own view; never taken for a proof by itself."""
+
+    OPTIMAL = "optimal"
+    LIMIT = "limit"
+    """A work, node or time limit was reached; an incumbent and a bound may exist."""
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    TIMEOUT = "timeout"
+    """The worker process did not answer in time and was killed."""
+    MEMORY = "memory"
+    """The worker process reached its memory limit."""
+    CRASH = "crash"
+    """The worker process died."""
+    ERROR = "error"
+    """The backend raised an error; the message says which."""
+    UNAVAILABLE = "unavailable"
+    """The solver is not installed."""
+    NONE = "none"
+    """No backend was involved."""
+
+
+@dataclass(frozen=True, slots=True)
+class SolveReport:
+    """An interval on OPT with both proofs.
+
+    Parameters
+    ----------
+    status : optimal when lower = upper.
+    lower : welfare, in micro-dollars, of `solution`, which `check` has verified in integers against (4a)-(4k).
+    upper : a proved upper bound on OPT, in micro-dollars.
+    solution : the family's solution that attains `lower`; rejecting everything is always one.
+    proof : source of `upper`.
+    formulation, backend : as asked for or chosen by size; backend `none` where no solver was used.
+    termination : how the backend ended.
+    time_limited : a limit in seconds, not in work, may have decided the figures.
+    seconds : wall time, for information.
+    work : counts (solver nodes, iterations, passes, ...), the deterministic measure of effort.
+    message : one line more, where something went wrong.
+    """
+
+    status: Status
+    lower: int
+    upper: int
+    solution: Any
+    proof: Proof
+    formulation: str
+    backend: str
+    termination: Termination
+    time_limited: bool
+    seconds: float
+    work: Mapping[str, int] = field(default_factory=dict)
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        if self.lower > self.upper:
+            raise AssertionError(
+                f"lower {self.lower} > upper {self.upper} ({self.formulation}, {self.backend}, {self.proof}): "
+                "a bound or a verification is wrong"
+            )
+        if (self.lower == self.upper) != (self.status is Status.OPTIMAL):
+            raise AssertionError(f"status {self.status} with lower {self.lower} and upper {self.upper}")

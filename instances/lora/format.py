@@ -1,0 +1,399 @@
+"""The file format `ratiobench/lora/1`: one JSON document, validated on reading, identified by its content.
+
+Nothing is clipped or guessed: whatever is not allowed is an `InputError` that names the file, the field and the value.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from instances.errors import InputError, shown
+from instances.lora.model import Instance, IntArray, NodeType, frozen
+
+FORMAT = "ratiobench/lora/1"
+LIMIT = 2**40
+BID_SUM_LIMIT = 2**52
+SLOT_LIMIT = 10_000
+SCHEMA = Path(__file__).with_name("schema.json")
+
+_TOP = {"format", "name", "origin", "slots", "slot_seconds", "base_memory_mb", "node_types", "tasks"}
+_NODE = {"name", "count", "compute", "memory_mb", "tariff"}
+_TASK = {"arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh", "cost", "vendors"}
+_VENDOR = {"price", "delay"}
+
+
+class _HugeInteger:
+    """An integer literal too long to be worth converting; keeps its text for the message."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class _Duplicate(Exception):
+    pass
+
+
+def _integer_literal(text: str) -> int | _HugeInteger:
+    return int(text) if len(text) <= 30 else _HugeInteger(text)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    seen: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in seen:
+            raise _Duplicate(key)
+        seen[key] = value
+    return seen
+
+
+def _constant(text: str) -> float:
+    return float(text.replace("Infinity", "inf"))
+
+
+def load_json(data: bytes, source: str) -> Any:
+    """The JSON value in `data` (gzip is recognised by its first bytes); strict about duplicates and encoding."""
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(source, "", f"not a complete gzip file: {error}") from None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(source, "", f"not UTF-8 text at byte {error.start}") from None
+    try:
+        return json.loads(
+            text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer_literal
+        )
+    except _Duplicate as error:
+        raise InputError(source, str(error), "the key stands twice in one object; once is allowed") from None
+    except json.JSONDecodeError as error:
+        raise InputError(source, f"line {error.lineno} column {error.colno}", f"not JSON: {error.msg}") from None
+    except RecursionError:
+        raise InputError(source, "", "not JSON that can be read: nested too deeply") from None
+
+
+def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
+    """The content of a file, and its name for messages; `-` is standard input."""
+    if str(path) == "-":
+        return sys.stdin.buffer.read(), "<stdin>"
+    try:
+        return Path(path).read_bytes(), str(path)
+    except OSError as error:
+        raise InputError(str(path), "", f"cannot be read: {error.strerror or error}") from None
+
+
+def read(path: str | os.PathLike[str]) -> Instance:
+    """Read and validate an instance file (.json or .json.gz, `-` for standard input).
+
+    Raises
+    ------
+    InputError : naming the file, the field and the value.
+    """
+    data, source = read_bytes(path)
+    return loads(data, source)
+
+
+def loads(data: bytes | str, source: str = "<string>") -> Instance:
+    """Parse and validate an instance document."""
+    return parse(load_json(data.encode() if isinstance(data, str) else data, source), source)
+
+
+class _Fields:
+    """Checked access to the fields of one JSON object."""
+
+    __slots__ = ("data", "path", "source")
+
+    def __init__(self, source: str, path: str, data: Any, allowed: set[str], optional: set[str]) -> None:
+        self.source, self.path = source, path
+        if not isinstance(data, dict):
+            raise InputError(source, path or "document", f"{shown(data)} is not an object")
+        self.data: dict[str, Any] = data
+        for key in data:
+            if key not in allowed:
+                raise InputError(source, self.at(key), f"unknown field; allowed: {', '.join(sorted(allowed))}")
+        for key in sorted(allowed - optional):
+            if key not in data:
+                raise InputError(source, self.at(key), "the field is missing")
+
+    def at(self, key: str) -> str:
+        return f"{self.path}.{key}" if self.path else key
+
+    def integer(self, key: str, low: int, high: int = LIMIT) -> int:
+        return integer(self.source, self.at(key), self.data[key], low, high)
+
+    def text(self, key: str) -> str:
+        value = self.data[key]
+        if not isinstance(value, str) or not value:
+            raise InputError(self.source, self.at(key), f"{shown(value)} is not a non-empty string")
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            raise InputError(self.source, self.at(key), "holds a lone surrogate, which is not text") from None
+        return value
+
+    def items(self, key: str, length: int | None = None, what: str = "") -> list[Any]:
+        return items(self.source, self.at(key), self.data[key], length, what)
+
+    def integers(self, key: str, low: int, length: int, what: str) -> list[int]:
+        path = self.at(key)
+        values = self.items(key, length, what)
+        return [integer(self.source, f"{path}[{j}]", value, low, LIMIT) for j, value in enumerate(values)]
+
+
+def integer(source: str, path: str, value: Any, low: int, high: int) -> int:
+    """`value` if it is an integer in low..high; booleans and floats are not integers."""
+    if type(value) is int:
+        if low <= value <= high:
+            return value
+        raise InputError(source, path, f"{shown(value)} is not in {low}..{high}")
+    if isinstance(value, _HugeInteger):
+        raise InputError(source, path, f"{shown(value)} is not in {low}..{high}")
+    raise InputError(source, path, f"{shown(value)} is not an integer in {low}..{high}")
+
+
+def items(source: str, path: str, value: Any, length: int | None, what: str) -> list[Any]:
+    """`value` if it is a list (of the given length)."""
+    if not isinstance(value, list):
+        raise InputError(source, path, f"{shown(value)} is not a list")
+    if length is not None and len(value) != length:
+        raise InputError(source, path, f"{len(value)} entries; {length} needed, {what}")
+    return value
+
+
+def parse(data: Any, source: str = "<document>") -> Instance:
+    """Validate a decoded document and build the instance.
+
+    Raises
+    ------
+    InputError : on the first thing that specs of the format do not allow.
+    """
+    if isinstance(data, dict) and data.get("format") != FORMAT:
+        raise InputError(source, "format", f"{shown(data.get('format'))} is not {FORMAT!r}")
+    top = _Fields(source, "", data, _TOP, {"origin"})
+    name = top.text("name")
+    origin = top.data.get("origin", {})
+    if not isinstance(origin, dict):
+        raise InputError(source, "origin", f"{shown(origin)} is not an object")
+    slots = top.integer("slots", 1, SLOT_LIMIT)
+    slot_seconds = top.integer("slot_seconds", 1)
+    base = top.integer("base_memory_mb", 0)
+    raw_types = top.items("node_types")
+    if not raw_types:
+        raise InputError(source, "node_types", "empty; at least one node type is needed")
+    node_types = tuple(_node_type(source, f"node_types[{g}]", raw, slots, base) for g, raw in enumerate(raw_types))
+    raw_tasks = top.items("tasks")
+    columns: dict[str, list[Any]] = {key: [] for key in _TASK | {"price", "delay"}}
+    starts = [0]
+    explicit: dict[int, IntArray] = {}
+    peak = [max(1, max(abs(int(price)) for price in node.tariff)) for node in node_types]
+    previous, bid_sum = 1, 0
+    for i, raw in enumerate(raw_tasks):
+        path = f"tasks[{i}]"
+        task = _Fields(source, path, raw, _TASK, {"valuation", "energy_wh", "cost"})
+        arrival = task.integer("arrival", 1, slots)
+        if arrival < previous:
+            raise InputError(
+                source, f"{path}.arrival", f"{arrival} is before {previous}, the arrival of the task above it; "
+                "tasks stand in arrival order"
+            )
+        previous = arrival
+        deadline = task.integer("deadline", 1, slots)
+        if deadline < arrival:
+            raise InputError(source, f"{path}.deadline", f"{deadline} is before the arrival {arrival}")
+        bid = task.integer("bid", 0)
+        bid_sum += bid
+        if bid_sum > BID_SUM_LIMIT:
+            raise InputError(source, f"{path}.bid", f"{bid} takes the sum of bids over 2^52")
+        columns["arrival"].append(arrival)
+        columns["deadline"].append(deadline)
+        columns["memory_mb"].append(task.integer("memory_mb", 1))
+        columns["work"].append(task.integer("work", 1))
+        columns["bid"].append(bid)
+        columns["valuation"].append(task.integer("valuation", 0) if "valuation" in task.data else bid)
+        columns["rate"].append(task.integers("rate", 0, len(node_types), "one per node type"))
+        columns["energy_wh"].append(_energy(task, i, node_types, peak, slots, explicit))
+        for n, offer in enumerate(task.items("vendors")):
+            vendor = _Fields(source, f"{path}.vendors[{n}]", offer, _VENDOR, set())
+            columns["price"].append(vendor.integer("price", 0))
+            columns["delay"].append(vendor.integer("delay", 0))
+        starts.append(len(columns["price"]))
+    shape = (len(raw_tasks), len(node_types))
+    return Instance(
+        name=name,
+        origin=origin,
+        slots=slots,
+        slot_seconds=slot_seconds,
+        base_memory_mb=base,
+        node_types=node_types,
+        arrival=frozen(columns["arrival"]),
+        deadline=frozen(columns["deadline"]),
+        memory_mb=frozen(columns["memory_mb"]),
+        work=frozen(columns["work"]),
+        bid=frozen(columns["bid"]),
+        valuation=frozen(columns["valuation"]),
+        rate=frozen(np.array(columns["rate"], dtype=np.int64).reshape(shape)),
+        energy_wh=frozen(np.array(columns["energy_wh"], dtype=np.int64).reshape(shape)),
+        explicit_cost=explicit,
+        vendor_start=frozen(starts),
+        vendor_price=frozen(columns["price"]),
+        vendor_delay=frozen(columns["delay"]),
+    )
+
+
+def _node_type(source: str, path: str, raw: Any, slots: int, base: int) -> NodeType:
+    node = _Fields(source, path, raw, _NODE, set())
+    memory = node.integer("memory_mb", 1)
+    if base >= memory:
+        raise InputError(
+            source, "base_memory_mb", f"{base} is not below {path}.memory_mb = {memory}: the base model must fit"
+        )
+    return NodeType(
+        name=node.text("name"),
+        count=node.integer("count", 1),
+        compute=node.integer("compute", 1),
+        memory_mb=memory,
+        tariff=frozen(node.integers("tariff", -LIMIT, slots, "one per slot")),
+    )
+
+
+def _energy(
+    task: _Fields, i: int, types: tuple[NodeType, ...], peak: list[int], slots: int, explicit: dict[int, IntArray]
+) -> list[int]:
+    """energy_wh of the task, or zeros with its `cost` put into `explicit`; exactly one of the two is given."""
+    given = [key for key in ("energy_wh", "cost") if key in task.data]
+    if len(given) != 1:
+        problem = "both given" if given else "neither given"
+        raise InputError(task.source, f"{task.path}.energy_wh", f"energy_wh and cost: {problem}; exactly one is needed")
+    if given == ["energy_wh"]:
+        energy = task.integers("energy_wh", 0, len(types), "one per node type")
+        for g, amount in enumerate(energy):
+            if amount * peak[g] > LIMIT:
+                raise InputError(
+                    task.source, f"{task.path}.energy_wh[{g}]", f"{amount} times the tariff {peak[g]} is over 2^40"
+                )
+        return energy
+    rows = task.items("cost", len(types), "one list per node type")
+    path = task.at("cost")
+    table: list[list[int]] = []
+    for g, row in enumerate(rows):
+        values = items(task.source, f"{path}[{g}]", row, slots, "one per slot")
+        table.append(
+            [integer(task.source, f"{path}[{g}][{t}]", value, -LIMIT, LIMIT) for t, value in enumerate(values)]
+        )
+    explicit[i] = frozen(table)
+    return [0] * len(types)
+
+
+def document(instance: Instance) -> dict[str, Any]:
+    """The instance as the JSON document that `parse` reads; `valuation` only where it differs from the bid."""
+    return {
+        "format": FORMAT,
+        "name": instance.name,
+        "origin": dict(instance.origin),
+        **_content(instance, valuation_always=False),
+    }
+
+
+def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
+    columns = {
+        key: getattr(instance, key).tolist()
+        for key in ("arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh")
+    }
+    tasks = []
+    for i in range(instance.tasks):
+        task: dict[str, Any] = {key: columns[key][i] for key in ("arrival", "deadline", "memory_mb", "work", "bid")}
+        if valuation_always or columns["valuation"][i] != columns["bid"][i]:
+            task["valuation"] = columns["valuation"][i]
+        task["rate"] = columns["rate"][i]
+        if i in instance.explicit_cost:
+            task["cost"] = instance.explicit_cost[i].tolist()
+        else:
+            task["energy_wh"] = columns["energy_wh"][i]
+        task["vendors"] = [vendor._asdict() for vendor in instance.vendors(i)]
+        tasks.append(task)
+    return {
+        "slots": instance.slots,
+        "slot_seconds": instance.slot_seconds,
+        "base_memory_mb": instance.base_memory_mb,
+        "node_types": [
+            {
+                "name": node.name,
+                "count": node.count,
+                "compute": node.compute,
+                "memory_mb": node.memory_mb,
+                "tariff": node.tariff.tolist(),
+            }
+            for node in instance.node_types
+        ],
+        "tasks": tasks,
+    }
+
+
+def content_hash(instance: Instance) -> str:
+    """SHA-256 of the canonical content: keys sorted, no spaces, valuations written out; without name and origin."""
+    if "hash" not in instance.cache:
+        content = {"format": FORMAT, **_content(instance, valuation_always=True)}
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        instance.cache["hash"] = hashlib.sha256(text.encode()).hexdigest()
+    return instance.cache["hash"]
+
+
+def dumps(instance: Instance) -> str:
+    """The instance as JSON text, one line per task."""
+    data = document(instance)
+    tasks = ",\n  ".join(json.dumps(task, separators=(",", ":")) for task in data.pop("tasks"))
+    head = json.dumps(data, indent=1)
+    head = _compact_tariffs(head, data)
+    return f'{head[:-2]},\n "tasks": [\n  {tasks}\n ]\n}}\n'
+
+
+def _compact_tariffs(head: str, data: Mapping[str, Any]) -> str:
+    """Put each node type on one line."""
+    nodes = ",\n  ".join(json.dumps(node, separators=(",", ":")) for node in data["node_types"])
+    before = head[: head.index('"node_types"')]
+    return f'{before}"node_types": [\n  {nodes}\n ]\n}}'
+
+
+def write(instance: Instance, path: str | os.PathLike[str]) -> None:
+    """Write the instance file, whole or not at all; gzip when the name ends in .gz (same bytes on every run)."""
+    data = dumps(instance).encode()
+    if str(path).endswith(".gz"):
+        data = gzip.compress(data, compresslevel=6, mtime=0)
+    write_atomically(path, data)
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Replace the file in one step, so that an interruption leaves the old file or the new one."""
+    target = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise InputError(str(path), "", f"cannot be written: {error.strerror or error}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise InputError(str(path), "", f"cannot be written: {error.strerror or error}") from None
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

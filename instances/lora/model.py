@@ -1,0 +1,218 @@
+"""The data of problem P (eq. 4), in integers: samples, MB, micro-dollars, Wh, slots 1..T.
+
+Instances are immutable: frozen dataclasses over read-only NumPy arrays. They are made by `instances.lora.format.parse`
+alone, so everything that exists has been validated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+
+
+def frozen(values: Any) -> IntArray:
+    """A read-only int64 copy."""
+    array = np.array(values, dtype=np.int64)
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeType:
+    """Identical nodes k: C_kp in samples per slot, C_km in MB, and the electricity tariff.
+
+    Parameters
+    ----------
+    name : label.
+    count : number of nodes of the type.
+    compute : C_kp, samples per slot.
+    memory_mb : C_km, MB, base model included.
+    tariff : (T,) micro-dollars per Wh; negative prices occur.
+    """
+
+    name: str
+    count: int
+    compute: int
+    memory_mb: int
+    tariff: IntArray
+
+
+class Vendor(NamedTuple):
+    """A labor vendor's offer: price q_in in micro-dollars, delay h_in in slots."""
+
+    price: int
+    delay: int
+
+
+class Option(NamedTuple):
+    """One way to have a task pre-processed: the vendor's index (None: no pre-processing), its price, first usable slot."""
+
+    vendor: int | None
+    price: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """What is known of a task i once it has arrived; the valuation is the bidder's own and is not here.
+
+    Parameters
+    ----------
+    index : position in the arrival order, from 0.
+    arrival, deadline : a_i and d_i, slots.
+    memory_mb : r_i.
+    work : M_i, samples.
+    bid : b_i, micro-dollars.
+    rate : (G,) s_ik per node type, samples per slot; 0 where the task cannot run.
+    cost : (G, T) e_ikt per node type and slot, micro-dollars; column t-1 is slot t.
+    vendors : offers; empty when f_i = 0.
+    """
+
+    index: int
+    arrival: int
+    deadline: int
+    memory_mb: int
+    work: int
+    bid: int
+    rate: IntArray
+    cost: IntArray
+    vendors: tuple[Vendor, ...]
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The pre-processing options in list order; a single one without vendor when f_i = 0."""
+        if not self.vendors:
+            return (Option(None, 0, self.arrival),)
+        return tuple(Option(n, v.price, self.arrival + v.delay) for n, v in enumerate(self.vendors))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Public:
+    """What everybody knows before the first arrival: slots, node types, base memory r_b, the whole tariff.
+
+    `seed` names the random stream of algorithms that draw (it is the instance hash unless a replay fixes it).
+    """
+
+    slots: int
+    slot_seconds: int
+    base_memory_mb: int
+    node_types: tuple[NodeType, ...]
+    seed: str
+
+    @property
+    def nodes(self) -> int:
+        """K, the number of nodes; they are numbered from 0 through the types in order."""
+        return sum(node.count for node in self.node_types)
+
+    @property
+    def type_of_node(self) -> IntArray:
+        """(K,) the type of each node."""
+        return frozen(np.repeat(np.arange(len(self.node_types)), [node.count for node in self.node_types]))
+
+    @property
+    def first_node(self) -> IntArray:
+        """(G+1,) number of the first node of each type; the last entry is K."""
+        return frozen(np.concatenate([[0], np.cumsum([node.count for node in self.node_types])]))
+
+    @property
+    def compute(self) -> IntArray:
+        """(G,) C_kp per node type."""
+        return frozen([node.compute for node in self.node_types])
+
+    @property
+    def memory_mb(self) -> IntArray:
+        """(G,) C_km - r_b per node type: what tasks can use."""
+        return frozen([node.memory_mb - self.base_memory_mb for node in self.node_types])
+
+    @property
+    def tariff(self) -> IntArray:
+        """(G, T) micro-dollars per Wh."""
+        return frozen([node.tariff for node in self.node_types])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """An instance of problem P. Tasks are columns; `task(i)` gives one as a `Task`.
+
+    Parameters
+    ----------
+    name, origin : label and provenance; not part of the identity (hash).
+    slots : T.
+    slot_seconds : length of a slot.
+    base_memory_mb : r_b.
+    node_types : G of them.
+    arrival, deadline, memory_mb, work, bid, valuation : (I,) each.
+    rate, energy_wh : (I, G).
+    explicit_cost : {i: (G, T)} for the tasks given by `cost` instead of `energy_wh`.
+    vendor_start : (I+1,); vendors of task i are vendor_start[i] .. vendor_start[i+1]-1 in the two arrays below.
+    vendor_price, vendor_delay : all vendors, task by task.
+    """
+
+    name: str
+    origin: Mapping[str, Any]
+    slots: int
+    slot_seconds: int
+    base_memory_mb: int
+    node_types: tuple[NodeType, ...]
+    arrival: IntArray
+    deadline: IntArray
+    memory_mb: IntArray
+    work: IntArray
+    bid: IntArray
+    valuation: IntArray
+    rate: IntArray
+    energy_wh: IntArray
+    explicit_cost: Mapping[int, IntArray]
+    vendor_start: IntArray
+    vendor_price: IntArray
+    vendor_delay: IntArray
+    cache: dict[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def tasks(self) -> int:
+        """I, the number of tasks."""
+        return len(self.bid)
+
+    @property
+    def nodes(self) -> int:
+        """K, the number of nodes."""
+        return sum(node.count for node in self.node_types)
+
+    def public(self, seed: str) -> Public:
+        """The part that everybody knows, with the name of the random stream of algorithms that draw."""
+        return Public(self.slots, self.slot_seconds, self.base_memory_mb, self.node_types, seed)
+
+    def cost(self, i: int) -> IntArray:
+        """(G, T) operational cost e_ikt of task i, micro-dollars: energy times tariff, or as given."""
+        given = self.explicit_cost.get(i)
+        if given is not None:
+            return given
+        tariff = np.stack([node.tariff for node in self.node_types])
+        cost: IntArray = self.energy_wh[i][:, None] * tariff
+        cost.setflags(write=False)
+        return cost
+
+    def vendors(self, i: int) -> tuple[Vendor, ...]:
+        """The vendors of task i in list order."""
+        span = range(int(self.vendor_start[i]), int(self.vendor_start[i + 1]))
+        return tuple(Vendor(int(self.vendor_price[n]), int(self.vendor_delay[n])) for n in span)
+
+    def task(self, i: int) -> Task:
+        """Task i as an online algorithm sees it on arrival."""
+        return Task(
+            index=i,
+            arrival=int(self.arrival[i]),
+            deadline=int(self.deadline[i]),
+            memory_mb=int(self.memory_mb[i]),
+            work=int(self.work[i]),
+            bid=int(self.bid[i]),
+            rate=self.rate[i],
+            cost=self.cost(i),
+            vendors=self.vendors(i),
+        )

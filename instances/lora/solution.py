@@ -1,0 +1,97 @@
+"""Decisions for the tasks of an instance, and their file form ``{"decisions": [null | {...}, ...]}``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from instances.errors import InputError, shown
+from instances.lora.format import LIMIT, integer, items, load_json, read_bytes
+
+
+class Decision(NamedTuple):
+    """An admitted task's schedule and charge.
+
+    Parameters
+    ----------
+    vendor : 0-based index into the task's vendors; None exactly when it has none.
+    cells : (node, slot) pairs in slot order; nodes from 0, slots from 1.
+    payment : charge in micro-dollars, or None for an algorithm without a payment rule.
+    """
+
+    vendor: int | None
+    cells: tuple[tuple[int, int], ...]
+    payment: int | None = None
+
+
+Solution = tuple[Decision | None, ...]
+
+
+def solution_document(solution: Solution) -> dict[str, Any]:
+    """The solution as the JSON document that `read_solution` reads."""
+    return {
+        "decisions": [
+            None
+            if decision is None
+            else {
+                "vendor": decision.vendor,
+                "cells": [[node, slot] for node, slot in decision.cells],
+                "payment": decision.payment,
+            }
+            for decision in solution
+        ]
+    }
+
+
+def read_solution(path: str | os.PathLike[str]) -> Solution:
+    """Read a solution file; a document that has more keys (what `opt --json` and `online --json` print) is fine.
+
+    Only the shape is judged here; whether the decisions are feasible is for `formulations.lora.check`.
+
+    Raises
+    ------
+    InputError : naming the file, the field and the value.
+    """
+    data, source = read_bytes(path)
+    return parse_solution(load_json(data, source), source)
+
+
+def parse_solution(data: Any, source: str) -> Solution:
+    """Validate the shape of a decoded solution document."""
+    if not isinstance(data, dict):
+        raise InputError(source, "document", f"{shown(data)} is not an object")
+    if "decisions" not in data:
+        raise InputError(source, "decisions", "the field is missing")
+    return tuple(
+        _decision(source, f"decisions[{i}]", raw)
+        for i, raw in enumerate(items(source, "decisions", data["decisions"], None, ""))
+    )
+
+
+def _decision(source: str, path: str, raw: Any) -> Decision | None:
+    if raw is None:
+        return None
+    if not isinstance(raw, dict):
+        raise InputError(source, path, f"{shown(raw)} is neither null nor an object")
+    for key in raw:
+        if key not in {"vendor", "cells", "payment"}:
+            raise InputError(source, f"{path}.{key}", "unknown field; allowed: cells, payment, vendor")
+    for key in ("vendor", "cells"):
+        if key not in raw:
+            raise InputError(source, f"{path}.{key}", "the field is missing")
+    vendor = raw["vendor"]
+    if vendor is not None:
+        vendor = integer(source, f"{path}.vendor", vendor, -LIMIT, LIMIT)
+    cells = []
+    for j, cell in enumerate(items(source, f"{path}.cells", raw["cells"], None, "")):
+        node, slot = items(source, f"{path}.cells[{j}]", cell, 2, "[node, slot]")
+        cells.append(
+            (
+                integer(source, f"{path}.cells[{j}][0]", node, -LIMIT, LIMIT),
+                integer(source, f"{path}.cells[{j}][1]", slot, -LIMIT, LIMIT),
+            )
+        )
+    payment = raw.get("payment")
+    if payment is not None:
+        payment = integer(source, f"{path}.payment", payment, -(2**53), 2**53)
+    return Decision(vendor, tuple(cells), payment)

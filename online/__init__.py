@@ -1,0 +1,1 @@
+"""What can be decided: algorithms that see one arrival at a time, and the referee that runs them."""

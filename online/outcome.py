@@ -1,0 +1,83 @@
+"""What an online run produced, in a form that every family shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+
+class Source(StrEnum):
+    """Where a declared constant of an algorithm comes from."""
+
+    ORACLE = "oracle"
+    """Computed from the instance under test, future included."""
+    PRIOR = "prior"
+    """Computed from another instance."""
+    GIVEN = "given"
+    """Stated by the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number that an algorithm must know beforehand, and where it came from."""
+
+    name: str
+    value: Fraction
+    source: Source
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that the algorithm broke: which rule (an equation or `protocol`, `peeks`, ...), at which task, how."""
+
+    rule: str
+    task: int | None
+    detail: str
+
+    def __str__(self) -> str:
+        where = "" if self.task is None else f"task {self.task}: "
+        return f"{self.rule}: {where}{self.detail}"
+
+
+@dataclass(frozen=True, slots=True)
+class OnlineRun:
+    """One run of an algorithm under the referee.
+
+    Parameters
+    ----------
+    algorithm : the name as asked for, options included.
+    label : the name with what must be said beside it, e.g. ``titan:pooled`` or ``eft (admit=profitable)``.
+    version : version of the algorithm's code; part of the key of stored results.
+    valid : no rule was broken.
+    violations : what the referee caught.
+    welfare : micro-dollars, by bids (eq. 3), of the decisions that stood; meaningless for ratios unless `valid`.
+    true_welfare : the same by valuations.
+    revenue : sum of payments, or None without a payment rule.
+    admitted : number of admitted tasks.
+    decisions : the family's solution.
+    constants : the declared constants with their sources.
+    arithmetic : exact, float or integer.
+    counts : things counted on the way (drops, batches at a limit, ...).
+    seconds : wall time of the decisions, for information.
+    trace : what the algorithm exposes for audits (prices, chosen schedules), or None.
+    """
+
+    algorithm: str
+    label: str
+    version: str
+    valid: bool
+    violations: tuple[Violation, ...]
+    welfare: int
+    true_welfare: int
+    revenue: int | None
+    admitted: int
+    decisions: Any
+    constants: tuple[Constant, ...]
+    arithmetic: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    trace: Any = None
