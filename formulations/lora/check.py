@@ -1,0 +1,146 @@
+"""Exact verification of a solution of problem P against (4a)-(4k), in Python integers, from the data alone.
+
+It shares nothing with the formulations, the algorithms or their arithmetic, so that it can judge them all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from instances.lora.model import Instance
+from instances.lora.solution import Decision, Solution
+
+
+class Breach(NamedTuple):
+    """One violated constraint: the equation, the task (None for a capacity), and the figures."""
+
+    equation: str
+    task: int | None
+    detail: str
+
+    def __str__(self) -> str:
+        where = "" if self.task is None else f"task {self.task}: "
+        return f"({self.equation}) {where}{self.detail}"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What the exact verification found.
+
+    Parameters
+    ----------
+    valid : no constraint is violated.
+    violations : every violated constraint found.
+    welfare : objective (4) in micro-dollars, by bids.
+    true_welfare : the same by valuations.
+    revenue : sum of the payments that are given; None if no decision has one.
+    admitted : number of decisions that are not null.
+    """
+
+    valid: bool
+    violations: tuple[Breach, ...]
+    welfare: int
+    true_welfare: int
+    revenue: int | None
+    admitted: int
+
+
+def check(instance: Instance, solution: Solution) -> CheckReport:
+    """Verify a solution and compute its welfare, exactly.
+
+    Constraints are named as in the paper: (4a)-(4h), and (4i) cells only when admitted (a null decision has none by
+    construction), (4j) a vendor only for a task that needs one, (4k) no cell where the rate is 0.
+    """
+    breaches: list[Breach] = []
+    if len(solution) != instance.tasks:
+        breaches.append(Breach("4h", None, f"{len(solution)} decisions for {instance.tasks} tasks"))
+    type_of = [g for g, node in enumerate(instance.node_types) for _ in range(min(node.count, 10**7))]
+    compute: defaultdict[tuple[int, int], int] = defaultdict(int)
+    memory: defaultdict[tuple[int, int], int] = defaultdict(int)
+    welfare = true_welfare = admitted = 0
+    payments: list[int] = []
+    for i, decision in enumerate(solution[: instance.tasks]):
+        if decision is None:
+            continue
+        admitted += 1
+        spent = _check_task(instance, i, decision, type_of, compute, memory, breaches)
+        welfare += int(instance.bid[i]) - spent
+        true_welfare += int(instance.valuation[i]) - spent
+        if decision.payment is not None:
+            payments.append(decision.payment)
+    for (node, slot), load in sorted(compute.items()):
+        limit = instance.node_types[type_of[node]].compute
+        if load > limit:
+            breaches.append(Breach("4f", None, f"node {node} slot {slot}: compute {load} > {limit}"))
+    for (node, slot), load in sorted(memory.items()):
+        limit = instance.node_types[type_of[node]].memory_mb
+        if load + instance.base_memory_mb > limit:
+            total = load + instance.base_memory_mb
+            breaches.append(Breach("4g", None, f"node {node} slot {slot}: memory {total} > {limit}"))
+    return CheckReport(
+        valid=not breaches,
+        violations=tuple(breaches),
+        welfare=welfare,
+        true_welfare=true_welfare,
+        revenue=sum(payments) if payments else None,
+        admitted=admitted,
+    )
+
+
+def _check_task(
+    instance: Instance,
+    i: int,
+    decision: Decision,
+    type_of: list[int],
+    compute: defaultdict[tuple[int, int], int],
+    memory: defaultdict[tuple[int, int], int],
+    breaches: list[Breach],
+) -> int:
+    """Check (4a)-(4e), (4h), (4j), (4k) of one task, add its loads, and return vendor price plus operational cost."""
+    first, spent = int(instance.arrival[i]), 0
+    vendors = instance.vendors(i)
+    if decision.vendor is None:
+        if vendors:
+            breaches.append(Breach("4a", i, "needs pre-processing and has no vendor"))
+    elif not vendors:
+        breaches.append(Breach("4j", i, f"vendor {decision.vendor} for a task without pre-processing"))
+    elif not 0 <= decision.vendor < len(vendors):
+        breaches.append(Breach("4h", i, f"vendor {decision.vendor} is not in 0..{len(vendors) - 1}"))
+    else:
+        first += vendors[decision.vendor].delay
+        spent += vendors[decision.vendor].price
+    deadline = int(instance.deadline[i])
+    cost = instance.cost(i)
+    done = 0
+    seen_cells: set[tuple[int, int]] = set()
+    seen_slots: set[int] = set()
+    for node, slot in decision.cells:
+        if not (0 <= node < len(type_of) and 1 <= slot <= instance.slots):
+            breaches.append(
+                Breach("4h", i, f"cell [{node}, {slot}] is not in nodes 0..{len(type_of) - 1}, slots 1..{instance.slots}")
+            )
+            continue
+        if (node, slot) in seen_cells:
+            breaches.append(Breach("4h", i, f"cell [{node}, {slot}] stands twice"))
+            continue
+        seen_cells.add((node, slot))
+        if slot in seen_slots:
+            breaches.append(Breach("4b", i, f"two nodes in slot {slot}"))
+        seen_slots.add(slot)
+        if slot < first:
+            breaches.append(Breach("4c", i, f"runs in slot {slot}, before {first}"))
+        if slot > deadline:
+            breaches.append(Breach("4d", i, f"runs in slot {slot}, after the deadline {deadline}"))
+        g = type_of[node]
+        rate = int(instance.rate[i, g])
+        if rate == 0:
+            breaches.append(Breach("4k", i, f"runs on node {node}, where its rate is 0"))
+        done += rate
+        spent += int(cost[g, slot - 1])
+        compute[node, slot] += rate
+        memory[node, slot] += int(instance.memory_mb[i])
+    if done < int(instance.work[i]):
+        breaches.append(Breach("4e", i, f"work done {done} < {int(instance.work[i])}"))
+    return spent
