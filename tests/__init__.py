@@ -1,0 +1,1 @@
+"""Tests of the four floors; `tests.strategies` holds the shared Hypothesis strategies."""

@@ -1,0 +1,25 @@
+"""Shared set-up: the repository root on the path, and one deterministic Hypothesis profile."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parents[1]
+# The importlib import mode leaves sys.path alone, and `tests` is not installed: without this line
+# `from tests.strategies import ...` would only work for `python -m pytest` run in the root.
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+# The same examples on every machine and run; no health check and no deadline that depend on the machine's speed.
+settings.register_profile(
+    "deterministic",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("deterministic")
