@@ -9,9 +9,6 @@ import gzip
 import hashlib
 import json
 import os
-import sys
-import tempfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from instances.errors import InputError, shown
+from instances.files import HugeInteger, load_json, read_bytes, write_atomically
 from instances.lora.model import Instance, IntArray, NodeType, frozen
 
 FORMAT = "ratiobench/lora/1"
@@ -31,70 +29,6 @@ _TOP = {"format", "name", "origin", "slots", "slot_seconds", "base_memory_mb", "
 _NODE = {"name", "count", "compute", "memory_mb", "tariff"}
 _TASK = {"arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh", "cost", "vendors"}
 _VENDOR = {"price", "delay"}
-
-
-class _HugeInteger:
-    """An integer literal too long to be worth converting; keeps its text for the message."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __str__(self) -> str:
-        return self.text
-
-
-class _Duplicate(Exception):
-    pass
-
-
-def _integer_literal(text: str) -> int | _HugeInteger:
-    return int(text) if len(text) <= 30 else _HugeInteger(text)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    seen: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in seen:
-            raise _Duplicate(key)
-        seen[key] = value
-    return seen
-
-
-def _constant(text: str) -> float:
-    return float(text.replace("Infinity", "inf"))
-
-
-def load_json(data: bytes, source: str) -> Any:
-    """The JSON value in `data` (gzip is recognised by its first bytes); strict about duplicates and encoding."""
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(source, "", f"not a complete gzip file: {error}") from None
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(source, "", f"not UTF-8 text at byte {error.start}") from None
-    try:
-        return json.loads(
-            text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer_literal
-        )
-    except _Duplicate as error:
-        raise InputError(source, str(error), "the key stands twice in one object; once is allowed") from None
-    except json.JSONDecodeError as error:
-        raise InputError(source, f"line {error.lineno} column {error.colno}", f"not JSON: {error.msg}") from None
-    except RecursionError:
-        raise InputError(source, "", "not JSON that can be read: nested too deeply") from None
-
-
-def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
-    """The content of a file, and its name for messages; `-` is standard input."""
-    if str(path) == "-":
-        return sys.stdin.buffer.read(), "<stdin>"
-    try:
-        return Path(path).read_bytes(), str(path)
-    except OSError as error:
-        raise InputError(str(path), "", f"cannot be read: {error.strerror or error}") from None
 
 
 def read(path: str | os.PathLike[str]) -> Instance:
@@ -161,7 +95,7 @@ def integer(source: str, path: str, value: Any, low: int, high: int) -> int:
         if low <= value <= high:
             return value
         raise InputError(source, path, f"{shown(value)} is not in {low}..{high}")
-    if isinstance(value, _HugeInteger):
+    if isinstance(value, HugeInteger):
         raise InputError(source, path, f"{shown(value)} is not in {low}..{high}")
     raise InputError(source, path, f"{shown(value)} is not an integer in {low}..{high}")
 
@@ -375,25 +309,3 @@ def write(instance: Instance, path: str | os.PathLike[str]) -> None:
     if str(path).endswith(".gz"):
         data = gzip.compress(data, compresslevel=6, mtime=0)
     write_atomically(path, data)
-
-
-def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Replace the file in one step, so that an interruption leaves the old file or the new one."""
-    target = Path(path)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise InputError(str(path), "", f"cannot be written: {error.strerror or error}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
-        raise InputError(str(path), "", f"cannot be written: {error.strerror or error}") from None
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

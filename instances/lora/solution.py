@@ -6,7 +6,8 @@ import os
 from typing import Any, NamedTuple
 
 from instances.errors import InputError, shown
-from instances.lora.format import LIMIT, integer, items, load_json, read_bytes
+from instances.files import load_json, read_bytes
+from instances.lora.format import LIMIT, integer, items
 
 
 class Decision(NamedTuple):
