@@ -1,0 +1,87 @@
+"""Arrivals per 10-minute slot from real cluster traces: the shipped days, a user's own file, and exact rescaling."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from instances.errors import InputError, shown
+from instances.lora.readers import SLOTS_PER_DAY, Trace, read_arrivals, registered
+
+DATA = Path(__file__).with_name("data")
+
+__all__ = ["SLOTS_PER_DAY", "Trace", "day_counts", "days", "read_arrivals", "scaled", "traces"]
+
+
+def traces() -> list[tuple[str, str]]:
+    """The traces by name, each with one sentence: what it is, which days are shipped, and its licence."""
+    listed = []
+    for name, trace in registered().items():
+        shipped = days(name)
+        listed.append(
+            (name, f"{trace.title}; days {shipped[0]} to {shipped[-1]} shipped as counts per slot; {trace.licence}")
+        )
+    return listed
+
+
+def days(trace: str) -> tuple[str, ...]:
+    """The shipped days of a trace, in order."""
+    return tuple(_shipped(trace))
+
+
+def day_counts(trace: str, day: str, file: str | os.PathLike[str] | None = None) -> tuple[int, ...]:
+    """Submissions in each of the 144 slots of one day, from the shipped table or from the trace's own file.
+
+    Parameters
+    ----------
+    trace : a name of `traces`.
+    day : ``YYYY-MM-DD`` in the trace's own clock.
+    file : a file in the trace's public format; None for the shipped days.
+
+    Raises
+    ------
+    InputError : for a trace or a day that is not there.
+    """
+    table = _shipped(trace) if file is None else read_arrivals(trace, file)
+    if day not in table:
+        if file is None:
+            problem = f"{shown(day)} is not shipped; shipped: {', '.join(table)}; other days: name the trace's own file"
+            raise InputError(f"trace {trace}", "day", problem)
+        span = f"{min(table)} to {max(table)}" if table else "no days"
+        raise InputError(str(file), "day", f"{shown(day)} is not in the file, which has {span}")
+    return table[day]
+
+
+def scaled(counts: Sequence[int], total: int) -> tuple[int, ...]:
+    """The counts rescaled to an exact total by cumulative rounding.
+
+    With N(t) the submissions up to slot t and N those of all slots, the rescaled arrivals up to slot t are
+    ``total * N(t) / N`` rounded to the nearest integer, halves up; a slot's count is the difference to the slot before.
+    Any stretch of slots so gets its exact share of the total to within 1, bursts included, and nothing is drawn.
+
+    Raises
+    ------
+    ValueError : when there is nothing to rescale.
+    """
+    whole = sum(counts)
+    if whole == 0 and total > 0:
+        raise ValueError("no submissions in these slots")
+    result, seen, placed = [], 0, 0
+    for count in counts:
+        seen += count
+        upto = (2 * total * seen + whole) // (2 * whole) if whole else 0
+        result.append(upto - placed)
+        placed = upto
+    return tuple(result)
+
+
+@lru_cache(maxsize=16)
+def _shipped(trace: str) -> dict[str, tuple[int, ...]]:
+    if trace not in registered():
+        raise InputError("traces", "name", f"{shown(trace)} is none of {', '.join(registered())}")
+    with (DATA / f"arrivals_{trace}.csv").open(newline="", encoding="ascii") as file:
+        header, *rows = csv.reader(file)
+    return {day: tuple(int(row[column]) for row in rows) for column, day in enumerate(header) if column > 0}

@@ -1,0 +1,44 @@
+"""The single entry to all instances: a recipe (JSON values) in, an instance out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from instances.errors import InputError, shown
+from instances.lora import paper
+from instances.lora.format import read
+from instances.lora.model import Instance
+from instances.lora.named import named
+from instances.lora.recipe import Fields
+
+
+def generate(recipe: Mapping[str, Any]) -> Instance:
+    """The instance that a recipe names; the same recipe gives the same instance on any machine.
+
+    Recipes are ``{"kind": "paper", ...}`` (see `instances.lora.paper`), ``{"kind": "named", "name": NAME}`` for the
+    shipped instances and ``{"kind": "file", "path": PATH}``.
+
+    Raises
+    ------
+    InputError : naming the key and the value that cannot be used.
+    """
+    kind = recipe.get("kind")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise InputError("recipe", "kind", f"{shown(kind)} is none of {', '.join(sorted(_KINDS))}")
+    return _KINDS[kind](recipe)
+
+
+def _named(recipe: Mapping[str, Any]) -> Instance:
+    return named(Fields("", recipe, {"kind", "name"}).text("name"))
+
+
+def _file(recipe: Mapping[str, Any]) -> Instance:
+    return read(Fields("", recipe, {"kind", "path"}).text("path"))
+
+
+_KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {
+    "paper": paper.generate,
+    "named": _named,
+    "file": _file,
+}

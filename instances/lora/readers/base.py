@@ -1,0 +1,158 @@
+"""What the readers share: the registry, opening plain or gzipped text, CSV rows with their line numbers, day counts."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import TextIO
+
+from instances.errors import InputError, shown
+
+SLOTS_PER_DAY = 144
+SLOT_SECONDS = 600
+LONGEST_SPAN = 3660
+
+# A moment on the trace's clock: the day, and the second within it.
+Moment = tuple[date, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A cluster trace: what it is, where its owner publishes it, and how its file is read.
+
+    Parameters
+    ----------
+    name : as recipes and commands say it.
+    title : owner, cluster, year, and what is counted.
+    licence : of the trace.
+    where : the file that the reader wants and where to get it.
+    moments : yields the moment of every job that counts, given the open text file and its name for messages.
+    """
+
+    name: str
+    title: str
+    licence: str
+    where: str
+    moments: Callable[[TextIO, str], Iterator[Moment]]
+
+
+_TRACES: dict[str, Trace] = {}
+
+
+def register(trace: Trace) -> None:
+    """Make a trace known by its name."""
+    if trace.name in _TRACES:
+        raise ValueError(f"two traces named {trace.name}")
+    _TRACES[trace.name] = trace
+
+
+def registered() -> dict[str, Trace]:
+    """The traces by name, in alphabetical order."""
+    return dict(sorted(_TRACES.items()))
+
+
+def read_arrivals(trace: str, path: str | os.PathLike[str]) -> dict[str, tuple[int, ...]]:
+    """Jobs per 10-minute slot for every day from the file's first to its last, in the trace's own clock.
+
+    Entry s of a day (s = 0..143) covers minutes [10 s, 10 s + 10) after midnight; days without jobs are all zeros.
+    The first and the last day may be cut by the file. Plain text and gzip are both read.
+
+    Raises
+    ------
+    InputError : naming file, line and value of a malformed row; for a missing file, saying where the data are.
+    """
+    if trace not in _TRACES:
+        raise InputError("traces", "name", f"{shown(trace)} is none of {', '.join(registered())}")
+    reader = _TRACES[trace]
+    counts: dict[date, list[int]] = {}
+    with _text(path, reader) as file:
+        for day, second in reader.moments(file, str(path)):
+            if day not in counts:
+                counts[day] = [0] * SLOTS_PER_DAY
+            counts[day][second // SLOT_SECONDS] += 1
+    if not counts:
+        return {}
+    first, last = min(counts), max(counts)
+    if (last - first).days > LONGEST_SPAN:
+        span = f"{first} to {last} is more than {LONGEST_SPAN} days: one of them is wrong"
+        raise InputError(str(path), "days", span)
+    every = (first + timedelta(days=j) for j in range((last - first).days + 1))
+    return {day.isoformat(): tuple(counts.get(day, [0] * SLOTS_PER_DAY)) for day in every}
+
+
+@contextmanager
+def _text(path: str | os.PathLike[str], trace: Trace) -> Iterator[TextIO]:
+    """The file as text, unpacked if it is gzip; what goes wrong while it is read becomes an InputError."""
+    source = str(path)
+    try:
+        with Path(path).open("rb") as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            stream = gzip.GzipFile(fileobj=raw) if packed else raw
+            with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
+                yield text
+    except FileNotFoundError:
+        raise InputError(source, "", f"there is no such file; {trace.where}") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(source, "", f"not a complete gzip file: {error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(source, "", f"not UTF-8 text at byte {error.start} of a block") from None
+    except OSError as error:
+        raise InputError(source, "", f"cannot be read: {error.strerror or error}; {trace.where}") from None
+
+
+def rows(file: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file that are not blank, each with the number of its (last) line."""
+    reader = csv.reader(file)
+    try:
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise InputError(source, f"line {reader.line_num}", f"not CSV: {error}") from None
+
+
+def columns(row: list[str], needed: tuple[str, ...], line: int, source: str) -> dict[str, int]:
+    """Where the needed columns stand in a header row."""
+    for name in needed:
+        if row.count(name) != 1:
+            problem = f"{row.count(name)} columns named {name!r} in the header; exactly one is needed"
+            raise InputError(source, f"line {line}", problem)
+    return {name: row.index(name) for name in needed}
+
+
+def width(row: list[str], needed: int, line: int, source: str) -> None:
+    """Complain unless the row has the needed number of fields."""
+    if len(row) != needed:
+        raise InputError(source, f"line {line}", f"{len(row)} fields; {needed} needed")
+
+
+def number(text: str, line: int, name: str, source: str) -> float:
+    """A number in 0..10^11 in a field (a second of the trace's clock, GPUs)."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1e11:
+        raise InputError(source, f"line {line} {name}", f"{shown(text)} is not a number in 0..10^11")
+    return value
+
+
+def timestamp(text: object, where: str, source: str) -> Moment:
+    """The moment that `YYYY-MM-DD HH:MM:SS` names."""
+    if isinstance(text, str) and len(text) == 19 and text[10] == " ":
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            pass
+        else:
+            return moment.date(), moment.hour * 3600 + moment.minute * 60 + moment.second
+    raise InputError(source, where, f"{shown(text)} is not a time YYYY-MM-DD HH:MM:SS")
