@@ -1,0 +1,364 @@
+"""P1, the schedule-selection view of P (eq. 5): the schedules of one task, and the covering dynamic programme over them.
+
+A schedule of task i takes, in each slot of a window, at most one node, until the work M_i is covered. Nodes of one type
+have the same rate, so a schedule's work S and number of cells n depend only on how many slots it takes on each type:
+its *count vector* x, with S = sum_g x_g s_g and n = sum_g x_g. The dynamic programme here runs over count vectors and
+optimises a sum of cell costs exactly (in integers, or in doubles in a fixed order). Everything else that the project
+asks of schedules (cheapest cover at given prices, max-price objective (10) by thresholds, extremes of bbar over minimal
+covers, kappa) reads its answer out of that one table.
+
+Kernels are compiled by numba without fast-math; the same inputs give the same results on any machine.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.lora.model import IntArray, Public, Task
+
+
+def _use_writable_kernel_cache() -> None:
+    """Send numba's cache to a user folder when the package's own folder cannot be written."""
+    if "NUMBA_CACHE_DIR" in os.environ or os.access(Path(__file__).parent, os.W_OK):
+        return
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    for folder in (os.path.join(base, "ratiobench"), os.path.join(tempfile.gettempdir(), "ratiobench-cache")):
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            os.environ["NUMBA_CACHE_DIR"] = folder
+            return
+
+
+_use_writable_kernel_cache()
+
+from numba import njit  # noqa: E402  (the cache folder must be chosen first)
+
+FAR = 2**60
+"""Cost of the impossible in integer tables: above any sum of cell costs (10^4 slots times 2^40, and prices)."""
+STATE_LIMIT = 20_000_000
+
+
+class StateSpaceTooLarge(ValueError):
+    """The task has too many node types and slots for the exact dynamic programme."""
+
+
+class States(NamedTuple):
+    """The count vectors that can matter for a task, the empty one first.
+
+    Parameters
+    ----------
+    counts : (N, G') slots taken on each usable type.
+    work : (N,) S(x), samples.
+    cells : (N,) n(x).
+    less : (N, G') index of x with one slot of a type fewer, -1 where x_g = 0.
+    """
+
+    counts: IntArray
+    work: IntArray
+    cells: IntArray
+    less: IntArray
+
+
+class Space(NamedTuple):
+    """The schedules of a task: usable types, window and count vectors.
+
+    Parameters
+    ----------
+    types : (G',) node types that can hold the task (0 < s <= C_p and r <= C_m - r_b).
+    rates : (G',) s_ik on them.
+    first, last : the slots of the widest window, both included.
+    offsets : (n options,) first usable slot of each pre-processing option minus `first`; more than the width if none.
+    prices : (n options,) vendor prices.
+    """
+
+    types: IntArray
+    rates: IntArray
+    first: int
+    last: int
+    offsets: IntArray
+    prices: IntArray
+
+    @property
+    def width(self) -> int:
+        """Number of slots in the widest window; 0 when there is none."""
+        return max(0, self.last - self.first + 1)
+
+
+def space(task: Task, public: Public) -> Space:
+    """The window and the usable node types of a task; both may be empty."""
+    usable = (task.rate > 0) & (task.rate <= public.compute) & (task.memory_mb <= public.memory_mb)
+    types = np.flatnonzero(usable).astype(np.int64)
+    options = task.options
+    starts = [min(option.first, task.deadline + 1) for option in options]
+    first = min(starts)
+    return Space(
+        types=types,
+        rates=task.rate[types],
+        first=first,
+        last=task.deadline,
+        offsets=np.array([start - first for start in starts], dtype=np.int64),
+        prices=np.array([option.price for option in options], dtype=np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _count_states(rates, work, caps, negative, width, counts, total, cells, less, index, fill):  # type: ignore[no-untyped-def]
+    """Walk the count vectors in mixed-radix order and keep those that can matter; with `fill` write them down."""
+    types = len(rates)
+    digits = np.zeros(types, np.int64)
+    strides = np.ones(types, np.int64)
+    for g in range(1, types):
+        strides[g] = strides[g - 1] * (caps[g - 1] + 1)
+    kept = 0
+    position = 0
+    while True:
+        s = 0
+        n = 0
+        top = 0
+        within = True
+        for g in range(types):
+            if digits[g] > 0:
+                s += digits[g] * rates[g]
+                n += digits[g]
+                if rates[g] > top:
+                    top = rates[g]
+                if digits[g] > negative[g]:
+                    within = False
+        # A cell of non-negative cost is dropped from a cover that does not need it, so a schedule that matters
+        # is short of M without one of its cells, or has negative cells only.
+        if n <= width and (n == 0 or s < work + top or within):
+            if fill:
+                for g in range(types):
+                    counts[kept, g] = digits[g]
+                    less[kept, g] = index[position - strides[g]] if digits[g] > 0 else -1
+                total[kept] = s
+                cells[kept] = n
+                index[position] = kept
+            kept += 1
+        g = 0
+        while g < types and digits[g] == caps[g]:
+            position -= digits[g] * strides[g]
+            digits[g] = 0
+            g += 1
+        if g == types:
+            return kept
+        digits[g] += 1
+        position += strides[g]
+
+
+def states(rates: IntArray, work: int, width: int, negative: IntArray | None = None) -> States:
+    """The count vectors of schedules that can be optimal for some cell costs.
+
+    Parameters
+    ----------
+    rates : (G',) positive.
+    work : M_i.
+    width : slots in the window.
+    negative : (G',) number of slots of negative cost per type; None for none. Without them only minimal covers and
+        their parts are kept.
+
+    Raises
+    ------
+    StateSpaceTooLarge : above 20 million mixed-radix positions.
+    """
+    if negative is None:
+        negative = np.zeros(len(rates), dtype=np.int64)
+    caps = np.minimum(width, np.maximum(-(-work // rates), negative)).astype(np.int64)
+    positions = 1
+    for cap in caps.tolist():
+        positions *= cap + 1
+    if positions > STATE_LIMIT:
+        raise StateSpaceTooLarge(f"{len(rates)} node types and {width} slots give {positions} count vectors")
+    empty = np.zeros((0, 0), np.int64)
+    none = np.zeros(0, np.int64)
+    size = _count_states(rates, work, caps, negative, width, empty, none, none, empty, none, False)
+    counts = np.zeros((size, len(rates)), np.int64)
+    less = np.full((size, len(rates)), -1, np.int64)
+    total, cells = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    index = np.full(positions, -1, np.int64)
+    _count_states(rates, work, caps, negative, width, counts, total, cells, less, index, True)
+    return States(counts, total, cells, less)
+
+
+@njit(cache=True, nogil=True)
+def cover_table(cost, usable, less, far, table):  # type: ignore[no-untyped-def]
+    """Fill table[t, x]: least cost of taking exactly x among slots t.. of the window; `far` where impossible.
+
+    Parameters
+    ----------
+    cost : (G', W) cell costs, int64 or float64.
+    usable : (G', W) cells that may be taken.
+    less : (N, G') from `States`.
+    far : the cost of the impossible.
+    table : (W+1, N), overwritten.
+    """
+    types, width = cost.shape
+    size = less.shape[0]
+    table[width, 0] = 0
+    for x in range(1, size):
+        table[width, x] = far
+    for t in range(width - 1, -1, -1):
+        for x in range(size):
+            best = table[t + 1, x]
+            for g in range(types):
+                if usable[g, t] and less[x, g] >= 0:
+                    rest = table[t + 1, less[x, g]]
+                    if rest < far:
+                        value = rest + cost[g, t]
+                        if value < best:
+                            best = value
+            table[t, x] = best
+
+
+@njit(cache=True, nogil=True)
+def first_cover(cost, usable, node, less, far, table, start, x):  # type: ignore[no-untyped-def]
+    """The lexicographically smallest list of (slot, node) among the covers that attain table[start, x].
+
+    Returns (n, 2) rows [node, slot offset in the window].
+    """
+    types, width = cost.shape
+    chosen = np.empty((width, 2), np.int64)
+    n = 0
+    t = start
+    while x != 0:
+        pick = -1
+        for g in range(types):
+            if usable[g, t] and less[x, g] >= 0:
+                rest = table[t + 1, less[x, g]]
+                if rest < far and rest + cost[g, t] == table[t, x] and (pick < 0 or node[g, t] < node[pick, t]):
+                    pick = g
+        if pick >= 0:
+            chosen[n, 0] = node[pick, t]
+            chosen[n, 1] = t
+            n += 1
+            x = less[x, pick]
+        t += 1
+    return chosen[:n]
+
+
+class Cover(NamedTuple):
+    """A cheapest schedule: total cost with the vendor's price, the option's index, and its (node, slot) cells."""
+
+    cost: Any
+    option: int
+    cells: tuple[tuple[int, int], ...]
+
+
+def cheapest_cover(
+    task: Task, public: Public, cost: NDArray[Any], usable: NDArray[np.bool_], node: IntArray, unit: int = 1
+) -> Cover | None:
+    """The schedule of least vendor price plus cell costs (additive prices), exactly.
+
+    Ties: fewest cells, then the lexicographically smallest list of (slot, node); among options the first.
+
+    Parameters
+    ----------
+    task, public : the task and the cluster.
+    cost : (G, T) int64 or float64 cost of a cell of each type in each slot.
+    usable : (G, T) whether some node of the type can be taken in the slot.
+    node : (G, T) which node that is.
+    unit : what one micro-dollar is in the cell costs (vendor prices are multiplied by it).
+
+    Returns
+    -------
+    None if no schedule covers the work.
+    """
+    menu = space(task, public)
+    if menu.width == 0 or len(menu.types) == 0:
+        return None
+    window = slice(menu.first - 1, menu.last)
+    cell_cost = np.ascontiguousarray(cost[menu.types, window])
+    cell_open = np.ascontiguousarray(usable[menu.types, window])
+    cell_node = np.ascontiguousarray(node[menu.types, window])
+    negative = ((cell_cost < 0) & cell_open).sum(axis=1).astype(np.int64)
+    x = states(menu.rates, task.work, menu.width, negative)
+    integral = cell_cost.dtype.kind == "i"
+    far = FAR if integral else np.inf
+    table = np.empty((menu.width + 1, len(x.work)), dtype=np.int64 if integral else np.float64)
+    cover_table(cell_cost, cell_open, x.less, far, table)
+    covering = np.flatnonzero(x.work >= task.work)
+    best: tuple[Any, int, int, list[tuple[int, int]]] | None = None
+    for option, (offset, price) in enumerate(zip(menu.offsets.tolist(), menu.prices.tolist(), strict=True)):
+        if offset >= menu.width:
+            continue
+        values = table[offset, covering]
+        least = values.min(initial=far)
+        if least >= far:
+            continue
+        total = price * unit + (int(least) if integral else float(least))
+        if best is not None and total >= best[0]:
+            continue
+        tied = covering[values == least]
+        fewest = x.cells[tied].min()
+        lists = []
+        for candidate in tied[x.cells[tied] == fewest].tolist():
+            cells = first_cover(cell_cost, cell_open, cell_node, x.less, far, table, offset, candidate)
+            lists.append([(int(t) + menu.first, int(k)) for k, t in cells])
+        best = (total, int(fewest), option, min(lists))
+    if best is None:
+        return None
+    return Cover(best[0], best[2], tuple((k, t) for t, k in best[3]))
+
+
+class Extremes(NamedTuple):
+    """All minimal covers of a task and option, by count vector: work S, cells n, least and largest operational cost.
+
+    `slowest` is the least rate among the types that the count vector uses.
+    """
+
+    option: int
+    price: int
+    work: IntArray
+    cells: IntArray
+    slowest: IntArray
+    least_cost: IntArray
+    largest_cost: IntArray
+
+
+def minimal_covers(task: Task, public: Public, *, every_cover: bool = False) -> list[Extremes]:
+    """The minimal covers (or, on request, all covers) of each option; empty where there is none.
+
+    A cover is minimal when it does not cover without any one of its cells: S - min rate used < M.
+    """
+    menu = space(task, public)
+    if menu.width == 0 or len(menu.types) == 0:
+        return []
+    cost = np.ascontiguousarray(task.cost[menu.types, menu.first - 1 : menu.last])
+    everywhere = np.ones(cost.shape, np.bool_)
+    reach = np.full(len(menu.types), menu.width if every_cover else 0, dtype=np.int64)
+    x = states(menu.rates, task.work, menu.width, reach)
+    least = np.empty((menu.width + 1, len(x.work)), np.int64)
+    largest = np.empty_like(least)
+    cover_table(cost, everywhere, x.less, FAR, least)
+    cover_table(-cost, everywhere, x.less, FAR, largest)
+    slowest = np.where(x.counts > 0, menu.rates[None, :], np.iinfo(np.int64).max).min(axis=1)
+    keep = x.work >= task.work
+    if not every_cover:
+        keep &= x.work - slowest < task.work
+    found = []
+    for option, (offset, price) in enumerate(zip(menu.offsets.tolist(), menu.prices.tolist(), strict=True)):
+        if offset >= menu.width:
+            continue
+        here = np.flatnonzero(keep & (least[offset] < FAR))
+        if len(here):
+            found.append(
+                Extremes(option, price, x.work[here], x.cells[here], slowest[here], least[offset, here],
+                         -largest[offset, here])
+            )  # fmt: skip
+    return found
+
+
+def standalone_value(task: Task, public: Public) -> int:
+    """max(0, best net value of the task alone on an empty cluster), micro-dollars."""
+    everywhere = np.ones(task.cost.shape, np.bool_)
+    cover = cheapest_cover(task, public, task.cost, everywhere, np.zeros(task.cost.shape, np.int64))
+    return 0 if cover is None else max(0, task.bid - int(cover.cost))

@@ -1,0 +1,105 @@
+"""Constants that algorithms declare: computed from a whole instance, so an oracle when it is the one under test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from formulations.lora.schedules import minimal_covers
+from instances.lora.format import content_hash
+from instances.lora.model import Instance
+
+
+def alpha(instance: Instance) -> Fraction:
+    """max_i b_i / M_i over all tasks (Lemma 2); 0 without tasks."""
+    return max((Fraction(b, m) for b, m in zip(instance.bid.tolist(), instance.work.tolist(), strict=True)), default=Fraction(0))
+
+
+def beta(instance: Instance) -> Fraction:
+    """max_i b_i / r_i over all tasks (Lemma 2); 0 without tasks."""
+    pairs = zip(instance.bid.tolist(), instance.memory_mb.tolist(), strict=True)
+    return max((Fraction(b, r) for b, r in pairs), default=Fraction(0))
+
+
+def canonical_memory(instance: Instance) -> Fraction:
+    """The unit of memory that makes alpha = beta: xi = beta / alpha; 1 when no task bids."""
+    first = alpha(instance)
+    return beta(instance) / first if first else Fraction(1)
+
+
+def canonical_money(instance: Instance) -> tuple[Fraction, str]:
+    """The unit of money that makes the least bbar 1: max (S + xi R) / b_il over minimal covers.
+
+    Where a minimal cover has b_il <= 0 no unit does; then over the schedules with F > 0 of a first run with the units
+    given, and the detail says `canonical-observed`.
+    """
+    memory = canonical_memory(instance)
+    public = instance.public("")
+    largest = Fraction(0)
+    for i in range(instance.tasks):
+        task = instance.task(i)
+        for menu in minimal_covers(task, public):
+            net = task.bid - menu.price - menu.largest_cost
+            if (net <= 0).any():
+                return _observed_money(instance, memory), "canonical-observed"
+            # Doubles pick the candidates for the maximum, fractions decide among them.
+            ratio = (menu.work + float(memory) * task.memory_mb * menu.cells) / net
+            close = np.flatnonzero(ratio >= max(ratio.max(), float(largest)) * (1 - 1e-9)).tolist()
+            for j in close:
+                used = int(menu.work[j]) + memory * task.memory_mb * int(menu.cells[j])
+                largest = max(largest, Fraction(used) / int(net[j]))
+    return largest or Fraction(1), "canonical"
+
+
+def _observed_money(instance: Instance, memory: Fraction) -> Fraction:
+    from online.lora.pdftsp import PriceTrace
+    from online.lora.registry import run
+
+    trace = run(instance, "pdftsp", content_hash(instance)).trace
+    assert isinstance(trace, PriceTrace)
+    ratios = [
+        Fraction(offer.work + memory * int(instance.memory_mb[offer.task]) * len(offer.cells)) / offer.net
+        for offer in trace.offers
+        if offer.value is not None and offer.value > 0
+    ]
+    return max(ratios, default=Fraction(1))
+
+
+def _density(instance: Instance) -> list[Fraction]:
+    """b_i / (M_i + slots needed * (r_i + r_b)) of the tasks with a bid and a usable node."""
+    public = instance.public("")
+    found = []
+    for i in range(instance.tasks):
+        task = instance.task(i)
+        usable = (task.rate > 0) & (task.rate <= public.compute) & (task.memory_mb <= public.memory_mb)
+        if task.bid > 0 and usable.any():
+            needed = -(-task.work // int(task.rate[usable].max()))
+            found.append(Fraction(task.bid, task.work + needed * (task.memory_mb + instance.base_memory_mb)))
+    return found
+
+
+def eris_low(instance: Instance) -> Fraction:
+    """L of the Eris-style price: least bid per unit of resource."""
+    return min(_density(instance), default=Fraction(1))
+
+
+def eris_high(instance: Instance) -> Fraction:
+    """U of the Eris-style price: largest bid per unit of resource."""
+    return max(_density(instance), default=Fraction(1))
+
+
+def _plain(function: Callable[[Instance], Fraction]) -> Callable[[Instance], tuple[Fraction, str]]:
+    return lambda instance: (function(instance), "")
+
+
+CONSTANTS: Mapping[str, Callable[[Instance], tuple[Fraction, str]]] = {
+    "alpha": _plain(alpha),
+    "beta": _plain(beta),
+    "canonical_money": canonical_money,
+    "canonical_memory": _plain(canonical_memory),
+    "eris_low": _plain(eris_low),
+    "eris_high": _plain(eris_high),
+}
+"""Name -> function of an instance that gives the value and a detail to show."""

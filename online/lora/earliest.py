@@ -1,0 +1,100 @@
+"""EFT and NTM, the main paper's two earliest-finish baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.lora.model import Option as Preprocessing
+from instances.lora.model import Public, Task
+from instances.lora.solution import Decision
+from instances.seeds import Stream
+from online.lora.protocol import View
+from online.lora.registry import Entry, Option, register
+
+
+def drawn_vendor(task: Task, public: Public) -> Preprocessing:
+    """A vendor drawn uniformly from (the run's seed, the task's index); the only option if there is none to draw."""
+    options = task.options
+    return options[Stream("vendor", public.seed, task.index).integer(0, len(options) - 1)]
+
+
+def fastest_vendor(task: Task, public: Public) -> Preprocessing:
+    """The vendor of least delay; ties by price, then by index."""
+    return min(task.options, key=lambda option: (option.first, option.price, option.vendor or 0))
+
+
+class EarliestFinish:
+    """From the first usable slot on, the fastest node with room in each slot (ties: lowest index) until M_i is covered.
+
+    `eft` takes the vendor of least delay and shares nodes; `ntm` draws the vendor and uses only nodes that no other
+    task uses in that slot. Neither has a payment rule. Option admit: `profitable` rejects when b_il <= 0 (the paper does
+    not say that they look at the bid), `all` takes whatever fits.
+    """
+
+    def __init__(self, options: Mapping[str, str], *, name: str, alone: bool) -> None:
+        self._profitable = options["admit"] == "profitable"
+        self._alone = alone
+        self.label = f"{name} (admit={options['admit']})"
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        """Nothing to set up."""
+        self._public = public
+        self._type_of = public.type_of_node
+
+    def decide(self, task: Task, view: View) -> Decision | None:
+        """Reject if the work is never covered before the deadline."""
+        option = drawn_vendor(task, self._public) if self._alone else fastest_vendor(task, self._public)
+        room = view.room(task, self._public)
+        if self._alone:
+            room &= view.tasks == 0
+        rate = task.rate[self._type_of]
+        cells, done = self._earliest(task, option.first, room, rate)
+        if done < task.work:
+            return None
+        net = task.bid - option.price - sum(int(task.cost[self._type_of[k], t - 1]) for k, t in cells)
+        if self._profitable and net <= 0:
+            return None
+        return Decision(option.vendor, tuple(cells))
+
+    @staticmethod
+    def _earliest(
+        task: Task, first: int, room: NDArray[np.bool_], rate: NDArray[np.int64]
+    ) -> tuple[list[tuple[int, int]], int]:
+        cells: list[tuple[int, int]] = []
+        done = 0
+        for slot in range(first, task.deadline + 1):
+            here = np.where(room[:, slot - 1], rate, 0)
+            node = int(here.argmax())
+            if here[node] == 0:
+                continue
+            cells.append((node, slot))
+            done += int(here[node])
+            if done >= task.work:
+                break
+        return cells, done
+
+
+_ADMIT = {"admit": Option("profitable", ("profitable", "all"), "reject when b_il <= 0, or take whatever fits")}
+
+register(
+    Entry(
+        "eft",
+        "earliest finish time on shared nodes, vendor of least delay",
+        "1",
+        _ADMIT,
+        lambda options: EarliestFinish(options, name="eft", alone=False),
+    )
+)
+register(
+    Entry(
+        "ntm",
+        "no task merging: earliest finish time on nodes of its own, vendor drawn",
+        "1",
+        _ADMIT,
+        lambda options: EarliestFinish(options, name="ntm", alone=True),
+    )
+)

@@ -1,0 +1,53 @@
+"""Zero-price first come, first served with a room test (Theorem G): the cheapest cover that fits, admitted if it pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.lora.schedules import cheapest_cover
+from instances.lora.model import IntArray, Public, Task
+from instances.lora.solution import Decision
+from online.lora.protocol import View
+from online.lora.registry import Entry, register
+
+
+def first_with_room(room: NDArray[np.bool_], first_node: IntArray) -> tuple[NDArray[np.bool_], IntArray]:
+    """(G, T) whether a node of the type has room in the slot, and the first such node."""
+    types = len(first_node) - 1
+    usable = np.empty((types, room.shape[1]), np.bool_)
+    node = np.empty((types, room.shape[1]), np.int64)
+    for g in range(types):
+        block = room[first_node[g] : first_node[g + 1]]
+        usable[g] = block.any(axis=0)
+        node[g] = first_node[g] + block.argmax(axis=0)
+    return usable, node
+
+
+class Greedy:
+    """Cheapest vendor price plus operational cost over schedules that fit; admit if the bid is above it; charge it.
+
+    Source: Theorem G; truthful, individually rational, and the provider never loses on a task.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        pass
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        """Nothing to set up."""
+        self._public = public
+        self._first_node = public.first_node
+
+    def decide(self, task: Task, view: View) -> Decision | None:
+        """The cheapest schedule with room, if the bid is above its cost."""
+        usable, node = first_with_room(view.room(task, self._public), self._first_node)
+        cover = cheapest_cover(task, self._public, task.cost, usable, node)
+        if cover is None or task.bid <= cover.cost:
+            return None
+        return Decision(task.options[cover.option].vendor, cover.cells, max(0, int(cover.cost)))
+
+
+register(Entry("greedy", "zero prices: cheapest schedule that fits, charged at cost (Theorem G)", "1", {}, Greedy))

@@ -1,0 +1,256 @@
+"""pdFTSP, the main paper's online primal-dual mechanism: Algorithms 1 and 2, equations (7)-(14).
+
+Read with the corrections without which it cannot run (overshoot clipped, first slot usable, F <= 0 rejects). Prices move
+as printed: for every task with F > 0, also when line 8 then finds that it does not fit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.errors import InputError
+from instances.lora.model import IntArray, Public, Task
+from instances.lora.solution import Decision
+from online.lora.maxprice import Choice, Prices, exact_search, printed_search, window
+from online.lora.protocol import View
+from online.lora.registry import Entry, Option, fraction, register
+
+EXACT_TASKS = 64
+"""`arith=auto` is exact up to this many tasks, float above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the mechanism computed for one task.
+
+    Parameters
+    ----------
+    task : index.
+    value : F(il) of the schedule found, None when there is no schedule.
+    option : index of the pre-processing option.
+    cells : the schedule.
+    work, cells_used : S in samples and n.
+    net : b_il in micro-dollars.
+    admitted : False for F <= 0 and for a task dropped in line 12.
+    payment : p_i of the payment rule, exact or a double; None unless admitted.
+    """
+
+    task: int
+    value: Fraction | float | None
+    option: int = 0
+    cells: tuple[tuple[int, int], ...] = ()
+    work: int = 0
+    net: int = 0
+    admitted: bool = False
+    payment: Fraction | float | None = None
+
+
+@dataclass(slots=True)
+class PriceTrace:
+    """What an audit reads after a run.
+
+    Parameters
+    ----------
+    exact : prices are fractions.
+    money, memory : unit scale: bbar_il = money * b_il / (S + memory * R), prices in file units.
+    alpha, beta : in the file's units.
+    offers : one per task, in order.
+    lam, phi : final prices {(node, slot): value}, zeros left out.
+    """
+
+    exact: bool
+    money: Fraction
+    memory: Fraction
+    alpha: Fraction
+    beta: Fraction
+    units: str
+    offers: list[Offer] = field(default_factory=list)
+    lam: dict[tuple[int, int], Fraction | float] = field(default_factory=dict)
+    phi: dict[tuple[int, int], Fraction | float] = field(default_factory=dict)
+
+
+class _ExactPrices:
+    """lambda and phi as fractions."""
+
+    def __init__(self, public: Public) -> None:
+        self.lam: dict[tuple[int, int], Fraction] = {}
+        self.phi: dict[tuple[int, int], Fraction] = {}
+        self._compute = public.compute[public.type_of_node].tolist()
+        self._memory = public.memory_mb[public.type_of_node].tolist()
+
+    def on(self, nodes: IntArray, first: int, last: int) -> Prices:
+        lam_rank, lam = self._ranks(self.lam, nodes, first, last)
+        phi_rank, phi = self._ranks(self.phi, nodes, first, last)
+        return Prices(
+            lam_rank, phi_rank, np.array([float(v) for v in lam]), np.array([float(v) for v in phi]), lam, phi
+        )
+
+    @staticmethod
+    def _ranks(
+        price: dict[tuple[int, int], Fraction], nodes: IntArray, first: int, last: int
+    ) -> tuple[IntArray, list[Fraction]]:
+        zero = Fraction(0)
+        here = [[price.get((k, t), zero) for t in range(first, last + 1)] for k in nodes.tolist()]
+        values = sorted({value for row in here for value in row})
+        rank = {value: j for j, value in enumerate(values)}
+        return np.array([[rank[value] for value in row] for row in here], dtype=np.int64), values
+
+    def raise_on(self, choice: Choice, rate: IntArray, memory: int, lift: Fraction, alpha: Fraction, beta: Fraction) -> None:
+        for (k, t), s in zip(choice.cells, rate.tolist(), strict=True):
+            share = Fraction(s, self._compute[k])
+            self.lam[k, t] = self.lam.get((k, t), Fraction(0)) * (1 + share) + alpha * lift * share
+            share = Fraction(memory, self._memory[k])
+            self.phi[k, t] = self.phi.get((k, t), Fraction(0)) * (1 + share) + beta * lift * share
+
+    def lift(self, net: int, money: Fraction, size: Fraction) -> Fraction:
+        return money * net / size
+
+    def final(self) -> tuple[dict[tuple[int, int], Fraction | float], dict[tuple[int, int], Fraction | float]]:
+        return dict(self.lam), dict(self.phi)
+
+
+class _FloatPrices:
+    """lambda and phi as doubles; every update is ``old * (1 + share) + factor * (bbar * share)`` in this order."""
+
+    def __init__(self, public: Public) -> None:
+        self.lam: NDArray[np.float64] = np.zeros((public.nodes, public.slots))
+        self.phi: NDArray[np.float64] = np.zeros((public.nodes, public.slots))
+        self._compute = public.compute[public.type_of_node].astype(np.float64)
+        self._memory = public.memory_mb[public.type_of_node].astype(np.float64)
+
+    def on(self, nodes: IntArray, first: int, last: int) -> Prices:
+        lam, lam_rank = np.unique(self.lam[nodes, first - 1 : last], return_inverse=True)
+        phi, phi_rank = np.unique(self.phi[nodes, first - 1 : last], return_inverse=True)
+        shape = (len(nodes), last - first + 1)
+        return Prices(lam_rank.reshape(shape), phi_rank.reshape(shape), lam, phi, None, None)
+
+    def raise_on(self, choice: Choice, rate: IntArray, memory: int, lift: float, alpha: Fraction, beta: Fraction) -> None:
+        nodes = np.array([k for k, _ in choice.cells], dtype=np.int64)
+        slots = np.array([t - 1 for _, t in choice.cells], dtype=np.int64)
+        share = rate / self._compute[nodes]
+        self.lam[nodes, slots] = self.lam[nodes, slots] * (1.0 + share) + float(alpha) * (lift * share)
+        share = memory / self._memory[nodes]
+        self.phi[nodes, slots] = self.phi[nodes, slots] * (1.0 + share) + float(beta) * (lift * share)
+
+    def lift(self, net: int, money: Fraction, size: Fraction) -> float:
+        return float(money) * net / float(size)
+
+    def final(self) -> tuple[dict[tuple[int, int], Fraction | float], dict[tuple[int, int], Fraction | float]]:
+        def listed(price: NDArray[np.float64]) -> dict[tuple[int, int], Fraction | float]:
+            return {(int(k), int(t) + 1): float(price[k, t]) for k, t in np.argwhere(price != 0)}
+
+        return listed(self.lam), listed(self.phi)
+
+
+class PdFtsp:
+    """Algorithm 1 with Algorithm 2 (`search=printed`) or an exact maximiser of (9) (`search=exact`).
+
+    Options: search, units (given, canonical), money (a further factor on money), payment (printed (14), critical
+    b - F), arith (exact, float, auto).
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.constants: tuple[str, ...]
+        self._search = printed_search if options["search"] == "printed" else exact_search
+        self._units = options["units"]
+        self._money = fraction("pdftsp:money", options["money"])
+        if self._money <= 0:
+            raise InputError("algorithm", "pdftsp:money", f"{options['money']} is not positive")
+        self._critical = options["payment"] == "critical"
+        self._arith = options["arith"]
+        self.constants = ("alpha", "beta")
+        if self._units == "canonical":
+            self.constants += ("canonical_money", "canonical_memory")
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        """Line 1: all prices zero."""
+        exact = self._arith == "exact"
+        self.arithmetic = self._arith
+        self._public = public
+        self._type_of = public.type_of_node
+        self._prices: _ExactPrices | _FloatPrices = _ExactPrices(public) if exact else _FloatPrices(public)
+        money, memory = Fraction(1), Fraction(1)
+        if self._units == "canonical":
+            money, memory = constants["canonical_money"], constants["canonical_memory"]
+        self._trace = PriceTrace(
+            exact=exact,
+            money=money * self._money,
+            memory=memory,
+            alpha=constants["alpha"],
+            beta=constants["beta"],
+            units=self._units,
+        )
+        self.counts = {"positive_f": 0, "dropped": 0}
+
+    @property
+    def trace(self) -> PriceTrace:
+        """The offers so far and the present prices."""
+        self._trace.lam, self._trace.phi = self._prices.final()
+        return self._trace
+
+    def decide(self, task: Task, view: View) -> Decision | None:
+        """Lines 3-13 for one task."""
+        where = window(task, self._public)
+        choice = None
+        if where is not None:
+            menu, nodes = where
+            choice = self._search(task, self._public, menu, nodes, self._prices.on(nodes, menu.first, menu.last))
+        if choice is None:
+            self._trace.offers.append(Offer(task.index, None))
+            return None
+        rate = task.rate[self._type_of[[k for k, _ in choice.cells]]]
+        payment = None
+        admitted = False
+        if choice.value > 0:
+            self.counts["positive_f"] += 1
+            used = choice.work + self._trace.memory * task.memory_mb * len(choice.cells)
+            lift = self._prices.lift(choice.net, self._trace.money, used)
+            self._prices.raise_on(choice, rate, task.memory_mb, lift, self._trace.alpha, self._trace.beta)  # type: ignore[arg-type]
+            admitted = bool(
+                all(
+                    view.compute[k, t - 1] >= s and view.memory_mb[k, t - 1] >= task.memory_mb
+                    for (k, t), s in zip(choice.cells, rate.tolist(), strict=True)
+                )
+            )
+            if admitted:
+                payment = task.bid - choice.value
+                if not self._critical:
+                    payment -= choice.energy
+            else:
+                self.counts["dropped"] += 1
+        self._trace.offers.append(
+            Offer(task.index, choice.value, choice.option, choice.cells, choice.work, choice.net, admitted, payment)
+        )
+        if payment is None:
+            return None
+        return Decision(task.options[choice.option].vendor, choice.cells, math.ceil(payment))
+
+
+def _settle(options: dict[str, str], tasks: int) -> dict[str, str]:
+    if options["arith"] == "auto":
+        options["arith"] = "exact" if tasks <= EXACT_TASKS else "float"
+    return options
+
+
+register(
+    Entry(
+        name="pdftsp",
+        summary="the main paper's primal-dual mechanism (Algorithms 1 and 2)",
+        version="1",
+        options={
+            "search": Option("exact", ("exact", "printed"), "maximise (9) exactly, or by the dynamic programme (13)"),
+            "units": Option("given", ("given", "canonical"), "units of money and memory in bbar, alpha, beta"),
+            "money": Option("1", None, "further factor on the unit of money, a fraction"),
+            "payment": Option("printed", ("printed", "critical"), "(14), or b - F"),
+            "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
+        },
+        make=PdFtsp,
+        settle=_settle,
+    )
+)

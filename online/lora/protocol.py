@@ -1,0 +1,73 @@
+"""What an online algorithm is, what it sees, and what it answers.
+
+An algorithm is any object with `start` and `decide` (or `decide_batch`). It never sees an instance: it gets the public
+part, the constants that it declares, one arrival at a time and the room that is left. Optional attributes that the
+referee reads after the run: `label` (str, what must be said beside the name), `arithmetic` (str), `counts` (mapping of
+ints), `trace` (for audits).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from instances.lora.model import IntArray, Public, Task
+from instances.lora.solution import Decision
+
+__all__ = ["Algorithm", "BatchAlgorithm", "Decision", "Public", "Task", "View"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """The state of the cluster that the referee shows: read-only, for this decision.
+
+    Parameters
+    ----------
+    slot : the present slot (the task's arrival).
+    compute : (K, T) samples per slot still free on each node; column t-1 is slot t.
+    memory_mb : (K, T) MB still free, the base model already taken off.
+    tasks : (K, T) number of tasks on the node in the slot.
+    """
+
+    slot: int
+    compute: IntArray
+    memory_mb: IntArray
+    tasks: IntArray
+
+    def room(self, task: Task, public: Public) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+        """(K, T) cells that can take the task: rate > 0 and enough compute and memory free."""
+        rate = task.rate[public.type_of_node][:, None]
+        fits: np.ndarray[tuple[int, int], np.dtype[np.bool_]] = (
+            (rate > 0) & (rate <= self.compute) & (task.memory_mb <= self.memory_mb)
+        )
+        return fits
+
+
+@runtime_checkable
+class Algorithm(Protocol):
+    """Decides task by task."""
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        """Called once, before the first arrival, with the values of the constants it declares in `constants`."""
+        ...
+
+    def decide(self, task: Task, view: View) -> Decision | None:
+        """The final answer for the task: its schedule and charge, or None to reject it."""
+        ...
+
+
+@runtime_checkable
+class BatchAlgorithm(Protocol):
+    """Decides the arrivals of one slot together."""
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        """Called once, before the first arrival."""
+        ...
+
+    def decide_batch(self, tasks: Sequence[Task], view: View) -> Sequence[Decision | None]:
+        """The final answers for all tasks that arrived in the view's slot, in their order."""
+        ...

@@ -1,0 +1,255 @@
+"""The referee: it owns the state and the clock, hears each decision once, and books what stands.
+
+An algorithm gets read-only pictures of the state; the books that decide are separate arrays that it never holds. Each
+answer is copied on receipt, checked against (4a)-(4k) in integers, and final. At the end the whole solution is verified
+again by `formulations.lora.check`, which shares nothing with this file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from formulations.lora.check import check
+from instances.lora.model import Instance, IntArray, Public, Task, frozen
+from instances.lora.solution import Decision
+from online.lora.protocol import View
+from online.outcome import Constant, OnlineRun, Violation
+
+
+class Foul(Exception):
+    """A rule was broken."""
+
+    def __init__(self, rule: str, task: int | None, detail: str) -> None:
+        self.violation = Violation(rule, task, detail)
+        super().__init__(str(self.violation))
+
+
+class Books:
+    """What is free on each node and slot; two copies, of which algorithms see one."""
+
+    def __init__(self, public: Public) -> None:
+        nodes, slots = public.nodes, public.slots
+        types = public.type_of_node
+        self._type_of = types
+        self._public = public
+        self._compute = np.repeat(public.compute[types][:, None], slots, axis=1)
+        self._memory = np.repeat(public.memory_mb[types][:, None], slots, axis=1)
+        self._shown = [self._compute.copy(), self._memory.copy(), np.zeros((nodes, slots), np.int64)]
+
+    def view(self, slot: int) -> View:
+        """The state as the algorithm sees it."""
+        pictures = []
+        for array in self._shown:
+            picture = array.view()
+            picture.setflags(write=False)
+            pictures.append(picture)
+        return View(slot, *pictures)
+
+    def judge(self, task: Task, answer: Any) -> Decision | None:
+        """Copy and check an answer; Foul names the first equation that it breaks."""
+        if answer is None:
+            return None
+        decision = _copied(task, answer)
+        options = task.options
+        if decision.vendor is None:
+            if task.vendors:
+                raise Foul("4a", task.index, "admitted without a vendor for its pre-processing")
+            first = task.arrival
+        elif not task.vendors:
+            raise Foul("4j", task.index, f"vendor {decision.vendor} for a task without pre-processing")
+        elif not 0 <= decision.vendor < len(options):
+            raise Foul("4h", task.index, f"vendor {decision.vendor} is not in 0..{len(options) - 1}")
+        else:
+            first = options[decision.vendor].first
+        done = 0
+        slots: set[int] = set()
+        for node, slot in decision.cells:
+            where = f"node {node} slot {slot}"
+            if not (0 <= node < len(self._type_of) and 1 <= slot <= self._public.slots):
+                raise Foul("4h", task.index, f"{where} does not exist")
+            if slot in slots:
+                raise Foul("4b", task.index, f"two cells in slot {slot}")
+            slots.add(slot)
+            if slot < first:
+                raise Foul("4c", task.index, f"runs in slot {slot}, before {first}")
+            if slot > task.deadline:
+                raise Foul("4d", task.index, f"runs in slot {slot}, after the deadline {task.deadline}")
+            rate = int(task.rate[self._type_of[node]])
+            if rate == 0:
+                raise Foul("4k", task.index, f"runs on node {node}, where its rate is 0")
+            if rate > self._compute[node, slot - 1]:
+                raise Foul("4f", task.index, f"{where}: needs {rate} samples, {self._compute[node, slot - 1]} are free")
+            if task.memory_mb > self._memory[node, slot - 1]:
+                raise Foul("4g", task.index, f"{where}: needs {task.memory_mb} MB, {self._memory[node, slot - 1]} are free")
+            done += rate
+        if done < task.work:
+            raise Foul("4e", task.index, f"work done {done} < {task.work}")
+        return decision
+
+    def book(self, task: Task, decision: Decision) -> None:
+        """Take the decision's cells off what is free."""
+        for node, slot in decision.cells:
+            rate = int(task.rate[self._type_of[node]])
+            self._compute[node, slot - 1] -= rate
+            self._memory[node, slot - 1] -= task.memory_mb
+            for array, change in zip(self._shown, (-rate, -task.memory_mb, 1), strict=True):
+                array[node, slot - 1] += change
+
+
+def _copied(task: Task, answer: Any) -> Decision:
+    """The answer as a Decision of plain integers, detached from whatever the algorithm keeps."""
+    try:
+        vendor, cells, payment = answer
+        copied = Decision(
+            None if vendor is None else _whole(vendor),
+            tuple((_whole(node), _whole(slot)) for node, slot in cells),
+            None if payment is None else _whole(payment),
+        )
+    except (TypeError, ValueError, AttributeError):
+        raise Foul("protocol", task.index, f"answered {str(answer)[:80]!r}, which is no Decision") from None
+    if copied.payment is not None and copied.payment < 0:
+        raise Foul("protocol", task.index, f"charges {copied.payment}, which is negative")
+    return copied
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(value)
+    return int(value)
+
+
+def batches(instance: Instance) -> Iterator[list[int]]:
+    """The tasks slot by slot, in list order."""
+    group: list[int] = []
+    for i, slot in enumerate(instance.arrival.tolist()):
+        if group and slot != instance.arrival[group[0]]:
+            yield group
+            group = []
+        group.append(i)
+    if group:
+        yield group
+
+
+def detached(task: Task) -> Task:
+    """The task with arrays of its own: their `base` leads nowhere."""
+    return Task(
+        task.index, task.arrival, task.deadline, task.memory_mb, task.work, task.bid,
+        frozen(task.rate), frozen(task.cost), task.vendors,
+    )  # fmt: skip
+
+
+Ask = Callable[[Sequence[Task], View], Sequence[Any]]
+"""Put the tasks of one decision to the algorithm; answers in their order."""
+
+
+def hear(instance: Instance, ask: Ask, public: Public, *, batch: bool) -> tuple[list[Decision | None], list[Violation], list[tuple[Any, Decision]]]:
+    """Put every arrival to the algorithm and book the answers; stops at the first foul.
+
+    Returns the decisions that stand (None from a foul on), the violations, and the answers as received beside their copies.
+    """
+    books = Books(public)
+    decisions: list[Decision | None] = [None] * instance.tasks
+    kept: list[tuple[Any, Decision]] = []
+    try:
+        for group in batches(instance):
+            view = books.view(int(instance.arrival[group[0]]))
+            parts = [group] if batch else [[i] for i in group]
+            for part in parts:
+                tasks = [detached(instance.task(i)) for i in part]
+                answers = ask(tasks, view)
+                if not isinstance(answers, list | tuple) or len(answers) != len(tasks):
+                    raise Foul("protocol", part[0], f"{len(tasks)} tasks asked, answer {str(answers)[:80]!r}")
+                for i, answer in zip(part, answers, strict=True):
+                    truth = instance.task(i)
+                    decision = books.judge(truth, answer)
+                    if decision is not None:
+                        books.book(truth, decision)
+                        decisions[i] = decision
+                        kept.append((answer, decision))
+    except Foul as foul:
+        return decisions, [foul.violation], kept
+    return decisions, [], kept
+
+
+def changes_of_mind(instance: Instance, kept: list[tuple[Any, Decision]], decisions: Sequence[Decision | None]) -> list[Violation]:
+    """Answers that were altered after they had been given (the books keep the first version)."""
+    where = {id(decision): i for i, decision in enumerate(decisions) if decision is not None}
+    found = []
+    for answer, decision in kept:
+        i = where[id(decision)]
+        try:
+            now: Decision | None = _copied(instance.task(i), answer)
+        except Foul:
+            now = None
+        if now != decision:
+            found.append(Violation("changed decision", i, "the answer was altered after it had been given"))
+    return found
+
+
+def play(
+    instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...], seed: str
+) -> OnlineRun:
+    """Run an algorithm of ours in this process."""
+    public = instance.public(seed)
+    batch = hasattr(algorithm, "decide_batch")
+    started = time.perf_counter()
+    algorithm.start(public, {constant.name: constant.value for constant in constants})
+
+    def ask(tasks: Sequence[Task], view: View) -> Sequence[Any]:
+        if batch:
+            answers: Sequence[Any] = algorithm.decide_batch(tasks, view)
+            return answers
+        return [algorithm.decide(tasks[0], view)]
+
+    decisions, violations, kept = hear(instance, ask, public, batch=batch)
+    seconds = time.perf_counter() - started
+    violations += changes_of_mind(instance, kept, decisions)
+    return outcome(
+        instance, decisions, violations, name, version, constants, seconds,
+        label=getattr(algorithm, "label", name),
+        arithmetic=getattr(algorithm, "arithmetic", "integer"),
+        counts=dict(getattr(algorithm, "counts", {})),
+        trace=getattr(algorithm, "trace", None),
+    )  # fmt: skip
+
+
+def outcome(
+    instance: Instance,
+    decisions: Sequence[Decision | None],
+    violations: Sequence[Violation],
+    name: str,
+    version: str,
+    constants: tuple[Constant, ...],
+    seconds: float,
+    *,
+    label: str,
+    arithmetic: str,
+    counts: dict[str, int],
+    trace: Any,
+) -> OnlineRun:
+    """The run's result, its figures taken from the independent verifier."""
+    solution = tuple(decisions)
+    verdict = check(instance, solution)
+    found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
+    return OnlineRun(
+        algorithm=name,
+        label=label,
+        version=version,
+        valid=not found,
+        violations=tuple(found),
+        welfare=verdict.welfare,
+        true_welfare=verdict.true_welfare,
+        revenue=verdict.revenue,
+        admitted=verdict.admitted,
+        decisions=solution,
+        constants=constants,
+        arithmetic=arithmetic,
+        counts=counts,
+        seconds=seconds,
+        trace=trace,
+    )
+

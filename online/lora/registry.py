@@ -1,0 +1,255 @@
+"""The algorithms by name, how their names with options are read, and one run of one of them.
+
+A name is ``name[:key=value,...]``, or ``package.module:Class[:key=value,...]`` for anyone's own. Besides its own options
+every algorithm that declares constants takes them by name (``alpha=7/2``) or from another instance (``prior=FILE``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import online.lora
+from instances.errors import InputError
+from instances.lora.format import content_hash, read
+from instances.lora.model import Instance
+from online.outcome import Constant, OnlineRun, Source
+
+
+class Option(NamedTuple):
+    """An option of an algorithm: default, allowed values (None: free text, read by the algorithm), meaning."""
+
+    default: str
+    allowed: tuple[str, ...] | None
+    meaning: str
+
+
+def _as_given(options: dict[str, str], tasks: int) -> dict[str, str]:
+    return options
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A registered algorithm.
+
+    Parameters
+    ----------
+    name, summary : for `list` and the command line.
+    version : of the code; results of another version are not reused.
+    options : by name.
+    make : builds the algorithm from its options, all filled in.
+    settle : replaces options that depend on the number of tasks (arithmetic), before `make`.
+    """
+
+    name: str
+    summary: str
+    version: str
+    options: Mapping[str, Option]
+    make: Callable[[Mapping[str, str]], Any]
+    settle: Callable[[dict[str, str], int], dict[str, str]] = _as_given
+
+
+_ENTRIES: dict[str, Entry] = {}
+
+
+def register(entry: Entry) -> None:
+    """Add an algorithm; two of one name are an error of ours."""
+    if entry.name in _ENTRIES:
+        raise AssertionError(f"two algorithms are called {entry.name}")
+    _ENTRIES[entry.name] = entry
+
+
+@lru_cache(maxsize=1)
+def entries() -> Mapping[str, Entry]:
+    """All registered algorithms: every module of this package is imported once."""
+    for module in sorted(pkgutil.iter_modules(online.lora.__path__), key=lambda m: m.name):
+        importlib.import_module(f"online.lora.{module.name}")
+    return dict(sorted(_ENTRIES.items()))
+
+
+def fraction(field_: str, text: str) -> Fraction:
+    """The fraction that an option's text stands for (``7/2``, ``0.35``, ``3``)."""
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise InputError("algorithm", field_, f"{text!r} is not a number or fraction") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """An algorithm's name, taken apart.
+
+    Parameters
+    ----------
+    entry : the registered algorithm, or None for an import path.
+    path : ``package.module:Class`` for anyone's own algorithm, else empty.
+    options : own options, defaults filled in (registered), or as written (import path).
+    given : constants stated by the user.
+    prior : file of the instance that constants are taken from, or empty.
+    """
+
+    entry: Entry | None
+    path: str
+    options: Mapping[str, str]
+    given: Mapping[str, Fraction] = field(default_factory=dict)
+    prior: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name with every option that is not at its default, in a fixed order."""
+        defaults = {} if self.entry is None else {key: option.default for key, option in self.entry.options.items()}
+        parts = [f"{key}={value}" for key, value in sorted(self.options.items()) if value != defaults.get(key)]
+        parts += [f"{key}={value}" for key, value in sorted(self.given.items())]
+        if self.prior:
+            parts.append(f"prior={self.prior}")
+        head = self.path if self.entry is None else self.entry.name
+        return f"{head}:{','.join(parts)}" if parts else head
+
+
+def parse(text: str) -> Spec:
+    """Take an algorithm's name apart.
+
+    Raises
+    ------
+    InputError : for a name, option or value that does not exist.
+    """
+    from online.lora.constants import CONSTANTS
+
+    head, _, tail = text.partition(":")
+    entry = entries().get(head)
+    path = ""
+    if entry is None:
+        attribute, _, tail = tail.partition(":")
+        if not attribute or "=" in attribute:
+            known = ", ".join(entries())
+            raise InputError(
+                "algorithm", text, f"no algorithm of this name; known: {known}; or an import path package.module:Class"
+            )
+        path = f"{head}:{attribute}"
+    options = {} if entry is None else {key: option.default for key, option in entry.options.items()}
+    given: dict[str, Fraction] = {}
+    prior = ""
+    for part in filter(None, tail.split(",")):
+        key, equals, value = part.partition("=")
+        where = f"{head}:{key}"
+        if not equals or not value:
+            raise InputError("algorithm", text, f"{part!r} is not key=value")
+        if key == "prior":
+            prior = value
+        elif entry is not None and key in entry.options:
+            allowed = entry.options[key].allowed
+            if allowed is not None and value not in allowed:
+                raise InputError("algorithm", where, f"{value!r} is not one of {', '.join(allowed)}")
+            options[key] = value
+        elif key in CONSTANTS:
+            given[key] = fraction(where, value)
+        elif entry is None:
+            options[key] = value
+        else:
+            allowed = (*entry.options, "prior")
+            raise InputError("algorithm", where, f"no such option; {head} has {', '.join(allowed)}")
+    spec = Spec(entry, path, options, given, prior)
+    if entry is not None:
+        declared = getattr(entry.make(options), "constants", ())
+        for key in given:
+            if key not in declared:
+                raise InputError("algorithm", f"{head}:{key}", f"{head} declares no such constant")
+    return spec
+
+
+def algorithms() -> list[tuple[str, str]]:
+    """(name, summary with options) of every registered algorithm."""
+    listed = []
+    for entry in entries().values():
+        options = "; ".join(
+            f"{key}={'|'.join(option.allowed or ('...',))} (default {option.default})"
+            for key, option in entry.options.items()
+        )
+        listed.append((entry.name, f"{entry.summary}{'; ' + options if options else ''}"))
+    return listed
+
+
+def canonical(text: str) -> str:
+    """The name in its one spelling with the version of its code: the algorithm's part of a stored result's key.
+
+    For an import path the version is the hash of the module's file; for a prior, the hash of its instance is added.
+    """
+    spec = parse(text)
+    version = spec.entry.version if spec.entry is not None else _module_hash(spec.path)
+    prior = f" prior {content_hash(read(spec.prior))}" if spec.prior else ""
+    return f"{spec.name} version {version}{prior}"
+
+
+def _module_hash(path: str) -> str:
+    import importlib.util
+    import sys
+
+    from online.lora.isolation import user_path
+
+    module = path.partition(":")[0]
+    with user_path():
+        try:
+            found = importlib.util.find_spec(module)
+        except (ImportError, ValueError) as error:
+            raise InputError("algorithm", path, f"cannot be imported: {error}") from None
+    if found is None or not found.origin or not Path(found.origin).is_file():
+        raise InputError("algorithm", path, f"there is no module {module!r} on {sys.path[0] or 'the path'}")
+    return hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()[:16]
+
+
+def settle_constants(spec: Spec, names: tuple[str, ...], instance: Instance) -> tuple[Constant, ...]:
+    """The declared constants with their sources: given, from a prior instance, or oracle (the instance under test)."""
+    from online.lora.constants import CONSTANTS
+
+    for name in names:
+        if name not in CONSTANTS:
+            raise InputError("algorithm", spec.name, f"declares the constant {name!r}; known: {', '.join(CONSTANTS)}")
+    other = read(spec.prior) if spec.prior and any(name not in spec.given for name in names) else None
+    settled = []
+    for name in names:
+        if name in spec.given:
+            settled.append(Constant(name, spec.given[name], Source.GIVEN))
+            continue
+        value, detail = CONSTANTS[name](other if other is not None else instance)
+        source = Source.ORACLE if other is None else Source.PRIOR
+        settled.append(Constant(name, value, source, detail or (spec.prior if other is not None else "")))
+    return tuple(settled)
+
+
+def run(instance: Instance, text: str, seed: str | None = None) -> OnlineRun:
+    """One run of the algorithm on the instance under the referee.
+
+    Parameters
+    ----------
+    text : the algorithm's name with options, or an import path.
+    seed : name of the random stream of algorithms that draw; the instance's hash by default.
+
+    Raises
+    ------
+    InputError : for a name, option, prior file or import path that does not exist.
+    """
+    from online.lora.isolation import play_isolated
+    from online.lora.referee import play
+
+    spec = parse(text)
+    seed = content_hash(instance) if seed is None else seed
+    if spec.entry is None:
+        return play_isolated(instance, spec, seed)
+    options = spec.entry.settle(dict(spec.options), instance.tasks)
+    algorithm = spec.entry.make(options)
+    constants = settle_constants(spec, tuple(getattr(algorithm, "constants", ())), instance)
+    return play(instance, algorithm, spec.name, spec.entry.version, constants, seed)
+
+
+def warm() -> None:
+    """Compile and cache every kernel by running every algorithm, with each of its options, on a small instance."""
+    from online.lora.warming import warm_up
+
+    warm_up()
