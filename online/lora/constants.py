@@ -14,7 +14,10 @@ from instances.lora.model import Instance
 
 def alpha(instance: Instance) -> Fraction:
     """max_i b_i / M_i over all tasks (Lemma 2); 0 without tasks."""
-    return max((Fraction(b, m) for b, m in zip(instance.bid.tolist(), instance.work.tolist(), strict=True)), default=Fraction(0))
+    return max(
+        (Fraction(b, m) for b, m in zip(instance.bid.tolist(), instance.work.tolist(), strict=True)),
+        default=Fraction(0),
+    )
 
 
 def beta(instance: Instance) -> Fraction:

@@ -7,6 +7,7 @@ integer on every machine.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -88,7 +89,7 @@ class Eris:
             return None
         for k, t in cover.cells:
             self._book(k, t, int(task.rate[self._type_of[k]]), memory)
-        return Decision(option.vendor, cover.cells, max(0, -(-total.numerator // total.denominator)))
+        return Decision(option.vendor, cover.cells, math.ceil(total))
 
     def _cheapest_nodes(self, room: np.ndarray, posted: IntArray) -> tuple[np.ndarray, IntArray, IntArray]:  # type: ignore[type-arg]
         types = len(self._first_node) - 1

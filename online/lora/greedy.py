@@ -47,7 +47,7 @@ class Greedy:
         cover = cheapest_cover(task, self._public, task.cost, usable, node)
         if cover is None or task.bid <= cover.cost:
             return None
-        return Decision(task.options[cover.option].vendor, cover.cells, max(0, int(cover.cost)))
+        return Decision(task.options[cover.option].vendor, cover.cells, int(cover.cost))
 
 
 register(Entry("greedy", "zero prices: cheapest schedule that fits, charged at cost (Theorem G)", "1", {}, Greedy))

@@ -19,8 +19,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from instances.errors import InputError
-from instances.lora.format import parse as parse_instance
 from instances.lora.format import document
+from instances.lora.format import parse as parse_instance
 from instances.lora.model import Instance, Public, Task
 from instances.lora.solution import Decision
 from online.lora.protocol import View

@@ -110,7 +110,6 @@ def _threshold_search(  # type: ignore[no-untyped-def]
     collecting = found.shape[0] > 0
     rows = 0
     usable = np.zeros((types, width), np.bool_)
-    node = np.zeros((types, width), np.int64)
     table = np.empty((width + 1, size), np.int64)
     phi_floor = np.empty((types, width), np.int64)
     top = -np.inf
@@ -178,7 +177,7 @@ def _threshold_search(  # type: ignore[no-untyped-def]
 
 
 def _negative_slots(cost: IntArray) -> IntArray:
-    return (cost < 0).sum(axis=1).astype(np.int64)
+    return np.count_nonzero(cost < 0, axis=1).astype(np.int64)
 
 
 class _Problem(NamedTuple):
@@ -263,7 +262,9 @@ def _best_candidate(task: Task, prices: Prices, p: _Problem, found: IntArray) ->
             _usable(prices.lam_rank, prices.phi_rank, p.first_node, i, j, usable, node)
             cover_table(p.cost, usable, p.x.less, FAR, table)
         energy = int(table[p.menu.offsets[option], x])
-        value = objective(prices, i, j, int(p.net[option]) - energy, int(p.x.work[x]), task.memory_mb, int(p.x.cells[x]))
+        value = objective(
+            prices, i, j, int(p.net[option]) - energy, int(p.x.work[x]), task.memory_mb, int(p.x.cells[x])
+        )
         graded.append((-value, option, int(p.x.cells[x]), i, j, x, energy))
     graded.sort()
     head = graded[0][:3]
@@ -440,8 +441,7 @@ def _printed_exact(task: Task, prices: Prices, p: _Problem, less: IntArray, goal
     lam_rank, phi_rank = prices.lam_rank.tolist(), prices.phi_rank.tolist()
     pred = less.tolist()
     # A path: (float objective, S, n, E, lam rank, phi rank, previous path, node row, slot offset).
-    Path = Any
-    layer: list[Path] = [None] * len(pred)
+    layer: list[Any] = [None] * len(pred)
     layer[0] = (0.0, 0, 0, 0, -1, -1, None, -1, -1)
     for t in range(offset, p.menu.width):
         new = list(layer)

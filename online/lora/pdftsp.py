@@ -57,6 +57,7 @@ class PriceTrace:
 
     Parameters
     ----------
+    search : how schedules were found, exact (9) or printed (13).
     exact : prices are fractions.
     money, memory : unit scale: bbar_il = money * b_il / (S + memory * R), prices in file units.
     alpha, beta : in the file's units.
@@ -64,6 +65,7 @@ class PriceTrace:
     lam, phi : final prices {(node, slot): value}, zeros left out.
     """
 
+    search: str
     exact: bool
     money: Fraction
     memory: Fraction
@@ -101,7 +103,9 @@ class _ExactPrices:
         rank = {value: j for j, value in enumerate(values)}
         return np.array([[rank[value] for value in row] for row in here], dtype=np.int64), values
 
-    def raise_on(self, choice: Choice, rate: IntArray, memory: int, lift: Fraction, alpha: Fraction, beta: Fraction) -> None:
+    def raise_on(
+        self, choice: Choice, rate: IntArray, memory: int, lift: Fraction, alpha: Fraction, beta: Fraction
+    ) -> None:
         for (k, t), s in zip(choice.cells, rate.tolist(), strict=True):
             share = Fraction(s, self._compute[k])
             self.lam[k, t] = self.lam.get((k, t), Fraction(0)) * (1 + share) + alpha * lift * share
@@ -130,7 +134,9 @@ class _FloatPrices:
         shape = (len(nodes), last - first + 1)
         return Prices(lam_rank.reshape(shape), phi_rank.reshape(shape), lam, phi, None, None)
 
-    def raise_on(self, choice: Choice, rate: IntArray, memory: int, lift: float, alpha: Fraction, beta: Fraction) -> None:
+    def raise_on(
+        self, choice: Choice, rate: IntArray, memory: int, lift: float, alpha: Fraction, beta: Fraction
+    ) -> None:
         nodes = np.array([k for k, _ in choice.cells], dtype=np.int64)
         slots = np.array([t - 1 for _, t in choice.cells], dtype=np.int64)
         share = rate / self._compute[nodes]
@@ -157,6 +163,7 @@ class PdFtsp:
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self.constants: tuple[str, ...]
+        self._options = dict(options)
         self._search = printed_search if options["search"] == "printed" else exact_search
         self._units = options["units"]
         self._money = fraction("pdftsp:money", options["money"])
@@ -179,6 +186,7 @@ class PdFtsp:
         if self._units == "canonical":
             money, memory = constants["canonical_money"], constants["canonical_memory"]
         self._trace = PriceTrace(
+            search=self._options["search"],
             exact=exact,
             money=money * self._money,
             memory=memory,

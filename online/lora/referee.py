@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from formulations.lora.check import check
-from instances.lora.model import Instance, IntArray, Public, Task, frozen
+from instances.lora.model import Instance, Public, Task, frozen
 from instances.lora.solution import Decision
 from online.lora.protocol import View
 from online.outcome import Constant, OnlineRun, Violation
@@ -84,7 +84,9 @@ class Books:
             if rate > self._compute[node, slot - 1]:
                 raise Foul("4f", task.index, f"{where}: needs {rate} samples, {self._compute[node, slot - 1]} are free")
             if task.memory_mb > self._memory[node, slot - 1]:
-                raise Foul("4g", task.index, f"{where}: needs {task.memory_mb} MB, {self._memory[node, slot - 1]} are free")
+                raise Foul(
+                    "4g", task.index, f"{where}: needs {task.memory_mb} MB, {self._memory[node, slot - 1]} are free"
+                )
             done += rate
         if done < task.work:
             raise Foul("4e", task.index, f"work done {done} < {task.work}")
@@ -104,16 +106,13 @@ def _copied(task: Task, answer: Any) -> Decision:
     """The answer as a Decision of plain integers, detached from whatever the algorithm keeps."""
     try:
         vendor, cells, payment = answer
-        copied = Decision(
+        return Decision(
             None if vendor is None else _whole(vendor),
             tuple((_whole(node), _whole(slot)) for node, slot in cells),
             None if payment is None else _whole(payment),
         )
     except (TypeError, ValueError, AttributeError):
         raise Foul("protocol", task.index, f"answered {str(answer)[:80]!r}, which is no Decision") from None
-    if copied.payment is not None and copied.payment < 0:
-        raise Foul("protocol", task.index, f"charges {copied.payment}, which is negative")
-    return copied
 
 
 def _whole(value: Any) -> int:
@@ -146,7 +145,9 @@ Ask = Callable[[Sequence[Task], View], Sequence[Any]]
 """Put the tasks of one decision to the algorithm; answers in their order."""
 
 
-def hear(instance: Instance, ask: Ask, public: Public, *, batch: bool) -> tuple[list[Decision | None], list[Violation], list[tuple[Any, Decision]]]:
+def hear(
+    instance: Instance, ask: Ask, public: Public, *, batch: bool
+) -> tuple[list[Decision | None], list[Violation], list[tuple[Any, Decision]]]:
     """Put every arrival to the algorithm and book the answers; stops at the first foul.
 
     Returns the decisions that stand (None from a foul on), the violations, and the answers as received beside their copies.
@@ -175,7 +176,9 @@ def hear(instance: Instance, ask: Ask, public: Public, *, batch: bool) -> tuple[
     return decisions, [], kept
 
 
-def changes_of_mind(instance: Instance, kept: list[tuple[Any, Decision]], decisions: Sequence[Decision | None]) -> list[Violation]:
+def changes_of_mind(
+    instance: Instance, kept: list[tuple[Any, Decision]], decisions: Sequence[Decision | None]
+) -> list[Violation]:
     """Answers that were altered after they had been given (the books keep the first version)."""
     where = {id(decision): i for i, decision in enumerate(decisions) if decision is not None}
     found = []
@@ -252,4 +255,3 @@ def outcome(
         seconds=seconds,
         trace=trace,
     )
-
