@@ -1,12 +1,14 @@
 """A family of problems as the commands, suites and the store see it; each family registers one of these.
 
 A family lives in ``instances/NAME``, ``formulations/NAME``, ``online/NAME`` and ``bench/NAME``; the last one's package
-defines ``FAMILY: Family``. Nothing outside those folders knows a family by name: they are found by looking.
+defines ``FAMILY: Family``. Nothing outside those folders knows a family by name: they are found by looking, and one
+that lives elsewhere is named by its module in the environment variable RATIOBENCH_FAMILIES (comma-separated).
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from typing import Any, Protocol
 import bench
 from bench.checks import Check
 from formulations.report import SolveReport
+from instances.errors import InputError, shown
 from online.outcome import OnlineRun
 
 
@@ -53,6 +56,7 @@ class Case:
     Parameters
     ----------
     name : unique in the suite.
+    group : cases of one group are comparable; means are taken within a group.
     recipe : what `Family.generate` needs to make the instance (JSON values).
     algorithms : names with options, in the order of the table.
     solve : the settings of the reference.
@@ -62,6 +66,7 @@ class Case:
     recipe: Mapping[str, Any]
     algorithms: tuple[str, ...]
     solve: SolveSettings = SolveSettings()
+    group: str = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +79,16 @@ class Suite:
 
 
 class Family(Protocol):
-    """What a family offers. Instances and solutions are the family's own objects, opaque here."""
+    """What a family offers. Instances and solutions are the family's own objects, opaque here.
+
+    `format` is the name of its file format, `unit` the unit of its welfare, `headline` the name of the check whose
+    verdict stands beside the ratio in tables (empty: none).
+    """
 
     name: str
     format: str
+    unit: str
+    headline: str
 
     def parse(self, data: Any, source: str) -> Any:
         """The instance in a decoded JSON document; InputError if it is not one."""
@@ -123,6 +134,10 @@ class Family(Protocol):
         """A solution as JSON values: ``{"decisions": [...]}``."""
         ...
 
+    def solution(self, instance: Any, data: Any, source: str) -> Any:
+        """The solution in a decoded solution document; InputError if it is not one."""
+        ...
+
     def run(self, instance: Any, algorithm: str) -> OnlineRun:
         """One run under the referee. InputError for an algorithm or option that does not exist."""
         ...
@@ -154,14 +169,30 @@ class Family(Protocol):
 
 @lru_cache(maxsize=1)
 def families() -> Mapping[str, Family]:
-    """All families, by name: every package below `bench` that defines FAMILY."""
+    """All families, by name: every package below `bench` that defines FAMILY, and those named by the environment."""
+    modules = sorted(f"bench.{module.name}" for module in pkgutil.iter_modules(bench.__path__) if module.ispkg)
+    modules += [name.strip() for name in os.environ.get("RATIOBENCH_FAMILIES", "").split(",") if name.strip()]
     found: dict[str, Family] = {}
-    for module in sorted(pkgutil.iter_modules(bench.__path__), key=lambda m: m.name):
-        if module.ispkg:
-            family = getattr(importlib.import_module(f"bench.{module.name}"), "FAMILY", None)
-            if family is not None:
-                found[family.name] = family
+    for module in modules:
+        family = getattr(importlib.import_module(module), "FAMILY", None)
+        if family is not None:
+            if family.name in found:
+                raise InputError(module, "FAMILY.name", f"{family.name!r} is the name of another family")
+            found[family.name] = family
     return found
+
+
+def find_suite(name: str) -> tuple[Family, Suite]:
+    """The suite of this name and its family.
+
+    Raises
+    ------
+    InputError : when there is none.
+    """
+    known = {suite.name: (family, suite) for family in families().values() for suite in family.suites()}
+    if name not in known:
+        raise InputError("suite", "", f"{shown(name)} is not one of {', '.join(sorted(known))}")
+    return known[name]
 
 
 def family_of_format(name: object) -> Family | None:

@@ -1,0 +1,376 @@
+"""The commands. Exit status 0; 2 for unusable input, in one line; 1 for a failure of ours; 130 after Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from bench import ratios, work
+from bench.family import Family, SolveSettings, families, family_of_format, find_suite
+from bench.store import StoreError
+from formulations.report import SolveReport
+from instances.errors import InputError, shown
+from instances.files import load_json, read_bytes, write_atomically
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {' '.join(message.split())}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit status."""
+    if os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.append(os.getcwd())  # algorithms by import path, also for the installed command
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # The reader has gone; nothing is left to say, and Python must not try again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return _complain(options, "interrupted; what was finished is kept", 130)
+    except InputError as error:
+        return _complain(options, str(error), 2)
+    except StoreError as error:
+        return _complain(options, str(error), 1)
+    except Exception as error:
+        return _complain(options, f"failed: {work.one_line(error)} (--debug shows where)", 1)
+
+
+def _complain(options: argparse.Namespace, line: str, status: int) -> int:
+    if options.debug:
+        traceback.print_exc()
+    print(f"ratiobench: {' '.join(line.split())}", file=sys.stderr)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="ratiobench",
+        description="How far an online algorithm is from the offline optimum, with proof.",
+    )
+    parser.add_argument("--debug", action="store_true", help="show the traceback of a failure")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name: str, run: Any, summary: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=summary, description=summary)
+        sub.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        sub.set_defaults(run=run)
+        return sub
+
+    sub = command("list", _list, "what there is")
+    sub.add_argument("what", choices=["suites", "algorithms", "formulations", "traces"])
+    sub.add_argument("--json", action="store_true")
+
+    sub = command("generate", _generate, "write the instance files of a suite")
+    sub.add_argument("suite", metavar="SUITE")
+    sub.add_argument("--out", metavar="DIR", type=Path, required=True)
+    sub.add_argument("--json", action="store_true")
+
+    sub = command("opt", _opt, "OPT, or a certified interval on it")
+    _file(sub)
+    _solving(sub)
+    _answer(sub)
+
+    sub = command("online", _online, "one online run under the referee")
+    _file(sub)
+    _algorithm(sub)
+    _answer(sub)
+
+    sub = command("audit", _audit, "what the theory claims, checked on one run")
+    _file(sub)
+    _algorithm(sub)
+    _solving(sub)
+    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
+
+    sub = command("check", _check, "verify a solution exactly")
+    _file(sub)
+    sub.add_argument("solution", metavar="SOLUTION", help="solution file; - for standard input")
+    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
+
+    sub = command("export", _export, "the model, for any other solver, on standard output")
+    _file(sub)
+    sub.add_argument("--format", choices=["mps", "lp"], required=True)
+    sub.add_argument("--formulation", default="auto", metavar="F")
+
+    sub = command("run", _run, "run a suite, resume it, report")
+    sub.add_argument("suite", metavar="SUITE")
+    sub.add_argument("--out", metavar="DIR", type=Path, help="folder of the results (results/SUITE)")
+    sub.add_argument("--workers", type=_positive, metavar="N", help="worker processes (one per core)")
+    sub.add_argument("--dask", metavar="ADDRESS", help="a dask scheduler instead of processes of this machine")
+    sub.add_argument(
+        "--algorithm", metavar="NAME", action="append", default=[], help="one more algorithm in every case"
+    )
+    sub.add_argument("--limit", type=_seconds, metavar="S", help="give a piece of work up after this many seconds")
+    sub.add_argument("--fresh", action="store_true", help="forget earlier results")
+    sub.add_argument("--retry-failed", action="store_true", help="try failed pieces again")
+    sub.add_argument("--quiet", action="store_true", help="no progress")
+
+    sub = command("report", _report, "tables, CSV and the page, from the results in a folder")
+    sub.add_argument("folder", metavar="DIR", type=Path)
+
+    command("warm", _warm, "compile and cache what is compiled")
+    return parser
+
+
+def _file(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("file", metavar="FILE", help="instance file, .json or .json.gz; - for standard input")
+
+
+def _algorithm(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--algorithm", metavar="NAME", required=True, help="name[:key=value,...] or package.module:Class")
+
+
+def _solving(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--formulation", default="auto", metavar="F")
+    sub.add_argument("--backend", default="auto", metavar="B")
+    sub.add_argument("--gap", type=_gap, default=0.0, metavar="G", help="relative gap at which to stop")
+    sub.add_argument("--effort", type=_positive, default=1, metavar="N", help="amount of work (not seconds)")
+    sub.add_argument("--seconds", type=_seconds, metavar="S", help="time limit; the result is marked time-limited")
+
+
+def _answer(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    sub.add_argument("--solution", metavar="FILE", type=Path, help="write the decisions, for `check`")
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text[:10]) <= 10**6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer in 1..1000000")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    return _number(text, "a number of seconds above 0", lambda value: 0 < value < float("inf"))
+
+
+def _gap(text: str) -> float:
+    return _number(text, "a relative gap in 0..1", lambda value: 0 <= value <= 1)
+
+
+def _number(text: str, what: str, allowed: Any) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not allowed(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+    return value
+
+
+def _instance(path: str) -> tuple[Family, Any]:
+    """The instance in a file, and its family, known by the file's format."""
+    data, source = read_bytes(path)
+    document = load_json(data, source)
+    if not isinstance(document, dict):
+        raise InputError(source, "document", f"{shown(document)} is not an object")
+    if "format" not in document:
+        raise InputError(source, "format", "the field is missing")
+    family = family_of_format(document["format"])
+    if family is None:
+        known = ", ".join(repr(each.format) for each in families().values())
+        raise InputError(source, "format", f"{shown(document['format'])} is not one of {known}")
+    return family, family.parse(document, source)
+
+
+def _settings(options: argparse.Namespace) -> SolveSettings:
+    return SolveSettings(options.formulation, options.backend, options.effort, options.gap, options.seconds)
+
+
+def _print_json(document: Any) -> None:
+    print(json.dumps(document, indent=1, allow_nan=False))
+
+
+def _list(options: argparse.Namespace) -> int:
+    found = [
+        {"family": family.name, "name": each.name, "summary": each.summary}
+        for family in families().values()
+        for each in getattr(family, options.what)()
+    ]
+    if options.json:
+        _print_json(found)
+        return 0
+    width = max((len(each["name"]) for each in found), default=0)
+    for family in dict.fromkeys(each["family"] for each in found):
+        print(f"{family}:")
+        for each in found:
+            if each["family"] == family:
+                print(f"  {each['name'].ljust(width)}  {each['summary']}")
+    return 0
+
+
+def _generate(options: argparse.Namespace) -> int:
+    from bench.runner import generate_suite
+
+    written = generate_suite(*find_suite(options.suite), options.out)
+    if options.json:
+        _print_json(written)
+    else:
+        for each in written:
+            print(f"{each['file']}  {each['instance']}")
+    return 0
+
+
+def _opt(options: argparse.Namespace) -> int:
+    family, instance = _instance(options.file)
+    _writable(options.solution)
+    report = family.solve(instance, _settings(options))
+    document = family.solution_document(report.solution)
+    if options.solution:
+        write_atomically(options.solution, (json.dumps(document) + "\n").encode())
+    if options.json:
+        about = {"instance": family.identity(instance), "gap": _relative_gap(report)}
+        _print_json(work.report_payload(report) | about | document)
+        return 0
+    if report.lower == report.upper:
+        print(f"OPT = {report.upper:,} {family.unit}")
+    else:
+        print(f"OPT in [{report.lower:,}, {report.upper:,}] {family.unit}, gap {100 * _relative_gap(report):.3g} %")
+    limited = ", time-limited" if report.time_limited else ""
+    print(f"upper bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})")
+    if report.message:
+        print(report.message)
+    print(f"{report.seconds:.3f} s")
+    return 0
+
+
+def _relative_gap(report: SolveReport) -> float:
+    return (report.upper - report.lower) / report.upper if report.upper else 0.0
+
+
+def _writable(path: Path | None) -> None:
+    """Refuse a file in a folder that does not exist before the work, not after it."""
+    if path is not None and not path.parent.is_dir():
+        raise InputError(str(path), "", "cannot be written: there is no such folder")
+
+
+def _online(options: argparse.Namespace) -> int:
+    family, instance = _instance(options.file)
+    _writable(options.solution)
+    run = family.run(instance, options.algorithm)
+    document = family.solution_document(run.decisions)
+    if options.solution:
+        write_atomically(options.solution, (json.dumps(document) + "\n").encode())
+    if options.json:
+        _print_json(work.run_payload(run) | {"instance": family.identity(instance)} | document)
+        return 0
+    print(
+        f"{run.label}: welfare {run.welfare:,} {family.unit}, admitted {run.admitted} of {len(document['decisions'])}"
+    )
+    if run.revenue is not None:
+        print(f"revenue {run.revenue:,} {family.unit}")
+    for constant in run.constants:
+        source = ", ".join(filter(None, (constant.source, constant.detail)))
+        print(f"constant {constant.name} = {constant.value} ({source})")
+    for violation in run.violations:
+        print(f"INVALID: {violation}")
+    print(f"arithmetic {run.arithmetic}, {run.seconds:.3f} s")
+    return 0
+
+
+def _audit(options: argparse.Namespace) -> int:
+    family, instance = _instance(options.file)
+    family.algorithm_key(options.algorithm)
+    reference = family.solve(instance, _settings(options))
+    run = family.run(instance, options.algorithm)
+    checks = [check.document() for check in family.audit(instance, run, reference)]
+    ratio = ratios.ratio(reference.lower, reference.upper, run.welfare)
+    if options.json:
+        _print_json(
+            {
+                "instance": family.identity(instance),
+                "algorithm": run.label,
+                "valid": run.valid,
+                "welfare": run.welfare,
+                "lower": reference.lower,
+                "upper": reference.upper,
+                "ratio": {
+                    "kind": ratio.kind.value,
+                    "lower": None if ratio.lower is None else str(ratio.lower),
+                    "upper": None if ratio.upper is None else str(ratio.upper),
+                },
+                "checks": checks,
+            }
+        )
+        return 0
+    print(f"{run.label}: OPT/ALG {ratio}" + ("" if run.valid else " (INVALID run)"))
+    for check in checks:
+        sides = "" if check["left"] is None else f"  {check['left']} <= {check['right']}"
+        print(f"{check['name']}: {check['status']}{sides}" + (f"  ({check['reason']})" if check["reason"] else ""))
+        for name, value in check["figures"].items():
+            print(f"    {name} = {value}")
+        if check["witness"]:
+            print(f"    witness: {json.dumps(check['witness'])}")
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    if options.file == options.solution == "-":
+        raise InputError("<stdin>", "", "FILE and SOLUTION cannot both be standard input")
+    family, instance = _instance(options.file)
+    data, source = read_bytes(options.solution)
+    verdict = family.check(instance, load_json(data, source), source)
+    if options.json:
+        _print_json(dict(verdict))
+        return 0
+    print("valid" if verdict["valid"] else "NOT VALID")
+    for key, value in verdict.items():
+        if key not in ("valid", "violations"):
+            print(f"{key} {value:,}" if isinstance(value, int) else f"{key} {value}")
+    for violation in verdict["violations"]:
+        print(violation)
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    family, instance = _instance(options.file)
+    sys.stdout.write(family.export(instance, options.format, options.formulation))
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    from bench.runner import RunOptions, run_suite
+
+    family, suite = find_suite(options.suite)
+    out = options.out or Path("results") / suite.name
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    chosen = RunOptions(
+        out=out,
+        workers=options.workers,
+        dask=options.dask,
+        fresh=options.fresh,
+        retry_failed=options.retry_failed,
+        quiet=options.quiet,
+        limit=options.limit,
+        algorithms=tuple(options.algorithm),
+    )
+    spent = run_suite(family, suite, chosen)
+    return _show(out, spent)
+
+
+def _report(options: argparse.Namespace) -> int:
+    return _show(options.folder, {})
+
+
+def _show(folder: Path, spent: dict[str, float]) -> int:
+    """Print the tables, write CSV and page; status 1 when something failed."""
+    from bench.report import write_report
+
+    return write_report(folder, spent)
+
+
+def _warm(options: argparse.Namespace) -> int:
+    for family in families().values():
+        family.warm()
+    return 0

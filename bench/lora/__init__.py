@@ -1,0 +1,149 @@
+"""Family `lora`: problem P, online scheduling and pricing of multi-LoRA fine-tuning tasks (main paper, section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from bench.checks import Check
+from bench.family import Listed, SolveSettings, Suite
+from formulations.report import SolveReport
+from instances.lora.format import FORMAT, content_hash, dumps, parse
+from instances.lora.model import Instance
+from instances.lora.solution import Solution, parse_solution, solution_document
+from online.outcome import OnlineRun
+
+# Solvers, kernels and generators are imported where they are used, so that `list` and `check` start at once.
+
+
+class LoraFamily:
+    """The adapter between the commands and the family's four floors."""
+
+    name = "lora"
+    format = FORMAT
+    unit = "micro-dollars"
+    headline = "theorem5"
+
+    def parse(self, data: Any, source: str) -> Instance:
+        """The instance in a decoded JSON document."""
+        return parse(data, source)
+
+    def dumps(self, instance: Instance) -> str:
+        """The instance as the text of its file."""
+        return dumps(instance)
+
+    def identity(self, instance: Instance) -> str:
+        """SHA-256 of the instance's content."""
+        return content_hash(instance)
+
+    def describe(self, instance: Instance) -> Mapping[str, Any]:
+        """Size and load of the instance."""
+        from instances.lora.figures import load, servable
+
+        return {
+            "tasks": instance.tasks,
+            "servable": int(servable(instance).sum()),
+            "nodes": instance.nodes,
+            "slots": instance.slots,
+            "load": round(float(load(instance)), 3),
+            "name": instance.name,
+        }
+
+    def generate(self, recipe: Mapping[str, Any]) -> Instance:
+        """The instance that a recipe names."""
+        from instances.lora.generate import generate
+
+        return generate(recipe)
+
+    def suites(self) -> Sequence[Suite]:
+        """The family's suites."""
+        from bench.lora.suites import suites
+
+        return suites()
+
+    def algorithms(self) -> Sequence[Listed]:
+        """The registered online algorithms."""
+        from online.lora.registry import algorithms
+
+        return [Listed(name, summary) for name, summary in algorithms()]
+
+    def formulations(self) -> Sequence[Listed]:
+        """The formulations with their backends."""
+        from formulations.lora.solve import formulations
+
+        return [Listed(name, summary) for name, summary in formulations()]
+
+    def traces(self) -> Sequence[Listed]:
+        """The traces whose arrivals are shipped or can be read."""
+        from instances.lora.arrivals import traces
+
+        return [Listed(name, summary) for name, summary in traces()]
+
+    def solve(self, instance: Instance, settings: SolveSettings, start: Solution | None = None) -> SolveReport:
+        """OPT or a certified interval."""
+        from formulations.lora.solve import solve
+
+        return solve(instance, **asdict(settings), start=start)
+
+    def solution_document(self, solution: Solution) -> dict[str, Any]:
+        """A solution as JSON values."""
+        return solution_document(solution)
+
+    def solution(self, instance: Instance, data: Any, source: str) -> Solution:
+        """The solution in a decoded document; only its shape is judged."""
+        return parse_solution(data, source)
+
+    def run(self, instance: Instance, algorithm: str) -> OnlineRun:
+        """One run under the referee."""
+        from online.lora.registry import run
+
+        return run(instance, algorithm)
+
+    def algorithm_key(self, algorithm: str) -> str:
+        """Canonical name and code version."""
+        from online.lora.registry import canonical
+
+        return canonical(algorithm)
+
+    def solve_key(self, settings: SolveSettings) -> str:
+        """Settings and code version of the solve."""
+        from formulations.lora.solve import VERSION
+
+        chosen = ",".join(f"{key}={value}" for key, value in asdict(settings).items() if value is not None)
+        return f"{chosen} version {VERSION}"
+
+    def audit(self, instance: Instance, run: OnlineRun, reference: SolveReport) -> Sequence[Check]:
+        """The theory's claims on one run."""
+        from bench.lora.audit import audit
+
+        return audit(instance, run, reference)
+
+    def check(self, instance: Instance, data: Any, source: str) -> Mapping[str, Any]:
+        """Exact verification of a solution document against (4a)-(4k)."""
+        from formulations.lora.check import check
+
+        report = check(instance, parse_solution(data, source))
+        return {
+            "valid": report.valid,
+            "welfare": report.welfare,
+            "true_welfare": report.true_welfare,
+            "revenue": report.revenue,
+            "admitted": report.admitted,
+            "violations": [str(violation) for violation in report.violations],
+        }
+
+    def export(self, instance: Instance, kind: str, formulation: str) -> str:
+        """The model as MPS or LP text."""
+        from formulations.lora.solve import export
+
+        return export(instance, kind, formulation)
+
+    def warm(self) -> None:
+        """Compile and cache the kernels."""
+        from online.lora.registry import warm
+
+        warm()
+
+
+FAMILY = LoraFamily()

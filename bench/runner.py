@@ -1,0 +1,276 @@
+"""Running a suite: instances, then OPT once per instance, then online runs with their audits, then the report.
+
+The parent process plans, writes the store and the files; workers compute. Every piece of work is a function of its
+content alone, so the numbers do not depend on the number of workers, on the order, or on how often a run was stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bench import provenance, work
+from bench.executors import SpawnPool, dask_executor, default_workers
+from bench.family import Case, Family, Suite
+from bench.progress import Progress
+from bench.store import Piece, Store, StoredCase
+from instances.errors import InputError
+from instances.files import write_atomically
+
+STORE = "results.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run a suite.
+
+    Parameters
+    ----------
+    out : folder of the store, the instances and the report.
+    workers : number of worker processes; None for one per core, fewer where memory is short.
+    dask : address of a dask scheduler, instead of processes of our own.
+    fresh : forget earlier results first.
+    retry_failed : try failed pieces again.
+    quiet : no progress.
+    limit : seconds after which a piece of work is given up (own processes only); a row with that reason.
+    algorithms : further algorithms, run on every case.
+    """
+
+    out: Path
+    workers: int | None = None
+    dask: str | None = None
+    fresh: bool = False
+    retry_failed: bool = False
+    quiet: bool = False
+    limit: float | None = None
+    algorithms: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Job:
+    """A call to be made by a worker, and what to do in the parent with its result or its loss."""
+
+    call: Callable[[Executor], Future[Any]]
+    done: Callable[[Any], None]
+    lost: Callable[[BaseException], None]
+
+
+@dataclass(slots=True)
+class _Sweep:
+    """The state of one run."""
+
+    family: Family
+    store: Store
+    folder: Path
+    progress: Progress
+    queue: deque[_Job] = field(default_factory=deque)
+    waiting: dict[tuple[str, str], list[StoredCase]] = field(default_factory=dict)
+    claimed: set[tuple[str, str]] = field(default_factory=set)
+    left: dict[str, int] = field(default_factory=dict)
+    started: dict[str, float] = field(default_factory=dict)
+
+    def plan(self, position: int, case: Case) -> None:
+        """Queue the generation of a case; the rest follows from what it turns out to be."""
+        stored = StoredCase(
+            name=case.name,
+            group=case.group,
+            instance="",
+            recipe=case.recipe,
+            describe={},
+            algorithms=[(name, self.family.algorithm_key(name)) for name in case.algorithms],
+            solve=asdict(case.solve),
+            solve_key=self.family.solve_key(case.solve),
+        )
+        self.left[case.name] = 2 + len(case.algorithms)
+
+        def call(executor: Executor) -> Future[work.Made]:
+            self.started[case.name] = time.monotonic()
+            return executor.submit(work.make, self.family.name, case.recipe)
+
+        def made(result: work.Made) -> None:
+            path = self.path(result.instance)
+            if not path.exists() or path.read_bytes() != result.data:
+                write_atomically(path, result.data)
+            self.store.put(Piece("generate", "", case.name, True, {}, None, result.seconds))
+            known = replace(stored, instance=result.instance, describe=result.describe)
+            self.store.put_case(position, known)
+            self._advance(known, f"{case.name}: instance")
+            self._refer(known, case)
+
+        def lost(error: BaseException) -> None:
+            self.store.put_case(position, stored)
+            self.store.put(work.failed("generate", "", case.name, error))
+            self._advance(stored, f"{case.name}: no instance", self.left[case.name])
+
+        self.queue.append(_Job(call, made, lost))
+
+    def path(self, instance: str) -> Path:
+        """The instance's file."""
+        return self.folder / f"{instance}.json.gz"
+
+    def _refer(self, case: StoredCase, planned: Case) -> None:
+        """OPT of the case: from the store, or awaited with others of the same content, or queued."""
+        piece = self.store.get("opt", case.instance, case.solve_key)
+        if piece is not None:
+            self._measure(case, piece, fresh=False)
+            return
+        address = (case.instance, case.solve_key)
+        self.waiting.setdefault(address, []).append(case)
+        if len(self.waiting[address]) > 1:
+            return
+
+        def call(executor: Executor) -> Future[Piece]:
+            data = self.path(case.instance).read_bytes()
+            return executor.submit(work.solve, self.family.name, data, case.instance, planned.solve, case.solve_key)
+
+        def done(piece: Piece) -> None:
+            self.store.put(piece)
+            for each in self.waiting.pop(address):
+                self._measure(each, piece, fresh=True)
+
+        self.queue.appendleft(
+            _Job(call, done, lambda error: done(work.failed("opt", case.instance, case.solve_key, error)))
+        )
+
+    def _measure(self, case: StoredCase, reference: Piece, fresh: bool) -> None:
+        """Queue the runs and audits of a case that are not in the store."""
+        jobs = []
+        found = 0 if fresh else 1
+        for name, key in case.algorithms:
+            audit_key = case.audit_key(key)
+            online = self.store.get("online", case.instance, key)
+            audit = self.store.get("audit", case.instance, audit_key)
+            if (online is not None and audit is not None) or (case.instance, audit_key) in self.claimed:
+                found += 1
+                continue
+            self.claimed.add((case.instance, audit_key))
+            jobs.append(self._run_job(case, name, key, audit_key, reference))
+        self.queue.extendleft(reversed(jobs))
+        if found:
+            self._advance(case, f"{case.name}: from the store", found, fresh=False)
+        if fresh:
+            self._advance(case, f"{case.name}: OPT")
+
+    def _run_job(self, case: StoredCase, name: str, key: str, audit_key: str, reference: Piece) -> _Job:
+        def call(executor: Executor) -> Future[tuple[Piece, ...]]:
+            data = self.path(case.instance).read_bytes()
+            return executor.submit(work.measure, self.family.name, data, case.instance, name, key, audit_key, reference)
+
+        def done(pieces: Sequence[Piece]) -> None:
+            self.store.put(*pieces)
+            self._advance(case, f"{case.name}: {name}")
+
+        def lost(error: BaseException) -> None:
+            done(
+                (
+                    work.failed("online", case.instance, key, error),
+                    work.failed("audit", case.instance, audit_key, "the online run failed"),
+                )
+            )
+
+        return _Job(call, done, lost)
+
+    def _advance(self, case: StoredCase, what: str, pieces: int = 1, fresh: bool = True) -> None:
+        self.progress.advance(what, pieces, fresh)
+        self.left[case.name] -= pieces
+        if self.left[case.name] <= 0:
+            over = sum(count <= 0 for count in self.left.values())
+            seconds = time.monotonic() - self.started[case.name]
+            self.progress.line(f"{over} of {len(self.left)} cases: {case.name} done in {seconds:.1f} s")
+
+    def drain(self, executor: Executor, parallel: int) -> None:
+        """Work until nothing is left; at most `parallel` pieces are in workers' hands, so memory stays bounded."""
+        running: dict[Future[Any], _Job] = {}
+        while self.queue or running:
+            while self.queue and len(running) < parallel:
+                job = self.queue.popleft()
+                running[job.call(executor)] = job
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                job = running.pop(future)
+                error = future.exception()
+                if error is None:
+                    job.done(future.result())
+                else:
+                    job.lost(error)
+
+
+def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, float]:
+    """Run what is missing of a suite, into the store of the folder.
+
+    Returns
+    -------
+    Seconds of this run by the clock: ``run``.
+
+    Raises
+    ------
+    InputError : an unknown algorithm, a folder that cannot be written, an unsound store, no dask.
+    StoreError : a full disk; what was finished is kept.
+    """
+    started = time.monotonic()
+    cases = [replace(c, algorithms=(*c.algorithms, *options.algorithms)) for c in suite.cases]
+    for name in dict.fromkeys(name for case in cases for name in case.algorithms):
+        family.algorithm_key(name)
+    if options.dask is None:
+        parallel = default_workers() if options.workers is None else options.workers
+        executor: Executor = SpawnPool(parallel, options.limit)
+    else:
+        executor, parallel = dask_executor(options.dask)
+    try:
+        folder = make_folder(options.out / "instances")
+        with Store.open(options.out / STORE) as store:
+            if options.fresh or options.retry_failed:
+                store.clear(failed_only=not options.fresh)
+            store.begin(
+                {
+                    "suite": suite.name,
+                    "summary": suite.summary,
+                    "family": family.name,
+                    "algorithms": list(options.algorithms),
+                    "workers": parallel,
+                    "provenance": provenance.collect(),
+                },
+                [case.name for case in cases],
+            )
+            progress = Progress(sum(2 + len(case.algorithms) for case in cases), options.quiet)
+            sweep = _Sweep(family, store, folder, progress)
+            for position, case in enumerate(cases):
+                sweep.plan(position, case)
+            try:
+                sweep.drain(executor, parallel)
+            finally:
+                progress.close()
+        executor.shutdown()
+    except BaseException:
+        if isinstance(executor, SpawnPool):
+            executor.stop()
+        else:
+            executor.shutdown(wait=False, cancel_futures=True)
+        raise
+    return {"run": time.monotonic() - started}
+
+
+def make_folder(path: Path) -> Path:
+    """The folder, made if need be; InputError where that cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(str(path), "", f"the folder cannot be made: {error.strerror or error}") from None
+    return path
+
+
+def generate_suite(family: Family, suite: Suite, out: Path) -> list[Mapping[str, Any]]:
+    """Write the instance files of a suite, one per case, named after it."""
+    folder = make_folder(out)
+    written: list[Mapping[str, Any]] = []
+    for case in suite.cases:
+        made = work.make(family.name, case.recipe)
+        path = folder / f"{case.name}.json.gz"
+        write_atomically(path, made.data)
+        written.append({"case": case.name, "file": str(path), "instance": made.instance, **made.describe})
+    return written

@@ -1,0 +1,239 @@
+"""The results of a run: one SQLite file, one row per finished or failed piece of work, keyed by content.
+
+Only the process that runs a suite writes, one transaction per piece, so a killed run loses what was in the making and
+nothing else. SQLite's rollback journal with full synchronisation is what makes that hold for `kill -9` too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from instances.errors import InputError
+
+VERSION = 1
+_APPLICATION = 0x52424E43  # "RBNC" in SQLite's header, to know our own files
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS pieces (
+    stage TEXT NOT NULL, instance TEXT NOT NULL, key TEXT NOT NULL,
+    ok INTEGER NOT NULL, payload TEXT NOT NULL, solution BLOB, seconds REAL NOT NULL,
+    PRIMARY KEY (stage, instance, key)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS cases (
+    name TEXT PRIMARY KEY, position INTEGER NOT NULL, content TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+class StoreError(RuntimeError):
+    """The store could not be written (disk full, I/O error); what was in it before is still there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A finished or failed piece of work.
+
+    Parameters
+    ----------
+    stage : ``generate``, ``opt``, ``online`` or ``audit``.
+    instance : SHA-256 of the instance's content.
+    key : what was done to it: canonical names, options and code version.
+    ok : False for a failure; then `payload` has ``reason``.
+    payload : JSON values; exact figures are integers or fractions in strings.
+    solution : gzipped solution document, for `opt`.
+    seconds : wall time, for information.
+    """
+
+    stage: str
+    instance: str
+    key: str
+    ok: bool
+    payload: Mapping[str, Any]
+    solution: bytes | None = None
+    seconds: float = 0.0
+
+    @property
+    def address(self) -> tuple[str, str, str]:
+        """What identifies the piece."""
+        return self.stage, self.instance, self.key
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCase:
+    """A case of the suite as it was run: what `report` needs to lay out the table.
+
+    Parameters
+    ----------
+    name, group : of the case.
+    instance : SHA-256 of its content; empty when it could not be generated.
+    recipe : how it was made.
+    describe : the family's figures about it.
+    algorithms : (name as asked for, key) pairs in the order of the table.
+    solve : the settings of the reference.
+    solve_key : their key.
+    """
+
+    name: str
+    group: str
+    instance: str
+    recipe: Mapping[str, Any]
+    describe: Mapping[str, Any]
+    algorithms: Sequence[Sequence[str]]
+    solve: Mapping[str, Any]
+    solve_key: str
+
+    def audit_key(self, algorithm_key: str) -> str:
+        """The key of an audit: it depends on the run and on the reference."""
+        return f"{algorithm_key} | {self.solve_key}"
+
+
+@dataclass(slots=True)
+class Store:
+    """An open store. Use `Store.open`.
+
+    Parameters
+    ----------
+    path : the file.
+    connection : to SQLite.
+    """
+
+    path: Path
+    connection: sqlite3.Connection = field(repr=False)
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = True) -> Store:
+        """Open the store, or make it.
+
+        Raises
+        ------
+        InputError : no such file, a folder that cannot be written, a file that is not a sound store.
+        """
+        if not create and not path.is_file():
+            raise InputError(str(path), "", "there is no result store here; `run` makes one")
+        with _plain_words(path):
+            connection = sqlite3.connect(path, timeout=60.0, isolation_level=None)
+        store = cls(path, connection)
+        try:
+            store._prepare()
+        except BaseException:
+            connection.close()
+            raise
+        return store
+
+    def _prepare(self) -> None:
+        with _plain_words(self.path):
+            [application], [version] = (self._one(f"PRAGMA {p}") for p in ("application_id", "user_version"))
+            tables = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if tables and application != _APPLICATION:
+                raise InputError(str(self.path), "", "an SQLite file, but not a result store of ratiobench")
+            if tables and version != VERSION:
+                raise InputError(str(self.path), "", f"a store of version {version}; this program reads {VERSION}")
+            if self._one("PRAGMA quick_check(1)")[0] != "ok":
+                raise sqlite3.DatabaseError("malformed")
+            if not tables:
+                self.connection.executescript(
+                    f"BEGIN IMMEDIATE; {_TABLES} PRAGMA application_id = {_APPLICATION}; "
+                    f"PRAGMA user_version = {VERSION}; COMMIT;"
+                )
+
+    def _one(self, query: str) -> tuple[Any, ...]:
+        row: tuple[Any, ...] = self.connection.execute(query).fetchone()
+        return row
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with _plain_words(self.path):
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                # SQLite has rolled back by itself after a full disk or an I/O error.
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    def put(self, *pieces: Piece) -> None:
+        """Write the pieces, all or none; a piece with the same address is replaced."""
+        rows = [
+            (*piece.address, piece.ok, json.dumps(piece.payload), piece.solution, piece.seconds) for piece in pieces
+        ]
+        with self._transaction():
+            self.connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def get(self, stage: str, instance: str, key: str) -> Piece | None:
+        """The piece at this address, or None."""
+        query = "SELECT ok, payload, solution, seconds FROM pieces WHERE stage = ? AND instance = ? AND key = ?"
+        with _plain_words(self.path):
+            row = self.connection.execute(query, (stage, instance, key)).fetchone()
+        if row is None:
+            return None
+        ok, payload, solution, seconds = row
+        return Piece(stage, instance, key, bool(ok), json.loads(payload), solution, seconds)
+
+    def clear(self, *, failed_only: bool = False) -> None:
+        """Forget all pieces, or all failed ones."""
+        with self._transaction():
+            self.connection.execute("DELETE FROM pieces" + (" WHERE ok = 0" if failed_only else ""))
+
+    def begin(self, about: Mapping[str, Any], cases: Sequence[str]) -> None:
+        """Note what is being run, and forget cases that are not part of it any more."""
+        with self._transaction():
+            self.connection.execute(
+                "INSERT OR REPLACE INTO about VALUES ('run', ?)", (json.dumps(about, sort_keys=True),)
+            )
+            known = [name for (name,) in self.connection.execute("SELECT name FROM cases")]
+            gone = [(name,) for name in known if name not in cases]
+            self.connection.executemany("DELETE FROM cases WHERE name = ?", gone)
+
+    def about(self) -> dict[str, Any]:
+        """What `begin` noted last; empty before."""
+        with _plain_words(self.path):
+            row = self.connection.execute("SELECT content FROM about WHERE name = 'run'").fetchone()
+        content: dict[str, Any] = {} if row is None else json.loads(row[0])
+        return content
+
+    def put_case(self, position: int, case: StoredCase) -> None:
+        """Write or replace a case."""
+        content = json.dumps({name: getattr(case, name) for name in StoredCase.__slots__})
+        with self._transaction():
+            self.connection.execute("INSERT OR REPLACE INTO cases VALUES (?, ?, ?)", (case.name, position, content))
+
+    def cases(self) -> list[StoredCase]:
+        """The cases in the order of the suite."""
+        with _plain_words(self.path):
+            rows = self.connection.execute("SELECT content FROM cases ORDER BY position, name").fetchall()
+        return [StoredCase(**json.loads(content)) for (content,) in rows]
+
+
+@contextlib.contextmanager
+def _plain_words(path: Path) -> Iterator[None]:
+    """SQLite's errors as one line each."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        text = str(error)
+        if "unable to open" in text or "readonly" in text or "read-only" in text:
+            raise InputError(str(path), "", f"the result store cannot be opened for writing ({text})") from None
+        if isinstance(error, sqlite3.OperationalError) and "malformed" not in text:
+            raise StoreError(f"{path}: the result could not be stored ({text}); earlier results are kept") from None
+        raise InputError(
+            str(path), "", f"not a sound result store ({text}); move it away or name another folder with --out"
+        ) from None

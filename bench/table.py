@@ -1,0 +1,347 @@
+"""The rows of a result store as tables: exact figures for files, rounded ones (outward) for reading."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from bench import ratios
+from bench.checks import Verdict
+from bench.family import Family
+from bench.store import Piece, Store, StoredCase
+
+COLUMNS = {
+    "case": "name of the case in the suite",
+    "group": "cases that are comparable",
+    "instance": "SHA-256 of the instance's content",
+    "algorithm": "name with options, as asked for",
+    "label": "name with what must be said beside it",
+    "algorithm_key": "canonical name, options and code version",
+    "state": "ok, invalid (the algorithm broke a rule), failed (see reason) or missing (not run yet)",
+    "reason": "why it failed or is invalid",
+    "opt_status": "optimal, interval or failed",
+    "opt_lower": "welfare of a verified solution: the best of the solver's and of the suite's valid online runs",
+    "opt_lower_source": "solve, or the algorithm whose run beat the solver's solution",
+    "opt_upper": "proved upper bound on OPT",
+    "opt_proof": "where the upper bound comes from",
+    "opt_formulation": "formulation that was solved",
+    "opt_backend": "solver",
+    "opt_gap": "float: (upper - lower) / upper",
+    "opt_time_limited": "a limit in seconds may have decided the interval",
+    "welfare": "the algorithm's welfare by bids (eq. 3)",
+    "true_welfare": "the same by valuations",
+    "revenue": "sum of payments; empty without a payment rule",
+    "admitted": "admitted tasks",
+    "ratio_kind": "interval, unbounded or undefined",
+    "ratio_lower": "lower/ALG, exact",
+    "ratio_upper": "upper/ALG, exact",
+    "ratio_lower_float": "float: ratio_lower",
+    "ratio_upper_float": "float: ratio_upper",
+    "reached": "ALG/upper, exact: at least this part of OPT",
+    "reached_float": "float: reached",
+    "behind_lower": "opt_lower - welfare",
+    "behind_upper": "opt_upper - welfare",
+    "constants": "declared constants as JSON: name, value, source, detail",
+    "constants_source": "oracle (from the instance under test), prior, given, or none",
+    "arithmetic": "exact, float or integer",
+    "counts": "things counted on the way, as JSON",
+}
+"""Columns of results.csv; each check adds NAME (its verdict), NAME_left, NAME_right, NAME_reason and NAME_figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The tables of one folder.
+
+    Parameters
+    ----------
+    about : what was run, and the provenance.
+    cases : in the order of the suite.
+    rows : one per case and algorithm; the columns of `COLUMNS` and of the checks. The same bytes on every run.
+    seconds : one per piece of work: case, algorithm, stage, seconds.
+    checks : names of the checks found, in the order of the audits.
+    """
+
+    about: Mapping[str, Any]
+    cases: Sequence[StoredCase]
+    rows: pd.DataFrame
+    seconds: pd.DataFrame
+    checks: Sequence[str]
+
+
+def results(store: Store) -> Results:
+    """Read the tables from a store."""
+    cases = store.cases()
+    rows: list[dict[str, Any]] = []
+    seconds: list[dict[str, Any]] = []
+    checks: dict[str, None] = {}
+    for case in cases:
+        rows.extend(_case_rows(store, case, seconds, checks))
+    parts = ("", "_left", "_right", "_reason", "_figures")
+    columns = [*COLUMNS, *(f"{name}{part}" for name in checks for part in parts)]
+    frame = pd.DataFrame(rows, columns=columns, dtype=object)
+    times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
+    return Results(store.about(), cases, frame, times, tuple(checks))
+
+
+def _case_rows(
+    store: Store, case: StoredCase, seconds: list[dict[str, Any]], checks: dict[str, None]
+) -> list[dict[str, Any]]:
+    def timed(stage: str, algorithm: str, piece: Piece | None) -> Piece | None:
+        if piece is not None:
+            seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": piece.seconds})
+        return piece
+
+    made = timed("generate", "", store.get("generate", "", case.name))
+    opt = timed("opt", "", store.get("opt", case.instance, case.solve_key))
+    online = {key: timed("online", name, store.get("online", case.instance, key)) for name, key in case.algorithms}
+    head: dict[str, Any] = {"case": case.name, "group": case.group, "instance": case.instance}
+    head |= _reference(opt, {name: online[key] for name, key in case.algorithms})
+    rows = []
+    for name, key in case.algorithms:
+        row = head | {"algorithm": name, "label": name, "algorithm_key": key}
+        run = online[key]
+        if run is None:
+            if made is None or made.ok:
+                row |= {"state": "missing", "reason": "not run yet"}
+            else:
+                row |= {"state": "failed", "reason": f"no instance: {made.payload['reason']}"}
+        elif not run.ok:
+            row |= {"state": "failed", "reason": run.payload["reason"]}
+        else:
+            row |= _run(run.payload, head["opt_lower"], head["opt_upper"])
+        audit = timed("audit", name, store.get("audit", case.instance, case.audit_key(key)))
+        if audit is not None and audit.ok:
+            for check in audit.payload["checks"]:
+                checks[check["name"]] = None
+                row[check["name"]] = check["status"]
+                for part in ("left", "right", "reason"):
+                    row[f"{check['name']}_{part}"] = check[part]
+                row[f"{check['name']}_figures"] = json.dumps(check["figures"])
+        elif audit is not None and run is not None and run.ok:
+            row["reason"] = "; ".join(filter(None, [row.get("reason"), f"audit: {audit.payload['reason']}"]))
+        rows.append(row)
+    return rows
+
+
+def _reference(opt: Piece | None, runs: Mapping[str, Piece | None]) -> dict[str, Any]:
+    """The interval on OPT. A valid online run is a verified solution too: the best one may raise the lower end."""
+    if opt is None or not opt.ok:
+        reason = "not solved yet" if opt is None else opt.payload["reason"]
+        return {"opt_status": "failed", "opt_lower": None, "opt_upper": None, "opt_lower_source": reason}
+    lower, source = Fraction(opt.payload["lower"]), "solve"
+    upper = Fraction(opt.payload["upper"])
+    for name, run in runs.items():
+        if run is not None and run.ok and run.payload["valid"] and Fraction(run.payload["welfare"]) > lower:
+            lower, source = Fraction(run.payload["welfare"]), name
+    return {
+        "opt_status": "optimal" if lower == upper else "interval",
+        "opt_lower": lower,
+        "opt_lower_source": source,
+        "opt_upper": upper,
+        "opt_proof": opt.payload["proof"],
+        "opt_formulation": opt.payload["formulation"],
+        "opt_backend": opt.payload["backend"],
+        "opt_gap": float((upper - lower) / upper) if upper else 0.0,
+        "opt_time_limited": opt.payload["time_limited"],
+    }
+
+
+def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None) -> dict[str, Any]:
+    sources = sorted({constant["source"] for constant in run["constants"]})
+    row = {
+        "label": run["label"],
+        "state": "ok" if run["valid"] else "invalid",
+        "reason": "; ".join(run["violations"][:3]),
+        "welfare": Fraction(run["welfare"]),
+        "true_welfare": Fraction(run["true_welfare"]),
+        "revenue": None if run["revenue"] is None else Fraction(run["revenue"]),
+        "admitted": run["admitted"],
+        "constants": json.dumps(run["constants"]),
+        "constants_source": "+".join(sources) or "none",
+        "arithmetic": run["arithmetic"],
+        "counts": json.dumps(run["counts"]),
+    }
+    if not run["valid"] or lower is None or upper is None:
+        return row
+    welfare = row["welfare"]
+    ratio = ratios.ratio(lower, upper, welfare)
+    part = ratios.reached(upper, welfare)
+    return row | {
+        "ratio_kind": ratio.kind.value,
+        "ratio_lower": ratio.lower,
+        "ratio_upper": ratio.upper,
+        "ratio_lower_float": None if ratio.lower is None else float(ratio.lower),
+        "ratio_upper_float": None if ratio.upper is None else float(ratio.upper),
+        "reached": part,
+        "reached_float": None if part is None else float(part),
+        "behind_lower": max(Fraction(0), lower) - welfare,
+        "behind_upper": upper - welfare,
+    }
+
+
+def known(value: Any) -> bool:
+    """Whether a cell of `rows` holds something."""
+    return value is not None and not (isinstance(value, float) and value != value)
+
+
+def number(value: Fraction | int | None) -> str:
+    """An exact figure for reading: thousands apart; a fraction as at most three decimals, rounded down."""
+    if not known(value):
+        return "-"
+    exact = Fraction(value)  # type: ignore[arg-type]
+    return f"{exact.numerator:,}" if exact.denominator == 1 else ratios.decimal(exact, up=False)
+
+
+def percent(share: float) -> str:
+    """A gap as a percentage with three significant digits."""
+    return f"{100 * share:.3g} %"
+
+
+def ratio_text(row: Mapping[Any, Any]) -> str:
+    """The ratio as the tables print it."""
+    if known(row["ratio_lower"]):
+        return ratios.interval_text(row["ratio_lower"], row["ratio_upper"])
+    if row["ratio_kind"] == ratios.Kind.UNDEFINED:
+        return f"OPT - ALG in {ratios.interval_text(row['behind_lower'], row['behind_upper'], 0)}"
+    return row["ratio_kind"] if known(row["ratio_kind"]) else "-"
+
+
+def opt_text(row: Mapping[Any, Any], unit: str) -> str:
+    """The interval on OPT with its proof, in words."""
+    if row["opt_status"] == "failed":
+        return f"OPT unknown: {row['opt_lower_source']}"
+    proof = f"proof: {row['opt_proof']}, {row['opt_formulation']} / {row['opt_backend']}"
+    limited = ", time-limited" if row["opt_time_limited"] else ""
+    if row["opt_status"] == "optimal":
+        return f"OPT = {number(row['opt_upper'])} {unit} ({proof}{limited})"
+    interval = f"[{number(row['opt_lower'])}, {number(row['opt_upper'])}]"
+    return f"OPT in {interval} {unit}, gap {percent(row['opt_gap'])} ({proof}{limited})"
+
+
+def bound_text(row: Mapping[Any, Any], check: str) -> str:
+    """The right side of a check, rounded down, for reading."""
+    right = row.get(f"{check}_right")
+    return ratios.decimal(Fraction(right), up=False) if isinstance(right, str) else "-"
+
+
+def title(check: str) -> str:
+    """``theorem5_repaired`` as `Theorem 5 repaired`."""
+    words = check.replace("_", " ")
+    for kind in ("theorem", "lemma"):
+        if words.startswith(kind) and words[len(kind) : len(kind) + 1].isdigit():
+            words = f"{kind} {words[len(kind) :]}"
+    return words[:1].upper() + words[1:]
+
+
+def means(rows: pd.DataFrame) -> pd.DataFrame:
+    """Per group and algorithm: mean of ALG/upper, and how many cases are unbounded, undefined, invalid, failed."""
+    found = []
+    for (group, algorithm), part in rows.groupby(["group", "algorithm"], sort=False):
+        usable = part[part["ratio_kind"].notna()]
+        triples = zip(usable["opt_lower"], usable["opt_upper"], usable["welfare"], strict=True)
+        mean = ratios.mean(triples)
+        found.append(
+            {
+                "group": group,
+                "algorithm": algorithm,
+                "mean_reached": mean.value,
+                "cases": mean.cases,
+                "unbounded": mean.unbounded,
+                "undefined": mean.undefined,
+                "invalid": int((part["state"] == "invalid").sum()),
+                "failed": int((part["state"] == "failed").sum()),
+            }
+        )
+    columns = ["group", "algorithm", "mean_reached", "cases", "unbounded", "undefined", "invalid", "failed"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def stages(seconds: pd.DataFrame) -> pd.DataFrame:
+    """Seconds of work per stage, the online runs per algorithm: stage, pieces, seconds."""
+    if seconds.empty:
+        return pd.DataFrame(columns=["stage", "pieces", "seconds"])
+    names = seconds["stage"].where(seconds["stage"] != "online", "online " + seconds["algorithm"])
+    grouped = seconds.groupby(names, sort=False)["seconds"].agg(["size", "sum"]).reset_index()
+    grouped.columns = pd.Index(["stage", "pieces", "seconds"])
+    order = {stage: rank for rank, stage in enumerate(("generate", "opt", "online", "audit"))}
+    grouped["rank"] = [order[str(stage).split(" ")[0]] for stage in grouped["stage"]]
+    return grouped.sort_values("rank", kind="stable").drop(columns="rank").reset_index(drop=True)
+
+
+def text(found: Results, family: Family) -> str:
+    """The whole result as text tables for a terminal."""
+    parts = []
+    head = family.headline if family.headline in found.checks else ""
+    for case in found.cases:
+        rows = found.rows[found.rows["case"] == case.name].to_dict("records")
+        if not rows:
+            continue
+        figures = ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, int | float))
+        parts.append(f"{case.name}: {figures or 'no instance'}\n  {opt_text(rows[0], family.unit)}")
+        parts.append(_aligned([_line(row, head, found.seconds) for row in rows], indent="  "))
+    table = means(found.rows)
+    if not table.empty:
+        lines = [
+            {
+                "group": row["group"],
+                "algorithm": row["algorithm"],
+                "mean ALG/upper": "-" if row["mean_reached"] is None else ratios.decimal(row["mean_reached"], up=False),
+                **{name: str(row[name]) for name in ("cases", "unbounded", "undefined", "invalid", "failed")},
+                **({title(head): _verdicts(found.rows, row, head)} if head else {}),
+            }
+            for row in table.to_dict("records")
+        ]
+        parts.append("How much of the upper bound each algorithm reaches, mean over the cases of a group:")
+        parts.append(_aligned(lines, indent="  "))
+    if (found.rows["constants_source"] == "oracle").any():
+        parts.append("* its constants are computed from the instance under test, future included (oracle).")
+    return "\n".join(parts)
+
+
+def _verdicts(rows: pd.DataFrame, group: Mapping[Any, Any], check: str) -> str:
+    chosen = rows[(rows["group"] == group["group"]) & (rows["algorithm"] == group["algorithm"])][check]
+    counted = [(verdict.value, int((chosen == verdict.value).sum())) for verdict in Verdict]
+    return ", ".join(f"{count} {name}" for name, count in counted if count) or "-"
+
+
+def _line(row: Mapping[Any, Any], head: str, seconds: pd.DataFrame) -> dict[str, str]:
+    mark = " *" if "oracle" in str(row["constants_source"]) else ""
+    spent = seconds[
+        (seconds["case"] == row["case"]) & (seconds["algorithm"] == row["algorithm"]) & (seconds["stage"] == "online")
+    ]["seconds"].sum()
+    line = {
+        "algorithm": f"{row['algorithm']}{mark}",
+        "welfare": number(row["welfare"]),
+        "OPT/ALG": ratio_text(row),
+        "admitted": str(row["admitted"]) if known(row["admitted"]) else "-",
+    }
+    if head:
+        line[title(head)] = row[head] if known(row[head]) else "-"
+        line["bound"] = bound_text(row, head)
+    line["seconds"] = f"{spent:.3f}"
+    line["state"] = row["state"] if row["state"] == "ok" else f"{row['state']}: {row['reason']}"
+    return line
+
+
+def _aligned(lines: Sequence[Mapping[str, str]], indent: str = "") -> str:
+    """Rows under their headings; figures to the right, words to the left."""
+    words = {"algorithm", "group", "state"}
+    names = list(lines[0])
+    widths = {name: max(len(name), *(len(line[name]) for line in lines)) for name in names}
+
+    def shown(line: Mapping[str, str]) -> str:
+        cells = [
+            line[name].ljust(widths[name])
+            if name in words or (name[:1].isupper() and "/" not in name)
+            else line[name].rjust(widths[name])
+            for name in names
+        ]
+        return (indent + "  ".join(cells)).rstrip()
+
+    return "\n".join([shown({name: name for name in names}), *(shown(line) for line in lines)]) + "\n"

@@ -1,0 +1,157 @@
+"""What a worker does: make an instance, solve it, run an algorithm on it. Nothing here writes files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from bench.family import SolveSettings, families
+from bench.store import Piece
+from formulations.report import Proof, SolveReport, Status, Termination
+from instances.files import load_json
+from online.outcome import OnlineRun
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A generated instance: its hash, its gzipped file, the family's figures about it, and the seconds it took."""
+
+    instance: str
+    data: bytes
+    describe: Mapping[str, Any]
+    seconds: float
+
+
+def make(family: str, recipe: Mapping[str, Any]) -> Made:
+    """Generate the instance of a recipe."""
+    started = time.perf_counter()
+    house = families()[family]
+    instance = house.generate(recipe)
+    data = gzip.compress(house.dumps(instance).encode(), compresslevel=6, mtime=0)
+    return Made(house.identity(instance), data, dict(house.describe(instance)), time.perf_counter() - started)
+
+
+@lru_cache(maxsize=2)
+def _instance(family: str, data: bytes) -> Any:
+    return families()[family].parse(load_json(data, "instance"), "instance")
+
+
+def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key: str) -> Piece:
+    """OPT or its interval, as a piece of work; an exception becomes a failed piece."""
+    started = time.perf_counter()
+    try:
+        house = families()[family]
+        report = house.solve(_instance(family, data), settings)
+        solution = gzip.compress(json.dumps(house.solution_document(report.solution)).encode(), mtime=0)
+        return Piece("opt", identity, key, True, report_payload(report), solution, time.perf_counter() - started)
+    except Exception as error:
+        return failed("opt", identity, key, error, time.perf_counter() - started)
+
+
+def measure(
+    family: str, data: bytes, identity: str, algorithm: str, online_key: str, audit_key: str, reference: Piece
+) -> tuple[Piece, ...]:
+    """One online run and its audit against the reference, as two pieces of work."""
+    started = time.perf_counter()
+    house = families()[family]
+    try:
+        run = house.run(_instance(family, data), algorithm)
+        if run.valid and reference.ok and run.welfare > int(reference.payload["upper"]):
+            raise AssertionError(
+                f"welfare {run.welfare} of a valid run is above the bound {reference.payload['upper']}: one is wrong"
+            )
+    except Exception as error:
+        piece = failed("online", identity, online_key, error, time.perf_counter() - started)
+        return piece, failed("audit", identity, audit_key, "the online run failed")
+    seconds = time.perf_counter() - started
+    online = Piece("online", identity, online_key, True, run_payload(run), None, seconds)
+    if not reference.ok:
+        return online, failed("audit", identity, audit_key, f"no OPT: {reference.payload['reason']}")
+    if not run.valid:  # the theory says nothing about it
+        return online, Piece("audit", identity, audit_key, True, {"checks": []})
+    started = time.perf_counter()
+    try:
+        instance = _instance(family, data)
+        report = restored(reference, house.solution(instance, _document(reference), "reference"))
+        checks = [check.document() for check in house.audit(instance, run, report)]
+        seconds = time.perf_counter() - started
+        return online, Piece("audit", identity, audit_key, True, {"checks": checks}, None, seconds)
+    except Exception as error:
+        return online, failed("audit", identity, audit_key, error, time.perf_counter() - started)
+
+
+def _document(piece: Piece) -> Any:
+    return json.loads(gzip.decompress(piece.solution or b""))
+
+
+def failed(stage: str, identity: str, key: str, error: BaseException | str, seconds: float = 0.0) -> Piece:
+    """A failed piece with its reason in one line."""
+    payload = {"reason": one_line(error)}
+    if isinstance(error, BaseException):
+        payload["traceback"] = "".join(traceback.format_exception(error))
+    return Piece(stage, identity, key, False, payload, None, seconds)
+
+
+def one_line(error: BaseException | str, limit: int = 300) -> str:
+    """An error as one line of text."""
+    text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def report_payload(report: SolveReport) -> dict[str, Any]:
+    """A solve report as JSON values, without the solution."""
+    return {
+        "status": report.status.value,
+        "lower": report.lower,
+        "upper": report.upper,
+        "proof": report.proof.value,
+        "formulation": report.formulation,
+        "backend": report.backend,
+        "termination": report.termination.value,
+        "time_limited": report.time_limited,
+        "seconds": round(report.seconds, 6),
+        "work": dict(report.work),
+        "message": report.message,
+    }
+
+
+def restored(piece: Piece, solution: Any) -> SolveReport:
+    """The solve report that was stored as this piece."""
+    values = dict(piece.payload)
+    return SolveReport(
+        **values
+        | {
+            "status": Status(values["status"]),
+            "proof": Proof(values["proof"]),
+            "termination": Termination(values["termination"]),
+            "solution": solution,
+        }
+    )
+
+
+def run_payload(run: OnlineRun) -> dict[str, Any]:
+    """An online run as JSON values, without decisions and trace."""
+    return {
+        "algorithm": run.algorithm,
+        "label": run.label,
+        "version": run.version,
+        "valid": run.valid,
+        "violations": [str(violation) for violation in run.violations],
+        "welfare": run.welfare,
+        "true_welfare": run.true_welfare,
+        "revenue": run.revenue,
+        "admitted": run.admitted,
+        "constants": [
+            {"name": c.name, "value": str(c.value), "source": c.source.value, "detail": c.detail} for c in run.constants
+        ],
+        "arithmetic": run.arithmetic,
+        "counts": dict(run.counts),
+        "seconds": round(run.seconds, 6),
+    }

@@ -1,0 +1,206 @@
+"""A small family to test the harness with: pick numbers as they come, at most `room` of them; OPT picks the largest.
+
+It is a second family in every sense but size, and the harness must carry it without knowing it. Algorithms that die,
+hang, raise or cheat stand beside honest ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from bench.checks import Check, Verdict
+from bench.family import Case, Listed, SolveSettings, Suite
+from formulations.report import Proof, SolveReport, Status, Termination
+from instances.errors import InputError, shown
+from instances.seeds import Stream
+from online.outcome import Constant, OnlineRun, Source, Violation
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Values in order of arrival, and how many may be taken."""
+
+    name: str
+    values: tuple[int, ...]
+    room: int
+
+
+def _nap() -> None:
+    time.sleep(float(os.environ.get("TOY_NAP", "0")))
+
+
+def _log(what: str) -> None:
+    """Note every piece of work where a test asks for it, to count what was done twice."""
+    path = os.environ.get("TOY_LOG")
+    if path:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(what + "\n")
+
+
+class ToyFamily:
+    """The family."""
+
+    name = "toy"
+    format = "ratiobench/toy/1"
+    unit = "points"
+    headline = "half"
+
+    def parse(self, data: Any, source: str) -> Numbers:
+        """The instance in a document."""
+        if not isinstance(data.get("room"), int) or data["room"] < 0:
+            raise InputError(source, "room", f"{shown(data.get('room'))} is not an integer >= 0")
+        return Numbers(data["name"], tuple(data["values"]), data["room"])
+
+    def dumps(self, instance: Numbers) -> str:
+        """The instance's file."""
+        return json.dumps(
+            {"format": self.format, "name": instance.name, "values": instance.values, "room": instance.room}
+        )
+
+    def identity(self, instance: Numbers) -> str:
+        """SHA-256 of the content."""
+        return hashlib.sha256(json.dumps([instance.values, instance.room]).encode()).hexdigest()
+
+    def describe(self, instance: Numbers) -> Mapping[str, Any]:
+        """Figures about the instance."""
+        return {"numbers": len(instance.values), "room": instance.room}
+
+    def generate(self, recipe: Mapping[str, Any]) -> Numbers:
+        """The instance of a recipe."""
+        _log(f"generate {recipe}")
+        if recipe.get("broken"):
+            raise RuntimeError("this recipe cannot be made")
+        values = Stream("toy", recipe["seed"]).integers(recipe.get("low", 1), 99, recipe["size"])
+        return Numbers(f"toy{recipe['seed']}", tuple(int(value) for value in values), recipe["room"])
+
+    def suites(self) -> Sequence[Suite]:
+        """The suites."""
+        honest = ("first", "above:mark=50", "one")
+        recipes = [{"seed": seed, "size": 8, "room": 3} for seed in range(4)]
+        cases = tuple(
+            Case(f"toy{i}", recipe, honest, SolveSettings(effort=1 + i % 2), "even" if i % 2 == 0 else "odd")
+            for i, recipe in enumerate(recipes)
+        )
+        twin = Case("twin", recipes[0], ("first", "one"), SolveSettings(effort=1), "even")
+        return (
+            Suite("toy", "Honest algorithms on five cases, two of one content", (*cases, twin)),
+            Suite("toy-bad", "Algorithms that fail", (Case("bad", recipes[0], ("first", "raises", "dies", "cheats")),)),
+            Suite("toy-none", "A case that cannot be made", (Case("none", {"broken": 1}, ("first",)), cases[0])),
+            Suite("toy-slow", "An algorithm that hangs", (Case("slow", recipes[0], ("hangs", "first")),)),
+        )
+
+    def algorithms(self) -> Sequence[Listed]:
+        """The algorithms."""
+        return [Listed(name, name) for name in ("first", "above", "one", "raises", "dies", "hangs", "cheats")]
+
+    def formulations(self) -> Sequence[Listed]:
+        """The formulations."""
+        return [Listed("sort", "sorting (none)")]
+
+    def traces(self) -> Sequence[Listed]:
+        """No traces."""
+        return []
+
+    def solve(self, instance: Numbers, settings: SolveSettings, start: Any = None) -> SolveReport:
+        """The largest numbers; effort 2 proves it, effort 1 leaves a gap of 1."""
+        self.solve_key(settings)
+        _log(f"opt {self.identity(instance)} {settings.effort}")
+        _nap()
+        best = sorted(range(len(instance.values)), key=lambda i: (-instance.values[i], i))[: instance.room]
+        total = sum(instance.values[i] for i in best)
+        status = Status.OPTIMAL if settings.effort > 1 else Status.INTERVAL
+        upper = total + (settings.effort == 1)
+        return SolveReport(
+            status, total, upper, tuple(sorted(best)), Proof.ENUMERATION, "sort", "none", Termination.NONE, False, 0.0
+        )
+
+    def solution_document(self, solution: Any) -> dict[str, Any]:
+        """A solution as JSON values."""
+        return {"decisions": list(solution)}
+
+    def solution(self, instance: Numbers, data: Any, source: str) -> tuple[int, ...]:
+        """The solution in a document."""
+        return tuple(data["decisions"])
+
+    def run(self, instance: Numbers, algorithm: str) -> OnlineRun:
+        """One run."""
+        key = self.algorithm_key(algorithm)
+        _log(f"online {self.identity(instance)} {algorithm}")
+        _nap()
+        name, _, option = algorithm.partition(":")
+        if name == "raises":
+            raise ZeroDivisionError("nothing to divide")
+        if name == "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if name == "hangs":
+            time.sleep(600)
+        room = {"one": 1, "cheats": 99}.get(name, instance.room)
+        mark = int(option.partition("=")[2] or 0)
+        taken = tuple([i for i, value in enumerate(instance.values) if value >= mark][:room])
+        broken = (Violation("room", taken[-1], "over the room"),) if len(taken) > instance.room else ()
+        return OnlineRun(
+            algorithm=algorithm,
+            label=algorithm,
+            version=key,
+            valid=not broken,
+            violations=broken,
+            welfare=sum(instance.values[i] for i in taken),
+            true_welfare=0,
+            revenue=None,
+            admitted=len(taken),
+            decisions=taken,
+            constants=(Constant("mark", Fraction(mark, 7), Source.ORACLE),) if mark else (),
+            arithmetic="integer",
+        )
+
+    def algorithm_key(self, algorithm: str) -> str:
+        """Name and version."""
+        if algorithm.partition(":")[0] not in [each.name for each in self.algorithms()]:
+            raise InputError("--algorithm", "", f"{algorithm!r} is not an algorithm of the toy family")
+        return f"{algorithm} v1"
+
+    def solve_key(self, settings: SolveSettings) -> str:
+        """Effort and version."""
+        if settings.formulation not in ("auto", "sort"):
+            raise InputError("--formulation", "", f"{settings.formulation!r} is not one of auto, sort")
+        return f"sort effort={settings.effort} v1"
+
+    def audit(self, instance: Numbers, run: OnlineRun, reference: SolveReport) -> Sequence[Check]:
+        """Whether at least half of OPT is reached."""
+        _log(f"audit {self.identity(instance)} {run.algorithm}")
+        left, right = Fraction(reference.upper), Fraction(2 * run.welfare)
+        verdict = Verdict.HOLDS if left <= right else Verdict.VIOLATED
+        return [
+            Check("half", verdict, left, right, "OPT <= 2 ALG", None, {"third": Fraction(1, 3), "room": instance.room})
+        ]
+
+    def check(self, instance: Numbers, data: Any, source: str) -> Mapping[str, Any]:
+        """Verification of a solution."""
+        if not isinstance(data, dict) or "decisions" not in data:
+            raise InputError(source, "decisions", "the field is missing")
+        taken = data["decisions"]
+        bad = [] if len(taken) <= instance.room else [f"room: {len(taken)} taken, {instance.room} allowed"]
+        return {
+            "valid": not bad,
+            "welfare": sum(instance.values[i] for i in taken),
+            "admitted": len(taken),
+            "violations": bad,
+        }
+
+    def export(self, instance: Numbers, kind: str, formulation: str) -> str:
+        """A model."""
+        return f"* {kind} {formulation} {instance.name}\n"
+
+    def warm(self) -> None:
+        """Nothing is compiled."""
+
+
+FAMILY = ToyFamily()
