@@ -33,7 +33,8 @@ class InputError(ValueError):
 
     def __init__(self, source: str, field: str, problem: str) -> None:
         self.source, self.field, self.problem = source, field, problem
-        super().__init__(": ".join(part for part in (source, field, problem) if part))
+        # Keys and file names may hold line breaks; the message may not.
+        super().__init__(" ".join(": ".join(part for part in (source, field, problem) if part).splitlines()))
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
         return InputError, (self.source, self.field, self.problem)

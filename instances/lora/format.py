@@ -8,8 +8,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import math
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,9 +120,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         raise InputError(source, "format", f"{shown(data.get('format'))} is not {FORMAT!r}")
     top = _Fields(source, "", data, _TOP, {"origin"})
     name = top.text("name")
-    origin = top.data.get("origin", {})
-    if not isinstance(origin, dict):
-        raise InputError(source, "origin", f"{shown(origin)} is not an object")
+    origin = _origin(source, top.data.get("origin", {}))
     slots = top.integer("slots", 1, SLOT_LIMIT)
     slot_seconds = top.integer("slot_seconds", 1)
     base = top.integer("base_memory_mb", 0)
@@ -142,8 +140,9 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         arrival = task.integer("arrival", 1, slots)
         if arrival < previous:
             raise InputError(
-                source, f"{path}.arrival", f"{arrival} is before {previous}, the arrival of the task above it; "
-                "tasks stand in arrival order"
+                source,
+                f"{path}.arrival",
+                f"{arrival} is before {previous}, the arrival of the task above it; tasks stand in arrival order",
             )
         previous = arrival
         deadline = task.integer("deadline", 1, slots)
@@ -187,6 +186,25 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         vendor_price=frozen(columns["price"]),
         vendor_delay=frozen(columns["delay"]),
     )
+
+
+def _origin(source: str, origin: Any) -> dict[str, Any]:
+    """Any object whose numbers can be written and read back; it says where the instance comes from."""
+    if not isinstance(origin, dict):
+        raise InputError(source, "origin", f"{shown(origin)} is not an object")
+    # A stack and not recursion: the JSON reader allows deeper nesting than Python's calls do.
+    stack: list[tuple[str, Any]] = [("origin", origin)]
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, dict):
+            stack += [(f"{path}.{key}", inner) for key, inner in value.items()]
+        elif isinstance(value, list):
+            stack += [(f"{path}[{j}]", inner) for j, inner in enumerate(value)]
+        elif isinstance(value, HugeInteger) or (type(value) is int and abs(value) >= 10**29):
+            raise InputError(source, path, f"{shown(value)} has more than 29 digits")
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise InputError(source, path, f"{shown(value)} is not a finite number")
+    return origin
 
 
 def _node_type(source: str, path: str, raw: Any, slots: int, base: int) -> NodeType:
@@ -288,19 +306,21 @@ def content_hash(instance: Instance) -> str:
 
 
 def dumps(instance: Instance) -> str:
-    """The instance as JSON text, one line per task."""
+    """The instance as JSON text, one line per field, node type and task."""
     data = document(instance)
-    tasks = ",\n  ".join(json.dumps(task, separators=(",", ":")) for task in data.pop("tasks"))
-    head = json.dumps(data, indent=1)
-    head = _compact_tariffs(head, data)
-    return f'{head[:-2]},\n "tasks": [\n  {tasks}\n ]\n}}\n'
+    lines = [
+        f" {_compact(key)}: {_rows(value) if isinstance(value, list) else _compact(value)}"
+        for key, value in data.items()
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _compact_tariffs(head: str, data: Mapping[str, Any]) -> str:
-    """Put each node type on one line."""
-    nodes = ",\n  ".join(json.dumps(node, separators=(",", ":")) for node in data["node_types"])
-    before = head[: head.index('"node_types"')]
-    return f'{before}"node_types": [\n  {nodes}\n ]\n}}'
+def _rows(items: list[Any]) -> str:
+    return "[\n" + ",\n".join(f"  {_compact(item)}" for item in items) + "\n ]" if items else "[]"
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def write(instance: Instance, path: str | os.PathLike[str]) -> None:

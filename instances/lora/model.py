@@ -51,7 +51,7 @@ class Vendor(NamedTuple):
 
 
 class Option(NamedTuple):
-    """One way to have a task pre-processed: the vendor's index (None: no pre-processing), its price, first usable slot."""
+    """One way to have a task pre-processed: the vendor's index (None: none needed), its price, first usable slot."""
 
     vendor: int | None
     price: int

@@ -29,8 +29,8 @@ VERSION = 1
 DEADLINES = {"tight": (100, 150), "uniform": (100, 500), "loose": (400, 800)}
 
 _KEYS = {
-    "kind", "name", "seed", "slots", "start", "nodes", "mix", "arrivals", "tasks", "data", "epochs", "colocation",
-    "batch", "vendors", "deadlines", "bids", "prices",
+    "kind", "name", "seed", "slots", "start", "quiet", "nodes", "mix", "arrivals", "tasks", "data", "epochs",
+    "colocation", "batch", "vendors", "deadlines", "bids", "prices",
 }  # fmt: skip
 
 
@@ -54,12 +54,13 @@ class Recipe:
     seed : names of the random streams (strings and integers).
     slots : T, 1..144. Default 144, a day.
     start : the day's slot (1..144) that is the instance's slot 1: a part of a day is start .. start+slots-1. Default 1.
+    quiet : slots at the end in which nobody arrives, so that in a short instance few tasks come too late. Default 0.
     nodes : nodes per GPU type, in the table's order. Given as an object, such as ``{"a100": 2, "a40": 1}``, or as the
         number K with `mix`: ``a100``, ``a40`` or ``mixed`` (half and half, the odd one an A100). Default 50, mixed.
     arrivals : ``{"poisson": m}``: a Poisson number with integer mean m = 1..500 in every slot (paper: 30, 50, 80;
         default 50). ``{"trace": NAME, "day": "YYYY-MM-DD"}``: that day's submissions (default: the first shipped day),
-        as they are or, with ``"mean": m``, rescaled to exactly m per slot on average; with ``"file": PATH`` the day is
-        read from the trace's own file.
+        as they are or, with ``"mean": m`` = 1..5000, rescaled to exactly m per slot on average (quiet slots do not
+        count); with ``"file": PATH`` the day is read from the trace's own file.
     tasks : the exact number of tasks, 0..1,000,000, or None. Trace arrivals are rescaled to it by cumulative rounding
         (`arrivals.scaled`); Poisson arrivals are conditioned on it, which makes them uniform over the slots.
     data : range of the training samples per task, U[5000, 20000].
@@ -85,6 +86,7 @@ class Recipe:
     seed: tuple[str | int, ...]
     slots: int
     start: int
+    quiet: int
     nodes: Mapping[str, int]
     arrivals: Mapping[str, Any]
     tasks: int | None
@@ -96,6 +98,11 @@ class Recipe:
     deadlines: tuple[int, int]
     bids: Mapping[str, tuple[int, int]]
     prices: Mapping[str, str]
+
+    @property
+    def busy(self) -> int:
+        """The number of slots in which tasks arrive: all but the quiet ones."""
+        return self.slots - self.quiet
 
     def stream(self, column: str) -> Stream:
         """The random stream of a column."""
@@ -109,6 +116,7 @@ class Recipe:
             "seed": list(self.seed),
             "slots": self.slots,
             "start": self.start,
+            "quiet": self.quiet,
             "nodes": dict(self.nodes),
             "arrivals": dict(self.arrivals),
             "data": list(self.data),
@@ -157,6 +165,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
         seed=seed,
         slots=slots,
         start=start,
+        quiet=fields.integer("quiet", 0, slots - 1, 0),
         nodes=nodes,
         arrivals=arrivals,
         tasks=tasks,
@@ -306,20 +315,20 @@ def _origin(recipe: Recipe) -> dict[str, Any]:
 
 def _arrival_slots(recipe: Recipe) -> IntArray:
     """(I,) arrival slots in order."""
-    slots = np.arange(1, recipe.slots + 1)
+    slots = np.arange(1, recipe.busy + 1)
     if "trace" in recipe.arrivals:
         whole = day_counts(recipe.arrivals["trace"], recipe.arrivals["day"], recipe.arrivals.get("file"))
-        counts = whole[recipe.start - 1 : recipe.start - 1 + recipe.slots]
-        wanted = recipe.arrivals["mean"] * recipe.slots if "mean" in recipe.arrivals else recipe.tasks
+        counts = whole[recipe.start - 1 : recipe.start - 1 + recipe.busy]
+        wanted = recipe.arrivals["mean"] * recipe.busy if "mean" in recipe.arrivals else recipe.tasks
         if wanted is not None:
             if wanted and not any(counts):
-                span = f"slots {recipe.start}..{recipe.start + recipe.slots - 1} of {recipe.arrivals['day']}"
+                span = f"slots {recipe.start}..{recipe.start + recipe.busy - 1} of {recipe.arrivals['day']}"
                 raise InputError(SOURCE, "arrivals.day", f"no submissions in {span}")
             counts = scaled(counts, wanted)
         return np.repeat(slots, counts)
     if recipe.tasks is not None:
-        return np.sort(recipe.stream("arrival").integers(1, recipe.slots, recipe.tasks))
-    return np.repeat(slots, recipe.stream("arrival").poisson(recipe.arrivals["poisson"], recipe.slots))
+        return np.sort(recipe.stream("arrival").integers(1, recipe.busy, recipe.tasks))
+    return np.repeat(slots, recipe.stream("arrival").poisson(recipe.arrivals["poisson"], recipe.busy))
 
 
 def _tasks(recipe: Recipe) -> list[dict[str, Any]]:
