@@ -154,7 +154,7 @@ def _svg(figure: Figure, title: str) -> str:
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
     svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href", "href")
     svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r' id="\w+_\d+"', "", svg)  # names of parts, alike in every figure; what is referred to has a hash
+    svg = re.sub(r' id="[\w.]+_\d+"', "", svg)  # names of parts, alike in every figure; what is referred to has a hash
     svg = re.sub(r"font-family: [^;\"]*", "font-family: inherit", svg)
     opening = f'<svg role="img" aria-label="{escape(title)}"'
     svg = re.sub(r'<svg [^>]*( viewBox="[^"]*")[^>]*>', lambda found: f"{opening}{found[1]}>", svg, count=1)

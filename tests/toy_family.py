@@ -11,17 +11,28 @@ import json
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import pytest
+
 from bench.checks import Check, Verdict
-from bench.family import Case, Listed, SolveSettings, Suite
+from bench.family import Case, Listed, SolveSettings, Suite, families
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
 from instances.seeds import Stream
 from online.outcome import Constant, OnlineRun, Source, Violation
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The toy family is known beside the shipped ones, here and in worker processes."""
+    monkeypatch.setenv("RATIOBENCH_FAMILIES", __name__)
+    families.cache_clear()
+    yield
+    families.cache_clear()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,237 @@
+"""The commands: names, JSON keys, exit statuses, and one line for everything that cannot be used."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.cli import main
+from instances.lora.named import path
+from tests.toy_family import FAMILY, toy  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("toy")
+ROOT = Path(__file__).resolve().parents[1]
+LORA = str(path("thm5_T5_3tasks"))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    """An instance file of the toy family."""
+    target = tmp_path / "toy.json"
+    target.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 8, "room": 3})))
+    return str(target)
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> Any:
+    """What was printed, as the one JSON document that it is."""
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("what", ["suites", "algorithms", "formulations", "traces"])
+def test_list_names_what_there_is(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every family's entries, as text and as JSON."""
+    assert main(["list", what, "--json"]) == 0
+    entries = said(capsys)
+    assert main(["list", what]) == 0
+    text = capsys.readouterr().out
+    assert entries
+    for entry in entries:
+        assert entry["name"] in text
+        assert entry["summary"] in text
+
+
+def test_opt_prints_the_documented_keys_and_check_accepts_its_solution(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The JSON document is itself a solution file, and --solution writes one."""
+    solution = tmp_path / "solution.json"
+    assert main(["opt", file, "--effort", "2", "--json", "--solution", str(solution)]) == 0
+    document = said(capsys)
+    assert {"status", "lower", "upper", "proof", "formulation", "backend", "seconds"} <= set(document)
+    assert (document["status"], document["lower"]) == ("optimal", document["upper"])
+    printed = tmp_path / "printed.json"
+    printed.write_text(json.dumps(document))
+    for each in (solution, printed):
+        assert main(["check", file, str(each), "--json"]) == 0
+        verdict = said(capsys)
+        assert verdict["valid"] is True
+        assert verdict["welfare"] == document["lower"]
+
+
+def test_online_and_audit_print_the_documented_keys(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Welfare, admitted, decisions; a list of checks with exact figures in strings."""
+    assert main(["online", file, "--algorithm", "first", "--json"]) == 0
+    online = said(capsys)
+    assert {"welfare", "admitted", "decisions"} <= set(online)
+    assert main(["audit", file, "--algorithm", "first", "--effort", "2", "--json"]) == 0
+    audit = said(capsys)
+    assert audit["welfare"] == online["welfare"]
+    [check] = audit["checks"]
+    assert {"name", "status", "left", "right", "reason", "witness"} <= set(check)
+    assert check["figures"]["third"] == "1/3"
+
+
+def test_a_broken_rule_is_reported_by_online_and_check(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An invalid run is a result, not a failure of ours: status 0, and it says so."""
+    solution = str(tmp_path / "s.json")
+    assert main(["online", file, "--algorithm", "cheats", "--solution", solution]) == 0
+    assert "INVALID: room" in capsys.readouterr().out
+    assert main(["check", file, solution]) == 0
+    assert capsys.readouterr().out.startswith("NOT VALID")
+
+
+def test_standard_input_is_a_file_too(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`-` reads the instance from standard input, in every command that takes one; both cannot be it."""
+    for command in (["opt"], ["online", "--algorithm", "first"], ["export", "--format", "lp"]):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(file).read_bytes())))
+        assert main([command[0], "-", *command[1:]]) == 0
+        assert capsys.readouterr().out
+    assert main(["check", "-", "-"]) == 2
+
+
+def test_generate_writes_the_files_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One file per case, named after it, with the hash that is printed beside it."""
+    assert main(["generate", "toy", "--out", str(tmp_path / "new"), "--json"]) == 0
+    entries = said(capsys)
+    assert [Path(each["file"]).name for each in entries] == [
+        f"{case}.json.gz" for case in ("toy0", "toy1", "toy2", "toy3", "twin")
+    ]
+    assert entries[0]["instance"] == entries[4]["instance"]
+    assert main(["online", entries[2]["file"], "--algorithm", "first", "--json"]) == 0
+    assert said(capsys)["instance"] == entries[2]["instance"]
+
+
+UNUSABLE = [
+    (["opt", "{missing}"], "cannot be read"),
+    (["opt", "{broken}"], "room"),
+    (["opt", "{list}"], "document"),
+    (["opt", "{other}"], "ratiobench/none/1"),
+    (["opt", "{unnamed}"], "format"),
+    (["opt", "{file}", "--formulation", "nosuch"], "nosuch"),
+    (["opt", "{file}", "--effort", "0"], "--effort"),
+    (["opt", "{file}", "--seconds", "nan"], "--seconds"),
+    (["opt", "{file}", "--gap", "2"], "--gap"),
+    (["opt", "{file}", "--solution", "{missing}/x.json"], "cannot be written"),
+    (["online", "{file}", "--algorithm", "nosuch"], "nosuch"),
+    (["audit", "{file}", "--algorithm", "nosuch"], "nosuch"),
+    (["check", "{file}", "{list}"], "decisions"),
+    (["run", "nosuch"], "nosuch"),
+    (["run", "toy", "--algorithm", "nosuch", "--out", "{new}"], "nosuch"),
+    (["run", "toy", "--workers", "0"], "--workers"),
+    (["run", "toy", "--out", "{file}"], "cannot be made"),
+    (["run", "toy", "--out", "{file}/below"], "cannot be made"),
+    (["generate", "nosuch", "--out", "{new}"], "nosuch"),
+    (["generate", "toy", "--out", "{file}"], "cannot be made"),
+    (["report", "{missing}"], "no result store"),
+    (["export", "{file}", "--format", "pdf"], "--format"),
+    (["list", "everything"], "everything"),
+    (["nosuch"], "nosuch"),
+    ([], "COMMAND"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named"), UNUSABLE, ids=[" ".join(a) or "nothing" for a, _ in UNUSABLE])
+def test_unusable_input_is_one_line_status_2_and_writes_nothing(
+    arguments: list[str], named: str, file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line names what is wrong; standard output stays empty; no file appears."""
+    contents = {
+        "broken": '{"format": "ratiobench/toy/1", "name": "x", "values": [1], "room": -1}',
+        "list": "[1, 2]",
+        "other": '{"format": "ratiobench/none/1"}',
+        "unnamed": "{}",
+    }
+    places = {"file": file, "missing": str(tmp_path / "missing"), "new": str(tmp_path / "new")}
+    for name, content in contents.items():
+        places[name] = str(tmp_path / f"{name}.json")
+        Path(places[name]).write_text(content)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SystemExit) as exit_:
+        sys.exit(main([part.format(**places) for part in arguments]))
+    captured = capsys.readouterr()
+    assert exit_.value.code == 2
+    assert captured.err.count("\n") == 1
+    assert named in captured.err
+    assert captured.out == ""
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_failure_of_ours_is_one_line_status_1_with_the_traceback_on_request(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An exception inside an algorithm is named in one line; --debug shows where it was raised."""
+    assert main(["online", file, "--algorithm", "raises"]) == 1
+    errors = capsys.readouterr().err
+    assert errors.count("\n") == 1
+    assert "ZeroDivisionError: nothing to divide" in errors
+    assert main(["--debug", "online", file, "--algorithm", "raises"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_traceback(file: str) -> None:
+    """`... | head -1` ends quietly."""
+    command = f"{sys.executable} -m bench list algorithms | head -n 1"
+    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+
+
+def test_lora_opt_online_audit_and_check_agree_on_a_counterexample(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """thm5_T5_3tasks end to end: OPT is 26 times pdFTSP's welfare and Theorem 5's bound is 24.5."""
+    solution = str(tmp_path / "s.json")
+    assert main(["opt", LORA, "--json", "--solution", solution]) == 0
+    opt = said(capsys)
+    assert opt["status"] == "optimal"
+    assert main(["check", LORA, solution, "--json"]) == 0
+    assert said(capsys)["welfare"] == opt["lower"]
+    assert main(["online", LORA, "--algorithm", "pdftsp", "--json"]) == 0
+    online = said(capsys)
+    assert opt["upper"] == 26 * online["welfare"]
+    for decision in filter(None, online["decisions"]):
+        assert set(decision) == {"vendor", "cells", "payment"}
+    assert main(["audit", LORA, "--algorithm", "pdftsp", "--json"]) == 0
+    checks = {check["name"]: check for check in said(capsys)["checks"]}
+    assert (checks["theorem5"]["status"], checks["theorem5"]["right"]) == ("violated", "49/2")
+    assert checks["theorem5_repaired"]["status"] == "holds"
+
+
+@pytest.mark.parametrize("kind", ["mps", "lp"])
+def test_lora_export_is_a_model_file(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The model has the format's own first and last section."""
+    assert main(["export", LORA, "--format", kind]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert lines[-1].upper() in {"ENDATA", "END"}
+    assert len(lines) > 10
+
+
+def test_lora_suites_are_sound() -> None:
+    """Names are unique, `quick` has the three traces and the two violated instances, `tiny` every shipped instance."""
+    from bench.family import families
+    from instances.lora.named import names
+
+    suites = {suite.name: suite for suite in families()["lora"].suites()}
+    for suite in suites.values():
+        assert len({case.name for case in suite.cases}) == len(suite.cases)
+    quick = {case.name: case for case in suites["quick"].cases}
+    assert {
+        case.recipe["arrivals"]["trace"]: case.recipe["tasks"] for case in quick.values() if "arrivals" in case.recipe
+    } == {
+        "pai": 40,
+        "philly": 60,
+        "helios": 100,
+    }
+    assert {"thm5_T5_3tasks", "thm5_T4_4tasks_strict"} <= set(quick)
+    assert [case.name for case in suites["tiny"].cases] == list(names())
+    assert all(case.solve.seconds is None for suite in suites.values() for case in suite.cases)

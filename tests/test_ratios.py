@@ -1,0 +1,94 @@
+"""Competitive ratios: exact intervals, the edge cases of zero and negative welfare, rounding outward, means."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.ratios import Kind, Ratio, decimal, interval_text, mean, ratio, reached
+
+amounts = st.integers(-(10**15), 10**15)
+figures = st.fractions(min_value=-(10**9), max_value=10**9, max_denominator=10**9)
+
+
+@given(st.integers(0, 10**15), st.integers(0, 10**15), st.integers(1, 10**15), st.data())
+def test_interval_holds_the_ratio_of_every_opt_in_the_interval(
+    low: int, more: int, welfare: int, data: st.DataObject
+) -> None:
+    """Whatever OPT is between the two ends, OPT/ALG lies in the interval, and the ends are attained."""
+    found = ratio(low, low + more, welfare)
+    opt = data.draw(st.integers(low, low + more))
+    assert found.lower is not None
+    assert found.upper is not None
+    assert found.lower <= Fraction(opt, welfare) <= found.upper
+    assert found.lower * welfare == low
+    assert found.upper * welfare == low + more
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "welfare", "expected"),
+    [
+        (0, 0, 0, Ratio(Kind.INTERVAL, Fraction(1), Fraction(1))),
+        (5, 7, 0, Ratio(Kind.UNBOUNDED)),
+        (5, 7, -3, Ratio(Kind.UNBOUNDED)),
+        (0, 7, 0, Ratio(Kind.UNDEFINED)),
+        (0, 7, -3, Ratio(Kind.UNDEFINED)),
+        (0, 0, -3, Ratio(Kind.UNDEFINED)),
+        (0, 7, 2, Ratio(Kind.INTERVAL, Fraction(0), Fraction(7, 2))),
+        (-4, 7, 2, Ratio(Kind.INTERVAL, Fraction(0), Fraction(7, 2))),
+        (26, 26, 1, Ratio(Kind.INTERVAL, Fraction(26), Fraction(26))),
+    ],
+)
+def test_zero_and_negative_welfare_are_told_apart(lower: int, upper: int, welfare: int, expected: Ratio) -> None:
+    """Unbounded only where something could be earned for certain; never a division by zero; OPT is never below 0."""
+    assert ratio(lower, upper, welfare) == expected
+
+
+def test_an_empty_interval_on_opt_is_refused() -> None:
+    """A lower end above the upper end, or a negative upper end, means that a proof is wrong: no number comes out."""
+    with pytest.raises(ValueError, match="no interval"):
+        ratio(3, 2, 1)
+    with pytest.raises(ValueError, match="no interval"):
+        ratio(-3, -1, 1)
+
+
+@given(figures, st.integers(0, 6))
+def test_decimals_are_rounded_outward_by_less_than_one_unit(value: Fraction, digits: int) -> None:
+    """Rounded down is below, rounded up is above, and neither is off by a unit of the last place."""
+    low, high = Fraction(decimal(value, digits, up=False)), Fraction(decimal(value, digits, up=True))
+    assert low <= value <= high
+    unit = Fraction(1, 10**digits)
+    assert value - low < unit
+    assert high - value < unit
+
+
+def test_text_of_an_interval_is_one_number_only_where_that_is_exact() -> None:
+    """26 prints as 26; a third prints as an interval although both ends are equal."""
+    assert interval_text(Fraction(26), Fraction(26)) == "26"
+    assert interval_text(Fraction(49, 2), Fraction(49, 2)) == "24.5"
+    assert interval_text(Fraction(4, 3), Fraction(4, 3)) == "[1.333, 1.334]"
+    assert interval_text(Fraction(-1, 3), Fraction(1, 3), 0) == "[-1, 1]"
+    assert str(Ratio(Kind.UNBOUNDED)) == "unbounded"
+
+
+def test_mean_is_of_alg_over_upper_with_the_unbounded_counted() -> None:
+    """The mean of 1/2, 0 (unbounded) and -1/4 (unbounded) is 1/12; a case with upper 0 and a loss is left out."""
+    found = mean([(4, 6, 3), (1, 5, 0), (2, 8, -2), (0, 0, -1)])
+    assert found.value == Fraction(1, 12)
+    assert (found.cases, found.unbounded, found.undefined) == (3, 2, 1)
+    assert mean([]).value is None
+
+
+@given(st.integers(0, 10**15), amounts)
+def test_reached_is_one_over_the_ratios_upper_end(upper: int, welfare: int) -> None:
+    """ALG/upper is the reciprocal of the ratio's upper end wherever that is defined and positive."""
+    found = ratio(0, upper, welfare)
+    part = reached(upper, welfare)
+    if found.upper:
+        assert part == 1 / found.upper
+    elif upper > 0:
+        assert part is not None
+        assert part * upper == welfare

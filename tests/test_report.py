@@ -1,0 +1,200 @@
+"""The tables and the page: exact figures in the CSV, one self-contained page that is sound HTML."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bench import table
+from bench.cli import main
+from bench.figures import mean_figure, ratio_figure, time_figure, welfare_figure
+from bench.ratios import interval_text
+from tests.toy_family import toy  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("toy")
+
+VOID = {"meta", "br", "path", "use", "rect", "circle", "line"}
+ROWS: list[dict[str, Any]] = [
+    {
+        "algorithm": "a<b:$x_1$",
+        "state": "ok",
+        "constants_source": "oracle",
+        "ratio_kind": "interval",
+        "ratio_lower_float": 1.2,
+        "ratio_upper_float": 30.0,
+        "welfare": 5,
+        "opt_lower": Fraction(6),
+        "opt_upper": Fraction(150),
+    },
+    {
+        "algorithm": "nothing",
+        "state": "ok",
+        "constants_source": "none",
+        "ratio_kind": "unbounded",
+        "ratio_lower_float": None,
+        "ratio_upper_float": float("nan"),
+        "welfare": -2,
+        "opt_lower": Fraction(6),
+        "opt_upper": Fraction(150),
+    },
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the results of the toy suite."""
+    assert main(["run", "toy", "--out", str(tmp_path), "--quiet"]) == 0
+    return tmp_path
+
+
+class Sound(HTMLParser):
+    """Reads a page and notes unbalanced tags, duplicate ids, and everything that would be fetched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stack: list[str] = []
+        self.ids: list[str] = []
+        self.fetched: list[str] = []
+        self.problems: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {key: value or "" for key, value in attrs}
+        self.ids += [values["id"]] if "id" in values else []
+        self.fetched += [
+            value
+            for key, value in values.items()
+            if key in {"src", "href", "srcset", "data"} and not value.startswith("#")
+        ]
+        if tag in {"link", "iframe", "object", "embed", "base"}:
+            self.fetched.append(tag)
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in VOID:
+            return
+        if not self.stack or self.stack.pop() != tag:
+            self.problems.append(f"</{tag}>")
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def read(page: str) -> Sound:
+    """The page, read."""
+    found = Sound()
+    found.feed(page)
+    found.close()
+    return found
+
+
+def test_the_page_is_sound_and_needs_no_network(folder: Path) -> None:
+    """Tags balance, no id stands twice, nothing is fetched, and no address of any kind occurs."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    found = read(page)
+    assert (found.problems, found.stack, found.fetched) == ([], [], [])
+    assert len(found.ids) == len(set(found.ids))
+    assert "://" not in page
+    assert "@import" not in page
+    assert "url(" not in re.sub(r"url\(#\w+\)", "", page)
+
+
+def test_what_figures_refer_to_is_on_the_page(folder: Path) -> None:
+    """Every marker and clip path that an SVG uses is defined on the same page."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    used = set(re.findall(r'url\(#(\w+)\)|href="#(\w+)"', page))
+    assert {name for pair in used for name in pair if name} <= set(read(page).ids)
+
+
+def test_every_row_and_its_commands_are_on_the_page(folder: Path) -> None:
+    """All rows of the CSV, their ratio, the instance hashes and the commands to reproduce them."""
+    text = " ".join(read((folder / "report.html").read_text(encoding="utf-8")).text)
+    frame = pd.read_csv(folder / "results.csv", dtype=str)
+    for row in frame.to_dict("records"):
+        assert str(row["instance"]) in text
+        assert interval_text(Fraction(row["ratio_lower"]), Fraction(row["ratio_upper"])) in text
+    assert "python -m bench run toy" in text
+    assert "--effort 2" in text
+
+
+@pytest.mark.parametrize(
+    "svg",
+    [
+        lambda: ratio_figure(ROWS, "x<y"),
+        lambda: welfare_figure(ROWS, "x", "points"),
+        lambda: mean_figure([{**row, "mean_reached": Fraction(1, 3)} for row in ROWS], "x"),
+        lambda: time_figure([("a", [0.001, 2.0]), ("b", [0.0])], "x"),
+    ],
+)
+def test_figures_are_the_same_every_time_and_take_the_pages_colours(svg: object) -> None:
+    """Two drawings are alike byte for byte; every colour is the page's, so light, dark and print can choose it."""
+    assert callable(svg)
+    drawn = svg()
+    assert drawn == svg()
+    colours = set(re.findall(r"(?:fill|stroke): ([^;\"]+)", drawn)) - {"none"}
+    assert colours <= {"currentColor", "var(--muted)", "var(--data)", "var(--opt)"}
+    assert read(drawn).problems == []
+
+
+def test_names_from_outside_are_text_not_markup() -> None:
+    """An algorithm called `a<b:$x_1$` is drawn as it is spelled."""
+    assert "a&lt;b:$x_1$ *" in ratio_figure(ROWS, "x")
+
+
+def test_csv_columns_are_documented_and_exact(folder: Path) -> None:
+    """Each column is documented or belongs to a check; exact figures agree with each other as fractions."""
+    frame = pd.read_csv(folder / "results.csv", dtype=str)
+    checks = {f"half{part}" for part in ("", "_left", "_right", "_reason", "_figures")}
+    assert set(frame.columns) == set(table.COLUMNS) | checks
+    assert all(table.COLUMNS.values())
+    for row in frame.to_dict("records"):
+        lower, upper, welfare = (Fraction(row[name]) for name in ("opt_lower", "opt_upper", "welfare"))
+        assert Fraction(row["ratio_lower"]) == lower / welfare
+        assert Fraction(row["ratio_upper"]) == upper / welfare
+        assert Fraction(row["reached"]) * upper == welfare
+        assert float(row["ratio_upper_float"]) == float(upper / welfare)
+
+
+def test_a_better_online_run_raises_the_lower_end_of_opt(tmp_path: Path) -> None:
+    """A valid run is a verified solution: no ratio below 1 is printed where one beat the solver's solution."""
+    from bench.store import Piece, Store
+
+    assert main(["run", "toy", "--out", str(tmp_path), "--quiet"]) == 0
+    with Store.open(tmp_path / "results.sqlite") as store:
+        case = store.cases()[0]
+        opt = store.get("opt", case.instance, case.solve_key)
+        assert opt is not None
+        weak = {**opt.payload, "lower": 1, "status": "interval"}
+        store.put(Piece("opt", case.instance, case.solve_key, True, weak, opt.solution, opt.seconds))
+    assert main(["report", str(tmp_path)]) == 0
+    frame = pd.read_csv(tmp_path / "results.csv", dtype=str)
+    chosen = frame[frame["case"] == case.name].set_index("algorithm")
+    assert chosen.loc["first", "opt_lower_source"] == "first"
+    assert chosen.loc["first", "ratio_lower"] == "1"
+    assert chosen["ratio_lower"].map(Fraction).min() == 1
+
+
+def test_report_of_a_folder_says_the_same_as_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`report` writes the same CSV again, and prints the table and where the page is."""
+    before = (folder / "results.csv").read_bytes()
+    capsys.readouterr()
+    assert main(["report", str(folder)]) == 0
+    output = capsys.readouterr().out
+    assert (folder / "results.csv").read_bytes() == before
+    assert "OPT in [249, 250] points" in output
+    assert "mean ALG/upper" in output
+    assert str(folder / "report.html") in output
+
+
+def test_titles_of_checks_are_words() -> None:
+    """`theorem5_repaired` reads `Theorem 5 repaired`."""
+    assert table.title("theorem5_repaired") == "Theorem 5 repaired"
+    assert table.title("lemma1") == "Lemma 1"
+    assert table.title("individual_rationality") == "Individual rationality"

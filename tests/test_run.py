@@ -1,0 +1,274 @@
+"""Running suites: the same numbers however it is run, nothing lost or done twice after a kill, failures as rows."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bench.cli import main
+from bench.executors import SpawnPool, WorkerLost, default_workers
+from tests.toy_family import toy  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("toy")
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run(suite: str, out: Path, *more: str) -> int:
+    """`run` in this process."""
+    return main(["run", suite, "--out", str(out), "--quiet", *more])
+
+
+def table(out: Path) -> bytes:
+    """The exact table of a folder."""
+    return (out / "results.csv").read_bytes()
+
+
+def rows(out: Path) -> dict[str, dict[Any, Any]]:
+    """The rows of a one-case suite by algorithm."""
+    frame = pd.read_csv(out / "results.csv", dtype=str, keep_default_na=False)
+    return {row["algorithm"]: row for row in frame.to_dict("records")}
+
+
+def start(suite: str, out: Path, log: Path, nap: float) -> subprocess.Popen[str]:
+    """`run` in a process group of its own, with two workers and pieces of work that take `nap` seconds."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TOY_NAP": str(nap), "TOY_LOG": str(log)}
+    command = [sys.executable, "-m", "bench", "run", suite, "--out", str(out), "--workers", "2"]
+    return subprocess.Popen(
+        command, env=environment, cwd=ROOT, text=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
+    )
+
+
+def pieces(out: Path) -> int:
+    """Pieces of work in the store so far."""
+    path = out / "results.sqlite"
+    if not path.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(path, timeout=30)) as connection:
+            return int(connection.execute("SELECT count(*) FROM pieces WHERE stage != 'generate'").fetchone()[0])
+    except sqlite3.OperationalError:  # its tables are being made
+        return 0
+
+
+def wait_for_pieces(process: subprocess.Popen[str], out: Path, count: int) -> None:
+    """Until so many pieces are stored, or the run is over."""
+    while process.poll() is None and pieces(out) < count:
+        time.sleep(0.002)
+
+
+def family_left(log: Path) -> list[int]:
+    """Processes of that run that are still alive, known by the log in their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"TOY_LOG={log}".encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_until_gone(log: Path) -> None:
+    """Until no process of that run is left; a run that leaves one behind never gets here."""
+    for _ in range(3000):
+        if not family_left(log):
+            return
+        time.sleep(0.01)
+    pytest.fail(f"processes {family_left(log)} outlived their run")
+
+
+def test_figures_do_not_depend_on_workers_or_repetition(tmp_path: Path) -> None:
+    """One worker, two workers, and a second look at finished results give the same bytes."""
+    assert run("toy", tmp_path / "one", "--workers", "1") == 0
+    assert run("toy", tmp_path / "two", "--workers", "2") == 0
+    assert table(tmp_path / "one") == table(tmp_path / "two")
+    assert run("toy", tmp_path / "one") == 0
+    assert table(tmp_path / "one") == table(tmp_path / "two")
+
+
+def test_opt_is_solved_once_per_content_and_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cases of one content share the reference and the runs; a repeated run does nothing again."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("TOY_LOG", str(log))
+    assert run("toy", tmp_path / "out") == 0
+    first = Counter(line for line in log.read_text().splitlines() if not line.startswith("generate"))
+    assert set(first.values()) == {1}
+    assert sum(line.startswith("opt") for line in first) == 4
+    log.unlink()
+    assert run("toy", tmp_path / "out") == 0
+    assert all(line.startswith("generate") for line in log.read_text().splitlines())
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
+def test_kill_9_at_any_moment_then_resume_equals_the_uninterrupted_run(tmp_path: Path) -> None:
+    """One run is killed nine times, always a few pieces further; nothing is lost, nothing stored is done again."""
+    assert run("toy", tmp_path / "whole") == 0
+    out, log = tmp_path / "out", tmp_path / "log"
+    kills = 0
+    for count in (0, 1, 2, 5, 8, 13, 17, 22, 26):
+        process = start("toy", out, log, nap=0.02)
+        wait_for_pieces(process, out, count)
+        before = pieces(out)
+        process.kill()
+        process.communicate()
+        kills += process.returncode == -signal.SIGKILL
+        if Path("/proc").is_dir():
+            wait_until_gone(log)
+        assert pieces(out) >= before
+    assert kills >= 5
+    process = start("toy", out, log, nap=0.0)
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert table(out) == table(tmp_path / "whole")
+    assert "toy0" in output
+    # A kill costs at most what the two workers had in hand.
+    done = Counter(line for line in log.read_text().splitlines() if line.startswith(("opt", "online")))
+    assert sum(count - 1 for count in done.values()) <= 2 * kills
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
+def test_ctrl_c_is_one_line_status_130_and_stops_the_workers(tmp_path: Path) -> None:
+    """The signal goes to the whole group, as a terminal sends it; the next run ends what was begun."""
+    assert run("toy", tmp_path / "whole") == 0
+    out, log = tmp_path / "out", tmp_path / "log"
+    process = start("toy", out, log, nap=0.05)
+    wait_for_pieces(process, out, 3)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate()
+    assert process.returncode == 130
+    complaints = [line for line in errors.splitlines() if " cases: " not in line]
+    assert complaints == ["ratiobench: interrupted; what was finished is kept"]
+    if Path("/proc").is_dir():
+        wait_until_gone(log)
+    assert run("toy", out) == 0
+    assert table(out) == table(tmp_path / "whole")
+
+
+def test_a_failure_costs_one_row_and_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An exception, a dead process and a broken rule: three rows with reasons, and the honest row beside them."""
+    assert run("toy-bad", tmp_path) == 1
+    found = rows(tmp_path)
+    assert {name: row["state"] for name, row in found.items()} == {
+        "first": "ok",
+        "raises": "failed",
+        "dies": "failed",
+        "cheats": "invalid",
+    }
+    assert found["raises"]["reason"] == "ZeroDivisionError: nothing to divide"
+    assert found["dies"]["reason"] == "WorkerLost: the worker process died"
+    assert found["cheats"]["reason"].startswith("room: task")
+    assert found["cheats"]["ratio_kind"] == ""
+    assert found["first"]["ratio_kind"] == "interval"
+    assert "2 of 4 rows failed" in capsys.readouterr().err
+
+
+def test_failures_are_tried_again_only_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain second run leaves failures alone, --retry-failed does only them, --fresh does everything."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("TOY_LOG", str(log))
+
+    def done(*options: str) -> list[str]:
+        log.write_text("")
+        assert run("toy-bad", tmp_path / "out", *options) == 1
+        return sorted(line.split()[-1] for line in log.read_text().splitlines() if line.startswith("online"))
+
+    assert done() == ["cheats", "dies", "first", "raises"]
+    assert done() == []
+    assert done("--retry-failed") == ["dies", "raises"]
+    assert done("--fresh") == ["cheats", "dies", "first", "raises"]
+
+
+def test_an_instance_that_cannot_be_made_is_a_row(tmp_path: Path) -> None:
+    """The other case of the suite is run all the same."""
+    assert run("toy-none", tmp_path) == 1
+    found = pd.read_csv(tmp_path / "results.csv", dtype=str, keep_default_na=False).set_index(["case", "algorithm"])
+    assert found.loc[("none", "first"), "reason"] == "no instance: RuntimeError: this recipe cannot be made"
+    assert found.loc[("toy0", "first"), "state"] == "ok"
+
+
+def test_a_piece_over_the_limit_is_ended_and_the_rest_goes_on(tmp_path: Path) -> None:
+    """An algorithm that hangs is a failed row; the one after it runs in a new process."""
+    assert run("toy-slow", tmp_path, "--limit", "4", "--workers", "1") == 1
+    found = rows(tmp_path)
+    assert found["hangs"]["reason"] == "WorkerLost: ended at the limit of 4 s"
+    assert found["first"]["state"] == "ok"
+
+
+def test_one_more_algorithm_runs_in_every_case(tmp_path: Path) -> None:
+    """`--algorithm` adds a row per case and re-uses what was there."""
+    assert run("toy", tmp_path) == 0
+    before = pieces(tmp_path)
+    assert run("toy", tmp_path, "--algorithm", "above:mark=70") == 0
+    frame = pd.read_csv(tmp_path / "results.csv")
+    assert (frame["algorithm"] == "above:mark=70").sum() == 5
+    assert pieces(tmp_path) == before + 2 * 4
+
+
+def test_stored_instances_are_the_ones_that_were_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every row's instance lies beside the store, and `online` on that file gives the row's welfare."""
+    assert run("toy", tmp_path) == 0
+    frame = pd.read_csv(tmp_path / "results.csv", dtype=str)
+    row = frame[(frame["case"] == "toy2") & (frame["algorithm"] == "first")].iloc[0]
+    capsys.readouterr()
+    assert main(["online", str(tmp_path / "instances" / f"{row['instance']}.json.gz"), "--algorithm", "first"]) == 0
+    assert f"welfare {row['welfare']} " in capsys.readouterr().out
+
+
+def test_any_concurrent_futures_executor_carries_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--dask uses nothing but the client's executor: with threads behind it the table is the same."""
+
+    class Client:
+        def __init__(self, address: str, **_: Any) -> None:
+            assert address == "tcp://scheduler:1"
+
+        def get_executor(self, **_: Any) -> Executor:
+            return ThreadPoolExecutor(3)
+
+        def nthreads(self) -> dict[str, int]:
+            return {"a": 2, "b": 1}
+
+    assert run("toy", tmp_path / "pool") == 0
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
+    assert run("toy", tmp_path / "dask", "--dask", "tcp://scheduler:1") == 0
+    assert table(tmp_path / "dask") == table(tmp_path / "pool")
+
+
+def test_without_distributed_dask_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The missing package is named, status 2, and nothing is written."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert run("toy", tmp_path / "out", "--dask", "tcp://scheduler:1") == 2
+    assert "`distributed`, which is not installed" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_dead_process_of_the_pool_is_replaced() -> None:
+    """The piece that it ran is lost, the next one runs in another process."""
+    with SpawnPool(1) as pool:
+        before = pool.submit(os.getpid).result()
+        with pytest.raises(WorkerLost):
+            pool.submit(os.kill, before, signal.SIGKILL).result()
+        after = pool.submit(os.getpid).result()
+    assert len({before, after, os.getpid()}) == 3
+
+
+def test_short_memory_means_fewer_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One worker per core while 2 GiB each are free, never none."""
+    monkeypatch.setattr("bench.executors.usable_cores", lambda: 8)
+    for free, workers in ((None, 8), (64 * 2**30, 8), (7 * 2**30, 3), (2**20, 1)):
+        monkeypatch.setattr("bench.executors.usable_bytes", lambda free=free: free)
+        assert default_workers() == workers
