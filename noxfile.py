@@ -1,0 +1,54 @@
+"""What a person or a CI runs: the benchmark, the tests, the style, the types. Each session installs what it needs."""
+
+from __future__ import annotations
+
+import nox
+import nox.project
+
+nox.needs_version = ">=2025.2.9"
+nox.options.sessions = ["tests"]
+nox.options.reuse_existing_virtualenvs = True
+nox.options.error_on_missing_interpreters = True
+
+PROJECT = nox.project.load_toml("pyproject.toml")
+
+
+def install(session: nox.Session, group: str | None = None) -> None:
+    """The package in its own place with the pinned versions, and a group of development tools."""
+    tools = nox.project.dependency_groups(PROJECT, group) if group else ()
+    session.install("-q", "-c", "constraints.txt", "-e", ".", *tools)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Run suites (default: quick) and report: `nox -s bench -- SUITE ... [options of run]`."""
+    install(session)
+    cut = next((i for i, argument in enumerate(session.posargs) if argument.startswith("-")), len(session.posargs))
+    names, options = session.posargs[:cut], session.posargs[cut:]
+    session.run("python", "-m", "bench", "warm")
+    for name in names or ["quick"]:
+        session.run("python", "-m", "bench", "run", name, *options)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """The test suite."""
+    install(session, "test")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, format, and the arrows between the floors."""
+    session.install("-q", "-c", "constraints.txt", *nox.project.dependency_groups(PROJECT, "lint"))
+    session.install("-q", "--no-deps", "-e", ".")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """mypy, strict."""
+    install(session, "types")
+    session.run("mypy", *session.posargs)
