@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from typing import TextIO
@@ -33,7 +34,7 @@ class Progress:
         if self._bar:
             filled = self.WIDTH * self._done // max(1, self._total)
             bar = "#" * filled + "." * (self.WIDTH - filled)
-            self._write(f"\r[{bar}] {self._done}/{self._total}{self._remaining()}  {what}"[:100].ljust(100))
+            self._over(f"[{bar}] {self._done}/{self._total}{self._remaining()}  {what}")
 
     def _remaining(self) -> str:
         fresh = self._done - self._found
@@ -45,14 +46,21 @@ class Progress:
     def line(self, text: str) -> None:
         """A line of its own, above the bar where there is one."""
         if self._bar:
-            self._write("\r" + " " * 100 + "\r")
+            self._over("")
+            self._write("\r")
         if not self._quiet:
             self._write(text + "\n")
 
     def close(self) -> None:
         """Leave the bar's line."""
         if self._bar:
-            self._write("\r" + " " * 100 + "\r")
+            self._over("")
+            self._write("\r")
+
+    def _over(self, text: str) -> None:
+        """Write over the bar's line, up to the width of the terminal."""
+        width = shutil.get_terminal_size().columns - 1
+        self._write("\r" + text[:width].ljust(width))
 
     def _write(self, text: str) -> None:
         self._stream.write(text)
