@@ -1,0 +1,119 @@
+"""Solver backends, one file each, and the parent's side of calling them.
+
+A backend is a module here with a function ``solve(model, limits, start) -> BackendResult`` and a function
+``version() -> str``. It is imported in its own worker process and never in the caller's, so it imports its solver as it
+likes; adding a backend is adding a file.
+"""
+
+from __future__ import annotations
+
+import math
+import pkgutil
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.report import Termination
+from formulations.worker import Reply, worker
+
+FloatArray = NDArray[np.float64]
+
+WALL_SECONDS = 1800.0
+"""Hard limit of a solve that is limited by work: far beyond what any sensible work limit takes."""
+MEMORY_MB = 8192
+_INFINITE = 1e20
+"""What the solvers call infinite: HiGHS inf, SCIP 1e20, CBC 1e50, Gurobi 1e100."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop; None is no limit. Work limits are deterministic: the solver uses one thread and a fixed seed.
+
+    Parameters
+    ----------
+    work : units of work; each backend says in its file what one unit is (about a second of a slow core).
+    gap : relative gap.
+    seconds : soft limit in seconds; the hard one follows a little later.
+    wall_seconds, memory_mb : hard limits of the worker process.
+    """
+
+    work: int | None = None
+    gap: float = 0.0
+    seconds: float | None = None
+    wall_seconds: float = WALL_SECONDS
+    memory_mb: int = MEMORY_MB
+
+
+@dataclass(frozen=True, slots=True)
+class BackendResult:
+    """What a solver said, unverified.
+
+    Parameters
+    ----------
+    termination : how it ended.
+    values : (n,) the incumbent; None where there is none.
+    bound : upper bound on the model's optimum; None where the status gives none. Never NaN, never infinite.
+    nodes, iterations : branch-and-bound nodes (CP-SAT: branches), simplex iterations (CP-SAT: conflicts).
+    seconds : wall time in the worker.
+    message : one line, where something went wrong.
+    """
+
+    termination: Termination
+    values: FloatArray | None = None
+    bound: float | None = None
+    nodes: int = 0
+    iterations: int = 0
+    seconds: float = 0.0
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        if self.bound is not None and not math.isfinite(self.bound):
+            raise ValueError(f"bound {self.bound}")
+        if self.values is not None and not np.isfinite(self.values).all():
+            raise ValueError("an incumbent value is not finite")
+
+
+def finite(value: float) -> float | None:
+    """The value as a bound: None for NaN and for what solvers use as infinity."""
+    return float(value) if math.isfinite(value) and abs(value) < _INFINITE else None
+
+
+def backends() -> tuple[str, ...]:
+    """The names of all backends, installed or not."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+
+
+def call(backend: str, function: str, *arguments: Any, limits: Limits | None = None) -> Reply:
+    """Run ``module:function`` in the worker process of a backend, where that backend's solver may be imported."""
+    limits = limits or Limits()
+    wall = limits.wall_seconds
+    if limits.seconds is not None:
+        wall = min(wall, 2 * limits.seconds + 10)
+    return worker(backend).call(function, *arguments, wall_seconds=wall, memory_mb=limits.memory_mb)
+
+
+def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatArray | None = None) -> BackendResult:
+    """Maximise the model in the backend's worker process; whatever goes wrong is a result.
+
+    Parameters
+    ----------
+    backend : one of `backends()`.
+    model : `LinearModel`, or for CP-SAT the model as it takes it.
+    start : (n,) a solution to begin from.
+    """
+    limits = limits or Limits()
+    reply = call(backend, f"{__name__}.{backend}:solve", model, limits, start, limits=limits)
+    if reply.termination is not None:
+        return BackendResult(reply.termination, message=reply.message)
+    assert isinstance(reply.value, BackendResult)
+    if reply.value.message:
+        return replace(reply.value, message=f"{backend}: {reply.value.message}")
+    return reply.value
+
+
+def version(backend: str) -> str | None:
+    """The version of the backend's solver; None when it is not installed or does not start."""
+    reply = call(backend, f"{__name__}.{backend}:version")
+    return None if reply.termination is not None else str(reply.value)

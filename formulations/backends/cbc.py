@@ -1,0 +1,159 @@
+"""CBC through the binary that PuLP bundles: our own MPS text in, its log and solution file out; one thread, zero gaps.
+
+One unit of work is 100 branch-and-bound nodes (the root node has no limit of its own but the hard ones).
+
+The file is a minimisation (`LinearModel.mps`), so a lower bound in CBC's log is, negated, an upper bound of the model.
+What a log says of values is only believed of an incumbent: after a stop without one the solution file holds the
+relaxation's values.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pulp
+
+from formulations.backends import BackendResult, FloatArray, Limits, finite
+from formulations.linear import LinearModel
+from formulations.report import Termination
+from formulations.worker import die_with_parent
+
+NODES_PER_UNIT = 100
+SEED = 1
+
+_OPTIMAL = "Optimal solution found"
+_ENDS = (
+    (_OPTIMAL, Termination.OPTIMAL),
+    ("Stopped on", Termination.LIMIT),
+    ("Problem proven infeasible", Termination.INFEASIBLE),
+    ("infeasible", Termination.INFEASIBLE),
+    ("unbounded", Termination.UNBOUNDED),
+)
+_NUMBER = r"\s*([-+0-9.eE]+|[-+]?inf|nan)"
+
+
+def version() -> str:
+    """The version that the CBC binary prints, with PuLP's."""
+    path = _binary()
+    text = subprocess.run([path, "-quit"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"Version:\s*(\S+)", text)
+    return f"{found.group(1) if found else 'unknown'} (PuLP {pulp.__version__})"
+
+
+def _binary() -> str:
+    solver = pulp.PULP_CBC_CMD(msg=False)
+    if not solver.available():
+        raise ModuleNotFoundError("no CBC binary", name="the CBC binary of PuLP")
+    return str(solver.path)
+
+
+def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -> BackendResult:
+    """Maximise the model; see `formulations.backends.solve`."""
+    began = time.perf_counter()
+    folder = Path(tempfile.mkdtemp(prefix="cbc-"))
+    try:
+        source, answer = folder / "model.mps", folder / "solution.txt"
+        source.write_text(model.mps())
+        options = ["-ratioGap", repr(limits.gap), "-allowableGap", "0", "-randomCbcSeed", str(SEED)]
+        if limits.work is not None:
+            options += ["-maxNodes", str(limits.work * NODES_PER_UNIT)]
+        if limits.seconds is not None:
+            options += ["-timeMode", "elapsed", "-seconds", repr(float(limits.seconds))]
+        if start is not None:
+            lines = [f"{c} {name} {start[c]:.0f} 0" for c, name in enumerate(model.columns)]
+            (folder / "start.txt").write_text("Stopped on time - objective value 0\n" + "\n".join(lines) + "\n")
+            options += ["-mips", str(folder / "start.txt")]
+        log = run([str(source), *options, "-solve", "-printingOptions", "all", "-solution", str(answer)])
+        values = read_values(model, answer)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return read_result(model, log, values, time.perf_counter() - began)
+
+
+def run(arguments: list[str]) -> str:
+    """Run the binary and return its log; it dies with this process."""
+    parent = os.getpid()
+    done = subprocess.run(
+        [_binary(), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+        preexec_fn=(lambda: die_with_parent(parent)) if hasattr(os, "fork") else None,
+    )
+    if done.returncode < 0:
+        raise MemoryError if done.returncode == -signal.SIGABRT and "bad_alloc" in done.stdout else RuntimeError(
+            f"CBC was killed by signal {-done.returncode}"
+        )
+    return done.stdout
+
+
+def read_values(model: LinearModel, answer: Path) -> FloatArray | None:
+    """The column values in a solution file, whatever they are; None when there are none."""
+    try:
+        lines = answer.read_text().splitlines()
+    except OSError:
+        return None
+    position = {name: c for c, name in enumerate(model.columns)}
+    values = np.zeros(len(model.columns))
+    for line in lines[1:]:
+        fields = line.replace("**", " ").split()
+        if len(fields) >= 3 and fields[1] in position:
+            values[position[fields[1]]] = float(fields[2])
+    return values if np.isfinite(values).all() else None
+
+
+def read_result(model: LinearModel, log: str, values: FloatArray | None, seconds: float) -> BackendResult:
+    """What a log of a minimisation and the values beside it amount to for the maximisation.
+
+    Only a search that ended as optimal, or that reports a bound of its own, gives a bound; values that are not integer
+    or break a row are not an incumbent.
+    """
+    said = re.findall(r"^Result - (.*)$", log, re.MULTILINE)
+    if not said:
+        last = (log.strip().splitlines() or ["nothing"])[-1]
+        return BackendResult(Termination.ERROR, seconds=seconds, message=f"CBC gave no result: {last[:200]}")
+    termination = next((end for words, end in _ENDS if words in said[-1]), Termination.ERROR)
+    if values is not None and model.violation(values) > 1e-5:
+        values = None
+    if "No feasible solution found" in log or termination not in (Termination.OPTIMAL, Termination.LIMIT):
+        values = None
+    bound = None
+    if termination is Termination.OPTIMAL and values is not None:
+        bound = finite(float(model.objective @ values))
+    elif termination is Termination.LIMIT:
+        stated = re.findall(r"^Lower bound:" + _NUMBER, log, re.MULTILINE)
+        if stated:
+            # It is printed with three decimals.
+            bound = finite(-float(stated[-1]))
+            bound = None if bound is None else bound + 0.001
+    nodes = re.findall(r"^Enumerated nodes:\s*(\d+)", log, re.MULTILINE)
+    iterations = re.findall(r"^Total iterations:\s*(\d+)", log, re.MULTILINE)
+    return BackendResult(
+        termination=termination,
+        values=values,
+        bound=bound,
+        nodes=int(nodes[-1]) if nodes else 0,
+        iterations=int(iterations[-1]) if iterations else 0,
+        seconds=seconds,
+        message="" if termination is not Termination.ERROR else f"CBC said: {said[-1][:200]}",
+    )
+
+
+def optimum_of_file(path: str) -> tuple[float, bool]:
+    """Read an MPS or LP file and solve it: the optimum as CBC prints it, and whether the file says Maximize (LP)."""
+    log = run([path, "-ratioGap", "0", "-allowableGap", "0", "-solve"])
+    values = re.findall(r"^Objective value:" + _NUMBER, log, re.MULTILINE)
+    if f"Result - {_OPTIMAL}" not in log or not values:
+        raise ValueError(f"CBC: {(log.strip().splitlines() or ['nothing'])[-1]}")
+    return float(values[-1]), bool(re.search(r"^maximi[sz]e", Path(path).read_text(), re.MULTILINE | re.IGNORECASE))

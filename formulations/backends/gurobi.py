@@ -1,0 +1,94 @@
+"""Gurobi through gurobipy (optional extra ``gurobi``; the licence that comes with it is limited to small models).
+
+One unit of work is one of Gurobi's own work units (about a second); one thread, zero gaps.
+"""
+
+from __future__ import annotations
+
+import time
+
+import gurobipy
+import numpy as np
+
+from formulations.backends import BackendResult, FloatArray, Limits, finite
+from formulations.linear import LinearModel
+from formulations.report import Termination
+
+SEED = 1
+
+_ENDS = {
+    gurobipy.GRB.OPTIMAL: Termination.OPTIMAL,
+    gurobipy.GRB.INFEASIBLE: Termination.INFEASIBLE,
+    gurobipy.GRB.UNBOUNDED: Termination.UNBOUNDED,
+    gurobipy.GRB.MEM_LIMIT: Termination.MEMORY,
+    gurobipy.GRB.TIME_LIMIT: Termination.LIMIT,
+    gurobipy.GRB.WORK_LIMIT: Termination.LIMIT,
+    gurobipy.GRB.NODE_LIMIT: Termination.LIMIT,
+    gurobipy.GRB.INTERRUPTED: Termination.LIMIT,
+}
+
+
+def version() -> str:
+    """The version of the Gurobi library."""
+    return ".".join(str(part) for part in gurobipy.gurobi.version())
+
+
+def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -> BackendResult:
+    """Maximise the model; see `formulations.backends.solve`."""
+    began = time.perf_counter()
+    try:
+        with gurobipy.Env(params={"OutputFlag": 0}) as environment, gurobipy.Model(model.name, env=environment) as grb:
+            return _solve(grb, model, limits, start, began)
+    except gurobipy.GurobiError as error:
+        # Mostly the licence: too large a model, or none.
+        return BackendResult(Termination.ERROR, message=f"Gurobi: {error}", seconds=time.perf_counter() - began)
+
+
+def _solve(
+    grb: gurobipy.Model, model: LinearModel, limits: Limits, start: FloatArray | None, began: float
+) -> BackendResult:
+    settings = {"Threads": 1, "Seed": SEED, "MIPGap": limits.gap, "MIPGapAbs": 0.0}
+    settings |= {"FeasibilityTol": 1e-9, "IntFeasTol": 1e-9, "OptimalityTol": 1e-9}
+    if limits.work is not None:
+        settings["WorkLimit"] = float(limits.work)
+    if limits.seconds is not None:
+        settings["TimeLimit"] = float(limits.seconds)
+    for name, value in settings.items():
+        grb.setParam(name, value)
+    kinds = [gurobipy.GRB.INTEGER if whole else gurobipy.GRB.CONTINUOUS for whole in model.integer]
+    variables = [
+        grb.addVar(float(low), float(high), float(cost), kind, name)
+        for low, high, cost, kind, name in zip(
+            model.lower, model.upper, model.objective, kinds, model.columns, strict=True
+        )
+    ]
+    grb.ModelSense = gurobipy.GRB.MAXIMIZE
+    for j, name in enumerate(model.rows):
+        index, value = model.row(j)
+        expression = gurobipy.LinExpr(value.tolist(), [variables[c] for c in index])
+        low, high = float(model.row_lower[j]), float(model.row_upper[j])
+        if low == high:
+            grb.addLConstr(expression, gurobipy.GRB.EQUAL, low, name)
+        elif np.isfinite(high):
+            grb.addLConstr(expression, gurobipy.GRB.LESS_EQUAL, high, name)
+        else:
+            grb.addLConstr(expression, gurobipy.GRB.GREATER_EQUAL, low, name)
+    if start is not None:
+        for variable, value in zip(variables, start, strict=True):
+            variable.Start = float(value)
+    grb.optimize()
+    termination = _ENDS.get(grb.Status, Termination.ERROR)
+    values = bound = None
+    if termination in (Termination.OPTIMAL, Termination.LIMIT):
+        bound = finite(grb.ObjBound)
+        if grb.SolCount > 0:
+            values = np.array([variable.X for variable in variables])
+    return BackendResult(
+        termination=termination,
+        values=values,
+        bound=bound,
+        nodes=int(grb.NodeCount),
+        iterations=int(grb.IterCount),
+        seconds=time.perf_counter() - began,
+        message="" if termination is not Termination.ERROR else f"status {grb.Status}",
+    )

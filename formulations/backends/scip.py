@@ -1,0 +1,83 @@
+"""SCIP through PySCIPOpt (optional extra ``scip``): one thread, zero gaps.
+
+One unit of work is 100 branch-and-bound nodes.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pyscipopt
+
+from formulations.backends import BackendResult, FloatArray, Limits, finite
+from formulations.linear import LinearModel
+from formulations.report import Termination
+
+NODES_PER_UNIT = 100
+SEED = 1
+
+_ENDS = {
+    "optimal": Termination.OPTIMAL,
+    "gaplimit": Termination.OPTIMAL,
+    "infeasible": Termination.INFEASIBLE,
+    "unbounded": Termination.UNBOUNDED,
+    "memlimit": Termination.MEMORY,
+}
+
+
+def version() -> str:
+    """The version of SCIP and of PySCIPOpt."""
+    return f"{pyscipopt.Model().version()} (PySCIPOpt {pyscipopt.__version__})"
+
+
+def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -> BackendResult:
+    """Maximise the model; see `formulations.backends.solve`."""
+    began = time.perf_counter()
+    scip = pyscipopt.Model(model.name)
+    scip.hideOutput()
+    scip.setParams({"limits/gap": limits.gap, "limits/absgap": 0.0, "randomization/randomseedshift": SEED})
+    scip.setParam("numerics/feastol", 1e-9)
+    if limits.work is not None:
+        scip.setParam("limits/totalnodes", limits.work * NODES_PER_UNIT)
+    if limits.seconds is not None:
+        scip.setParam("limits/time", float(limits.seconds))
+    variables = [
+        scip.addVar(name, "I" if model.integer[c] else "C", float(model.lower[c]), float(model.upper[c]))
+        for c, name in enumerate(model.columns)
+    ]
+    for j, name in enumerate(model.rows):
+        index, value = model.row(j)
+        expression = pyscipopt.quicksum(float(v) * variables[c] for c, v in zip(index, value, strict=True))
+        low, high = float(model.row_lower[j]), float(model.row_upper[j])
+        if low == high:
+            scip.addCons(expression == low, name)
+        elif np.isfinite(high):
+            scip.addCons(expression <= high, name)
+        else:
+            scip.addCons(expression >= low, name)
+    objective = pyscipopt.quicksum(float(v) * variable for v, variable in zip(model.objective, variables, strict=True))
+    scip.setObjective(objective, "maximize")
+    if start is not None:
+        solution = scip.createSol()
+        for variable, value in zip(variables, start, strict=True):
+            scip.setSolVal(solution, variable, float(value))
+        scip.addSol(solution)
+    scip.optimize()
+    status = str(scip.getStatus())
+    termination = _ENDS.get(status, Termination.LIMIT if "limit" in status else Termination.ERROR)
+    values = bound = None
+    if scip.getNSols() > 0 and termination in (Termination.OPTIMAL, Termination.LIMIT):
+        best = scip.getBestSol()
+        values = np.array([scip.getSolVal(best, variable) for variable in variables])
+    if termination in (Termination.OPTIMAL, Termination.LIMIT):
+        bound = finite(scip.getDualbound())
+    return BackendResult(
+        termination=termination,
+        values=values,
+        bound=bound,
+        nodes=int(scip.getNTotalNodes()),
+        iterations=int(scip.getNLPIterations()),
+        seconds=time.perf_counter() - began,
+        message="" if termination is not Termination.ERROR else f"status {status}",
+    )

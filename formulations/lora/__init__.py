@@ -1,0 +1,1 @@
+"""OPT of problem P: formulations, bounds, and the exact verification of solutions."""

@@ -1,0 +1,120 @@
+"""What a formulation of P is, how its columns are named, and the list of all of them."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from formulations.linear import FloatArray
+from instances.lora.model import Instance
+from instances.lora.solution import Decision, Solution
+
+
+PACKAGE = "formulations.lora"
+
+
+@dataclass(frozen=True, slots=True)
+class Formulation:
+    """A way to write P down for a solver; a module beside this one that defines FORMULATIONS registers some.
+
+    Columns are named ``u_i``, ``z_i_n``, ``x_i_k_t`` (task i, vendor n, node k from 0, slot t from 1), so one pair of
+    functions reads and writes the solutions of all of them.
+
+    Parameters
+    ----------
+    name, summary : as `list formulations` shows them.
+    backends : the backends that solve it, the preferred one first.
+    build : ``module:function``, instance -> `LinearModel` (or what the backend takes).
+    home : the backend in whose process `build` runs, None for the caller's own.
+    columns : number of columns that `build` would make, counted without making them.
+    exact : its optimum is OPT (`printed:literal` is another problem).
+    canonical : maps a solution to an equivalent one that the formulation's symmetry breaking admits.
+    """
+
+    name: str
+    summary: str
+    backends: tuple[str, ...]
+    build: str
+    home: str | None
+    columns: Callable[[Instance], int]
+    exact: bool = True
+    canonical: Callable[[Instance, Solution], Solution] | None = None
+
+
+@lru_cache(maxsize=1)
+def registry() -> Mapping[str, Formulation]:
+    """All formulations, by name: every module here that defines FORMULATIONS."""
+    found: dict[str, Formulation] = {}
+    for module in sorted(pkgutil.iter_modules(importlib.import_module(PACKAGE).__path__), key=lambda m: m.name):
+        for each in getattr(importlib.import_module(f"{PACKAGE}.{module.name}"), "FORMULATIONS", ()):
+            if each.name in found:
+                raise ValueError(f"two formulations are called {each.name}")
+            found[each.name] = each
+    return found
+
+
+class Column(NamedTuple):
+    """What a column stands for: kind u, z or x, and its numbers."""
+
+    kind: str
+    task: int
+    numbers: tuple[int, ...]
+
+
+_COLUMN = re.compile(r"([uzx])_(\d+)(?:_(\d+))?(?:_(\d+))?")
+
+
+def column(name: str) -> Column:
+    """Read a column's name."""
+    match = _COLUMN.fullmatch(name)
+    if match is None:
+        raise ValueError(f"{name!r} is not the name of a column")
+    kind, task, *numbers = match.groups()
+    return Column(kind, int(task), tuple(int(number) for number in numbers if number is not None))
+
+
+def solution_of(instance: Instance, names: Sequence[str], values: FloatArray) -> Solution:
+    """The solution that a vector stands for, rounded; whether it is feasible is for `check`."""
+    cells: dict[int, list[tuple[int, int]]] = {}
+    vendor: dict[int, int] = {}
+    for c in np.flatnonzero(values > 0.5).tolist():
+        kind, task, numbers = column(names[c])
+        if kind == "u":
+            cells.setdefault(task, [])
+        elif kind == "z":
+            vendor[task] = numbers[0]
+        else:
+            cells.setdefault(task, []).append((numbers[0], numbers[1]))
+    admitted = {column(names[c]).task for c in np.flatnonzero(values > 0.5).tolist() if names[c].startswith("u_")}
+    return tuple(
+        Decision(vendor.get(i), tuple(sorted(cells[i], key=lambda cell: (cell[1], cell[0])))) if i in admitted else None
+        for i in range(instance.tasks)
+    )
+
+
+def vector_of(names: Sequence[str], solution: Solution) -> FloatArray:
+    """The vector that a solution stands for, in the order of the columns' names."""
+    position = {name: c for c, name in enumerate(names)}
+    values = np.zeros(len(names))
+    for i, decision in enumerate(solution):
+        if decision is None or f"u_{i}" not in position:
+            continue
+        chosen = [f"u_{i}", *(f"x_{i}_{k}_{t}" for k, t in decision.cells)]
+        if decision.vendor is not None:
+            chosen.append(f"z_{i}_{decision.vendor}")
+        for name in chosen:
+            if name in position:
+                values[position[name]] = 1.0
+    return values
+
+
+def number_of_nodes(instance: Instance) -> int:
+    """K as a Python integer."""
+    return sum(node.count for node in instance.node_types)

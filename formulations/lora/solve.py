@@ -1,0 +1,302 @@
+"""OPT of an instance, or an interval on it: bounds, heuristics, a formulation and a backend, put together.
+
+`lower` is always the welfare of a solution that `check` has verified; `upper` is the least of the bounds that were
+proved, each rounded safely. Whatever happens to a backend, the interval stands.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from formulations import backends
+from formulations.backends import BackendResult, Limits
+from formulations.linear import LinearModel
+from formulations.lora.formulation import Formulation, registry, solution_of, vector_of
+from formulations.lora.check import check
+from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.schedules import StateSpaceTooLarge, standalone_value
+from formulations.report import Proof, SolveReport, Status, Termination
+from instances.errors import InputError, shown
+from instances.lora.model import Instance, Task
+from instances.lora.solution import Solution
+
+VERSION = "1"
+"""Version of everything that can change a report's figures; part of the key of stored results."""
+
+ENUMERATE = "enumerate"
+NO_BACKEND = "none"
+TINY_COLUMNS = 400
+"""Up to this many columns of `tight`, a solve runs to proven optimality, whatever the effort."""
+DIRECT_COLUMNS = 40_000
+"""Up to this many columns of `tight`, `auto` hands the instance to a solver at all."""
+BUILD_COLUMNS = 400_000
+"""No formulation is built beyond this many columns."""
+RELATIVE_SLACK = 1e-10
+ABSOLUTE_SLACK = 1e-4
+"""A floating-point bound is raised by both before it is rounded down to the next value that the objective can take."""
+
+
+def solve(
+    instance: Instance,
+    formulation: str = "auto",
+    backend: str = "auto",
+    effort: int = 1,
+    gap: float = 0.0,
+    seconds: float | None = None,
+    start: Solution | None = None,
+) -> SolveReport:
+    """OPT of P or a certified interval on it.
+
+    Parameters
+    ----------
+    formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
+    effort : units of work, at least 1; the same figures on any machine.
+    gap : relative gap (upper - lower) / upper at which to stop early.
+    seconds : a time limit; marks the report `time_limited`.
+    start : a solution to begin from; it is verified first.
+
+    Raises
+    ------
+    InputError : for names that do not exist or do not go together, or numbers out of range.
+    """
+    _settings(effort, gap, seconds)
+    began = time.perf_counter()
+    plan = choose(instance, formulation, backend)
+    interval = _Interval(instance)
+    if start is not None:
+        interval.offer(start, "start")
+    interval.bound(trivial_bound(instance), Proof.TRIVIAL)
+    termination = Termination.NONE
+    automatic = formulation == "auto" and backend == "auto"
+    if plan.formulation == ENUMERATE:
+        termination = _enumerate(instance, interval)
+    elif plan.backend != NO_BACKEND and instance.tasks and not (automatic and interval.within(gap)):
+        left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
+        limits = Limits(work=None if plan.tiny else effort, gap=gap, seconds=left)
+        termination = _direct(instance, registry()[plan.formulation], plan.backend, limits, interval)
+        if automatic and plan.tiny and not interval.within(gap):
+            _enumerate(instance, interval)
+    return SolveReport(
+        status=Status.OPTIMAL if interval.lower == interval.upper else Status.INTERVAL,
+        lower=interval.lower,
+        upper=interval.upper,
+        solution=interval.solution,
+        proof=interval.proof,
+        formulation=plan.formulation,
+        backend=plan.backend if termination is not Termination.NONE else NO_BACKEND,
+        termination=termination,
+        time_limited=seconds is not None or termination is Termination.TIMEOUT,
+        seconds=time.perf_counter() - began,
+        work=interval.work,
+        message="; ".join(interval.notes),
+    )
+
+
+def _settings(effort: int, gap: float, seconds: float | None) -> None:
+    if isinstance(effort, bool) or not isinstance(effort, int) or effort < 1:
+        raise InputError("", "effort", f"{shown(effort)} is not a positive integer")
+    if not 0.0 <= gap < 1.0:
+        raise InputError("", "gap", f"{shown(gap)} is not in [0, 1)")
+    if seconds is not None and not 0.0 < seconds < math.inf:
+        raise InputError("", "seconds", f"{shown(seconds)} is not a positive number")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What will be run; `tiny` means to the end."""
+
+    formulation: str
+    backend: str
+    tiny: bool
+
+
+def choose(instance: Instance, formulation: str, backend: str) -> Plan:
+    """Check the names, and choose by size what was left to choose.
+
+    Raises
+    ------
+    InputError : for a name that does not exist, or a pair that does not go together.
+    """
+    known = registry()
+    names = (*known, ENUMERATE)
+    if formulation not in ("auto", *names):
+        raise InputError("", "formulation", f"{shown(formulation)} is not one of auto, {', '.join(names)}")
+    if backend not in ("auto", NO_BACKEND, *backends.backends()):
+        choices = ", ".join(("auto", NO_BACKEND, *backends.backends()))
+        raise InputError("", "backend", f"{shown(backend)} is not one of {choices}")
+    if formulation == ENUMERATE:
+        if backend not in ("auto", NO_BACKEND):
+            raise InputError("", "backend", f"{ENUMERATE} takes none, not {backend}")
+        return Plan(ENUMERATE, NO_BACKEND, False)
+    if formulation == "auto" and backend == NO_BACKEND:
+        return Plan("auto", NO_BACKEND, False)
+    size = known["tight"].columns(instance)
+    if formulation == "auto":
+        if backend == "auto":
+            if size > DIRECT_COLUMNS:
+                return Plan("auto", NO_BACKEND, False)
+            formulation = "tight"
+        else:
+            formulation = "cpsat" if backend == "cpsat" else "tight"
+    allowed = known[formulation].backends
+    if backend == "auto":
+        backend = allowed[0]
+    if backend not in allowed:
+        raise InputError("", "backend", f"{formulation} goes with {' or '.join(allowed)}, not {backend}")
+    return Plan(formulation, backend, size <= TINY_COLUMNS)
+
+
+@dataclass(slots=True)
+class _Interval:
+    """The best verified solution and the least proved bound so far."""
+
+    instance: Instance
+    solution: Solution = ()
+    lower: int = 0
+    upper: int = 2**63
+    proof: Proof = Proof.TRIVIAL
+    work: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.solution = (None,) * self.instance.tasks
+
+    def offer(self, solution: Solution, source: str) -> bool:
+        """Take the solution if it is feasible and better; say so if it is not feasible."""
+        report = check(self.instance, solution)
+        if not report.valid:
+            self.notes.append(f"{source}: dropped, it breaks {report.violations[0]}")
+            return False
+        if report.welfare > self.lower:
+            self.solution, self.lower = solution, report.welfare
+        return True
+
+    def bound(self, upper: int, proof: Proof) -> None:
+        """Take the bound if it is less; one below a verified solution is wrong, and is dropped and told."""
+        if upper < self.lower:
+            self.notes.append(f"{proof}: bound {upper} dropped, it is below the verified welfare {self.lower}")
+        elif upper < self.upper:
+            self.upper, self.proof = upper, proof
+
+    def within(self, gap: float) -> bool:
+        """Is (upper - lower) / upper <= gap?"""
+        return self.upper - self.lower <= Fraction(gap) * self.upper
+
+
+def trivial_bound(instance: Instance) -> int:
+    """Sum over tasks of the best net value alone on an empty cluster, micro-dollars: an upper bound on OPT."""
+    public = instance.public("")
+    total = 0
+    for i in range(instance.tasks):
+        task = instance.task(i)
+        try:
+            total += standalone_value(task, public)
+        except StateSpaceTooLarge:
+            total += _relaxed_value(task)
+    return total
+
+
+def _relaxed_value(task: Task) -> int:
+    """At least the task's best net value: the cheapest vendor, and of the cells only those that earn money."""
+    window = task.cost[:, task.arrival - 1 : task.deadline]
+    earned = int(np.maximum(0, -window.min(axis=0)).sum())
+    return max(0, task.bid + earned - min(option.price for option in task.options))
+
+
+def _enumerate(instance: Instance, interval: _Interval) -> Termination:
+    try:
+        value, solution = enumerate_optimum(instance)
+    except ValueError as error:
+        interval.notes.append(f"{ENUMERATE}: {error}")
+        return Termination.NONE
+    interval.offer(solution, ENUMERATE)
+    interval.bound(value, Proof.ENUMERATION)
+    return Termination.NONE
+
+
+def _direct(
+    instance: Instance, formulation: Formulation, backend: str, limits: Limits, interval: _Interval
+) -> Termination:
+    """Build, solve, verify; everything that goes wrong is a note."""
+    size = formulation.columns(instance)
+    if size > BUILD_COLUMNS:
+        interval.notes.append(f"{formulation.name}: not built, {size} columns are more than {BUILD_COLUMNS}")
+        return Termination.MEMORY
+    built = build(instance, formulation, limits)
+    if isinstance(built, BackendResult):
+        interval.notes.append(f"{formulation.name}: {built.message}")
+        return built.termination
+    model, step = built.reduced() if isinstance(built, LinearModel) else (built, 1)
+    canonical = formulation.canonical or (lambda _, solution: solution)
+    begin = vector_of(model.columns, canonical(instance, interval.solution))
+    result = backends.solve(backend, model if isinstance(model, LinearModel) else model.text, limits, begin)
+    interval.work |= {"columns": len(model.columns), "nodes": result.nodes, "iterations": result.iterations}
+    if limits.work is not None:
+        interval.work["effort"] = limits.work
+    if result.message:
+        interval.notes.append(result.message)
+    if result.values is not None:
+        interval.offer(solution_of(instance, model.columns, result.values), f"{backend}'s incumbent")
+    if result.bound is not None and formulation.exact:
+        exact = backend == "cpsat"
+        proof = Proof.CP_SAT if exact else Proof.BRANCH_AND_BOUND
+        interval.bound(safe_floor(result.bound, exact=exact) * step, proof)
+    return result.termination
+
+
+def safe_floor(bound: float, *, exact: bool) -> int:
+    """The largest integer that a true bound this close to the reported one allows."""
+    if exact:
+        return round(bound)
+    return math.floor(Fraction(bound) + Fraction(abs(bound) * RELATIVE_SLACK) + Fraction(ABSOLUTE_SLACK))
+
+
+def build(instance: Instance, formulation: Formulation, limits: Limits | None = None) -> Any:
+    """The formulation's model; a `BackendResult` that says why not, when it is built in a worker that fails."""
+    if formulation.home is None:
+        module, _, name = formulation.build.partition(":")
+        return getattr(__import__(module, fromlist=[name]), name)(instance)
+    reply = backends.call(formulation.home, formulation.build, instance, limits=limits)
+    if reply.termination is not None:
+        return BackendResult(reply.termination, message=reply.message)
+    return reply.value
+
+
+def formulations() -> list[tuple[str, str]]:
+    """Name and summary of every formulation, with the backends that it goes with."""
+    listed = [(each.name, f"{each.summary} [{', '.join(each.backends)}]") for each in registry().values()]
+    listed.append((ENUMERATE, f"every schedule of every task, for tiny instances [{NO_BACKEND}]"))
+    listed.append(("auto", "by size: bounds, a heuristic, and tight with HiGHS where that can help"))
+    return listed
+
+
+def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
+    """The model as MPS or LP text, for any other solver.
+
+    The LP text maximises. The MPS text minimises the negated objective (`LinearModel.mps` says why), so its optimum
+    is minus OPT.
+
+    Raises
+    ------
+    InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
+    """
+    if kind not in ("mps", "lp"):
+        raise InputError("", "format", f"{shown(kind)} is not one of mps, lp")
+    known = registry()
+    name = "tight" if formulation == "auto" else formulation
+    linear = [each.name for each in known.values() if "highs" in each.backends]
+    if name not in linear:
+        raise InputError("", "formulation", f"{shown(formulation)} is not one of auto, {', '.join(linear)}")
+    size = known[name].columns(instance)
+    if size > BUILD_COLUMNS:
+        raise InputError("", "formulation", f"{name} would have {size} columns; at most {BUILD_COLUMNS} are written")
+    model = build(instance, known[name])
+    if isinstance(model, BackendResult):
+        raise RuntimeError(f"{name} cannot be built: {model.termination}: {model.message}")
+    return model.mps() if kind == "mps" else model.lp()

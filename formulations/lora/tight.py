@@ -1,0 +1,325 @@
+"""The strong formulation of P as sparse arrays: only usable cells, disaggregated links, valid inequalities.
+
+Against (4): x_ikt exists only where the task can run and a vendor can be done in time; vendors that another one beats
+in price and delay are left out; (4b), (4c) and (4i) become one row per task and slot; (4e) is clipped and rounded up.
+Every cover is allowed, minimal or not. Nodes of a type are told apart only as far as needed: in a slot, a solution's
+nodes can be renumbered by their first task, so the j-th task that may run there needs nodes 0..j only.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+import numpy as np
+
+from formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
+from formulations.lora.formulation import Formulation
+from instances.lora.model import Instance, Option, Task
+from instances.lora.solution import Decision, Solution
+
+
+class Menu(NamedTuple):
+    """What can be done with a task: undominated options in order of their first slot, usable types, last slot."""
+
+    task: int
+    options: tuple[Option, ...]
+    types: IntArray
+    rates: IntArray
+    first: int
+    last: int
+
+
+def menu(instance: Instance, task: Task) -> Menu | None:
+    """The options with which the task can be covered on an empty cluster; None when there is none."""
+    compute = np.array([node.compute for node in instance.node_types])
+    memory = np.array([node.memory_mb for node in instance.node_types]) - instance.base_memory_mb
+    types = np.flatnonzero((task.rate > 0) & (task.rate <= compute) & (task.memory_mb <= memory))
+    if not len(types):
+        return None
+    fastest = int(task.rate[types].max())
+    slots_needed = -(-task.work // fastest)
+    kept: list[Option] = []
+    for option in sorted(task.options, key=lambda o: (o.price, o.first, o.vendor or 0)):
+        enough = task.deadline - option.first + 1 >= slots_needed
+        if enough and all(option.first < other.first for other in kept):
+            kept.append(option)
+    if not kept:
+        return None
+    kept.sort(key=lambda option: option.first)
+    return Menu(task.index, tuple(kept), types, task.rate[types], kept[0].first, task.deadline)
+
+
+class Cells(NamedTuple):
+    """The cells (task, type, slot) that may be used, and how many nodes of the type each needs to tell apart.
+
+    `group` numbers the (type, slot) pairs; `crowded` says whether all tasks of the group together overload one node.
+    """
+
+    task: IntArray
+    type: IntArray
+    slot: IntArray
+    rate: IntArray
+    nodes: IntArray
+    crowded: np.typing.NDArray[np.bool_]
+
+
+def menus(instance: Instance) -> list[Menu]:
+    """The menus of the tasks that can be served at all."""
+    return [found for i in range(instance.tasks) if (found := menu(instance, instance.task(i))) is not None]
+
+
+def cells(instance: Instance, served: list[Menu]) -> Cells:
+    """All usable cells, task by task, slot by slot, type by type."""
+    empty = np.zeros(0, dtype=np.int64)
+    width = [each.last - each.first + 1 for each in served]
+    task = np.concatenate([empty, *(np.full(w * len(m.types), m.task) for w, m in zip(width, served, strict=True))])
+    kind = np.concatenate([empty, *(np.tile(m.types, w) for w, m in zip(width, served, strict=True))])
+    slot = np.concatenate([empty, *(np.repeat(np.arange(m.first, m.last + 1), len(m.types)) for m in served)])
+    rate = instance.rate[task, kind]
+    # Position of each cell among the cells of its (type, slot), in the order of tasks.
+    order = np.lexsort((task, slot, kind))
+    group = kind[order] * (instance.slots + 1) + slot[order]
+    new = np.concatenate([[True], group[1:] != group[:-1]]) if len(group) else np.zeros(0, dtype=bool)
+    begin = np.flatnonzero(new)
+    member = np.cumsum(new) - 1
+    rank = np.empty_like(task)
+    rank[order] = np.arange(len(order)) - begin[member] if len(order) else 0
+    # Loads can pass int64 nowhere: at most 2^40 each and far fewer than 2^22 tasks in a model that is built.
+    load = np.add.reduceat(rate[order], begin) if len(begin) else empty
+    memory = np.add.reduceat(instance.memory_mb[task[order]], begin) if len(begin) else empty
+    compute_limit = np.array([node.compute for node in instance.node_types])[kind[order][begin]]
+    memory_limit = np.array([node.memory_mb for node in instance.node_types])[kind[order][begin]]
+    crowded = np.empty(len(task), dtype=bool)
+    crowded[order] = ((load > compute_limit) | (memory > memory_limit - instance.base_memory_mb))[member]
+    count = np.array([node.count for node in instance.node_types])[kind]
+    nodes = np.where(crowded, np.minimum(count, rank + 1), 1)
+    return Cells(task, kind, slot, rate, nodes, crowded)
+
+
+def columns(instance: Instance) -> int:
+    """Number of columns of the model, counted per cell (not per node)."""
+    served = menus(instance)
+    size = sum((each.last - each.first + 1) * len(each.types) for each in served)
+    if size > 5_000_000:
+        return size
+    return int(cells(instance, served).nodes.sum()) + sum(1 + len(each.options) for each in served)
+
+
+def canonical(instance: Instance, solution: Solution) -> Solution:
+    """The same solution with the nodes of each type renumbered, slot by slot, in the order of their first task."""
+    first_node = np.concatenate([[0], np.cumsum([node.count for node in instance.node_types])]).tolist()
+    served = {each.task for each in menus(instance)}
+    number: defaultdict[tuple[int, int], dict[int, int]] = defaultdict(dict)
+    alone = _uncrowded(instance)
+    renamed: list[Decision | None] = []
+    for i, decision in enumerate(solution):
+        if decision is None or i not in served:
+            renamed.append(None)
+            continue
+        place = []
+        for node, slot in decision.cells:
+            kind = int(np.searchsorted(first_node, node, side="right")) - 1
+            names = number[kind, slot]
+            local = 0 if (kind, slot) in alone else names.setdefault(node, len(names))
+            place.append((first_node[kind] + local, slot))
+        renamed.append(Decision(_kept_vendor(instance, i, decision), tuple(place), decision.payment))
+    return tuple(renamed)
+
+
+def _uncrowded(instance: Instance) -> set[tuple[int, int]]:
+    each = cells(instance, menus(instance))
+    return set(zip(each.type[~each.crowded].tolist(), each.slot[~each.crowded].tolist(), strict=True))
+
+
+def _kept_vendor(instance: Instance, i: int, decision: Decision) -> int | None:
+    """The cheapest kept vendor that is done before the first cell; it costs no more than the solution's own."""
+    found = menu(instance, instance.task(i))
+    if decision.vendor is None or found is None:
+        return decision.vendor
+    begin = min((slot for _, slot in decision.cells), default=instance.slots + 1)
+    ready = [option for option in found.options if option.first <= begin]
+    return min(ready, key=lambda option: option.price).vendor if ready else decision.vendor
+
+
+def build(instance: Instance) -> LinearModel:
+    """The model; its constraints in the order of (4a)-(4g)."""
+    return _Tight(instance).model()
+
+
+class _Tight:
+    """Column numbers, then the rows, one method per constraint."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.served = menus(instance)
+        self._columns()
+        self.rows = RowBuilder()
+        self.one_vendor_when_admitted()
+        self.one_node_after_preprocessing_when_admitted()
+        self.work_done()
+        self.work_done_in_slots()
+        self.late_vendors_leave_enough_work()
+        self.compute_capacity()
+        self.memory_capacity()
+
+    def _columns(self) -> None:
+        instance, served = self.instance, self.served
+        first_node = np.concatenate([[0], np.cumsum([node.count for node in instance.node_types])])
+        each = cells(instance, served)
+        self.u = {m.task: c for c, m in enumerate(served)}
+        self.z: dict[tuple[int, int], int] = {}
+        names = [f"u_{m.task}" for m in served]
+        objective: list[float] = [float(instance.bid[m.task]) for m in served]
+        for m in served:
+            for option in m.options:
+                if option.vendor is not None:
+                    self.z[m.task, option.vendor] = len(names)
+                    names.append(f"z_{m.task}_{option.vendor}")
+                    objective.append(-float(option.price))
+        self.x0 = len(names)
+        cell = np.repeat(np.arange(len(each.task)), each.nodes)
+        begin = np.cumsum(each.nodes) - each.nodes
+        self.x_node = first_node[each.type[cell]] + np.arange(len(cell)) - begin[cell]
+        self.x_task, self.x_slot, self.x_type = each.task[cell], each.slot[cell], each.type[cell]
+        self.x_rate, self.x_crowded = each.rate[cell], each.crowded[cell]
+        self.x_column = self.x0 + np.arange(len(cell))
+        names.extend(
+            f"x_{i}_{k}_{t}"
+            for i, k, t in zip(self.x_task.tolist(), self.x_node.tolist(), self.x_slot.tolist(), strict=True)
+        )
+        cost = [instance.cost(m.task)[np.ix_(m.types, np.arange(m.first - 1, m.last))].T.reshape(-1) for m in served]
+        cell_cost = np.concatenate([np.zeros(0, dtype=np.int64), *cost])
+        self.names = tuple(names)
+        self.objective = np.concatenate([np.array(objective, dtype=np.float64), -cell_cost[cell].astype(np.float64)])
+        bounds = np.searchsorted(self.x_task, [m.task for m in served] + [instance.tasks])
+        self.span = {m.task: slice(int(a), int(b)) for m, a, b in zip(served, bounds, bounds[1:], strict=False)}
+
+    def model(self) -> LinearModel:
+        n = len(self.names)
+        start, index, value, low, high = self.rows.csr()
+        return LinearModel(
+            name="tight",
+            objective=self.objective,
+            lower=np.zeros(n),
+            upper=np.ones(n),
+            integer=np.ones(n, dtype=bool),
+            row_start=start,
+            index=index,
+            value=value,
+            row_lower=low,
+            row_upper=high,
+            columns=self.names,
+            rows=tuple(self.rows.names),
+        )
+
+    def _row(self, name: str, entries: list[tuple[int, float]], low: float, high: float) -> None:
+        column = np.array([c for c, _ in entries], dtype=np.int64)
+        value = np.array([v for _, v in entries], dtype=np.float64)
+        self.rows.block([name], np.zeros(len(column), dtype=np.int64), column, value, low, high)
+
+    def one_vendor_when_admitted(self) -> None:
+        """(4a), (4j): sum_n z_in = u_i."""
+        for m in self.served:
+            if m.options[0].vendor is not None:
+                offers = [(self.z[m.task, option.vendor], 1.0) for option in m.options if option.vendor is not None]
+                self._row(f"vendor_{m.task}", [*offers, (self.u[m.task], -1.0)], 0.0, 0.0)
+
+    def one_node_after_preprocessing_when_admitted(self) -> None:
+        """(4b), (4c), (4i): sum_k x_ikt <= sum of z_in over the vendors done by t (u_i without vendors)."""
+        for m in self.served:
+            span = self.span[m.task]
+            slots = np.arange(m.first, m.last + 1)
+            row, column = [self.x_slot[span] - m.first], [self.x_column[span]]
+            value = [np.ones(span.stop - span.start)]
+            for option in m.options:
+                switch = self.u[m.task] if option.vendor is None else self.z[m.task, option.vendor]
+                ready = np.arange(option.first - m.first, len(slots))
+                row.append(ready)
+                column.append(np.full(len(ready), switch))
+                value.append(np.full(len(ready), -1.0))
+            names = [f"run_{m.task}_{t}" for t in slots.tolist()]
+            self.rows.block(names, np.concatenate(row), np.concatenate(column), np.concatenate(value), -np.inf, 0.0)
+
+    def work_done(self) -> None:
+        """(4e), clipped: sum min(s_ik, M_i) x_ikt >= M_i u_i."""
+        for m in self.served:
+            work = int(self.instance.work[m.task])
+            self._cover(f"work_{m.task}", m, np.minimum(self.x_rate[self.span[m.task]], work), work)
+
+    def work_done_in_slots(self) -> None:
+        """(4e) in units of each rate d, rounded up: sum ceil(s_ik / d) x_ikt >= ceil(M_i / d) u_i."""
+        for m in self.served:
+            work = int(self.instance.work[m.task])
+            for unit in sorted(set(np.minimum(m.rates, work).tolist())):
+                if unit > 1:
+                    rates = np.minimum(self.x_rate[self.span[m.task]], work)
+                    self._cover(f"count_{m.task}_{unit}", m, -(-rates // unit), -(-work // unit))
+
+    def _cover(self, name: str, m: Menu, amount: IntArray, needed: int) -> None:
+        column = np.append(self.x_column[self.span[m.task]], self.u[m.task])
+        value = np.append(amount.astype(np.float64), -float(needed))
+        self.rows.block([name], np.zeros(len(column), dtype=np.int64), column, value, 0.0, np.inf)
+
+    def late_vendors_leave_enough_work(self) -> None:
+        """(4e) with (4c): the slots from vendor n's first on cover M_i when n or a slower vendor is chosen."""
+        for m in self.served:
+            work, span = int(self.instance.work[m.task]), self.span[m.task]
+            for option in m.options[1:]:
+                late = self.x_slot[span] >= option.first
+                entries = list(
+                    zip(
+                        self.x_column[span][late].tolist(),
+                        np.minimum(self.x_rate[span][late], work).astype(np.float64).tolist(),
+                        strict=True,
+                    )
+                )
+                entries += [
+                    (self.z[m.task, slower.vendor], -float(work))
+                    for slower in m.options
+                    if slower.vendor is not None and slower.first >= option.first
+                ]
+                self._row(f"late_{m.task}_{option.vendor}", entries, 0.0, np.inf)
+
+    def compute_capacity(self) -> None:
+        """(4f): sum_i s_ik x_ikt <= C_kp, where all candidates together would break a capacity."""
+        limit = np.array([node.compute for node in self.instance.node_types], dtype=np.int64)
+        self._capacity("compute", self.x_rate.astype(np.float64), limit)
+
+    def memory_capacity(self) -> None:
+        """(4g): sum_i r_i x_ikt <= C_km - r_b, likewise."""
+        limit = np.array([node.memory_mb for node in self.instance.node_types]) - self.instance.base_memory_mb
+        self._capacity("memory", self.instance.memory_mb[self.x_task].astype(np.float64), limit)
+
+    def _capacity(self, name: str, load: FloatArray, limit: IntArray) -> None:
+        crowded = np.flatnonzero(self.x_crowded)
+        key = self.x_node[crowded] * (self.instance.slots + 1) + self.x_slot[crowded]
+        pairs, row = np.unique(key, return_inverse=True)
+        total = np.bincount(row, weights=load[crowded], minlength=len(pairs))
+        kind = np.zeros(len(pairs), dtype=np.int64)
+        kind[row] = self.x_type[crowded]
+        binding = total > limit[kind]
+        renumber = np.cumsum(binding) - 1
+        keep = binding[row]
+        names = [f"{name}_{p // (self.instance.slots + 1)}_{p % (self.instance.slots + 1)}" for p in pairs[binding]]
+        self.rows.block(
+            names,
+            renumber[row[keep]],
+            self.x_column[crowded[keep]],
+            load[crowded[keep]],
+            -np.inf,
+            limit[kind[binding]],
+        )
+
+
+FORMULATIONS = (
+    Formulation(
+        name="tight",
+        summary="strong sparse formulation: usable cells only, vendor windows disaggregated, work rounded up",
+        backends=("highs", "cbc", "scip", "gurobi"),
+        build=f"{__name__}:build",
+        home=None,
+        columns=columns,
+        canonical=canonical,
+    ),
+)
