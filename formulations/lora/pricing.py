@@ -1,0 +1,417 @@
+"""Column pricing for P1: the most profitable schedule of every task at given cell costs, compiled, exact.
+
+The covering dynamic programme of `schedules`, laid out for speed. A count vector is split into the *outer* types and one
+*inner* type (the one that needs most slots); for each outer vector the inner count runs over a contiguous row, only as
+far as the work still asks for it, so the innermost loops are vectorised. The same kernels run in doubles (to search for
+prices) and in 64-bit integers (to prove bounds).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from formulations.lora.schedules import StateSpaceTooLarge
+from instances.lora.model import Instance, IntArray
+
+OUTER_LIMIT = 2_000_000
+
+
+class Pool(NamedTuple):
+    """The tasks of an instance that have a schedule, in flat arrays; slots from 0 here.
+
+    Parameters
+    ----------
+    task : (n,) index in the instance.
+    bid, work, memory : (n,).
+    first, width : (n,) widest window: slots first .. first+width-1.
+    type_start : (n+1,); kind, rate : usable types of each task, the inner one first, and their rates.
+    option_start : (n+1,); offset, price, vendor : undominated options by ascending offset; vendor -1 for none.
+    row_start : (n+1,) rows (outer vectors) of each task; length, need : (rows,) cells of a row and the least inner count
+        that covers; at : (rows,) where the row begins in a layer of the task's table.
+    less : (rows, G-1) row with one slot of an outer type fewer (within the task), -1 where there is none.
+    layer : (n,) cells of a layer.
+    energy : (n, G) Wh; tariff : (G, T); explicit : (n,) row in `table_cost` or -1; table_cost : (m, G, T).
+    nodes, compute, capacity_mb : (G,) number of nodes, C_kp and C_km - r_b per type.
+    """
+
+    task: IntArray
+    bid: IntArray
+    work: IntArray
+    memory: IntArray
+    first: IntArray
+    width: IntArray
+    type_start: IntArray
+    kind: IntArray
+    rate: IntArray
+    option_start: IntArray
+    offset: IntArray
+    price: IntArray
+    vendor: IntArray
+    row_start: IntArray
+    length: IntArray
+    need: IntArray
+    at: IntArray
+    less: IntArray
+    layer: IntArray
+    energy: IntArray
+    tariff: IntArray
+    explicit: IntArray
+    table_cost: IntArray
+    nodes: IntArray
+    compute: IntArray
+    capacity_mb: IntArray
+
+    @property
+    def size(self) -> int:
+        """Number of tasks."""
+        return len(self.task)
+
+    @property
+    def table(self) -> int:
+        """Cells of the largest task's whole table."""
+        return int(((self.width + 1) * self.layer).max(initial=1))
+
+
+def _undominated_options(instance: Instance, i: int) -> list[tuple[int, int, int]]:
+    """(offset from arrival, price, vendor) of the options that no other beats in price without being later."""
+    vendors = instance.vendors(i)
+    if not vendors:
+        return [(0, 0, -1)]
+    kept: list[tuple[int, int, int]] = []
+    for offset, price, n in sorted((v.delay, v.price, n) for n, v in enumerate(vendors)):
+        if not kept or price < kept[-1][1]:
+            kept.append((offset, price, n))
+    return kept
+
+
+def pool(instance: Instance) -> Pool:
+    """The flat arrays of an instance.
+
+    Raises
+    ------
+    StateSpaceTooLarge : when some task has more than 2 million outer count vectors.
+    """
+    compute = np.array([node.compute for node in instance.node_types], dtype=np.int64)
+    memory = np.array([node.memory_mb for node in instance.node_types], dtype=np.int64) - instance.base_memory_mb
+    usable = (instance.rate > 0) & (instance.rate <= compute) & (instance.memory_mb[:, None] <= memory)
+    lists: dict[str, list[int]] = {key: [] for key in ("kind", "rate", "offset", "price", "vendor")}
+    starts: dict[str, list[int]] = {"type": [0], "option": [0], "row": [0]}
+    kept: list[int] = []
+    first: list[int] = []
+    width: list[int] = []
+    layer: list[int] = []
+    rows: list[tuple[IntArray, IntArray, IntArray, IntArray]] = []
+    for i in range(instance.tasks):
+        arrival, deadline = int(instance.arrival[i]), int(instance.deadline[i])
+        types = np.flatnonzero(usable[i])
+        if len(types) == 0:
+            continue
+        fastest = int(instance.rate[i, types].max())
+        options = [o for o in _undominated_options(instance, i) if arrival + o[0] <= deadline]
+        options = [o for o in options if (deadline - arrival - o[0] + 1) * fastest >= instance.work[i]]
+        if not options:
+            continue
+        begin = arrival + options[0][0]
+        span = deadline - begin + 1
+        types = types[np.argsort(instance.rate[i, types], kind="stable")]
+        rates = instance.rate[i, types]
+        negative = (instance.cost(i)[types, begin - 1 : deadline] < 0).sum(axis=1)
+        table = _rows(rates, int(instance.work[i]), span, negative, len(instance.node_types) - 1)
+        kept.append(i)
+        first.append(begin - 1)
+        width.append(span)
+        layer.append(int(table[0].sum()))
+        rows.append(table)
+        lists["kind"] += types.tolist()
+        lists["rate"] += rates.tolist()
+        for offset, price, vendor in options:
+            lists["offset"].append(arrival + offset - begin)
+            lists["price"].append(price)
+            lists["vendor"].append(vendor)
+        starts["type"].append(len(lists["kind"]))
+        starts["option"].append(len(lists["offset"]))
+        starts["row"].append(starts["row"][-1] + len(table[0]))
+    chosen = np.array(kept, dtype=np.int64)
+    where = np.full(instance.tasks, -1, dtype=np.int64)
+    tables = sorted(instance.explicit_cost)
+    where[tables] = np.arange(len(tables))
+    shape = (len(tables), len(instance.node_types), instance.slots)
+
+    def column(part: int) -> IntArray:
+        return np.concatenate([np.zeros(0, np.int64), *(row[part] for row in rows)])
+
+    def ints(values: list[int]) -> IntArray:
+        return np.array(values, dtype=np.int64)
+
+    return Pool(
+        task=chosen,
+        bid=instance.bid[chosen],
+        work=instance.work[chosen],
+        memory=instance.memory_mb[chosen],
+        first=ints(first),
+        width=ints(width),
+        type_start=ints(starts["type"]),
+        kind=ints(lists["kind"]),
+        rate=ints(lists["rate"]),
+        option_start=ints(starts["option"]),
+        offset=ints(lists["offset"]),
+        price=ints(lists["price"]),
+        vendor=ints(lists["vendor"]),
+        row_start=ints(starts["row"]),
+        length=column(0),
+        need=column(1),
+        at=column(2),
+        less=np.concatenate(
+            [np.zeros((0, max(1, len(instance.node_types) - 1)), np.int64), *(row[3] for row in rows)]
+        ),
+        layer=ints(layer),
+        energy=np.ascontiguousarray(instance.energy_wh[chosen]),
+        tariff=np.stack([node.tariff for node in instance.node_types]),
+        explicit=where[chosen],
+        table_cost=np.array([instance.explicit_cost[i] for i in tables], dtype=np.int64).reshape(shape),
+        nodes=np.array([node.count for node in instance.node_types], dtype=np.int64),
+        compute=compute,
+        capacity_mb=memory,
+    )
+
+
+def _rows(
+    rates: IntArray, work: int, width: int, negative: IntArray, columns: int
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """(length, need, at, less) of a task's rows; the first rate is the inner type's.
+
+    Without negative costs only minimal covers matter: the inner count stops where it covers, and an outer count where it
+    covers alone. Slots of negative cost may be taken on top of that.
+    """
+    caps = np.minimum(width, -(-work // rates) + negative).tolist()
+    outer_caps = caps[1:]
+    positions = 1
+    for cap in outer_caps:
+        positions *= cap + 1
+    if positions > OUTER_LIMIT:
+        raise StateSpaceTooLarge(f"{len(rates)} node types give {positions} outer count vectors")
+    axes = np.indices([cap + 1 for cap in reversed(outer_caps)]) if outer_caps else np.zeros((0, 1), np.int64)
+    digits = axes.reshape(len(outer_caps), positions)[::-1].T
+    done = digits @ rates[1:]
+    taken = digits.sum(axis=1)
+    top = np.where(digits > 0, rates[None, 1:], 0).max(axis=1, initial=0)
+    within = (digits <= negative[None, 1:]).all(axis=1)
+    keep = (taken <= width) & ((done < work + top) | within)
+    index = np.full(positions, -1, dtype=np.int64)
+    index[keep] = np.arange(int(keep.sum()))
+    less = np.full((int(keep.sum()), max(1, columns)), -1, dtype=np.int64)
+    stride = 1
+    for g, cap in enumerate(outer_caps):
+        mine = np.flatnonzero(keep & (digits[:, g] > 0))
+        less[index[mine], g] = index[mine - stride]
+        stride *= cap + 1
+    need = -(-np.maximum(0, work - done[keep]) // int(rates[0]))
+    length = np.minimum(need + int(negative[0]), np.maximum(need, width)) + 1
+    # A row is read at the positions of every row with more outer slots, so it must be at least as long as those.
+    at = np.concatenate([[0], np.cumsum(length)[:-1]])
+    return length, need, at, less
+
+
+@njit(cache=True, nogil=True, inline="always")
+def base_cost(p, i, g, t):  # type: ignore[no-untyped-def]
+    """e_igt of pooled task i in micro-dollars."""
+    if p.explicit[i] >= 0:
+        return p.table_cost[p.explicit[i], g, t]
+    return p.energy[i, g] * p.tariff[g, t]
+
+
+@njit(cache=True, nogil=True)
+def fill(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
+    """Fill the task's table backwards over its window; table[t, row position] as in `schedules.cover_table`.
+
+    cost, usable : (types of the task, width) in the order of p.kind.
+    """
+    rows = p.row_start[i]
+    count = p.row_start[i + 1] - rows
+    types = p.type_start[i + 1] - p.type_start[i]
+    width = p.width[i]
+    size = p.layer[i]
+    for x in range(size):
+        table[width * size + x] = far
+    table[width * size] = 0
+    for t in range(width - 1, -1, -1):
+        new = table[t * size : (t + 1) * size]
+        old = table[(t + 1) * size : (t + 2) * size]
+        new[:] = old
+        if usable[0, t]:
+            c = cost[0, t]
+            for o in range(count):
+                begin = p.at[rows + o]
+                length = p.length[rows + o]
+                target = new[begin + 1 : begin + length]
+                source = old[begin : begin + length - 1]
+                for j in range(length - 1):
+                    target[j] = min(target[j], source[j] + c)
+        for g in range(1, types):
+            if usable[g, t]:
+                c = cost[g, t]
+                for o in range(count):
+                    q = p.less[rows + o, g - 1]
+                    if q >= 0:
+                        begin = p.at[rows + o]
+                        length = p.length[rows + o]
+                        origin = p.at[rows + q]
+                        target = new[begin : begin + length]
+                        source = old[origin : origin + length]
+                        for j in range(length):
+                            target[j] = min(target[j], source[j] + c)
+
+
+@njit(cache=True, nogil=True)
+def cheapest(p, i, unit, far, table):  # type: ignore[no-untyped-def]
+    """(total, option, position) of the cheapest cover in a filled table, vendor price times `unit` included.
+
+    option is -1 and total `far` when there is no cover.
+    """
+    rows = p.row_start[i]
+    count = p.row_start[i + 1] - rows
+    size = p.layer[i]
+    best = far
+    best_option = -1
+    best_x = -1
+    for option in range(p.option_start[i], p.option_start[i + 1]):
+        layer = p.offset[option] * size
+        extra = p.price[option] * unit
+        for o in range(count):
+            begin = p.at[rows + o]
+            for j in range(p.need[rows + o], p.length[rows + o]):
+                value = table[layer + begin + j]
+                if value < far and value + extra < best:
+                    best = value + extra
+                    best_option = option
+                    best_x = begin + j
+    return best, best_option, best_x
+
+
+@njit(cache=True, nogil=True)
+def trace(p, i, cost, usable, far, table, option, x, chosen):  # type: ignore[no-untyped-def]
+    """Write the cover that attains table position x at the option's offset: chosen[t] is a local type or -1."""
+    rows = p.row_start[i]
+    count = p.row_start[i + 1] - rows
+    types = p.type_start[i + 1] - p.type_start[i]
+    width = p.width[i]
+    size = p.layer[i]
+    o = 0
+    for row in range(count):
+        if p.at[rows + row] <= x:
+            o = row
+    j = x - p.at[rows + o]
+    for t in range(width):
+        chosen[t] = -1
+    for t in range(p.offset[option], width):
+        if o == 0 and j == 0:
+            break
+        value = table[t * size + p.at[rows + o] + j]
+        below = (t + 1) * size
+        if usable[0, t] and j > 0:
+            rest = table[below + p.at[rows + o] + j - 1]
+            if rest < far and rest + cost[0, t] == value:
+                chosen[t] = 0
+                j -= 1
+                continue
+        for g in range(1, types):
+            q = p.less[rows + o, g - 1]
+            if usable[g, t] and q >= 0:
+                rest = table[below + p.at[rows + q] + j]
+                if rest < far and rest + cost[g, t] == value:
+                    chosen[t] = g
+                    o = q
+                    break
+
+
+@njit(cache=True, nogil=True)
+def _priced(p, i, lam, phi, unit, cost):  # type: ignore[no-untyped-def]
+    """cost[g, t] = unit * e + lam s + phi r on the task's window."""
+    for g in range(p.type_start[i + 1] - p.type_start[i]):
+        kind = p.kind[p.type_start[i] + g]
+        rate = p.rate[p.type_start[i] + g]
+        for t in range(p.width[i]):
+            slot = p.first[i] + t
+            cost[g, t] = base_cost(p, i, kind, slot) * unit + lam[kind, slot] * rate + phi[kind, slot] * p.memory[i]
+
+
+def _surpluses(p, lam, phi, unit, far, work_area, surplus, load, weight):  # type: ignore[no-untyped-def]
+    """Best reduced profit max(0, unit*b - cheapest) of every task at prices (lam, phi), and what the best schedules use.
+
+    Parameters
+    ----------
+    lam, phi : (G, T) int64 or float64, all non-negative, in 1/unit micro-dollars per sample and MB.
+    work_area : (parts, table) scratch of the prices' type; tasks are dealt to parts by index, so that sums do not depend
+        on the number of threads.
+    surplus : (n,) out.
+    load, weight : (parts, G, T) out: samples and MB of the chosen schedules by part.
+    """
+    parts = work_area.shape[0]
+    for part in prange(parts):
+        load[part] = 0
+        weight[part] = 0
+        table = work_area[part]
+        for i in range(part, len(p.task), parts):
+            types = p.type_start[i + 1] - p.type_start[i]
+            width = p.width[i]
+            cost = np.empty((types, width), lam.dtype)
+            usable = np.ones((types, width), np.bool_)
+            chosen = np.empty(width, np.int64)
+            _priced(p, i, lam, phi, unit, cost)
+            fill(p, i, cost, usable, far, table)
+            total, option, x = cheapest(p, i, unit, far, table)
+            surplus[i] = 0
+            if option >= 0 and p.bid[i] * unit - total > 0:
+                surplus[i] = p.bid[i] * unit - total
+                trace(p, i, cost, usable, far, table, option, x, chosen)
+                for t in range(width):
+                    if chosen[t] >= 0:
+                        kind = p.kind[p.type_start[i] + chosen[t]]
+                        load[part, kind, p.first[i] + t] += p.rate[p.type_start[i] + chosen[t]]
+                        weight[part, kind, p.first[i] + t] += p.memory[i]
+
+
+_surpluses_parallel = njit(cache=True, nogil=True, parallel=True)(_surpluses)
+_surpluses_serial = njit(cache=True, nogil=True)(_surpluses)
+_PARALLEL_FROM = 1_000
+"""Below this many tasks starting threads costs more than it saves; the results are the same."""
+
+PARTS = 16
+"""Tasks are dealt to this many parts whatever the number of threads."""
+
+
+class Priced(NamedTuple):
+    """Best reduced profits at given prices and the pooled usage of the schedules that attain them."""
+
+    surplus: NDArray[np.float64] | IntArray
+    load: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+
+class Pricer:
+    """Prices all tasks of a pool; holds the scratch memory."""
+
+    def __init__(self, p: Pool, parts: int = PARTS) -> None:
+        self.pool = p
+        self._surpluses = _surpluses_parallel if p.size >= _PARALLEL_FROM else _surpluses_serial
+        self._area = np.empty((parts, p.table), np.float64)
+        kinds, slots = p.tariff.shape
+        self._load = np.empty((parts, kinds, slots), np.float64)
+        self._weight = np.empty((parts, kinds, slots), np.float64)
+
+    def floats(self, lam: NDArray[np.float64], phi: NDArray[np.float64]) -> Priced:
+        """In doubles, prices in micro-dollars per sample and per MB."""
+        surplus = np.empty(self.pool.size, np.float64)
+        self._surpluses(self.pool, lam, phi, 1.0, np.inf, self._area, surplus, self._load, self._weight)
+        return Priced(surplus, self._load.sum(axis=0), self._weight.sum(axis=0))
+
+    def integers(self, lam: IntArray, phi: IntArray, unit: int) -> IntArray:
+        """(n,) exact best reduced profits in 1/unit micro-dollars; the caller has made sure that nothing overflows."""
+        surplus = np.empty(self.pool.size, np.int64)
+        area = np.empty(self._area.shape, np.int64)
+        self._surpluses(self.pool, lam, phi, unit, np.int64(2**62), area, surplus, self._load, self._weight)
+        return surplus
