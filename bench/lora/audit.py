@@ -196,7 +196,7 @@ def observed(instance: Instance, trace: PriceTrace) -> Observed:
 
 
 def audit(instance: Instance, run: OnlineRun, reference: SolveReport) -> list[Check]:
-    """`theorem5`, `theorem5_repaired` (OPT <= kappa rho_L (1+A) ALG) and `theorem5_repaired_a` (OPT <= kappa (1+A) P~)."""
+    """`theorem5`; `theorem5_repaired`: OPT <= kappa rho_L (1+A) ALG; `theorem5_repaired_a`: OPT <= kappa (1+A) P~."""
     trace = run.trace if isinstance(run.trace, PriceTrace) else None
     known = facts(instance, trace.money if trace else Fraction(1), trace.memory if trace else Fraction(1))
     seen = observed(instance, trace) if trace else None

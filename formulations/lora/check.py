@@ -119,7 +119,9 @@ def _check_task(
     for node, slot in decision.cells:
         if not (0 <= node < len(type_of) and 1 <= slot <= instance.slots):
             breaches.append(
-                Breach("4h", i, f"cell [{node}, {slot}] is not in nodes 0..{len(type_of) - 1}, slots 1..{instance.slots}")
+                Breach(
+                    "4h", i, f"cell [{node}, {slot}] is not in nodes 0..{len(type_of) - 1}, slots 1..{instance.slots}"
+                )
             )
             continue
         if (node, slot) in seen_cells:

@@ -1,4 +1,4 @@
-"""P1, the schedule-selection view of P (eq. 5): the schedules of one task, and the covering dynamic programme over them.
+"""P1, the schedule-selection view of P (eq. 5): one task's schedules, and the covering dynamic programme over them.
 
 A schedule of task i takes, in each slot of a window, at most one node, until the work M_i is covered. Nodes of one type
 have the same rate, so a schedule's work S and number of cells n depend only on how many slots it takes on each type:

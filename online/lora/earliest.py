@@ -31,8 +31,8 @@ class EarliestFinish:
     """From the first usable slot on, the fastest node with room in each slot (ties: lowest index) until M_i is covered.
 
     `eft` takes the vendor of least delay and shares nodes; `ntm` draws the vendor and uses only nodes that no other
-    task uses in that slot. Neither has a payment rule. Option admit: `profitable` rejects when b_il <= 0 (the paper does
-    not say that they look at the bid), `all` takes whatever fits.
+    task uses in that slot. Neither has a payment rule. Option admit: `profitable` rejects when b_il <= 0 (the paper
+    does not say that they look at the bid), `all` takes whatever fits.
     """
 
     def __init__(self, options: Mapping[str, str], *, name: str, alone: bool) -> None:

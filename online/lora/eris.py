@@ -1,7 +1,7 @@
 """An Eris-style auction: exponential posted prices per node, slot and resource, without sharing of the base model.
 
-The formulas are those of the line of work around Eris, not Eris's own code; results are labelled so. The price at load y
-is k(y) = L (U/L)^(y/C). It is computed in decimal arithmetic and rounded to a power of two, so that it is the same
+The formulas are those of the line of work around Eris, not Eris's own code; results are labelled so. The price at load
+y is k(y) = L (U/L)^(y/C). It is computed in decimal arithmetic and rounded to a power of two, so that it is the same
 integer on every machine.
 """
 
@@ -13,6 +13,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.lora.schedules import FAR, cheapest_cover
 from instances.lora.model import IntArray, Public, Task
@@ -91,7 +92,9 @@ class Eris:
             self._book(k, t, int(task.rate[self._type_of[k]]), memory)
         return Decision(option.vendor, cover.cells, math.ceil(total))
 
-    def _cheapest_nodes(self, room: np.ndarray, posted: IntArray) -> tuple[np.ndarray, IntArray, IntArray]:  # type: ignore[type-arg]
+    def _cheapest_nodes(
+        self, room: NDArray[np.bool_], posted: IntArray
+    ) -> tuple[NDArray[np.bool_], IntArray, IntArray]:
         types = len(self._first_node) - 1
         shape = (types, room.shape[1])
         usable, price, node = np.empty(shape, np.bool_), np.zeros(shape, np.int64), np.zeros(shape, np.int64)

@@ -1,4 +1,4 @@
-"""Zero-price first come, first served with a room test (Theorem G): the cheapest cover that fits, admitted if it pays."""
+"""Zero-price first come, first served with a room test (Theorem G): the cheapest cover that fits, if it pays."""
 
 from __future__ import annotations
 

@@ -5,9 +5,10 @@
 The maximum runs over all schedules of all pre-processing options. Ties (specs of the project): fewest cells, then the
 lexicographically smallest list of (slot, node); between options the first in list order.
 
-Prices come as ranks (integers that order them exactly) and values. With `Fraction` values the searches are exact: the
-compiled kernel works in doubles and keeps every candidate within a rigorous tolerance of the best, and the exact values
-decide among those. With float values the order of operations is fixed: ((b - q - E) - lambda*S) - phi*(r*n).
+Prices are doubles, or fractions given by their ranks (integers that order them exactly). With fractions the searches
+are exact: the compiled kernel works in doubles and keeps every candidate within a rigorous tolerance of the best, and
+the exact values decide among those. With doubles the order of operations is fixed:
+((b - q - E) - lambda*S) - phi*(r*n).
 """
 
 from __future__ import annotations
@@ -24,19 +25,16 @@ from instances.lora.model import IntArray, Public, Task
 
 
 class Prices(NamedTuple):
-    """Prices on the cells of a task's window, as ranks into sorted value lists; [0, ...] where all are zero.
+    """Prices on the cells of a task's window; rows are the nodes of the usable types in order.
 
     Parameters
     ----------
-    lam_rank, phi_rank : (K', W) ranks of lambda_kt and phi_kt; rows are the nodes of the usable types in order.
-    lam, phi : (number of ranks,) the values as doubles, ascending.
-    lam_exact, phi_exact : the same as fractions, or None in float arithmetic.
+    lam, phi : (K', W) prices as doubles, or in exact arithmetic their ranks (int64) in the lists below.
+    lam_exact, phi_exact : the distinct prices as fractions, ascending; None in float arithmetic.
     """
 
-    lam_rank: IntArray
-    phi_rank: IntArray
-    lam: NDArray[np.float64]
-    phi: NDArray[np.float64]
+    lam: NDArray[Any]
+    phi: NDArray[Any]
     lam_exact: list[Fraction] | None
     phi_exact: list[Fraction] | None
 
@@ -62,47 +60,128 @@ class Choice(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _usable(lam_rank, phi_rank, first_node, lam_top, phi_top, usable, node):  # type: ignore[no-untyped-def]
+def _usable(lam, phi, first_node, lam_top, phi_top, usable, node):  # type: ignore[no-untyped-def]
     """Cells (g, t) with a node whose prices are at most the thresholds, and the first such node."""
     types, width = usable.shape
     for g in range(types):
         for t in range(width):
             usable[g, t] = False
             for k in range(first_node[g], first_node[g + 1]):
-                if lam_rank[k, t] <= lam_top and phi_rank[k, t] <= phi_top:
+                if lam[k, t] <= lam_top and phi[k, t] <= phi_top:
                     usable[g, t] = True
                     node[g, t] = k
                     break
 
 
 @njit(cache=True, nogil=True)
-def _can_cover(usable, rates, work):  # type: ignore[no-untyped-def]
+def _undominated(lam, phi, first_node, entries, lam_of, phi_of):  # type: ignore[no-untyped-def]
+    """The cells that no other node of the same type and slot undercuts in both prices: rows [g, t], and their prices.
+
+    Returns the number of rows.
+    """
+    types = len(first_node) - 1
+    width = lam.shape[1]
+    rows = 0
+    for g in range(types):
+        for t in range(width):
+            begin = rows
+            for k in range(first_node[g], first_node[g + 1]):
+                a = lam[k, t]
+                b = phi[k, t]
+                beaten = False
+                for j in range(begin, rows):
+                    if lam_of[j] <= a and phi_of[j] <= b:
+                        beaten = True
+                        break
+                if beaten:
+                    continue
+                write = begin
+                for j in range(begin, rows):
+                    if not (a <= lam_of[j] and b <= phi_of[j]):
+                        lam_of[write] = lam_of[j]
+                        phi_of[write] = phi_of[j]
+                        write += 1
+                lam_of[write] = a
+                phi_of[write] = b
+                rows = write + 1
+            for j in range(begin, rows):
+                entries[j, 0] = g
+                entries[j, 1] = t
+    return rows
+
+
+@njit(cache=True, nogil=True)
+def _energy_floor(usable, order_type, order_slot, ratio, rates, fastest, offset, work):  # type: ignore[no-untyped-def]
+    """(E, n): lower bounds on the energy and the number of cells of any cover from `offset` on; E = inf if none.
+
+    Fractional relaxation: each slot gives at most its fastest usable rate, at its least energy per sample. `order`
+    lists the cells by that ratio.
+    """
     types, width = usable.shape
-    total = 0
     for t in range(width):
-        fastest = 0
+        fastest[t] = 0
+    for t in range(offset, width):
         for g in range(types):
-            if usable[g, t] and rates[g] > fastest:
-                fastest = rates[g]
-        total += fastest
-        if total >= work:
-            return True
-    return False
+            if usable[g, t] and rates[g] > fastest[t]:
+                fastest[t] = rates[g]
+    # Cells: the fewest slots that can cover, taking types from the fastest down.
+    left = work
+    n = 0
+    previous = np.iinfo(np.int64).max
+    while left > 0:
+        speed = 0
+        for g in range(types):
+            if rates[g] < previous and rates[g] > speed:
+                speed = rates[g]
+        if speed == 0:
+            return np.inf, n
+        previous = speed
+        count = 0
+        for t in range(offset, width):
+            if fastest[t] == speed:
+                count += 1
+        needed = (left + speed - 1) // speed
+        take = min(count, needed)
+        n += take
+        left -= take * speed
+    energy = 0.0
+    scale = 0.0
+    left = work
+    for j in range(len(order_slot)):
+        t = order_slot[j]
+        if t >= offset and fastest[t] > 0 and usable[order_type[j], t]:
+            # Beyond the work only cells of negative cost can lower the energy.
+            amount = fastest[t] if ratio[j] < 0 else min(fastest[t], left)
+            energy += ratio[j] * amount
+            scale += abs(ratio[j] * amount)
+            left -= amount
+            fastest[t] = 0
+            if left < 0:
+                left = 0
+            if left == 0 and ratio[j] >= 0:
+                break
+    return np.floor(energy - 1e-9 * scale), n
 
 
 @njit(cache=True, nogil=True)
 def _threshold_search(  # type: ignore[no-untyped-def]
-    lam_rank, phi_rank, lam, phi, first_node, cost, rates, work, memory, less, state_work, state_cells,
-    offsets, net, cheapest, least_cells, tolerance, found, best,
+    entries, lam_at, phi_at, lam, phi, cost, rates, order_type, order_slot, ratio, work, memory, less, state_work,
+    state_cells, offsets, net, tolerance, found, best,
 ):  # fmt: skip
     """Best F over all threshold pairs; rows [lam, phi, option, state] of every candidate within `tolerance` of it.
 
-    Called with `best` = -inf to find the best value, then with that value to collect (found has rows): two passes keep
-    the list short whatever the order in which the candidates come.
+    Called with `best` = -inf to find the best value, then with that value to collect (`found` has rows): two passes
+    keep the list short whatever the order in which the candidates come.
 
-    A pair (lam, phi) admits the cells priced at most so; on them the least E per count vector is a covering dynamic
-    programme. lam runs over the values that some (type, slot) needs, phi likewise given lam. A pair is skipped when even
-    the option's energy-only optimum cannot reach the best value: S >= M and n >= ceil(M / fastest rate).
+    A pair (lam[i], phi[j]) admits the cells priced at most so; on them the least E per count vector is a covering
+    dynamic programme. Only prices of undominated cells are tried. A pair is skipped when S >= M and the relaxed E and n
+    show for every option that it cannot reach the best value.
+
+    Parameters
+    ----------
+    entries : (P, 2) [type, slot] of the undominated cells, by ascending lam; lam_at, phi_at : their price indices.
+    lam, phi : distinct prices of those cells as doubles, ascending.
+    order_type, order_slot, ratio : all cells by ascending energy per sample.
     """
     types, width = cost.shape
     size = less.shape[0]
@@ -111,57 +190,68 @@ def _threshold_search(  # type: ignore[no-untyped-def]
     rows = 0
     usable = np.zeros((types, width), np.bool_)
     table = np.empty((width + 1, size), np.int64)
-    phi_floor = np.empty((types, width), np.int64)
-    top = -np.inf
-    for option in range(options):
-        if cheapest[option] < FAR:
-            top = max(top, float(net[option] - cheapest[option]))
     none = len(phi)
-    # The prices that matter: a node is of use at (g, t) only if no other node there is as cheap in both.
-    wanted_lam = np.zeros(len(lam), np.bool_)
-    for g in range(types):
-        for t in range(width):
-            floor = none
-            order = np.argsort(lam_rank[first_node[g] : first_node[g + 1], t], kind="mergesort")
-            for j in order:
-                k = first_node[g] + j
-                if phi_rank[k, t] < floor:
-                    floor = phi_rank[k, t]
-                    wanted_lam[lam_rank[k, t]] = True
-    wanted_phi = np.zeros(none, np.bool_)
+    phi_floor = np.full((types, width), none, np.int64)
+    wanted = np.zeros(none, np.bool_)
+    fastest = np.zeros(width, np.int64)
+    reachable = np.zeros(options, np.bool_)
+    # With every cell open no pair can do better than these.
+    usable[:] = True
+    top = -np.inf
+    fewest = np.iinfo(np.int64).max
+    for option in range(options):
+        if offsets[option] < width:
+            energy, n = _energy_floor(usable, order_type, order_slot, ratio, rates, fastest, offsets[option], work)
+            if energy < np.inf:
+                top = max(top, net[option] - energy)
+                fewest = min(fewest, n)
+    if top == -np.inf:
+        return best, rows
+    position = 0
     for i in range(len(lam)):
-        if not wanted_lam[i]:
-            continue
+        while position < len(lam_at) and lam_at[position] == i:
+            g = entries[position, 0]
+            t = entries[position, 1]
+            if phi_at[position] < phi_floor[g, t]:
+                phi_floor[g, t] = phi_at[position]
+            position += 1
         if top - lam[i] * work < best - tolerance:
             break
-        wanted_phi[:] = False
+        wanted[:] = False
         for g in range(types):
             for t in range(width):
-                floor = none
-                for k in range(first_node[g], first_node[g + 1]):
-                    if lam_rank[k, t] <= i and phi_rank[k, t] < floor:
-                        floor = phi_rank[k, t]
-                phi_floor[g, t] = floor
-                if floor < none:
-                    wanted_phi[floor] = True
+                if phi_floor[g, t] < none:
+                    wanted[phi_floor[g, t]] = True
         for j in range(none):
-            if not wanted_phi[j]:
+            if not wanted[j]:
                 continue
-            if top - lam[i] * work - phi[j] * (memory * least_cells) < best - tolerance:
+            if top - lam[i] * work - phi[j] * (memory * fewest) < best - tolerance:
                 break
             for g in range(types):
                 for t in range(width):
                     usable[g, t] = phi_floor[g, t] <= j
-            if not _can_cover(usable, rates, work):
+            worth = False
+            for option in range(options):
+                reachable[option] = False
+                if offsets[option] < width:
+                    energy, n = _energy_floor(
+                        usable, order_type, order_slot, ratio, rates, fastest, offsets[option], work
+                    )
+                    if energy < np.inf:
+                        bound = ((net[option] - energy) - lam[i] * work) - phi[j] * (memory * n)
+                        if bound >= best - tolerance:
+                            reachable[option] = True
+                            worth = True
+            if not worth:
                 continue
             cover_table(cost, usable, less, FAR, table)
             for option in range(options):
-                if offsets[option] >= width:
+                if not reachable[option]:
                     continue
                 for x in range(size):
-                    energy = table[offsets[option], x]
-                    if state_work[x] >= work and energy < FAR:
-                        value = float(net[option] - energy) - lam[i] * state_work[x]
+                    energy_x = table[offsets[option], x]
+                    if state_work[x] >= work and energy_x < FAR:
+                        value = float(net[option] - energy_x) - lam[i] * state_work[x]
                         value = value - phi[j] * (memory * state_cells[x])
                         if collecting:
                             if value >= best - tolerance:
@@ -177,7 +267,8 @@ def _threshold_search(  # type: ignore[no-untyped-def]
 
 
 def _negative_slots(cost: IntArray) -> IntArray:
-    return np.count_nonzero(cost < 0, axis=1).astype(np.int64)
+    counted: IntArray = np.count_nonzero(cost < 0, axis=1).astype(np.int64)
+    return counted
 
 
 class _Problem(NamedTuple):
@@ -216,56 +307,85 @@ def exact_search(task: Task, public: Public, menu: Space, nodes: IntArray, price
     additive over cells.
     """
     p = _problem(task, public, menu, nodes)
-    everywhere = np.ones(p.cost.shape, np.bool_)
-    table = np.empty((menu.width + 1, len(p.x.work)), np.int64)
-    cover_table(p.cost, everywhere, p.x.less, FAR, table)
-    covering = p.x.work >= task.work
-    cheapest = np.array(
-        [table[o, covering].min(initial=FAR) if o < menu.width else FAR for o in menu.offsets.tolist()], np.int64
-    )
-    if (cheapest >= FAR).all():
-        return None
-    fastest = int(menu.rates.max())
     exact = prices.lam_exact is not None
+    cells = prices.lam.size
+    entries = np.empty((cells, 2), np.int64)
+    lam_of, phi_of = np.empty(cells, prices.lam.dtype), np.empty(cells, prices.phi.dtype)
+    rows = _undominated(prices.lam, prices.phi, p.first_node, entries, lam_of, phi_of)
+    order = np.argsort(lam_of[:rows], kind="stable")
+    lam_keys, lam_at = np.unique(lam_of[:rows], return_inverse=True)
+    phi_keys, phi_at = np.unique(phi_of[:rows], return_inverse=True)
+    thresholds = _Thresholds(
+        entries[:rows][order], lam_at[order], phi_at[order], lam_keys, phi_keys,
+        _doubles(lam_keys, prices.lam_exact), _doubles(phi_keys, prices.phi_exact),
+    )  # fmt: skip
+    per_sample = (p.cost / menu.rates[:, None]).ravel()
+    by_ratio = np.argsort(per_sample, kind="stable")
+    order_type, order_slot = np.divmod(by_ratio, menu.width)
+    ratio = per_sample[by_ratio]
     # In doubles each of the three terms of a near-best F is off by a few units in the last place of at most `scale`.
     scale = float(task.bid + int(menu.prices.max(initial=0)) + int(np.abs(p.cost).max(axis=0).sum()) + 1)
     tolerance = 1e-12 * scale if exact else 0.0
 
     def sweep(found: IntArray, best: float, slack: float) -> tuple[float, int]:
-        value, rows = _threshold_search(
-            prices.lam_rank, prices.phi_rank, prices.lam, prices.phi, p.first_node, p.cost, menu.rates, task.work,
-            task.memory_mb, p.x.less, p.x.work, p.x.cells, menu.offsets, p.net, cheapest, -(-task.work // fastest),
-            slack, found, best,
+        value, count = _threshold_search(
+            thresholds.entries, thresholds.lam_at, thresholds.phi_at, thresholds.lam, thresholds.phi, p.cost,
+            menu.rates, order_type, order_slot, ratio, task.work, task.memory_mb, p.x.less, p.x.work, p.x.cells,
+            menu.offsets, p.net, slack, found, best,
         )  # fmt: skip
-        return float(value), int(rows)
+        return float(value), int(count)
 
     best, _ = sweep(np.empty((0, 4), np.int64), -np.inf, tolerance)
+    if best == -np.inf:
+        return None
     tolerance += 1e-12 * abs(best) if exact else 0.0
     found = np.empty((64, 4), np.int64)
-    _, rows = sweep(found, best, tolerance)
-    if rows > len(found):
-        found = np.empty((rows, 4), np.int64)
+    _, count = sweep(found, best, tolerance)
+    if count > len(found):
+        found = np.empty((count, 4), np.int64)
         sweep(found, best, tolerance)
-    return _best_candidate(task, prices, p, found[:rows])
+    return _best_candidate(task, prices, p, thresholds, found[:count])
 
 
-def _best_candidate(task: Task, prices: Prices, p: _Problem, found: IntArray) -> Choice:
+class _Thresholds(NamedTuple):
+    """The undominated cells by ascending lambda, their price indices, and the prices as keys and as doubles."""
+
+    entries: IntArray
+    lam_at: IntArray
+    phi_at: IntArray
+    lam_keys: NDArray[Any]
+    phi_keys: NDArray[Any]
+    lam: NDArray[np.float64]
+    phi: NDArray[np.float64]
+
+
+def _doubles(keys: NDArray[Any], exact: list[Fraction] | None) -> NDArray[np.float64]:
+    if exact is None:
+        return keys
+    return np.array([float(exact[key]) for key in keys.tolist()])
+
+
+def _best_candidate(task: Task, prices: Prices, p: _Problem, thresholds: _Thresholds, found: IntArray) -> Choice:
     """The winner among near-best (threshold pair, option, count vector) rows, by exact values and the tie rules."""
     usable = np.zeros(p.cost.shape, np.bool_)
     node = np.zeros(p.cost.shape, np.int64)
     table = np.empty((p.menu.width + 1, len(p.x.work)), np.int64)
+
+    def open_up(i: int, j: int) -> None:
+        lam_top, phi_top = thresholds.lam_keys[i], thresholds.phi_keys[j]
+        _usable(prices.lam, prices.phi, p.first_node, lam_top, phi_top, usable, node)
+        cover_table(p.cost, usable, p.x.less, FAR, table)
+
     graded: list[tuple[Any, int, int, int, int, int, int]] = []
     pair: tuple[int, int] | None = None
     for i, j, option, x in found.tolist():
         if pair != (i, j):
             pair = (i, j)
-            _usable(prices.lam_rank, prices.phi_rank, p.first_node, i, j, usable, node)
-            cover_table(p.cost, usable, p.x.less, FAR, table)
+            open_up(i, j)
         energy = int(table[p.menu.offsets[option], x])
-        value = objective(
-            prices, i, j, int(p.net[option]) - energy, int(p.x.work[x]), task.memory_mb, int(p.x.cells[x])
-        )
-        graded.append((-value, option, int(p.x.cells[x]), i, j, x, energy))
+        net, work, cells = int(p.net[option]) - energy, int(p.x.work[x]), int(p.x.cells[x])
+        value = objective(prices, thresholds.lam_keys[i], thresholds.phi_keys[j], net, work, task.memory_mb, cells)
+        graded.append((-value, option, cells, i, j, x, energy))
     graded.sort()
     head = graded[0][:3]
     best: tuple[list[tuple[int, int]], int, int] | None = None
@@ -273,10 +393,9 @@ def _best_candidate(task: Task, prices: Prices, p: _Problem, found: IntArray) ->
         if row[:3] != head:
             break
         _, option, _, i, j, x, energy = row
-        _usable(prices.lam_rank, prices.phi_rank, p.first_node, i, j, usable, node)
-        cover_table(p.cost, usable, p.x.less, FAR, table)
-        rows = first_cover(p.cost, usable, node, p.x.less, FAR, table, int(p.menu.offsets[option]), x)
-        listed = [(int(t) + p.menu.first, int(p.nodes[k])) for k, t in rows]
+        open_up(i, j)
+        taken = first_cover(p.cost, usable, node, p.x.less, FAR, table, int(p.menu.offsets[option]), x)
+        listed = [(int(t) + p.menu.first, int(p.nodes[k])) for k, t in taken]
         if best is None or listed < best[0]:
             best = (listed, x, energy)
     assert best is not None
@@ -292,22 +411,38 @@ def _best_candidate(task: Task, prices: Prices, p: _Problem, found: IntArray) ->
     )
 
 
-def objective(prices: Prices, i: int, j: int, net: int, work: int, memory: int, cells: int) -> Fraction | float:
-    """F of a schedule whose price maxima have ranks i and j, in the arithmetic of the prices."""
+def objective(
+    prices: Prices, lam: float | int, phi: float | int, net: int, work: int, memory: int, cells: int
+) -> Fraction | float:
+    """F of a schedule whose largest prices are `lam` and `phi` (doubles, or ranks in exact arithmetic)."""
     if prices.lam_exact is not None and prices.phi_exact is not None:
-        return net - prices.lam_exact[i] * work - prices.phi_exact[j] * (memory * cells)
-    return (float(net) - float(prices.lam[i]) * work) - float(prices.phi[j]) * (memory * cells)
+        return net - prices.lam_exact[int(lam)] * work - prices.phi_exact[int(phi)] * (memory * cells)
+    return (float(net) - float(lam) * work) - float(phi) * (memory * cells)
+
+
+@njit(cache=True, nogil=True)
+def _records(lam, phi, first_node, kept):  # type: ignore[no-untyped-def]
+    """Mark the nodes that some price makes better than every earlier node of their type in the slot."""
+    width = lam.shape[1]
+    for g in range(len(first_node) - 1):
+        for t in range(width):
+            for k in range(first_node[g], first_node[g + 1]):
+                kept[k, t] = True
+                for m in range(first_node[g], k):
+                    if kept[m, t] and lam[m, t] <= lam[k, t] and phi[m, t] <= phi[k, t]:
+                        kept[k, t] = False
+                        break
 
 
 @njit(cache=True, nogil=True)
 def _printed_table(  # type: ignore[no-untyped-def]
-    lam_rank, phi_rank, lam, phi, first_node, cost, rates, memory, less, goal, start,
-    objective_, s_, n_, e_, lam_, phi_, from_node,
+    lam, phi, kept, first_node, cost, rates, memory, less, start, objective_, s_, n_, e_, lam_, phi_, from_node,
 ):  # fmt: skip
-    """The dynamic programme (13) in doubles; each state keeps one path by its S, n, E and price ranks.
+    """The dynamic programme (13) in doubles; each state keeps one path by its S, n, E and largest prices.
 
-    State 0 is the empty prefix; state `goal` is M. less[w, g] is the state of max(0, w - s_g).
-    from_node[t, w] is the node (row) that the path ends with in slot t, or -1 where it skips t.
+    State 0 is the empty prefix. less[w, g] is the state of max(0, w - s_g). from_node[t, w] is the node (row) that the
+    path ends with in slot t, or -1 where it skips t. A node that is no cheaper in either price than an earlier one of
+    its type (not `kept`) can never be strictly better than what that one has already made of a state.
     """
     types, width = cost.shape
     size = less.shape[0]
@@ -317,8 +452,8 @@ def _printed_table(  # type: ignore[no-untyped-def]
     s_[0, 0] = 0
     n_[0, 0] = 0
     e_[0, 0] = 0
-    lam_[0, 0] = -1
-    phi_[0, 0] = -1
+    lam_[0, 0] = 0.0
+    phi_[0, 0] = 0.0
     for t in range(start, width):
         a = t - start
         b = a + 1
@@ -332,25 +467,18 @@ def _printed_table(  # type: ignore[no-untyped-def]
             from_node[b, w] = -1
         for g in range(types):
             for k in range(first_node[g], first_node[g + 1]):
-                # A node that is no cheaper in either price than an earlier one of its type can never be strictly
-                # better than what that one has already made of the state.
-                dominated = False
-                for m in range(first_node[g], k):
-                    if lam_rank[m, t] <= lam_rank[k, t] and phi_rank[m, t] <= phi_rank[k, t]:
-                        dominated = True
-                        break
-                if dominated:
+                if not kept[k, t]:
                     continue
                 for w in range(1, size):
                     source = less[w, g]
                     if objective_[a, source] == np.inf:
                         continue
-                    i = max(lam_[a, source], lam_rank[k, t])
-                    j = max(phi_[a, source], phi_rank[k, t])
+                    i = max(lam_[a, source], lam[k, t])
+                    j = max(phi_[a, source], phi[k, t])
                     s = s_[a, source] + rates[g]
                     n = n_[a, source] + 1
                     e = e_[a, source] + cost[g, t]
-                    value = lam[i] * s + phi[j] * (memory * n) + e
+                    value = i * s + j * (memory * n) + e
                     if value < objective_[b, w]:
                         objective_[b, w] = value
                         s_[b, w] = s
@@ -388,12 +516,14 @@ def printed_search(task: Task, public: Public, menu: Space, nodes: IntArray, pri
     p = _problem(task, public, menu, nodes)
     amounts, less = _residuals(menu.rates, task.work, menu.width)
     goal = len(amounts) - 1
+    kept = np.zeros(prices.lam.shape, np.bool_)
+    _records(prices.lam, prices.phi, p.first_node, kept)
     best: Choice | None = None
     run = _printed_exact if prices.lam_exact is not None else _printed_float
     for option, offset in enumerate(menu.offsets.tolist()):
         if offset >= menu.width:
             continue
-        path = run(task, prices, p, less, goal, offset)
+        path = run(task, prices, p, kept, less, goal, offset)
         if path is None:
             continue
         i, j, work, cells, energy = path
@@ -404,16 +534,19 @@ def printed_search(task: Task, public: Public, menu: Space, nodes: IntArray, pri
     return best
 
 
-_Path = tuple[int, int, int, tuple[tuple[int, int], ...], int]
+_Path = tuple[Any, Any, int, tuple[tuple[int, int], ...], int]
+"""(largest lambda, largest phi, S, cells, E); prices as doubles or ranks."""
 
 
-def _printed_float(task: Task, prices: Prices, p: _Problem, less: IntArray, goal: int, offset: int) -> _Path | None:
+def _printed_float(
+    task: Task, prices: Prices, p: _Problem, kept: NDArray[np.bool_], less: IntArray, goal: int, offset: int
+) -> _Path | None:
     shape = (p.menu.width - offset + 1, len(less))
-    objective_ = np.empty(shape)
-    s_, n_, e_, lam_, phi_, from_node = (np.zeros(shape, np.int64) for _ in range(6))
+    objective_, lam_, phi_ = np.empty(shape), np.empty(shape), np.empty(shape)
+    s_, n_, e_, from_node = (np.empty(shape, np.int64) for _ in range(4))
     _printed_table(
-        prices.lam_rank, prices.phi_rank, prices.lam, prices.phi, p.first_node, p.cost, p.menu.rates, task.memory_mb,
-        less, goal, offset, objective_, s_, n_, e_, lam_, phi_, from_node,
+        prices.lam, prices.phi, kept, p.first_node, p.cost, p.menu.rates, task.memory_mb, less, offset,
+        objective_, s_, n_, e_, lam_, phi_, from_node,
     )  # fmt: skip
     layer = shape[0] - 1
     if objective_[layer, goal] == np.inf:
@@ -427,18 +560,20 @@ def _printed_float(task: Task, prices: Prices, p: _Problem, less: IntArray, goal
             cells.append((int(p.nodes[k]), p.menu.first + offset + b - 1))
             w = int(less[w, type_of[k]])
     end = (layer, goal)
-    return int(lam_[end]), int(phi_[end]), int(s_[end]), tuple(reversed(cells)), int(e_[end])
+    return float(lam_[end]), float(phi_[end]), int(s_[end]), tuple(reversed(cells)), int(e_[end])
 
 
-def _printed_exact(task: Task, prices: Prices, p: _Problem, less: IntArray, goal: int, offset: int) -> _Path | None:
+def _printed_exact(
+    task: Task, prices: Prices, p: _Problem, kept: NDArray[np.bool_], less: IntArray, goal: int, offset: int
+) -> _Path | None:
     """The same dynamic programme with exact comparisons: doubles decide where they safely can, fractions otherwise."""
     assert prices.lam_exact is not None
     assert prices.phi_exact is not None
-    lam, phi = prices.lam.tolist(), prices.phi.tolist()
     lam_exact, phi_exact = prices.lam_exact, prices.phi_exact
+    lam, phi = [float(value) for value in lam_exact], [float(value) for value in phi_exact]
     r = task.memory_mb
     cost, rates = p.cost.tolist(), p.menu.rates.tolist()
-    lam_rank, phi_rank = prices.lam_rank.tolist(), prices.phi_rank.tolist()
+    lam_rank, phi_rank = prices.lam.tolist(), prices.phi.tolist()
     pred = less.tolist()
     # A path: (float objective, S, n, E, lam rank, phi rank, previous path, node row, slot offset).
     layer: list[Any] = [None] * len(pred)
@@ -446,12 +581,10 @@ def _printed_exact(task: Task, prices: Prices, p: _Problem, less: IntArray, goal
     for t in range(offset, p.menu.width):
         new = list(layer)
         for g, rate in enumerate(rates):
-            kept: list[tuple[int, int]] = []
             for k in range(int(p.first_node[g]), int(p.first_node[g + 1])):
-                a, b = lam_rank[k][t], phi_rank[k][t]
-                if any(i <= a and j <= b for i, j in kept):
+                if not kept[k, t]:
                     continue
-                kept.append((a, b))
+                a, b = lam_rank[k][t], phi_rank[k][t]
                 for w in range(1, len(pred)):
                     source = layer[pred[w][g]]
                     if source is None:

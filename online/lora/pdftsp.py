@@ -1,7 +1,7 @@
 """pdFTSP, the main paper's online primal-dual mechanism: Algorithms 1 and 2, equations (7)-(14).
 
-Read with the corrections without which it cannot run (overshoot clipped, first slot usable, F <= 0 rejects). Prices move
-as printed: for every task with F > 0, also when line 8 then finds that it does not fit.
+Read with the corrections without which it cannot run (overshoot clipped, first slot usable, F <= 0 rejects). Prices
+move as printed: for every task with F > 0, also when line 8 then finds that it does not fit.
 """
 
 from __future__ import annotations
@@ -89,9 +89,7 @@ class _ExactPrices:
     def on(self, nodes: IntArray, first: int, last: int) -> Prices:
         lam_rank, lam = self._ranks(self.lam, nodes, first, last)
         phi_rank, phi = self._ranks(self.phi, nodes, first, last)
-        return Prices(
-            lam_rank, phi_rank, np.array([float(v) for v in lam]), np.array([float(v) for v in phi]), lam, phi
-        )
+        return Prices(lam_rank, phi_rank, lam, phi)
 
     @staticmethod
     def _ranks(
@@ -129,10 +127,8 @@ class _FloatPrices:
         self._memory = public.memory_mb[public.type_of_node].astype(np.float64)
 
     def on(self, nodes: IntArray, first: int, last: int) -> Prices:
-        lam, lam_rank = np.unique(self.lam[nodes, first - 1 : last], return_inverse=True)
-        phi, phi_rank = np.unique(self.phi[nodes, first - 1 : last], return_inverse=True)
-        shape = (len(nodes), last - first + 1)
-        return Prices(lam_rank.reshape(shape), phi_rank.reshape(shape), lam, phi, None, None)
+        window = slice(first - 1, last)
+        return Prices(self.lam[nodes, window], self.phi[nodes, window], None, None)
 
     def raise_on(
         self, choice: Choice, rate: IntArray, memory: int, lift: float, alpha: Fraction, beta: Fraction

@@ -150,7 +150,8 @@ def hear(
 ) -> tuple[list[Decision | None], list[Violation], list[tuple[Any, Decision]]]:
     """Put every arrival to the algorithm and book the answers; stops at the first foul.
 
-    Returns the decisions that stand (None from a foul on), the violations, and the answers as received beside their copies.
+    Returns the decisions that stand (None from a foul on), the violations, and the answers as received beside their
+    copies.
     """
     books = Books(public)
     decisions: list[Decision | None] = [None] * instance.tasks

@@ -1,7 +1,8 @@
 """The algorithms by name, how their names with options are read, and one run of one of them.
 
-A name is ``name[:key=value,...]``, or ``package.module:Class[:key=value,...]`` for anyone's own. Besides its own options
-every algorithm that declares constants takes them by name (``alpha=7/2``) or from another instance (``prior=FILE``).
+A name is ``name[:key=value,...]``, or ``package.module:Class[:key=value,...]`` for anyone's own. Besides its own
+options every algorithm that declares constants takes them by name (``alpha=7/2``) or from another instance
+(``prior=FILE``).
 """
 
 from __future__ import annotations

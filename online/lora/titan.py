@@ -12,9 +12,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.backends import Limits, solve
-from formulations.linear import FloatArray, LinearModel, RowBuilder
+from formulations.linear import LinearModel, RowBuilder
 from formulations.report import Termination
 from instances.errors import InputError
 from instances.lora.model import IntArray, Public, Task
@@ -102,7 +103,7 @@ class Titan:
 
     def _solve(
         self, tasks: Sequence[Task], vendors: list[Preprocessing], cells: _Cells, compute: IntArray, memory: IntArray
-    ) -> FloatArray | None:
+    ) -> NDArray[np.bool_] | None:
         result = solve("highs", _model(tasks, vendors, cells, compute, memory), self._limits)
         if result.termination is Termination.LIMIT:
             self.counts["at_limit"] += 1
@@ -111,14 +112,15 @@ class Titan:
         if result.values is None:
             self.counts["without_incumbent"] += 1
             return None
-        return result.values[len(tasks) :] > 0.5
+        chosen: NDArray[np.bool_] = result.values[len(tasks) :] > 0.5
+        return chosen
 
     def _placed(
         self,
         tasks: Sequence[Task],
         vendors: list[Preprocessing],
         cells: _Cells,
-        chosen: FloatArray | None,
+        chosen: NDArray[np.bool_] | None,
         view: View,
         *,
         pooled: bool,
@@ -154,7 +156,7 @@ class Titan:
         return bool(rate <= compute[node, slot - 1] and task.memory_mb <= memory[node, slot - 1])
 
 
-def _joined(parts: list[tuple[IntArray, ...]]) -> _Cells:
+def _joined(parts: Sequence[tuple[IntArray, ...]]) -> _Cells:
     return _Cells(*(np.concatenate(column).astype(np.int64) for column in zip(*parts, strict=True)))
 
 
@@ -170,7 +172,9 @@ def _model(
         values, group = np.unique(key, return_inverse=True)
         return values, group.astype(np.int64)
 
-    def add(name: str, groups: int, row: IntArray, column: IntArray, value: IntArray, low: object, high: object) -> None:
+    def add(
+        name: str, groups: int, row: IntArray, column: IntArray, value: IntArray, low: object, high: object
+    ) -> None:
         rows.block([f"{name}_{j}" for j in range(groups)], row, column, value, low, high)
 
     # One node per slot, and only when admitted: (4b), (4i).
