@@ -79,7 +79,7 @@ def welfare_figure(rows: Sequence[Mapping[Any, Any]], label: str, unit: str) -> 
             else:
                 axes.text(0.03, place, _why(row), transform=axes.get_yaxis_transform(), va="center", style="italic")
         axes.axvline(0, color=_MUTED, linewidth=0.8)
-        axes.set_xlabel(f"welfare, {unit}; the line or band is OPT")
+        axes.set_xlabel(f"welfare, {unit}")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.locator_params(axis="x", nbins=5)
 

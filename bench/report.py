@@ -97,6 +97,7 @@ def page(found: Results, family: Family) -> str:
             for case, chosen in by_case
         ),
         "<h2>Welfare</h2>",
+        "<p>The line is OPT, or the band within which it lies.</p>",
         _grid(
             (case.name, figures.welfare_figure(chosen, case.name, family.unit), _describe(case))
             for case, chosen in by_case
@@ -142,7 +143,7 @@ def _mean_note(chosen: Sequence[Mapping[Any, Any]]) -> str:
 
 
 def _describe(case: StoredCase) -> str:
-    return ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, str | int | float))
+    return ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, int | float))
 
 
 def _times(found: Results) -> str:
@@ -163,10 +164,11 @@ def _headline_first(found: Results, family: Family) -> list[str]:
 
 def _check_section(rows: Sequence[Mapping[Any, Any]], check: str, is_open: bool) -> str:
     """The verdicts of one check with the exact figures behind them."""
-    chosen = [row for row in rows if known(row[check])]
+    order = [Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE]
+    chosen = sorted((row for row in rows if known(row[check])), key=lambda row: order.index(Verdict(row[check])))
     figures = [json.loads(row[f"{check}_figures"]) for row in chosen]
     names = list(dict.fromkeys(name for each in figures for name in each))
-    head = ["case", "algorithm", "verdict", "left", "right", *names, "reason"]
+    head = ["case", "algorithm", "verdict", "left", "right", "claim, or why not", *names]
     body = [
         [
             _cell(row["case"]),
@@ -174,8 +176,8 @@ def _check_section(rows: Sequence[Mapping[Any, Any]], check: str, is_open: bool)
             _cell(row[check], css=row[check].replace(" ", "-")),
             _exact(row[f"{check}_left"]),
             _exact(row[f"{check}_right"]),
-            *(_exact(each.get(name)) for name in names),
             _cell(row[f"{check}_reason"] or ""),
+            *(_exact(each.get(name)) for name in names),
         ]
         for row, each in zip(chosen, figures, strict=True)
     ]

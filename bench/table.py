@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -195,7 +197,8 @@ def number(value: Fraction | int | None) -> str:
     if not known(value):
         return "-"
     exact = Fraction(value)  # type: ignore[arg-type]
-    return f"{exact.numerator:,}" if exact.denominator == 1 else ratios.decimal(exact, up=False)
+    whole, point, places = ratios.decimal(exact, up=False).partition(".")
+    return f"{whole}{point}{places}" if whole == "-0" else f"{int(whole):,}{point}{places}"
 
 
 def percent(share: float) -> str:
@@ -227,7 +230,7 @@ def opt_text(row: Mapping[Any, Any], unit: str) -> str:
 def bound_text(row: Mapping[Any, Any], check: str) -> str:
     """The right side of a check, rounded down, for reading."""
     right = row.get(f"{check}_right")
-    return ratios.decimal(Fraction(right), up=False) if isinstance(right, str) else "-"
+    return number(Fraction(right)) if isinstance(right, str) else "-"
 
 
 def title(check: str) -> str:
@@ -287,21 +290,35 @@ def text(found: Results, family: Family) -> str:
         parts.append(_aligned([_line(row, head, found.seconds) for row in rows], indent="  "))
     table = means(found.rows)
     if not table.empty:
+        shown = ["cases", "unbounded", *(name for name in ("undefined", "invalid", "failed") if table[name].any())]
         lines = [
             {
                 "group": row["group"],
                 "algorithm": row["algorithm"],
                 "mean ALG/upper": "-" if row["mean_reached"] is None else ratios.decimal(row["mean_reached"], up=False),
-                **{name: str(row[name]) for name in ("cases", "unbounded", "undefined", "invalid", "failed")},
+                **{name: str(row[name]) for name in shown},
                 **({title(head): _verdicts(found.rows, row, head)} if head else {}),
             }
             for row in table.to_dict("records")
         ]
         parts.append("How much of the upper bound each algorithm reaches, mean over the cases of a group:")
         parts.append(_aligned(lines, indent="  "))
+    parts += _reasons(found.rows, head) if head else []
     if (found.rows["constants_source"] == "oracle").any():
         parts.append("* its constants are computed from the instance under test, future included (oracle).")
     return "\n".join(parts)
+
+
+def _reasons(rows: pd.DataFrame, check: str) -> list[str]:
+    """Why the check decided nothing, with the number of rows, most frequent first; figures are on the page."""
+    lines = []
+    for verdict in (Verdict.UNDECIDED, Verdict.NOT_APPLICABLE):
+        reasons = rows[rows[check] == verdict.value][f"{check}_reason"]
+        counted = Counter(re.split(r"[:(]", reason)[0].strip() for reason in reasons).most_common()
+        if counted:
+            why = "; ".join(f"{reason} ({count} row{'s' * (count != 1)})" for reason, count in counted)
+            lines.append(f"{title(check)} {verdict}: {why}.")
+    return lines
 
 
 def _verdicts(rows: pd.DataFrame, group: Mapping[Any, Any], check: str) -> str:

@@ -47,7 +47,6 @@ class LoraFamily:
             "nodes": instance.nodes,
             "slots": instance.slots,
             "load": round(float(load(instance)), 3),
-            "name": instance.name,
         }
 
     def generate(self, recipe: Mapping[str, Any]) -> Instance:

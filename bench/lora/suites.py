@@ -13,7 +13,7 @@ ALGORITHMS = ("pdftsp", "pdftsp:units=canonical", "pdftsp:search=printed", "tita
 # Part of a working day on few nodes, so that tasks compete (load about 1) and every backend can still try it directly.
 _TRACES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("pai_40", {"arrivals": {"trace": "pai"}, "tasks": 40, "nodes": {"a100": 1, "a40": 1}}),
-    ("philly_60", {"arrivals": {"trace": "philly"}, "tasks": 60, "nodes": {"a100": 1, "a40": 1}}),
+    ("philly_60", {"arrivals": {"trace": "philly"}, "tasks": 60, "slots": 48, "nodes": {"a100": 1, "a40": 1}}),
     ("helios_100", {"arrivals": {"trace": "helios"}, "tasks": 100, "nodes": {"a100": 2, "a40": 2}}),
 )
 _PART = {"kind": "paper", "start": 60, "slots": 36, "quiet": 8}
@@ -36,7 +36,7 @@ def suites() -> tuple[Suite, ...]:
             (
                 *traces,
                 *(_shipped(name, "tiny") for name in _TINY),
-                *(_shipped(name, "theorem 5") for name in _VIOLATED),
+                *(_shipped(name, "counterexamples") for name in _VIOLATED),
             ),
         ),
         Suite(
