@@ -5,8 +5,10 @@ It shares nothing with the formulations, the algorithms or their arithmetic, so 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 from instances.lora.model import Instance
@@ -56,7 +58,8 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
     breaches: list[Breach] = []
     if len(solution) != instance.tasks:
         breaches.append(Breach("4h", None, f"{len(solution)} decisions for {instance.tasks} tasks"))
-    type_of = [g for g, node in enumerate(instance.node_types) for _ in range(min(node.count, 10**7))]
+    # Nodes below ends[g] that are not below ends[g-1] are of type g; a type may count a million million nodes.
+    ends = list(accumulate(node.count for node in instance.node_types))
     compute: defaultdict[tuple[int, int], int] = defaultdict(int)
     memory: defaultdict[tuple[int, int], int] = defaultdict(int)
     welfare = true_welfare = admitted = 0
@@ -65,17 +68,17 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
         if decision is None:
             continue
         admitted += 1
-        spent = _check_task(instance, i, decision, type_of, compute, memory, breaches)
+        spent = _check_task(instance, i, decision, ends, compute, memory, breaches)
         welfare += int(instance.bid[i]) - spent
         true_welfare += int(instance.valuation[i]) - spent
         if decision.payment is not None:
             payments.append(decision.payment)
     for (node, slot), load in sorted(compute.items()):
-        limit = instance.node_types[type_of[node]].compute
+        limit = instance.node_types[bisect_right(ends, node)].compute
         if load > limit:
             breaches.append(Breach("4f", None, f"node {node} slot {slot}: compute {load} > {limit}"))
     for (node, slot), load in sorted(memory.items()):
-        limit = instance.node_types[type_of[node]].memory_mb
+        limit = instance.node_types[bisect_right(ends, node)].memory_mb
         if load + instance.base_memory_mb > limit:
             total = load + instance.base_memory_mb
             breaches.append(Breach("4g", None, f"node {node} slot {slot}: memory {total} > {limit}"))
@@ -93,7 +96,7 @@ def _check_task(
     instance: Instance,
     i: int,
     decision: Decision,
-    type_of: list[int],
+    ends: list[int],
     compute: defaultdict[tuple[int, int], int],
     memory: defaultdict[tuple[int, int], int],
     breaches: list[Breach],
@@ -117,12 +120,9 @@ def _check_task(
     seen_cells: set[tuple[int, int]] = set()
     seen_slots: set[int] = set()
     for node, slot in decision.cells:
-        if not (0 <= node < len(type_of) and 1 <= slot <= instance.slots):
-            breaches.append(
-                Breach(
-                    "4h", i, f"cell [{node}, {slot}] is not in nodes 0..{len(type_of) - 1}, slots 1..{instance.slots}"
-                )
-            )
+        if not (0 <= node < ends[-1] and 1 <= slot <= instance.slots):
+            allowed = f"nodes 0..{ends[-1] - 1}, slots 1..{instance.slots}"
+            breaches.append(Breach("4h", i, f"cell [{node}, {slot}] is not in {allowed}"))
             continue
         if (node, slot) in seen_cells:
             breaches.append(Breach("4h", i, f"cell [{node}, {slot}] stands twice"))
@@ -135,7 +135,7 @@ def _check_task(
             breaches.append(Breach("4c", i, f"runs in slot {slot}, before {first}"))
         if slot > deadline:
             breaches.append(Breach("4d", i, f"runs in slot {slot}, after the deadline {deadline}"))
-        g = type_of[node]
+        g = bisect_right(ends, node)
         rate = int(instance.rate[i, g])
         if rate == 0:
             breaches.append(Breach("4k", i, f"runs on node {node}, where its rate is 0"))
