@@ -272,7 +272,7 @@ def _provenance(found: Results, family: Family) -> str:
     body = []
     for case in found.cases:
         file = f"instances/{case.instance}.json.gz"
-        settings = {key: value for key, value in case.solve.items() if value not in ("auto", None)}
+        settings = {key: value for key, value in case.solve.items() if value not in ("auto", None, 0.0)}
         solving = "".join(f" --{key} {value}" for key, value in settings.items())
         opt = f"python -m bench opt {file}{solving}"
         online = f"python -m bench online {file} --algorithm NAME"

@@ -20,6 +20,7 @@ import pytest
 
 from bench.cli import main
 from bench.executors import SpawnPool, WorkerLost, default_workers
+from instances.lora.named import expected
 from tests.toy_family import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -272,3 +273,20 @@ def test_short_memory_means_fewer_workers(monkeypatch: pytest.MonkeyPatch) -> No
     for free, workers in ((None, 8), (64 * 2**30, 8), (7 * 2**30, 3), (2**20, 1)):
         monkeypatch.setattr("bench.executors.usable_bytes", lambda free=free: free)
         assert default_workers() == workers
+
+
+def test_the_tiny_suite_proves_every_optimum_and_both_counterexamples(tmp_path: Path) -> None:
+    """All shipped instances: OPT is the stored one, every run keeps the rules, Theorem 5 fails where it is known to."""
+    assert run("tiny", tmp_path) == 0
+    frame = pd.read_csv(tmp_path / "results.csv", dtype=str, keep_default_na=False)
+    assert set(frame["state"]) == {"ok"}
+    golden = {name: expected(name).get("opt") for name in frame["case"].unique()}
+    assert sum(value is not None for value in golden.values()) >= 15
+    for row in frame.to_dict("records"):
+        assert row["opt_lower"] == row["opt_upper"]
+        assert golden[row["case"]] in (None, row["opt_lower"])
+    chosen = {row["case"]: row for row in frame.to_dict("records") if row["algorithm"] == "pdftsp"}
+    for case, ratio, bound in (("thm5_T5_3tasks", "26", "49/2"), ("thm5_T4_4tasks_strict", "13", "12")):
+        row = chosen[case]
+        assert (row["theorem5"], row["theorem5_right"]) == ("violated", bound)
+        assert (row["ratio_lower"], row["ratio_upper"], row["constants_source"]) == (ratio, ratio, "oracle")
