@@ -11,6 +11,9 @@ from formulations.lora.schedules import minimal_covers
 from instances.lora.format import content_hash
 from instances.lora.model import Instance
 
+OBSERVED = "canonical-observed"
+"""What is said beside a unit of money that was taken from the schedules of a first run."""
+
 
 def alpha(instance: Instance) -> Fraction:
     """max_i b_i / M_i over all tasks (Lemma 2); 0 without tasks."""
@@ -36,7 +39,7 @@ def canonical_money(instance: Instance) -> tuple[Fraction, str]:
     """The unit of money that makes the least bbar 1: max (S + xi R) / b_il over minimal covers.
 
     Where a minimal cover has b_il <= 0 no unit does; then over the schedules with F > 0 of a first run with the units
-    given, and the detail says `canonical-observed`.
+    given, and the detail says so.
     """
     memory = canonical_memory(instance)
     public = instance.public("")
@@ -46,7 +49,7 @@ def canonical_money(instance: Instance) -> tuple[Fraction, str]:
         for menu in minimal_covers(task, public):
             net = task.bid - menu.price - menu.largest_cost
             if (net <= 0).any():
-                return _observed_money(instance, memory), "canonical-observed"
+                return _observed_money(instance, memory), OBSERVED
             # Doubles pick the candidates for the maximum, fractions decide among them.
             ratio = (menu.work + float(memory) * task.memory_mb * menu.cells) / net
             close = np.flatnonzero(ratio >= max(ratio.max(), float(largest)) * (1 - 1e-9)).tolist()

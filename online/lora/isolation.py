@@ -1,230 +1,267 @@
-"""Anyone's algorithm, run in a process of its own that holds the past and nothing else.
+"""Anyone's algorithm, run in a process of its own (`online.lora.player`) that holds the past and nothing else.
 
-The instance never enters that process: it gets the public part, the declared constants and one arrival at a time. An
-audit hook there reports an algorithm that reads files or other objects' memory while it decides, and a second run on a
-cut instance shows whether its decisions are a function of the past at all.
+The instance never enters that process: it gets the public part, the declared constants and one arrival at a time, and
+its answers come back as JSON. A second run, on the first half of the arrivals, shows whether the decisions are a
+function of the past at all.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
-import multiprocessing
+import gzip
+import json
 import os
+import pickle
+import signal
+import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from multiprocessing.connection import Connection
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from instances.errors import InputError
-from instances.lora.format import document
+from instances.lora.format import content_hash, document, loads
 from instances.lora.format import parse as parse_instance
 from instances.lora.model import Instance, Public, Task
 from instances.lora.solution import Decision
-from online.lora.protocol import View
-from online.lora.referee import Ask, Foul, changes_of_mind, hear, outcome
-from online.lora.registry import Spec, settle_constants
-from online.outcome import OnlineRun, Violation
+from online.lora.player import house_data
+from online.lora.protocol import View, shown
+from online.lora.referee import Foul, changes_of_mind, hear, outcome
+from online.lora.registry import Spec, import_path, settle_constants, version
+from online.outcome import Constant, OnlineRun, Violation
 
 ANSWER_SECONDS = 600.0
 """An algorithm that does not answer in this time has broken the protocol."""
+MEMORY_MB = 4096
+"""An algorithm that takes more memory, with the processes it starts, has broken the protocol."""
 
-_WATCHED = ("gc.get_objects", "gc.get_referrers", "gc.get_referents", "subprocess.Popen", "os.system", "socket.connect")
-_DATA = (".json", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parquet")
+T = TypeVar("T")
 
-
-@contextlib.contextmanager
-def user_path() -> Iterator[None]:
-    """The current folder at the head of the import path, as `python -m` has it."""
-    here = os.getcwd()
-    sys.path.insert(0, here)
-    try:
-        yield
-    finally:
-        sys.path.remove(here)
+_BOOT = "import sys; sys.path[:] = {path!r}; from online.lora.player import serve; serve({parent})"
+_LINE_LIMIT = 2**26
+_SCAN_LIMIT = 2**28
 
 
-class _Watch:
-    """What the audit hook saw while the algorithm was deciding."""
+class _Guard:
+    """Kills the algorithm's process when it does not answer in time or grows too big, and remembers why."""
 
-    def __init__(self) -> None:
-        self.deciding = False
-        self.seen: list[str] = []
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.foul: tuple[str, str] | None = None
+        self._process = process
+        self._deadline: float | None = None
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="algorithm-guard")
+        self._thread.start()
 
-    def __call__(self, event: str, args: tuple[Any, ...]) -> None:
-        if not self.deciding:
-            return
-        if event in _WATCHED:
-            self.seen.append(event)
-        elif event == "open" and args and isinstance(args[0], str | bytes | os.PathLike):
-            path = os.fsdecode(args[0])
-            if path.endswith(_DATA) or path.startswith("/proc/"):
-                self.seen.append(f"open {path}")
+    def ask(self) -> None:
+        """The clock for one answer starts."""
+        self._deadline = time.monotonic() + ANSWER_SECONDS
 
+    def answered(self) -> None:
+        """The clock stops."""
+        self._deadline = None
 
-def _serve(pipe: Connection, path: str, options: Mapping[str, str]) -> None:
-    """The algorithm's process: build it, then answer until the pipe closes."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    watch = _Watch()
-    kept: list[tuple[int, Any, Any]] = []
-    try:
-        with user_path():
-            module, _, attribute = path.partition(":")
-            try:
-                maker = getattr(importlib.import_module(module), attribute)
-            except Exception as error:
-                pipe.send(("import", f"{type(error).__name__}: {error}"))
+    def _run(self) -> None:
+        while not self._done.wait(0.05):
+            deadline = self._deadline
+            if deadline is not None and time.monotonic() > deadline:
+                self.foul = ("timeout", f"no answer within {ANSWER_SECONDS:g} s")
+            elif _resident_mb(self._process.pid) > MEMORY_MB:
+                self.foul = ("memory", f"more than {MEMORY_MB} MB in use")
+            if self.foul is not None:
+                _kill(self._process)
                 return
-            try:
-                algorithm = maker(dict(options)) if options else maker()
-            except Exception as error:
-                pipe.send(("import", f"{attribute}({dict(options) or ''}): {type(error).__name__}: {error}"))
-                return
-            wanted = tuple(getattr(algorithm, "constants", ()))
-            pipe.send(("ready", wanted, hasattr(algorithm, "decide_batch")))
-            sys.addaudithook(watch)
-            while True:
-                message = pipe.recv()
-                watch.deciding = True
-                try:
-                    answer = _answer(algorithm, message, kept)
-                finally:
-                    watch.deciding = False
-                if watch.seen:
-                    pipe.send(("peeks", watch.seen[0]))
-                    return
-                pipe.send(answer)
-    except (EOFError, OSError, KeyboardInterrupt):
-        return
+
+    def stop(self) -> None:
+        """No more killing."""
+        self._done.set()
+        self._thread.join()
 
 
-def _answer(algorithm: Any, message: tuple[Any, ...], kept: list[tuple[int, Any, Any]]) -> tuple[Any, ...]:
-    kind = message[0]
-    try:
-        if kind == "start":
-            algorithm.start(message[1], message[2])
-            return ("started",)
-        if kind == "ask":
-            tasks, view = message[1], message[2]
-            if hasattr(algorithm, "decide_batch"):
-                answers = list(algorithm.decide_batch(tasks, view))
+def _resident_mb(pid: int) -> int:
+    """Resident memory of the process and its children; 0 where the system does not tell."""
+    pages = 0
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        family = [pid]
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            family += [int(child) for child in Path(f"/proc/{pid}/task/{thread}/children").read_text().split()]
+        for member in family:
+            pages += int(Path(f"/proc/{member}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages else 0
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill the process and what it started. Not once it has been reaped: its number may then be another's."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
             else:
-                answers = [algorithm.decide(tasks[0], view)]
-            kept.extend((task.index, answer, _plain(answer)) for task, answer in zip(tasks, answers, strict=False))
-            return ("answers", [_plain(answer) for answer in answers])
-        altered = [index for index, answer, before in kept if _plain(answer) != before]
-        counts = {str(k): int(v) for k, v in dict(getattr(algorithm, "counts", {})).items()}
-        label = getattr(algorithm, "label", None)
-        return ("end", altered, counts, None if label is None else str(label)[:100])
-    except Exception as error:
-        return ("error", f"{type(error).__name__}: {error}")
-
-
-def _plain(answer: Any) -> Any:
-    """The answer in builtin types, so that the referee's process unpickles nothing of the user's."""
-    if answer is None:
-        return None
-    try:
-        vendor, cells, payment = answer
-        plain = (
-            vendor if vendor is None else vendor.__index__(),
-            tuple((node.__index__(), slot.__index__()) for node, slot in cells),
-            payment if payment is None else payment.__index__(),
-        )
-        return plain if not isinstance(vendor, bool) and not isinstance(payment, bool) else str(answer)
-    except (TypeError, ValueError, AttributeError):
-        return str(answer)[:80]
+                process.kill()
 
 
 class _Player:
-    """The referee's end of the algorithm's process."""
+    """The referee's end of the algorithm's process; every way in which that can fail is a Foul.
 
-    def __init__(self, spec: Spec) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, spec.path, dict(spec.options)), daemon=False)
-        self._process.start()
-        theirs.close()
-        reply = self._receive(None)
-        if reply[0] == "import":
-            self.close()
-            raise InputError("algorithm", spec.path, f"cannot be built: {reply[1]}")
-        self.constants: tuple[str, ...] = tuple(str(name) for name in reply[1])
-        self.batch: bool = reply[2]
+    Raises
+    ------
+    InputError : for a module or class that does not exist or cannot be built.
+    """
 
-    def _receive(self, task: int | None) -> tuple[Any, ...]:
-        if not self._pipe.poll(ANSWER_SECONDS):
-            raise Foul("timeout", task, f"no answer within {ANSWER_SECONDS:.0f} s")
+    def __init__(self, spec: Spec, instance: Instance) -> None:
+        self._instance = instance
+        boot = _BOOT.format(path=import_path(), parent=os.getpid())
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        self._guard = _Guard(self._process)
         try:
-            reply: tuple[Any, ...] = self._pipe.recv()
-        except (EOFError, OSError):
-            raise Foul("crash", task, "the algorithm's process died") from None
-        if reply[0] == "error":
-            raise Foul("error", task, reply[1])
-        if reply[0] == "peeks":
-            raise Foul("peeks", task, f"{reply[1]} while deciding: it may use what it was given only")
-        return reply
+            reply = self._exchange(("build", spec.path, dict(spec.options)), None, _built)
+            if isinstance(reply, str):
+                raise InputError("algorithm", spec.path, f"cannot be built: {reply}")
+            self.constants, self.batch = reply
+        except BaseException:
+            self.close()
+            raise
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        self._pipe.send(("start", public, dict(constants)))
-        self._receive(None)
+        """Hand over the public part and the constants."""
+        self._exchange(("start", public, dict(constants)), None, lambda reply: None)
 
     def ask(self, tasks: Sequence[Task], view: View) -> Sequence[Any]:
-        try:
-            self._pipe.send(("ask", list(tasks), view))
-        except (BrokenPipeError, OSError):
-            raise Foul("crash", tasks[0].index, "the algorithm's process died") from None
-        answers: list[Any] = self._receive(tasks[0].index)[1]
-        return answers
+        """The answers for the tasks of one decision."""
+        answers = self._exchange(("ask", list(tasks), view), tasks[0].index, lambda reply: reply["answers"])
+        return answers if isinstance(answers, list) else [answers]
 
     def end(self) -> tuple[list[int], dict[str, int], str | None]:
-        self._pipe.send(("end",))
-        reply = self._receive(None)
-        return reply[1], reply[2], reply[3]
+        """Tasks whose answers were altered later, counts, label."""
+        return self._exchange(("end",), None, _last_words)
+
+    def _exchange(self, message: tuple[Any, ...], task: int | None, take: Callable[[dict[str, Any]], T]) -> T:
+        """Send a message and take what is wanted from the reply, which may be anything at all."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._guard.ask()
+        # When the process is gone, what it had to say before (it peeked) still stands in the pipe.
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL))
+            self._process.stdin.flush()
+        line = self._process.stdout.readline(_LINE_LIMIT)
+        self._guard.answered()
+        if not line.endswith(b"\n"):
+            self._guard.stop()
+            _kill(self._process)
+            code = self._process.wait()
+            rule, detail = self._guard.foul or ("crash", f"the algorithm's process died (exit status {code})")
+            raise Foul(rule, task, detail)
+        try:
+            reply = json.loads(line)
+            found = next((path for path in reply["read"] if _betrays(path, self._instance)), None)
+            if found is not None:
+                raise Foul("peeks", task, f"read {found}: it may use what it was given only")
+            if reply["kind"] in ("error", "read-only", "peeks"):
+                raise Foul(reply["kind"], task, _detail(reply))
+            if reply["kind"] not in _REPLIES[message[0]]:
+                raise ValueError(reply["kind"])
+            return take(reply)
+        except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+            raise Foul("protocol", task, f"answered {shown(line[:80])!r}") from None
 
     def close(self) -> None:
-        self._pipe.close()
-        self._process.join(1)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
+        """End the process with whatever it started."""
+        self._guard.stop()
+        _kill(self._process)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+
+_REPLIES = {"build": ("ready", "import"), "start": ("started",), "ask": ("answers",), "end": ("end",)}
+
+
+def _built(reply: dict[str, Any]) -> tuple[tuple[str, ...], bool] | str:
+    """The declared constants and whether it decides by batches; a text why it could not be built."""
+    if reply["kind"] == "import":
+        return _detail(reply)
+    return tuple(str(name) for name in reply["constants"]), bool(reply["batch"])
+
+
+def _last_words(reply: dict[str, Any]) -> tuple[list[int], dict[str, int], str | None]:
+    counts = {str(key): int(value) for key, value in reply["counts"].items()}
+    return [int(i) for i in reply["altered"]], counts, None if reply["label"] is None else shown(reply["label"])
+
+
+def _detail(reply: Mapping[str, Any]) -> str:
+    return " ".join(str(reply["detail"]).split())[:300]
+
+
+def _betrays(path: str, instance: Instance) -> bool:
+    """Whether a file that the algorithm read shows the future: the instance itself, results about it, or our data."""
+    file = Path(path)
+    if any(folder in file.parents for folder in house_data()):
+        return True
+    try:
+        if not file.is_file() or file.stat().st_size > _SCAN_LIMIT:
+            return False
+        data = file.read_bytes()
+        text = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except (OSError, EOFError, gzip.BadGzipFile):
+        return False
+    if content_hash(instance).encode() in text:
+        return True
+    if b"ratiobench/" not in text:
+        return False
+    try:
+        return content_hash(loads(text, path)) == content_hash(instance)
+    except InputError:
+        return False
+
+
+_Played = tuple[list[Decision | None], list[Violation], tuple[Constant, ...], dict[str, int], str | None]
 
 
 def _perform(
-    instance: Instance, spec: Spec, seed: str, constants: tuple[Any, ...] | None
-) -> tuple[list[Decision | None], list[Violation], tuple[Any, ...], dict[str, int], str | None]:
-    """One run in a fresh process; `constants` fixes them, else they are settled from what the algorithm declares."""
-    player = _Player(spec)
+    instance: Instance, original: Instance, spec: Spec, seed: str, constants: tuple[Constant, ...] | None
+) -> _Played:
+    """One run in a fresh process; `constants` fixes them, else they are settled from what the algorithm declares.
+
+    `original` is what the algorithm must not have read; `instance` may be a part of it.
+    """
+    decisions: list[Decision | None] = [None] * instance.tasks
+    player: _Player | None = None
     try:
+        player = _Player(spec, original)
         if constants is None:
+            for name in spec.given:
+                if name not in player.constants:
+                    raise InputError("algorithm", f"{spec.path}:{name}", f"{spec.path} declares no such constant")
             constants = settle_constants(spec, player.constants, instance)
         public = instance.public(seed)
-        decisions: list[Decision | None] = [None] * instance.tasks
-        try:
-            player.start(public, {constant.name: constant.value for constant in constants})
-            ask: Ask = player.ask
-            decisions, violations, kept = hear(instance, ask, public, batch=player.batch)
-            violations += changes_of_mind(instance, kept, decisions)
-            if violations:
-                return decisions, violations, constants, {}, None
-            altered, counts, label = player.end()
-            violations += [
-                Violation("changed decision", i, "the answer was altered after it had been given") for i in altered
-            ]
-            return decisions, violations, constants, counts, label
-        except Foul as foul:
-            return decisions, [foul.violation], constants, {}, None
+        player.start(public, {constant.name: constant.value for constant in constants})
+        decisions, violations, kept = hear(instance, player.ask, public, batch=player.batch)
+        violations += changes_of_mind(instance, kept, decisions)
+        if violations:
+            return decisions, violations, constants, {}, None
+        altered, counts, label = player.end()
+        violations += [
+            Violation("changed decision", i, "the answer was altered after it had been given") for i in altered
+        ]
+        return decisions, violations, constants, counts, label
+    except Foul as foul:
+        return decisions, [foul.violation], constants or (), {}, None
     finally:
-        player.close()
+        if player is not None:
+            player.close()
 
 
-def _cut(instance: Instance) -> Instance:
-    """The first half of the arrivals (whole slots), as an instance of its own."""
-    half = instance.tasks // 2
+def _first_half(instance: Instance) -> Instance:
+    """The first half of the arrivals (whole slots, at least one), as an instance of its own."""
+    half = (instance.tasks + 1) // 2
     while 0 < half < instance.tasks and instance.arrival[half] == instance.arrival[half - 1]:
         half += 1
     data = document(instance)
@@ -235,27 +272,29 @@ def _cut(instance: Instance) -> Instance:
 def play_isolated(instance: Instance, spec: Spec, seed: str) -> OnlineRun:
     """Run anyone's algorithm by its import path, then again on the first half of the arrivals.
 
-    The decisions on the first half must be the same: an algorithm whose answers depend on later arrivals `peeks`, one
-    that draws from an unseeded source is not reproducible; both are named.
+    The decisions on the first half must be the same. If they are not, a third run, on the whole, tells an algorithm
+    that is `not reproducible` (it draws from an unseeded source) from one that `peeks`.
     """
-    from online.lora.registry import canonical
-
+    code = version(spec)
     started = time.perf_counter()
-    try:
-        decisions, violations, constants, counts, label = _perform(instance, spec, seed, None)
-    except Foul as foul:
-        decisions, violations, constants, counts, label = [None] * instance.tasks, [foul.violation], (), {}, None
+    decisions, violations, constants, counts, label = _perform(instance, instance, spec, seed, None)
     seconds = time.perf_counter() - started
-    if not violations and instance.tasks > 1:
-        cut = _cut(instance)
-        again, fouls, _, _, _ = _perform(cut, spec, seed, constants)
-        different = next((i for i in range(cut.tasks) if again[i] != decisions[i]), None)
+    if not violations and instance.tasks:
+        half = _first_half(instance)
+        again, fouls, _, _, _ = _perform(half, instance, spec, seed, constants)
+        different = next((i for i in range(half.tasks) if again[i] != decisions[i]), None)
         if fouls or different is not None:
-            detail = str(fouls[0]) if fouls else "the answer differs when later arrivals are taken away"
-            violations = [Violation("peeks or not reproducible", different, detail)]
+            repeated, more, _, _, _ = _perform(instance, instance, spec, seed, constants)
+            if more or repeated != decisions:
+                rule, detail = "not reproducible", "a second run answers differently"
+            else:
+                rule, detail = "peeks", "the answer differs when later arrivals are taken away"
+            if fouls:
+                detail += f" ({fouls[0]})"
+            violations = [Violation(rule, different, detail)]
     return outcome(
-        instance, decisions, violations, spec.name, canonical(spec.name).rpartition(" ")[2], constants, seconds,
-        label=label or spec.name,
+        instance, decisions, violations, spec.name, code, constants, seconds,
+        label=spec.name if label is None else f"{spec.name} ({label})",
         arithmetic="unknown",
         counts=counts,
         trace=None,

@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
 
-__all__ = ["Algorithm", "BatchAlgorithm", "Decision", "Public", "Task", "View"]
+__all__ = ["Algorithm", "BatchAlgorithm", "Decision", "Public", "Task", "View", "plain", "shown"]
+
+NUMBER_LIMIT = 2**53
+"""No number in an answer is larger: more than any node, slot or sum of bids."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,3 +74,43 @@ class BatchAlgorithm(Protocol):
     def decide_batch(self, tasks: Sequence[Task], view: View) -> Sequence[Decision | None]:
         """The final answers for all tasks that arrived in the view's slot, in their order."""
         ...
+
+
+def plain(answer: Any) -> Decision | None:
+    """An answer in builtin types, detached from whatever the algorithm keeps.
+
+    Raises
+    ------
+    TypeError, ValueError : when it is neither None nor (vendor, cells, payment) in integers; what an algorithm's own
+        types raise when they are unpacked goes through.
+    """
+    if answer is None:
+        return None
+    if not isinstance(answer, tuple | list):
+        raise TypeError(answer)
+    vendor, cells, payment = answer
+    if not isinstance(cells, tuple | list | np.ndarray):
+        raise TypeError(cells)
+    return Decision(
+        None if vendor is None else _whole(vendor),
+        tuple((_whole(node), _whole(slot)) for node, slot in cells),
+        None if payment is None else _whole(payment),
+    )
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(value)
+    number = int(value)
+    if abs(number) > NUMBER_LIMIT:
+        raise ValueError(value)
+    return number
+
+
+def shown(value: object) -> str:
+    """At most 80 characters of anything, on one line."""
+    try:
+        text = str(value)
+    except Exception:  # a number too long to print, or whatever an algorithm's own type raises
+        text = f"a {type(value).__name__}"
+    return " ".join(text.split())[:80]

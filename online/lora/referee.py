@@ -16,7 +16,8 @@ import numpy as np
 from formulations.lora.check import check
 from instances.lora.model import Instance, Public, Task, frozen
 from instances.lora.solution import Decision
-from online.lora.protocol import View
+from online.lora.constants import OBSERVED
+from online.lora.protocol import View, plain, shown
 from online.outcome import Constant, OnlineRun, Violation
 
 
@@ -51,9 +52,9 @@ class Books:
 
     def judge(self, task: Task, answer: Any) -> Decision | None:
         """Copy and check an answer; Foul names the first equation that it breaks."""
-        if answer is None:
-            return None
         decision = _copied(task, answer)
+        if decision is None:
+            return None
         options = task.options
         if decision.vendor is None:
             if task.vendors:
@@ -102,23 +103,12 @@ class Books:
                 array[node, slot - 1] += change
 
 
-def _copied(task: Task, answer: Any) -> Decision:
-    """The answer as a Decision of plain integers, detached from whatever the algorithm keeps."""
+def _copied(task: Task, answer: Any) -> Decision | None:
+    """The answer as a Decision of plain integers; Foul if it is none."""
     try:
-        vendor, cells, payment = answer
-        return Decision(
-            None if vendor is None else _whole(vendor),
-            tuple((_whole(node), _whole(slot)) for node, slot in cells),
-            None if payment is None else _whole(payment),
-        )
-    except (TypeError, ValueError, AttributeError):
-        raise Foul("protocol", task.index, f"answered {str(answer)[:80]!r}, which is no Decision") from None
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(value)
-    return int(value)
+        return plain(answer)
+    except (TypeError, ValueError):
+        raise Foul("protocol", task.index, f"answered {shown(answer)!r}, which is no Decision") from None
 
 
 def batches(instance: Instance) -> Iterator[list[int]]:
@@ -164,7 +154,7 @@ def hear(
                 tasks = [detached(instance.task(i)) for i in part]
                 answers = ask(tasks, view)
                 if not isinstance(answers, list | tuple) or len(answers) != len(tasks):
-                    raise Foul("protocol", part[0], f"{len(tasks)} tasks asked, answer {str(answers)[:80]!r}")
+                    raise Foul("protocol", part[0], f"{len(tasks)} tasks asked, answer {shown(answers)!r}")
                 for i, answer in zip(part, answers, strict=True):
                     truth = instance.task(i)
                     decision = books.judge(truth, answer)
@@ -212,9 +202,12 @@ def play(
     decisions, violations, kept = hear(instance, ask, public, batch=batch)
     seconds = time.perf_counter() - started
     violations += changes_of_mind(instance, kept, decisions)
+    label = getattr(algorithm, "label", name)
+    if any(OBSERVED in constant.detail for constant in constants):
+        label += f" ({OBSERVED})"
     return outcome(
         instance, decisions, violations, name, version, constants, seconds,
-        label=getattr(algorithm, "label", name),
+        label=label,
         arithmetic=getattr(algorithm, "arithmetic", "integer"),
         counts=dict(getattr(algorithm, "counts", {})),
         trace=getattr(algorithm, "trace", None),

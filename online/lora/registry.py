@@ -9,19 +9,27 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.util
+import os
 import pkgutil
+import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import online.lora
-from instances.errors import InputError
+from instances.errors import InputError, shown
 from instances.lora.format import content_hash, read
 from instances.lora.model import Instance
 from online.outcome import Constant, OnlineRun, Source
+
+CELL_LIMIT = 20_000_000
+"""Most cells (node, slot) of a cluster that an online run keeps books of; five tables of 8 bytes each."""
 
 
 class Option(NamedTuple):
@@ -76,11 +84,15 @@ def entries() -> Mapping[str, Entry]:
 
 
 def fraction(field_: str, text: str) -> Fraction:
-    """The fraction that an option's text stands for (``7/2``, ``0.35``, ``3``)."""
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise InputError("algorithm", field_, f"{text!r} is not a number or fraction") from None
+    """The fraction that an option's text stands for (``7/2``, ``0.35``, ``3``); at most 18 digits a side.
+
+    Raises
+    ------
+    InputError : for anything else, negative numbers included.
+    """
+    if not re.fullmatch(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?", text):
+        raise InputError("algorithm", field_, f"{shown(text)} is not a number or fraction of at most 18 digits")
+    return Fraction(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +149,15 @@ def parse(text: str) -> Spec:
     options = {} if entry is None else {key: option.default for key, option in entry.options.items()}
     given: dict[str, Fraction] = {}
     prior = ""
+    seen: set[str] = set()
     for part in filter(None, tail.split(",")):
         key, equals, value = part.partition("=")
         where = f"{head}:{key}"
         if not equals or not value:
             raise InputError("algorithm", text, f"{part!r} is not key=value")
+        if key in seen:
+            raise InputError("algorithm", where, "given twice")
+        seen.add(key)
         if key == "prior":
             prior = value
         elif entry is not None and key in entry.options:
@@ -162,6 +178,8 @@ def parse(text: str) -> Spec:
         for key in given:
             if key not in declared:
                 raise InputError("algorithm", f"{head}:{key}", f"{head} declares no such constant")
+        if prior and not declared:
+            raise InputError("algorithm", f"{head}:prior", f"{head} declares no constants")
     return spec
 
 
@@ -180,29 +198,53 @@ def algorithms() -> list[tuple[str, str]]:
 def canonical(text: str) -> str:
     """The name in its one spelling with the version of its code: the algorithm's part of a stored result's key.
 
-    For an import path the version is the hash of the module's file; for a prior, the hash of its instance is added.
+    For a prior, the hash of its instance is added.
     """
     spec = parse(text)
-    version = spec.entry.version if spec.entry is not None else _module_hash(spec.path)
     prior = f" prior {content_hash(read(spec.prior))}" if spec.prior else ""
-    return f"{spec.name} version {version}{prior}"
+    return f"{spec.name} version {version(spec)}{prior}"
 
 
-def _module_hash(path: str) -> str:
-    import importlib.util
-    import sys
+def version(spec: Spec) -> str:
+    """The version of an algorithm's code; for an import path the hash of the module's file (not of what it imports).
 
-    from online.lora.isolation import user_path
+    Raises
+    ------
+    InputError : when there is no such module.
+    """
+    if spec.entry is not None:
+        return spec.entry.version
+    return hashlib.sha256(_module_file(spec.path).read_bytes()).hexdigest()[:16]
 
+
+def import_path() -> list[str]:
+    """Where anyone's modules are looked for: the current folder, then Python's path."""
+    return [os.getcwd(), *(entry for entry in sys.path if entry not in ("", os.getcwd()))]
+
+
+def _module_file(path: str) -> Path:
+    """The file of an import path's module, found without running a line of it: its place is another process."""
     module = path.partition(":")[0]
-    with user_path():
-        try:
-            found = importlib.util.find_spec(module)
-        except (ImportError, ValueError) as error:
-            raise InputError("algorithm", path, f"cannot be imported: {error}") from None
-    if found is None or not found.origin or not Path(found.origin).is_file():
-        raise InputError("algorithm", path, f"there is no module {module!r} on {sys.path[0] or 'the path'}")
-    return hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()[:16]
+    top, *rest = module.split(".")
+    importlib.invalidate_caches()
+    missing = InputError("algorithm", path, f"there is no module {module!r} on the import path")
+    if not all(part.isidentifier() for part in (top, *rest)):
+        raise missing
+    try:
+        found = PathFinder.find_spec(top, import_path()) or importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        found = None
+    if found is None:
+        raise missing
+    folders = [Path(folder) for folder in found.submodule_search_locations or ()]
+    file = Path(found.origin) if found.origin else None
+    for part in rest:
+        tries = [folder / part / "__init__.py" for folder in folders] + [folder / f"{part}.py" for folder in folders]
+        file = next((each for each in tries if each.is_file()), None)
+        folders = [folder / part for folder in folders if (folder / part).is_dir()]
+    if file is None or not file.is_file():
+        raise missing
+    return file
 
 
 def settle_constants(spec: Spec, names: tuple[str, ...], instance: Instance) -> tuple[Constant, ...]:
@@ -213,6 +255,8 @@ def settle_constants(spec: Spec, names: tuple[str, ...], instance: Instance) -> 
         if name not in CONSTANTS:
             raise InputError("algorithm", spec.name, f"declares the constant {name!r}; known: {', '.join(CONSTANTS)}")
     other = read(spec.prior) if spec.prior and any(name not in spec.given for name in names) else None
+    if other is not None and content_hash(other) == content_hash(instance):
+        other = None  # the instance under test is no other one, whatever its file is called
     settled = []
     for name in names:
         if name in spec.given:
@@ -220,7 +264,8 @@ def settle_constants(spec: Spec, names: tuple[str, ...], instance: Instance) -> 
             continue
         value, detail = CONSTANTS[name](other if other is not None else instance)
         source = Source.ORACLE if other is None else Source.PRIOR
-        settled.append(Constant(name, value, source, detail or (spec.prior if other is not None else "")))
+        told = (spec.prior if other is not None else "", detail)
+        settled.append(Constant(name, value, source, ", ".join(filter(None, told))))
     return tuple(settled)
 
 
@@ -234,12 +279,16 @@ def run(instance: Instance, text: str, seed: str | None = None) -> OnlineRun:
 
     Raises
     ------
-    InputError : for a name, option, prior file or import path that does not exist.
+    InputError : for a name, option, prior file or import path that does not exist, and for a cluster too large.
     """
     from online.lora.isolation import play_isolated
     from online.lora.referee import play
 
     spec = parse(text)
+    cells = instance.nodes * instance.slots
+    if cells > CELL_LIMIT:
+        problem = f"{instance.nodes} nodes x {instance.slots} slots; an online run takes at most {CELL_LIMIT} cells"
+        raise InputError(instance.name, "node_types", problem)
     seed = content_hash(instance) if seed is None else seed
     if spec.entry is None:
         return play_isolated(instance, spec, seed)

@@ -1,0 +1,206 @@
+"""The process in which anyone's algorithm lives: it holds the past and nothing else.
+
+It gets pickled messages from the referee and answers in lines of JSON, so nothing of the algorithm's own ever runs in
+the referee's process. An audit hook watches what the algorithm reads: while it decides it may use what it was given
+only; what it reads before the first arrival is reported, for the referee to see whether it was the instance.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pickle
+import re
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+import instances
+from formulations.worker import die_with_parent
+from online.lora.protocol import Public, Task, View, plain, shown
+
+DATA = (".json", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parquet")
+_CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".nbi", ".nbc", ".pth")
+_NEVER = ("gc.get_objects", "gc.get_referrers", "gc.get_referents", "socket.connect", "sqlite3.connect")
+_COMMANDS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
+_HOUSE = os.path.realpath(os.path.dirname(instances.__file__))
+_REPORTED = 1000
+"""At most so many files are reported per message."""
+
+
+def serve(parent: int) -> None:
+    """Build the algorithm that the first message names, then answer until the referee closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    die_with_parent(parent)
+    requests = os.fdopen(os.dup(0), "rb")
+    replies = os.dup(1)
+    # What the algorithm prints must not get between the answers, nor into what the command prints.
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    watch = Watch(replies)
+    _, path, options = pickle.load(requests)
+    sys.addaudithook(watch)
+    try:
+        algorithm = _built(path, options)
+        batch = hasattr(algorithm, "decide_batch")
+        constants = [str(name) for name in getattr(algorithm, "constants", ())]
+    except Exception as error:
+        _send(replies, {"kind": "import", "detail": line(error), "read": watch.taken()})
+        return
+    _send(replies, {"kind": "ready", "constants": constants, "batch": batch, "read": watch.taken()})
+    _play(algorithm, batch, requests, replies, watch)
+
+
+def _built(path: str, options: Mapping[str, str]) -> Any:
+    module, _, attribute = path.partition(":")
+    maker = getattr(importlib.import_module(module), attribute)
+    return maker(dict(options)) if options else maker()
+
+
+def _play(algorithm: Any, batch: bool, requests: IO[bytes], replies: int, watch: Watch) -> None:
+    kept: list[tuple[int, Any, Any]] = []
+    while True:
+        try:
+            message = pickle.load(requests)
+        except EOFError:
+            return
+        watch.deciding = message[0] == "ask"
+        try:
+            reply = _answer(algorithm, batch, message, kept)
+        except FrozenInstanceError as error:
+            reply = {"kind": "read-only", "detail": line(error)}
+        except ValueError as error:
+            reply = {"kind": "read-only" if "read-only" in str(error) else "error", "detail": line(error)}
+        except Exception as error:
+            reply = {"kind": "error", "detail": line(error)}
+        watch.deciding = False
+        _send(replies, reply | {"read": watch.taken()})
+
+
+def _answer(algorithm: Any, batch: bool, message: tuple[Any, ...], kept: list[tuple[int, Any, Any]]) -> dict[str, Any]:
+    if message[0] == "start":
+        public: Public = message[1]
+        for node in public.node_types:
+            node.tariff.setflags(write=False)
+        algorithm.start(public, message[2])
+        return {"kind": "started"}
+    if message[0] == "ask":
+        tasks: list[Task] = message[1]
+        view: View = message[2]
+        # Arrays that were sent come out writable.
+        for array in (view.compute, view.memory_mb, view.tasks, *(a for task in tasks for a in (task.rate, task.cost))):
+            array.setflags(write=False)
+        answers = algorithm.decide_batch(tasks, view) if batch else [algorithm.decide(tasks[0], view)]
+        if not isinstance(answers, list | tuple):
+            return {"kind": "answers", "answers": shown(answers)}
+        told = [_told(answer) for answer in answers]
+        kept.extend(zip((task.index for task in tasks), answers, told, strict=False))
+        return {"kind": "answers", "answers": told}
+    altered = [index for index, answer, before in kept if _told(answer) != before]
+    counts = {str(key)[:40]: int(value) for key, value in list(dict(getattr(algorithm, "counts", {})).items())[:20]}
+    label = getattr(algorithm, "label", None)
+    return {"kind": "end", "altered": altered, "counts": counts, "label": None if label is None else shown(label)}
+
+
+def _told(answer: Any) -> Any:
+    """The answer as JSON values: null, [vendor, cells, payment], or a text where it is no decision."""
+    try:
+        return plain(answer)
+    except (TypeError, ValueError):
+        return shown(answer)
+
+
+def line(error: BaseException) -> str:
+    """An error on one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+
+
+def _send(replies: int, reply: Mapping[str, Any]) -> None:
+    data = memoryview(json.dumps(reply).encode() + b"\n")
+    while data:
+        data = data[os.write(replies, data) :]
+
+
+class Watch:
+    """The audit hook: ends the process at what is never allowed, and notes the files that are read.
+
+    Parameters
+    ----------
+    replies : file descriptor for the report.
+    """
+
+    def __init__(self, replies: int) -> None:
+        self.deciding = False
+        self._replies = replies
+        self._read: dict[str, None] = {}
+        self._libraries = tuple({os.path.realpath(folder) + os.sep for folder in (sys.prefix, sys.base_prefix)})
+
+    def taken(self) -> list[str]:
+        """The files read since the last call."""
+        read, self._read = list(self._read)[:_REPORTED], {}
+        return read
+
+    def __call__(self, event: str, args: tuple[Any, ...]) -> None:
+        if event == "open":
+            self._opened(*args[:3])
+        elif self.deciding and event in _NEVER:
+            self._caught(event)
+        elif event in _COMMANDS:
+            words = re.split(r"[\s'\",\[\]]+", " ".join(map(_text, args[:2])))
+            for word in filter(lambda word: _foreign_process(word) or _named_data(word), words):
+                if self.deciding:
+                    self._caught(f"{event} {word}")
+                self._read[os.path.realpath(word)] = None
+
+    def _opened(self, path: object, mode: object = None, flags: object = 0) -> None:
+        if not isinstance(path, str | bytes | os.PathLike) or _only_writes(mode, flags):
+            return
+        name = os.fsdecode(path)
+        if _foreign_process(name):
+            self._caught(f"open {name}")
+        if name.endswith(_CODE):
+            return
+        full = os.path.realpath(name)
+        # Libraries read their own tables; the generators' data and the shipped instances are no library.
+        if full.startswith(self._libraries) and not full.startswith(_HOUSE):
+            return
+        if self.deciding and _named_data(name):
+            self._caught(f"open {name}")
+        self._read[full] = None
+
+    def _caught(self, what: str) -> NoReturn:
+        # At once, and out: afterwards the algorithm could take it back.
+        _send(self._replies, {"kind": "peeks", "detail": f"{what} while deciding", "read": []})
+        os._exit(3)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(_text, value))
+    return os.fsdecode(value) if isinstance(value, str | bytes | os.PathLike) else ""
+
+
+def _only_writes(mode: object, flags: object) -> bool:
+    if isinstance(mode, str):
+        return not ({"r", "+"} & set(mode))
+    return isinstance(flags, int) and flags & 3 == os.O_WRONLY
+
+
+def _named_data(path: str) -> bool:
+    return path.endswith(DATA)
+
+
+def _foreign_process(path: str) -> bool:
+    """A path into another process, where the referee's command line names the instance file."""
+    match = re.match(r"/proc/(\d+)/", path)
+    return match is not None and int(match[1]) != os.getpid()
+
+
+def house_data() -> tuple[Path, ...]:
+    """The folders of the generators' data and of the shipped instances."""
+    return tuple(Path(_HOUSE) / "lora" / name for name in ("data", "named"))

@@ -1,0 +1,496 @@
+"""Algorithms as a user would bring them: an honest one, and ones that cheat or fail, each in its own way.
+
+They are run by their import path, in a process of their own; this module must import nothing heavy.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from online.lora.protocol import Decision, Public, Task, View
+
+
+class Honest:
+    """The first vendor, then the first node with room in each slot until the work is done; charges nothing."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Remember the cluster."""
+        self.public = public
+
+    def decide(self, task: Task, view: View) -> Any:
+        """The schedule, if it pays."""
+        return self.plan(task, view, task.options[0].first, task.deadline)
+
+    def plan(self, task: Task, view: View, first: int, last: int) -> Decision | None:
+        """First node with room per slot."""
+        types = self.public.type_of_node
+        room = view.room(task, self.public)
+        cells: list[tuple[int, int]] = []
+        done, cost = 0, task.options[0].price
+        for slot in range(first, last + 1):
+            free = np.flatnonzero(room[:, slot - 1])
+            if len(free):
+                node = int(free[0])
+                cells.append((node, slot))
+                done += int(task.rate[types[node]])
+                cost += int(task.cost[types[node], slot - 1])
+                if done >= task.work:
+                    return Decision(task.options[0].vendor, tuple(cells), 0) if task.bid > cost else None
+        return None
+
+
+class HonestBatch(Honest):
+    """The same, slot by slot: takes the highest bid of the slot only. With counts, a label and an option."""
+
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
+        self.label = f"keen={(options or {}).get('keen', 'no')}\nsecond line"
+        self.counts = {"slots": 0}
+
+    def decide_batch(self, tasks: Sequence[Task], view: View) -> list[Any]:
+        """One admission per slot."""
+        self.counts["slots"] += 1
+        best = max(range(len(tasks)), key=lambda j: tasks[j].bid)
+        return [self.decide(task, view) if j == best else None for j, task in enumerate(tasks)]
+
+
+class HonestNumpy(Honest):
+    """Answers in NumPy integers and lists; prints on the way; keeps its data in files, and writes a log."""
+
+    def __init__(self) -> None:
+        print('{"welfare": 10}')
+        folder = os.environ.get("CONTESTANT_FOLDER", os.getcwd())
+        with open(os.path.join(folder, "weights.json"), encoding="utf-8") as file:
+            self.weight = int(file.read())
+        self.log = os.path.join(folder, "log.csv")
+
+    def decide(self, task: Task, view: View) -> Any:
+        """The same decision in other types."""
+        print("deciding", task.index)
+        with open(self.log, "a", encoding="utf-8") as file:
+            file.write(f"{task.index}\n")
+        plan = super().decide(task, view)
+        if plan is None:
+            return None
+        vendor = None if plan.vendor is None else np.int32(plan.vendor)
+        return [vendor, np.array(plan.cells, dtype=np.int16), np.int64(self.weight)]
+
+
+class Declares(Honest):
+    """Wants the constants of the paper; rejects all."""
+
+    constants = ("alpha", "beta")
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Both are there."""
+        self.label = f"{constants['alpha']} {constants['beta']}"
+
+    def decide(self, task: Task, view: View) -> Any:
+        """No."""
+        return None
+
+
+class DeclaresNonsense(Declares):
+    """Wants a constant that nobody knows."""
+
+    constants = ("opt",)
+
+
+class OverbooksCompute(Honest):
+    """Takes node 0 in the first usable slots, full or not, for tasks that leave room for their memory."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """The room of the view is not looked at."""
+        slots = range(task.options[0].first, task.deadline + 1)
+        return Decision(task.options[0].vendor, tuple((0, slot) for slot in slots))
+
+
+class UnknownVendor(Honest):
+    """Asks for the vendor after the last."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """A schedule that would do."""
+        plan = super().decide(task, view)
+        return None if plan is None else plan._replace(vendor=len(task.vendors))
+
+
+class TooEarly(Honest):
+    """Runs before the vendor has delivered (or the task has arrived)."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """From one slot before the first."""
+        first = task.options[0].first - 1
+        return None if first < 1 else self.plan(task, view, first, task.deadline)
+
+
+class TooLate(Honest):
+    """Runs after the deadline."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """In the slots after the deadline only."""
+        return self.plan(task, view, task.deadline + 1, self.public.slots)
+
+
+class HalfDone(Honest):
+    """Does not finish what it admits."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """All but the last cell."""
+        plan = super().decide(task, view)
+        return None if plan is None else plan._replace(cells=plan.cells[:-1])
+
+
+class ChangesItsMind(Honest):
+    """Gives back a list and alters it at the next arrival."""
+
+    def __init__(self) -> None:
+        self.last: list[Any] = []
+
+    def decide(self, task: Task, view: View) -> Any:
+        """Yesterday's cells become today's."""
+        plan = super().decide(task, view)
+        if plan is None:
+            return None
+        for cell in self.last:
+            cell[0] += 1
+        self.last = [list(cell) for cell in plan.cells]
+        return (plan.vendor, self.last, plan.payment)
+
+
+class _Shifting(tuple[Any, ...]):
+    """A tuple whose second reading differs from its first."""
+
+    reads = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        """Every other time without the first entry."""
+        self.reads += 1
+        return iter(self[: len(self) - (self.reads + 1) % 2])
+
+
+class ShiftingTuple(Honest):
+    """Cells that are one thing when they are checked and another when they are read again."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """The cells in disguise."""
+        plan = super().decide(task, view)
+        return None if plan is None else (plan.vendor, _Shifting(plan.cells), plan.payment)
+
+
+class DecidesForOthers(HonestBatch):
+    """Answers with a dictionary of decisions for tasks of its choice."""
+
+    def decide_batch(self, tasks: Sequence[Task], view: View) -> Any:
+        """For task 0, again and again."""
+        return {0: self.decide(tasks[0], view)}
+
+
+class TooManyAnswers(HonestBatch):
+    """One decision more than asked for."""
+
+    def decide_batch(self, tasks: Sequence[Task], view: View) -> Any:
+        """The last one twice."""
+        answers = [self.decide(task, view) for task in tasks]
+        return [*answers, answers[-1]]
+
+
+class Answers(Honest):
+    """Answers with what its option says, where it would admit."""
+
+    ODD: Mapping[str, Any] = {
+        "text": "yes",
+        "generator": (None, ((0, t) for t in range(1, 2)), None),
+        "floats": (None, ((0.0, 1.0),), None),
+        "nan": (None, ((0, 1),), float("nan")),
+        "payment": (None, ((0, 1),), 10**30),
+        "huge": (None, ((0, 1),), 10**6000),
+        "true": (None, ((0, True),), None),
+        "pair": (None, ((0, 1),)),
+        "triples": (None, ((0, 1, 2),), None),
+        "nothing": (),
+        "object": object(),
+        "text inside": ("0", "01", "2"),
+    }
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.odd = self.ODD[options["odd"].replace("_", " ")]
+
+    def decide(self, task: Task, view: View) -> Any:
+        """The oddity."""
+        return self.odd
+
+
+class WritesToTheView(Honest):
+    """Makes room in the view."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """All nodes are free."""
+        view.compute[:] = 10**9
+        return super().decide(task, view)
+
+
+class WritesToTheTask(Honest):
+    """Makes the work small."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """One sample will do."""
+        task.work = 1  # type: ignore[misc]
+        return super().decide(task, view)
+
+
+class FakesTheView(Honest):
+    """Believes in a picture of its own, in which all nodes are free."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """Task after task goes to the first node."""
+        free = np.full_like(view.compute, 10**9)
+        return super().decide(task, View(view.slot, free, free, view.tasks))
+
+
+class Raises(Honest):
+    """Fails at the second arrival."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """With an error of two lines."""
+        if task.index:
+            raise RuntimeError("this cannot\nbe done")
+        return None
+
+
+class Dies(Honest):
+    """Takes its process with it."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """At the first arrival."""
+        os._exit(7)
+
+
+class Hangs(Honest):
+    """Does not answer, and has started a process that does not end either."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """For hours."""
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+        with open(os.environ["CONTESTANT_FOLDER"] + "/child", "w", encoding="utf-8") as file:
+            file.write(str(child.pid))
+        time.sleep(3600)
+
+
+class HangsInConstructor(Honest):
+    """Is never ready."""
+
+    def __init__(self) -> None:
+        time.sleep(3600)
+
+
+class EatsMemory(Honest):
+    """Takes all the memory it can get."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """In pieces of 8 MB."""
+        pieces = []
+        while True:
+            pieces.append(np.ones(2**20))
+
+
+class ReadsData(Honest):
+    """Looks for a data file while it decides."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """Whether it is there or not."""
+        try:
+            with open("instance.json", encoding="utf-8") as file:
+                file.read()
+        except OSError:
+            pass
+        return None
+
+
+class ReadsByCommand(Honest):
+    """Has another program read the file."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """With cat."""
+        subprocess.run(["cat", "instance.json"], check=False, capture_output=True)
+
+
+class ReadsTheInstance(Honest):
+    """Reads the instance before it starts, from the file that its option names, and decides by it."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        with open(options["file"], "rb") as file:
+            file.read()
+
+
+class ReadsTheInstanceAtStart(ReadsTheInstance):
+    """The same in `start`, by os.open."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.file = options["file"]
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Read it."""
+        super().start(public, constants)
+        os.close(os.open(self.file, os.O_RDONLY))
+
+
+class ReadsTheInstanceByCommand(ReadsTheInstance):
+    """The same by another program."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        subprocess.run(f"cat {options['file']}", shell=True, check=True, capture_output=True)
+
+
+class ReadsTheCommandLine(Honest):
+    """Looks up in the referee's process which file it was given."""
+
+    def __init__(self) -> None:
+        with open(f"/proc/{os.getppid()}/cmdline", "rb") as file:
+            file.read()
+
+
+class GeneratesTheInstance(Honest):
+    """Makes instances until one has the hash that it was given as a seed."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """One will do to be caught."""
+        from instances.lora.generate import generate
+
+        super().start(public, constants)
+        generate({"kind": "paper", "name": "x", "seed": ["x"], "slots": 12, "tasks": 2, "nodes": {"a100": 1}})
+
+
+class SearchesMemory(Honest):
+    """Looks through all objects for an instance."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """There is none."""
+        return [each for each in gc.get_objects() if type(each).__name__ == "Instance"] or None
+
+
+class PeeksThroughBase(Honest):
+    """Follows the arrays of a task to the table they might be a part of."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """The rates and costs of all tasks, or the referee's books, would stand there."""
+        for array in (task.rate, task.cost, view.compute, view.memory_mb):
+            if isinstance(array.base, np.ndarray) and array.base.size > array.size:
+                raise AssertionError(f"a base of shape {np.shape(array.base)}")
+        return super().decide(task, view)
+
+
+class DrawsWithoutSeed(Honest):
+    """Tosses a coin for every task."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """Heads it is."""
+        return super().decide(task, view) if random.random() < 0.5 else None
+
+
+class LearnsFromItsLastRun(Honest):
+    """Writes down what arrives, and knows it the next time."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Read the notes of the last run."""
+        super().start(public, constants)
+        self.notes = os.environ["CONTESTANT_FOLDER"] + "/notes"
+        with open(self.notes, "a+", encoding="utf-8") as file:
+            file.seek(0)
+            self.known = file.read().split()
+
+    def decide(self, task: Task, view: View) -> Any:
+        """Admit what was never seen before."""
+        with open(self.notes, "a", encoding="utf-8") as file:
+            file.write(f"{task.index} ")
+        return None if str(task.index) in self.known else super().decide(task, view)
+
+
+class EveryOtherRun(Honest):
+    """Decides otherwise in every second run: on the first half of the arrivals, as the referee makes its runs."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Count the runs."""
+        super().start(public, constants)
+        with open(os.environ["CONTESTANT_FOLDER"] + "/runs", "a+", encoding="utf-8") as file:
+            file.write("x")
+            file.seek(0)
+            self.odd = len(file.read()) % 2 == 1
+
+    def decide(self, task: Task, view: View) -> Any:
+        """Nothing in the even ones."""
+        return super().decide(task, view) if self.odd else None
+
+
+class PatchesTheReferee(Honest):
+    """Replaces the referee's judgement, in the only process that it reaches."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Everything is fine."""
+        from formulations.lora import check
+        from online.lora import referee
+
+        super().start(public, constants)
+        referee.Books.judge = lambda self, task, answer: answer  # type: ignore[method-assign]
+        check.check = None  # type: ignore[assignment]
+
+    def decide(self, task: Task, view: View) -> Any:
+        """All tasks on node 0."""
+        slots = range(task.options[0].first, task.deadline + 1)
+        return Decision(task.options[0].vendor, tuple((0, slot) for slot in slots))
+
+
+class WritesToThePipe(Honest):
+    """Sends lines of its own where the answers go, past the loop that serves it."""
+
+    LINES: Mapping[str, bytes] = {
+        "garbage": b"\x80\x05garbage\n",
+        "list": b"[]\n",
+        "deep": b"[" * 100_000 + b"\n",
+        "digits": b'{"kind": "answers", "read": [], "answers": [' + b"9" * 5000 + b"]}\n",
+        "empty": b'{"kind": "answers", "read": []}\n',
+        "text": b'{"kind": "answers", "read": [], "answers": "all"}\n',
+        "end": b'{"kind": "end", "read": [], "altered": [], "counts": {}, "label": null}\n',
+        "cells": b'{"kind": "answers", "read": [], "answers": [[null, [["0", {}]], null]]}\n',
+    }
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.line = self.LINES[options["line"]]
+
+    def decide(self, task: Task, view: View) -> Any:
+        """On every file descriptor there is."""
+        for descriptor in range(3, 32):
+            try:
+                os.write(descriptor, self.line)
+            except OSError:
+                continue
+        return None
+
+
+class LiesAtTheEnd(Honest):
+    """Has counts that are none, for which the answer to the last question cannot be read."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """Send it in advance, behind the answer that is asked for."""
+        if task.index == 7:
+            for descriptor in range(3, 32):
+                try:
+                    os.write(descriptor, b'{"kind": "answers", "read": [], "answers": [null]}\n')
+                    os.write(descriptor, b'{"kind": "end", "read": [], "altered": 1, "counts": [], "label": []}\n')
+                except OSError:
+                    continue
+        return None
+
+
+class BadConstructor:
+    """Needs an argument that nobody gives."""
+
+    def __init__(self, needed: int, also: int) -> None:
+        raise AssertionError("never reached")

@@ -1,0 +1,340 @@
+"""Anyone's algorithms under the referee: honest ones pass, and whoever breaks a rule is caught and named."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from formulations.lora.check import check
+from instances.errors import InputError
+from instances.lora import Instance, content_hash, parse, write
+from instances.lora.format import FORMAT
+from online.lora import isolation
+from online.lora.registry import canonical, run
+from online.outcome import OnlineRun, Source
+
+
+def _instance(tasks: int = 8, **fields: Any) -> Instance:
+    """Two slots' worth of arrivals on two small nodes: room for four tasks a slot, vendors on every other task."""
+    return parse(
+        {
+            "format": FORMAT,
+            "name": "contest",
+            "slots": 6,
+            "slot_seconds": 1,
+            "base_memory_mb": 1,
+            "node_types": [{"name": "a", "count": 2, "compute": 4, "memory_mb": 9, "tariff": [1] * 6}],
+            "tasks": [
+                {
+                    "arrival": 1 + 2 * i // tasks,
+                    "deadline": 4,
+                    "memory_mb": 2,
+                    "work": 3,
+                    "bid": 20 + i,
+                    "rate": [2],
+                    "energy_wh": [1],
+                    "vendors": [{"price": 2, "delay": 1}] if i % 2 else [],
+                }
+                | fields
+                for i in range(tasks)
+            ],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def instance() -> Instance:
+    """Eight tasks."""
+    return _instance()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that contestants find by their environment."""
+    monkeypatch.setenv("CONTESTANT_FOLDER", str(tmp_path))
+    return tmp_path
+
+
+def _caught(instance: Instance, name: str) -> tuple[str, int | None, str]:
+    result = run(instance, f"tests.contestants:{name}")
+    assert not result.valid
+    first = result.violations[0]
+    return first.rule, first.task, first.detail
+
+
+def _sound(instance: Instance, result: OnlineRun) -> None:
+    assert result.valid, result.violations
+    verdict = check(instance, result.decisions)
+    assert verdict.valid
+    assert (verdict.welfare, verdict.admitted, verdict.revenue) == (result.welfare, result.admitted, result.revenue)
+
+
+def test_an_honest_algorithm_passes(instance: Instance) -> None:
+    """Welfare by the verifier, the import path as its name, the file's hash as its version, no constants."""
+    result = run(instance, "tests.contestants:Honest")
+    _sound(instance, result)
+    assert result.admitted > 2
+    assert (result.algorithm, result.label, result.constants) == ("tests.contestants:Honest",) * 2 + ((),)
+    assert canonical(result.algorithm) == f"{result.algorithm} version {result.version}"
+
+
+def test_an_honest_batch_algorithm_passes_with_options_label_and_counts(instance: Instance) -> None:
+    """Options go to the constructor; the label stands behind the name, on one line, and cannot replace it."""
+    result = run(instance, "tests.contestants:HonestBatch:keen=yes")
+    _sound(instance, result)
+    assert result.label == "tests.contestants:HonestBatch:keen=yes (keen=yes second line)"
+    assert (result.admitted, result.counts) == (2, {"slots": 2})
+
+
+def test_numpy_answers_own_files_and_printing_are_honest(
+    instance: Instance, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Own weights are read before the start, a log is written; what it prints goes to the error stream."""
+    (folder / "weights.json").write_text("3")
+    result = run(instance, "tests.contestants:HonestNumpy")
+    _sound(instance, result)
+    assert [d and d[:2] for d in result.decisions] == [
+        d and d[:2] for d in run(instance, "tests.contestants:Honest").decisions
+    ]
+    assert result.revenue == 3 * result.admitted
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert '{"welfare": 10}\ndeciding 0\n' in printed.err
+
+
+def test_declared_constants_are_given_with_their_source(instance: Instance, tmp_path: Path) -> None:
+    """Oracle, given, prior; the prior file is the instance under test: that is an oracle."""
+    path = "tests.contestants:Declares"
+    result = run(instance, path)
+    assert result.label == f"{path} (9 27/2)"
+    assert [c.source for c in result.constants] == [Source.ORACLE, Source.ORACLE]
+    write(_instance(2), tmp_path / "other.json")
+    result = run(instance, f"{path}:alpha=7/2,prior={tmp_path / 'other.json'}")
+    assert result.label.endswith("(7/2 21/2)")
+    assert [c.source for c in result.constants] == [Source.GIVEN, Source.PRIOR]
+    write(instance, tmp_path / "same.json")
+    result = run(instance, f"{path}:prior={tmp_path / 'same.json'}")
+    assert [c.source for c in result.constants] == [Source.ORACLE, Source.ORACLE]
+
+
+CHEATERS: dict[str, tuple[str, int | None]] = {
+    "OverbooksCompute": ("4f", 2),
+    "UnknownVendor": ("4j", 0),
+    "TooEarly": ("4c", 1),
+    "TooLate": ("4d", 0),
+    "HalfDone": ("4e", 0),
+    "ChangesItsMind": ("changed decision", 0),
+    "ShiftingTuple": ("changed decision", 0),
+    "DecidesForOthers": ("protocol", 0),
+    "TooManyAnswers": ("protocol", 0),
+    "WritesToTheView": ("read-only", 0),
+    "WritesToTheTask": ("read-only", 0),
+    "Raises": ("error", 1),
+    "Dies": ("crash", 0),
+    "ReadsData": ("peeks", 0),
+    "ReadsByCommand": ("peeks", 0),
+    "ReadsTheCommandLine": ("peeks", None),
+    "GeneratesTheInstance": ("peeks", None),
+    "SearchesMemory": ("peeks", 0),
+    "PatchesTheReferee": ("4f", 2),
+    "LiesAtTheEnd": ("protocol", None),
+}
+
+
+@pytest.mark.parametrize("name", CHEATERS)
+def test_a_cheater_is_caught_and_named(instance: Instance, name: str) -> None:
+    """The rule that it broke, at the task where it broke it."""
+    assert _caught(instance, name)[:2] == CHEATERS[name]
+
+
+def test_overbooked_memory_is_caught_as_such() -> None:
+    """Tasks of 5 MB: two fit by compute, one by memory."""
+    assert _caught(_instance(memory_mb=5, vendors=[]), "OverbooksCompute")[:2] == ("4g", 1)
+
+
+def test_a_vendor_after_the_last_is_caught(instance: Instance) -> None:
+    """Where the task has vendors the index is out of range; decisions before the foul stand, later ones are void."""
+    only = _instance(vendors=[{"price": 2, "delay": 1}])
+    assert _caught(only, "UnknownVendor")[:2] == ("4h", 0)
+    result = run(instance, "tests.contestants:OverbooksCompute")
+    assert [i for i, decision in enumerate(result.decisions) if decision is not None] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    ["text", "generator", "floats", "nan", "payment", "huge", "true", "pair", "triples", "nothing", "object",
+     "text_inside"],
+)  # fmt: skip
+def test_an_answer_that_is_no_decision_is_named(instance: Instance, odd: str) -> None:
+    """One-shot generators, floats, NaN, booleans and numbers without end included."""
+    rule, task, detail = _caught(instance, f"Answers:odd={odd}")
+    assert (rule, task) == ("protocol", 0)
+    assert "no Decision" in detail
+    assert len(detail) < 200
+
+
+@pytest.mark.parametrize("line", ["garbage", "list", "deep", "digits", "empty", "text", "end", "cells"])
+def test_lines_slipped_into_the_pipe_break_the_protocol(instance: Instance, line: str) -> None:
+    """Whatever they are, they are read as JSON and checked; nothing of them is run or trusted."""
+    assert _caught(instance, f"WritesToThePipe:line={line}")[:2] == ("protocol", 0)
+
+
+def test_a_false_view_changes_nothing(instance: Instance) -> None:
+    """It overbooks by its own picture, and is caught by the referee's books."""
+    assert _caught(instance, "FakesTheView")[:2] == ("4f", 2)
+
+
+def test_the_base_of_an_array_leads_nowhere(instance: Instance) -> None:
+    """The rates and costs that arrive are no window on a larger table."""
+    _sound(instance, run(instance, "tests.contestants:PeeksThroughBase"))
+
+
+def test_an_unseeded_draw_is_not_reproducible() -> None:
+    """32 coins: the chance that two runs agree on the first 16 is one in 65,536."""
+    rule, _, detail = _caught(_instance(32, vendors=[]), "DrawsWithoutSeed")
+    assert (rule, detail) == ("not reproducible", "a second run answers differently")
+
+
+def test_memory_between_runs_is_not_reproducible(instance: Instance, folder: Path) -> None:
+    """Notes of an earlier run change the answers of the next."""
+    assert _caught(instance, "LearnsFromItsLastRun")[:2] == ("not reproducible", 0)
+    assert (folder / "notes").exists()
+
+
+def test_answers_that_depend_on_later_arrivals_peek(instance: Instance, folder: Path) -> None:
+    """Whole runs agree, and the run without the later arrivals does not."""
+    rule, task, detail = _caught(instance, "EveryOtherRun")
+    assert (rule, task) == ("peeks", 0)
+    assert detail == "the answer differs when later arrivals are taken away"
+    assert (folder / "runs").read_text() == "xxx"
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("ReadsTheInstance", "day.json"),
+        ("ReadsTheInstance", "day.json.gz"),
+        ("ReadsTheInstance", "day.txt"),
+        ("ReadsTheInstance", "results.sqlite"),
+        ("ReadsTheInstanceAtStart", "day.json"),
+        ("ReadsTheInstanceByCommand", "day.json"),
+    ],
+)
+def test_reading_the_instance_before_the_start_is_peeking(
+    instance: Instance, tmp_path: Path, name: str, file: str
+) -> None:
+    """Known by its content: under any file name, in gzip, and stored results that carry its hash."""
+    if file == "results.sqlite":
+        (tmp_path / file).write_bytes(b"SQLite format 3\x00..." + content_hash(instance).encode())
+    else:
+        write(instance, tmp_path / file)
+    rule, _, detail = _caught(instance, f"{name}:file={tmp_path / file}")
+    assert rule == "peeks"
+    assert file in detail
+
+
+def test_another_instance_may_be_read_before_the_start(instance: Instance, tmp_path: Path) -> None:
+    """Learning from other days is no peeking."""
+    write(_instance(4), tmp_path / "yesterday.json")
+    _sound(instance, run(instance, f"tests.contestants:ReadsTheInstance:file={tmp_path / 'yesterday.json'}"))
+
+
+def _gone(condition: Callable[[], bool]) -> bool:
+    """Whether the condition comes true within ten seconds (the kernel reaps in its own time)."""
+    for _ in range(200):
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_hanging_algorithm_is_killed_with_what_it_started(
+    instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time for an answer is up; its process and the process that it started are gone."""
+    monkeypatch.setattr(isolation, "ANSWER_SECONDS", 2.0)
+    assert _caught(instance, "Hangs") == ("timeout", 0, "no answer within 2 s")
+    child = Path("/proc") / (folder / "child").read_text()
+    if Path("/proc/self/stat").exists():
+        assert _gone(lambda: not child.exists() or "Z" in (child / "stat").read_text().split()[2])
+
+
+def test_an_algorithm_that_is_never_ready_is_a_timeout(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in its constructor."""
+    monkeypatch.setattr(isolation, "ANSWER_SECONDS", 1.0)
+    assert _caught(instance, "HangsInConstructor")[:2] == ("timeout", None)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell a process's memory")
+def test_an_algorithm_that_eats_memory_is_killed(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it takes the machine down."""
+    monkeypatch.setattr(isolation, "MEMORY_MB", 300)
+    assert _caught(instance, "EatsMemory")[:2] == ("memory", 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("tests.no_such_module:Honest", "there is no module 'tests.no_such_module'"),
+        ("no_such_package.module:Honest", "there is no module"),
+        ("../contestants:Honest", "there is no module"),
+        ("tests.contestants:NoSuchClass", "AttributeError"),
+        ("tests.contestants:BadConstructor", "TypeError"),
+        ("tests.contestants:DeclaresNonsense", "declares the constant 'opt'"),
+        ("tests.contestants:Honest:alpha=2", "declares no such constant"),
+        ("tests.contestants:Declares:alpha=-1", "not a number"),
+        ("tests.contestants:Declares:prior=no_such_file.json", "no_such_file.json"),
+    ],
+)
+def test_what_cannot_be_built_is_an_input_error(instance: Instance, name: str, words: str) -> None:
+    """One line that names it; nothing is run."""
+    with pytest.raises(InputError, match=words) as caught:
+        run(instance, name)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_module_is_found_without_running_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Naming a version must not import a package into the referee's process; another file is another version."""
+    package = tmp_path / "sneaky"
+    package.mkdir()
+    (package / "__init__.py").write_text("import sys\nsys.modules['referee_was_patched'] = sys\n")
+    (package / "plan.py").write_text("raise RuntimeError\n")
+    monkeypatch.chdir(tmp_path)
+    first = canonical("sneaky.plan:Plan")
+    assert "referee_was_patched" not in sys.modules
+    assert "sneaky" not in sys.modules
+    (package / "plan.py").write_text("raise ValueError\n")
+    assert canonical("sneaky.plan:Plan") != first
+
+
+def test_the_command_exits_with_2_for_a_class_that_does_not_exist(instance: Instance, tmp_path: Path) -> None:
+    """One line on the error stream, nothing on the other; and 0 with the decisions for an honest one."""
+    write(instance, tmp_path / "day.json")
+
+    def online(name: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "bench", "online", str(tmp_path / "day.json"), "--json", "--algorithm", name]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1])
+
+    bad = online("tests.contestants:NoSuchClass")
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert len(bad.stderr.splitlines()) == 1
+    good = online("tests.contestants:Honest")
+    assert good.returncode == 0
+    assert '"decisions"' in good.stdout
+
+
+def test_no_process_is_left_behind(instance: Instance) -> None:
+    """The algorithm's processes have ended when the run has."""
+    run(instance, "tests.contestants:Honest")
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    if not children.exists():
+        pytest.skip("the system does not list a process's children")
+    names = [(Path("/proc") / pid / "cmdline").read_text() for pid in children.read_text().split()]
+    assert not [name for name in names if "online.lora.player" in name]
