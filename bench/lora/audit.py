@@ -7,7 +7,6 @@ F > 0, dropped ones included. All quantities are in the units that the run used 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -24,6 +23,9 @@ from online.lora.pdftsp import Offer, PriceTrace
 from online.outcome import OnlineRun
 
 Figures = dict[str, Fraction | int | str | None]
+
+ROUNDING = 1e-9
+"""Relative error that no price in doubles reaches: 10^4 updates cost a few units in the last place each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,6 @@ class Facts:
     def spread(self) -> Fraction:
         """max{s_max / s_min, r_max / r_min}."""
         return max(Fraction(self.s_max, self.s_min), self.r_max / self.r_min)
-
-    @property
-    def factor(self) -> Fraction:
-        """1 + max{alpha, beta}."""
-        return 1 + max(self.alpha, self.beta)
 
 
 _KNOWN: dict[tuple[str, Fraction, Fraction], Facts] = {}
@@ -114,10 +111,10 @@ def _facts(instance: Instance, money: Fraction, memory: Fraction) -> Facts:
             for j in _near(best / used, least=False):
                 value = money * int(best[j]) / (int(m.work[j]) + memory * task.memory_mb * int(m.cells[j]))
                 high = value if high is None else max(high, value)
-        kappa = max(kappa, _kappa(task, public, every_cover=below_zero))
+        kappa = max(kappa, _kappa(task, public))
     if negative is not None:
-        # A wasteful cover can be the best one of any task then, not only of the tasks with a negative cell.
-        kappa = max((_kappa(instance.task(i), public, every_cover=True) for i in range(instance.tasks)), default=kappa)
+        # A wasteful cover can be the best one then.
+        kappa = max(_kappa_every(instance.task(i), public) for i in range(instance.tasks))
     return Facts(
         negative=negative,
         scheduled=scheduled,
@@ -143,13 +140,24 @@ def _near(values: NDArray[np.float64], *, least: bool) -> list[int]:
     return [int(j) for j in np.flatnonzero(close)]
 
 
-def _kappa(task: Task, public: Public, *, every_cover: bool) -> Fraction:
+def _kappa(task: Task, public: Public) -> Fraction:
+    """max of n and S / slowest rate used, over the minimal covers of a task."""
     largest = Fraction(0)
-    for m in minimal_covers(task, public, every_cover=every_cover):
+    for m in minimal_covers(task, public):
         largest = max(largest, Fraction(int(m.cells.max())))
         for j in _near(m.work / m.slowest, least=False):
             largest = max(largest, Fraction(int(m.work[j]), int(m.slowest[j])))
     return largest
+
+
+def _kappa_every(task: Task, public: Public) -> Fraction:
+    """The same over all covers: fill the widest window, one cell at the slowest rate and the others at the fastest."""
+    menu = space(task, public)
+    rates = menu.rates.tolist()
+    if not rates or menu.width * max(rates) < task.work:
+        return Fraction(0)
+    works = [(slow, slow + (menu.width - 1) * max(rates)) for slow in rates]
+    return max(Fraction(menu.width), *(Fraction(work, slow) for slow, work in works if work >= task.work))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +184,7 @@ def observed(instance: Instance, trace: PriceTrace) -> Observed:
     values = [bbar(offer) for offer in positive]
     doubtful = None
     if not trace.exact:
-        doubtful = next(
-            (
-                o.task
-                for o in trace.offers
-                if o.value is not None and abs(float(o.value)) <= 1e-9 * (int(instance.bid[o.task]) + 1)
-            ),
-            None,
-        )
+        doubtful = next((offer.task for offer in trace.offers if _close_to_zero(offer, instance)), None)
     return Observed(
         positive=len(positive),
         bbar_min=min(values, default=Fraction(0)),
@@ -195,93 +196,140 @@ def observed(instance: Instance, trace: PriceTrace) -> Observed:
     )
 
 
+def _close_to_zero(offer: Offer, instance: Instance) -> bool:
+    """Whether the sign of a double F could be another one in exact arithmetic; at zero prices F = b_il is exact."""
+    if offer.value is None or offer.value == offer.net:
+        return False
+    return abs(float(offer.value)) <= ROUNDING * max(int(instance.bid[offer.task]), abs(offer.net))
+
+
 def audit(instance: Instance, run: OnlineRun, reference: SolveReport) -> list[Check]:
     """`theorem5`; `theorem5_repaired`: OPT <= kappa rho_L (1+A) ALG; `theorem5_repaired_a`: OPT <= kappa (1+A) P~."""
     trace = run.trace if isinstance(run.trace, PriceTrace) else None
     known = facts(instance, trace.money if trace else Fraction(1), trace.memory if trace else Fraction(1))
     seen = observed(instance, trace) if trace else None
-    common: Figures = {
-        "alpha": known.alpha,
-        "beta": known.beta,
-        "bbar_min": known.bbar_min if known.scheduled else None,
-        "bbar_max": known.bbar_max if known.scheduled else None,
-        "kappa": known.kappa,
-        "opt_lower": reference.lower,
-        "opt_upper": reference.upper,
-        "welfare": run.welfare,
-        "ratio_lower": _ratio(reference.lower, run.welfare, reference.upper),
-        "ratio_upper": _ratio(reference.upper, run.welfare, reference.upper),
-        "money_unit": trace.money if trace else Fraction(1),
-        "memory_unit": trace.memory if trace else Fraction(1),
-    }
-    return [
-        _theorem5(run, reference, trace, known, seen, common),
-        _repaired(run, reference, trace, known, seen, common),
-        _repaired_a(run, reference, trace, known, seen, common),
-    ]
+    case = _Case(run, trace, known, seen, max(reference.lower, run.welfare if run.valid else 0), reference.upper)
+    return [_theorem5(case), _repaired(case), _repaired_a(case)]
 
 
-def _ratio(value: int, welfare: int, upper: int) -> Fraction | str | None:
-    if welfare > 0:
-        return Fraction(value, welfare)
-    if welfare == 0 and upper == 0:
-        return Fraction(1)
-    return "unbounded" if value > 0 else None
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One run with the facts of its instance and the interval on OPT (a valid run is itself a lower end)."""
+
+    run: OnlineRun
+    trace: PriceTrace | None
+    known: Facts
+    seen: Observed | None
+    lower: int
+    upper: int
+
+    @property
+    def used(self) -> tuple[Fraction, Fraction]:
+        """The alpha and beta of the run, in its units; the instance's own where there is no trace."""
+        if self.trace is None:
+            return self.known.alpha, self.known.beta
+        return self.trace.money * self.trace.alpha, self.trace.money * self.trace.beta / self.trace.memory
+
+    def figures(self) -> Figures:
+        """What is shown in every case."""
+        known, welfare = self.known, self.run.welfare
+        ratio = [Fraction(end, welfare) if welfare > 0 else None for end in (self.lower, self.upper)]
+        if welfare == 0 == self.upper:
+            ratio = [Fraction(1), Fraction(1)]
+        unbounded = "unbounded" if welfare <= 0 < self.lower else None
+        alpha_used, beta_used = self.used
+        shown: Figures = {
+            "alpha": known.alpha,
+            "beta": known.beta,
+            "bbar_min": known.bbar_min if known.scheduled else None,
+            "bbar_max": known.bbar_max if known.scheduled else None,
+            "kappa": known.kappa,
+            "opt_lower": self.lower,
+            "opt_upper": self.upper,
+            "welfare": welfare,
+            "ratio_lower": unbounded or ratio[0],
+            "ratio_upper": unbounded or ratio[1],
+            "opt_minus_welfare_lower": self.lower - welfare,
+            "opt_minus_welfare_upper": self.upper - welfare,
+            "money_unit": self.trace.money if self.trace else Fraction(1),
+            "memory_unit": self.trace.memory if self.trace else Fraction(1),
+        }
+        if (alpha_used, beta_used) != (known.alpha, known.beta):
+            shown |= {"alpha_used": alpha_used, "beta_used": beta_used}
+        return shown
+
+    def problem(self) -> str:
+        """Why no claim of the theory applies; empty if nothing stands against it."""
+        if self.trace is None:
+            return "a claim about pdFTSP"
+        if not self.run.valid:
+            return "the run is not valid"
+        if self.known.scheduled == 0:
+            return "no task has a schedule"
+        return ""
+
+    def negative(self) -> str:
+        """Why a claim for costs >= 0 does not apply."""
+        return "" if self.known.negative is None else f"negative cost (task {self.known.negative})"
+
+    def no_maximiser(self) -> str:
+        """Why the proofs of 5' do not cover the run although the setting is right."""
+        if self.trace is not None and self.trace.search != "exact":
+            return "the proof needs a maximiser of (9); search=printed is none"
+        return ""
+
+    def foreign_constants(self, *, smaller: bool) -> str:
+        """Whether alpha or beta is not (or, with `smaller`, below) max b/M, max b/r of this instance."""
+        for name, used, own in zip(("alpha", "beta"), self.used, (self.known.alpha, self.known.beta), strict=True):
+            if used < own or (used != own and not smaller):
+                return f"{name} = {_decimal(used)} was used and this instance's is {_decimal(own)}"
+        return ""
+
+    def settle(
+        self, name: str, claim: str, welfare: int, factor: Fraction | None, problem: str, figures: Figures
+    ) -> Check:
+        """The check of OPT <= factor * welfare; `problem` says why the claim does not apply."""
+        if problem or factor is None:
+            left = figures["ratio_upper"]
+            left = left if isinstance(left, Fraction) else None
+            return Check(name, Verdict.NOT_APPLICABLE, left, factor, problem, None, figures)
+        bound = factor * welfare
+        verdict = Verdict.HOLDS if self.upper <= bound else Verdict.UNDECIDED
+        if self.lower > bound:
+            verdict = Verdict.VIOLATED
+        side = self.lower if verdict is Verdict.VIOLATED else self.upper
+        if welfare > 0:
+            left = Fraction(side, welfare)
+        else:
+            left = Fraction(1) if side == 0 == welfare else None
+        reason = claim
+        if verdict is Verdict.UNDECIDED:
+            reason = f"{claim}: the interval on OPT straddles the bound"
+        elif left is None:
+            reason = f"{claim}: the algorithm's side is {welfare}, the ratio is unbounded"
+        doubt = self._doubt(side, bound)
+        if doubt and verdict is not Verdict.UNDECIDED:
+            verdict, reason = Verdict.UNDECIDED, doubt
+        witness = {"opt_lower": self.lower, "welfare": welfare} if verdict is Verdict.VIOLATED else None
+        return Check(name, verdict, left, factor, reason, witness, figures)
+
+    def _doubt(self, side: int, bound: Fraction) -> str:
+        """Why a run in doubles may have decided otherwise than the algorithm that the theorem is about."""
+        if self.trace is None or self.trace.exact or self.seen is None:
+            return ""
+        if self.seen.doubtful is not None:
+            return f"float prices: F of task {self.seen.doubtful} is within rounding of 0"
+        if abs(side - bound) <= Fraction(ROUNDING) * (side + bound):
+            return "float prices: the two sides are closer than rounding"
+        return ""
 
 
-def _verdict(reference: SolveReport, welfare: int | Fraction, factor: Fraction) -> Verdict:
-    """OPT <= factor * welfare, for an OPT known to lie in an interval."""
-    if reference.upper <= factor * welfare:
-        return Verdict.HOLDS
-    return Verdict.VIOLATED if reference.lower > factor * welfare else Verdict.UNDECIDED
+def _decimal(value: Fraction) -> str:
+    return f"{float(value):.6g}"
 
 
-def _settle(
-    name: str, reference: SolveReport, welfare: int, factor: Fraction | None, problem: str, figures: Figures, claim: str
-) -> Check:
-    """The check of OPT <= factor * welfare; `problem` says why the claim does not apply."""
-    if problem or factor is None:
-        left = figures["ratio_upper"]
-        return Check(
-            name, Verdict.NOT_APPLICABLE, left if isinstance(left, Fraction) else None, factor, problem, None, figures
-        )
-    verdict = _verdict(reference, welfare, factor)
-    side = reference.lower if verdict is Verdict.VIOLATED else reference.upper
-    left = Fraction(side, welfare) if welfare > 0 else None
-    reason = claim
-    if verdict is Verdict.UNDECIDED:
-        reason = f"{claim}: the interval on OPT straddles the bound"
-    elif left is None and side > 0:
-        reason = f"{claim}: the algorithm's side is {welfare}, the ratio is unbounded"
-    witness = {"opt_lower": reference.lower, "welfare": welfare} if verdict is Verdict.VIOLATED else None
-    if left is None and side == 0 == welfare:
-        left = Fraction(1)
-    return Check(name, verdict, left, factor, reason, witness, figures)
-
-
-Part = Callable[[], str]
-
-
-def _common_problem(run: OnlineRun, trace: PriceTrace | None, known: Facts) -> str:
-    if trace is None:
-        return "a claim about pdFTSP"
-    if not run.valid:
-        return "the run is not valid"
-    if known.scheduled == 0:
-        return "no task has a schedule"
-    if known.negative is not None:
-        return f"negative cost (task {known.negative})"
-    return ""
-
-
-def _theorem5(
-    run: OnlineRun,
-    reference: SolveReport,
-    trace: PriceTrace | None,
-    known: Facts,
-    seen: Observed | None,
-    common: Figures,
-) -> Check:
+def _theorem5(case: _Case) -> Check:
+    known, seen = case.known, case.seen
     rho_minimal = rho_observed = None
     if known.scheduled and known.unprofitable is None:
         rho_minimal = 1 + known.bbar_max / known.bbar_min * known.spread
@@ -289,16 +337,16 @@ def _theorem5(
         rho_observed = 1 + seen.bbar_max / seen.bbar_min * known.spread
     basis = "minimal" if known.unprofitable is None else "observed"
     rho = rho_minimal if basis == "minimal" else rho_observed
-    bound = None if rho is None else rho * known.factor
+    bound = None if rho is None else rho * (1 + max(known.alpha, known.beta))
     figures: Figures = {
-        **common,
+        **case.figures(),
         "rho": rho,
         "rho_minimal": rho_minimal,
         "rho_observed": rho_observed,
         "basis": basis,
         "bound": bound,
     }
-    problem = _common_problem(run, trace, known)
+    problem = case.problem() or case.negative() or case.foreign_constants(smaller=False)
     if not problem and seen is not None:
         least = known.bbar_min if basis == "minimal" else seen.bbar_min
         if rho is None:
@@ -306,67 +354,29 @@ def _theorem5(
         elif least < 1:
             problem = f"bbar >= 1 fails: least bbar over {basis} schedules is {_decimal(least)}"
     claim = f"OPT/ALG <= rho(1+max{{alpha,beta}}), rho over {basis} schedules"
-    return _settle("theorem5", reference, run.welfare, bound, problem, figures, claim)
+    return case.settle("theorem5", claim, case.run.welfare, bound, problem, figures)
 
 
-def _decimal(value: Fraction) -> str:
-    return f"{float(value):.6g}"
-
-
-def _proof_gap(trace: PriceTrace | None, seen: Observed | None) -> str:
-    """Why the proofs of 5' do not cover the run although the setting is right."""
-    if trace is not None and trace.search != "exact":
-        return "the proof needs a maximiser of (9); search=printed is none"
-    return ""
-
-
-def _doubt(check: Check, seen: Observed | None) -> Check:
-    """A float run whose F comes within rounding of 0 may have decided otherwise than the theorem's algorithm."""
-    if seen is None or seen.doubtful is None or check.status is Verdict.NOT_APPLICABLE:
-        return check
-    reason = f"float prices: F of task {seen.doubtful} is within rounding of 0"
-    return Check(check.name, Verdict.UNDECIDED, check.left, check.right, reason, None, check.figures)
-
-
-def _repaired(
-    run: OnlineRun,
-    reference: SolveReport,
-    trace: PriceTrace | None,
-    known: Facts,
-    seen: Observed | None,
-    common: Figures,
-) -> Check:
-    problem = _common_problem(run, trace, known) or _proof_gap(trace, seen)
+def _repaired(case: _Case) -> Check:
+    known, seen = case.known, case.seen
     rho_l = bound = None
+    problem = case.problem() or case.negative() or case.no_maximiser() or case.foreign_constants(smaller=True)
     if seen is not None:
         rho_l = Fraction(1)
         if seen.positive and seen.admitted_bbar_min > 0:
             sizes = (known.s_max + known.r_max) / (known.s_min + known.r_min)
             rho_l = 1 + seen.longest * seen.bbar_max / seen.admitted_bbar_min * sizes
-        bound = known.kappa * rho_l * known.factor
+        bound = known.kappa * rho_l * (1 + max(case.used))
         if not problem and seen.positive and seen.bbar_min < 1:
             problem = f"bbar >= 1 fails on a selected schedule: {_decimal(seen.bbar_min)}"
-    figures: Figures = {**common, "rho_L": rho_l, "bound": bound}
-    check = _settle(
-        "theorem5_repaired", reference, run.welfare, bound, problem, figures, "OPT/ALG <= kappa rho_L (1+A)"
-    )
-    return _doubt(check, seen)
+    figures: Figures = {**case.figures(), "rho_L": rho_l, "bound": bound}
+    return case.settle("theorem5_repaired", "OPT/ALG <= kappa rho_L (1+A)", case.run.welfare, bound, problem, figures)
 
 
-def _repaired_a(
-    run: OnlineRun,
-    reference: SolveReport,
-    trace: PriceTrace | None,
-    known: Facts,
-    seen: Observed | None,
-    common: Figures,
-) -> Check:
-    problem = _common_problem(run, trace, known)
-    if problem.startswith("negative cost"):
-        problem = ""  # (a) holds there too, with kappa over all covers
-    problem = problem or _proof_gap(trace, seen)
-    bound = known.kappa * known.factor
-    almost = seen.almost_feasible if seen is not None else 0
-    figures: Figures = {**common, "almost_feasible_welfare": almost, "bound": bound}
-    check = _settle("theorem5_repaired_a", reference, almost, bound, problem, figures, "OPT/P~ <= kappa (1+A)")
-    return _doubt(check, seen)
+def _repaired_a(case: _Case) -> Check:
+    # With negative costs (a) still holds, with kappa over all covers.
+    problem = case.problem() or case.no_maximiser()
+    bound = case.known.kappa * (1 + max(case.used))
+    almost = case.seen.almost_feasible if case.seen is not None else 0
+    figures: Figures = {**case.figures(), "almost_feasible_welfare": almost, "bound": bound}
+    return case.settle("theorem5_repaired_a", "OPT/P~ <= kappa (1+A)", almost, bound, problem, figures)
