@@ -57,7 +57,7 @@ class LinearModel:
             raise ValueError(f"{self.name}: row arrays do not fit {m} rows")
         if not (len(self.index) == len(self.value) == self.row_start[-1]):
             raise ValueError(f"{self.name}: {len(self.index)} indices, {len(self.value)} values, {self.row_start[-1]}")
-        if len(self.index) and not (0 <= self.index.min() and self.index.max() < n):
+        if len(self.index) and not (self.index.min() >= 0 and self.index.max() < n):
             raise ValueError(f"{self.name}: an index is not in 0..{n - 1}")
         if not (np.isfinite(self.objective).all() and np.isfinite(self.value).all()):
             raise ValueError(f"{self.name}: a coefficient is not finite")
@@ -94,9 +94,7 @@ class LinearModel:
             value[span] = self.value[span] / divisor
             row_lower[j] = np.ceil(row_lower[j] / divisor)
             row_upper[j] = np.floor(row_upper[j] / divisor)
-        small = replace(
-            self, objective=self.objective / step, value=value, row_lower=row_lower, row_upper=row_upper
-        )
+        small = replace(self, objective=self.objective / step, value=value, row_lower=row_lower, row_upper=row_upper)
         return small, step
 
     def violation(self, x: FloatArray) -> float:

@@ -68,9 +68,7 @@ class Worker:
         """Process id of the living worker, None where there is none."""
         return None if self._process is None or self._process.poll() is not None else self._process.pid
 
-    def call(
-        self, function: str, *arguments: Any, wall_seconds: float = 600.0, memory_mb: int = 8192
-    ) -> Reply:
+    def call(self, function: str, *arguments: Any, wall_seconds: float = 600.0, memory_mb: int = 8192) -> Reply:
         """Run ``module:function`` with the arguments in the worker.
 
         Parameters
@@ -119,7 +117,7 @@ class Worker:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self._kill()
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (as long-lived as the process)
         boot = _BOOT.format(path=[entry or os.getcwd() for entry in sys.path], parent=os.getpid())
         self._process = subprocess.Popen(
             [sys.executable, "-c", boot],
@@ -244,7 +242,7 @@ def worker(name: str) -> Worker:
 
 def close_all() -> None:
     """End every worker of this process."""
-    for each in list(_workers):
+    for each in _workers:
         each.close()
 
 

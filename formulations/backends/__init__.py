@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.linear import LinearModel
 from formulations.report import Termination
 from formulations.worker import Reply, worker
 
@@ -104,6 +105,9 @@ def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatAr
     start : (n,) a solution to begin from.
     """
     limits = limits or Limits()
+    if isinstance(model, LinearModel) and not model.columns:
+        # Nothing to decide; some solvers call that an error.
+        return BackendResult(Termination.OPTIMAL, np.zeros(0), 0.0)
     reply = call(backend, f"{__name__}.{backend}:solve", model, limits, start, limits=limits)
     if reply.termination is not None:
         return BackendResult(reply.termination, message=reply.message)

@@ -30,14 +30,16 @@ NODES_PER_UNIT = 100
 SEED = 1
 
 _OPTIMAL = "Optimal solution found"
+_WITHIN_GAP = "within gap tolerance"
 _ENDS = (
     (_OPTIMAL, Termination.OPTIMAL),
     ("Stopped on", Termination.LIMIT),
     ("Problem proven infeasible", Termination.INFEASIBLE),
     ("infeasible", Termination.INFEASIBLE),
+    ("Infeasible", Termination.INFEASIBLE),
     ("unbounded", Termination.UNBOUNDED),
 )
-_NUMBER = r"\s*([-+0-9.eE]+|[-+]?inf|nan)"
+_NUMBER = r"\s*(\S+)"
 
 
 def version() -> str:
@@ -72,10 +74,11 @@ def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -
             (folder / "start.txt").write_text("Stopped on time - objective value 0\n" + "\n".join(lines) + "\n")
             options += ["-mips", str(folder / "start.txt")]
         log = run([str(source), *options, "-solve", "-printingOptions", "all", "-solution", str(answer)])
+        state = answer.read_text().partition("\n")[0] if answer.exists() else ""
         values = read_values(model, answer)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return read_result(model, log, values, time.perf_counter() - began)
+    return read_result(model, log, state, values, time.perf_counter() - began)
 
 
 def run(arguments: list[str]) -> str:
@@ -92,8 +95,10 @@ def run(arguments: list[str]) -> str:
         preexec_fn=(lambda: die_with_parent(parent)) if hasattr(os, "fork") else None,
     )
     if done.returncode < 0:
-        raise MemoryError if done.returncode == -signal.SIGABRT and "bad_alloc" in done.stdout else RuntimeError(
-            f"CBC was killed by signal {-done.returncode}"
+        raise (
+            MemoryError
+            if done.returncode == -signal.SIGABRT and "bad_alloc" in done.stdout
+            else RuntimeError(f"CBC was killed by signal {-done.returncode}")
         )
     return done.stdout
 
@@ -113,13 +118,13 @@ def read_values(model: LinearModel, answer: Path) -> FloatArray | None:
     return values if np.isfinite(values).all() else None
 
 
-def read_result(model: LinearModel, log: str, values: FloatArray | None, seconds: float) -> BackendResult:
-    """What a log of a minimisation and the values beside it amount to for the maximisation.
+def read_result(model: LinearModel, log: str, state: str, values: FloatArray | None, seconds: float) -> BackendResult:
+    """What a log of a minimisation, and the first line and the values of its solution file, say of the maximisation.
 
     Only a search that ended as optimal, or that reports a bound of its own, gives a bound; values that are not integer
     or break a row are not an incumbent.
     """
-    said = re.findall(r"^Result - (.*)$", log, re.MULTILINE)
+    said = re.findall(r"^Result - (.*)$", log, re.MULTILINE) or ([state] if state.startswith("Infeasible") else [])
     if not said:
         last = (log.strip().splitlines() or ["nothing"])[-1]
         return BackendResult(Termination.ERROR, seconds=seconds, message=f"CBC gave no result: {last[:200]}")
@@ -129,14 +134,13 @@ def read_result(model: LinearModel, log: str, values: FloatArray | None, seconds
     if "No feasible solution found" in log or termination not in (Termination.OPTIMAL, Termination.LIMIT):
         values = None
     bound = None
-    if termination is Termination.OPTIMAL and values is not None:
+    stated = re.findall(r"^Lower bound:" + _NUMBER, log, re.MULTILINE)
+    if termination is Termination.OPTIMAL and values is not None and _WITHIN_GAP not in said[-1]:
         bound = finite(float(model.objective @ values))
-    elif termination is Termination.LIMIT:
-        stated = re.findall(r"^Lower bound:" + _NUMBER, log, re.MULTILINE)
-        if stated:
-            # It is printed with three decimals.
-            bound = finite(-float(stated[-1]))
-            bound = None if bound is None else bound + 0.001
+    elif termination in (Termination.OPTIMAL, Termination.LIMIT) and stated:
+        bound = _parsed(stated[-1])
+        # A minimisation's; printed with three decimals.
+        bound = None if bound is None else -bound + 0.001
     nodes = re.findall(r"^Enumerated nodes:\s*(\d+)", log, re.MULTILINE)
     iterations = re.findall(r"^Total iterations:\s*(\d+)", log, re.MULTILINE)
     return BackendResult(
@@ -148,6 +152,13 @@ def read_result(model: LinearModel, log: str, values: FloatArray | None, seconds
         seconds=seconds,
         message="" if termination is not Termination.ERROR else f"CBC said: {said[-1][:200]}",
     )
+
+
+def _parsed(text: str) -> float | None:
+    try:
+        return finite(float(text))
+    except ValueError:
+        return None
 
 
 def optimum_of_file(path: str) -> tuple[float, bool]:

@@ -53,8 +53,8 @@ def _solve(
         settings["WorkLimit"] = float(limits.work)
     if limits.seconds is not None:
         settings["TimeLimit"] = float(limits.seconds)
-    for name, value in settings.items():
-        grb.setParam(name, value)
+    for name, setting in settings.items():
+        grb.setParam(name, setting)
     kinds = [gurobipy.GRB.INTEGER if whole else gurobipy.GRB.CONTINUOUS for whole in model.integer]
     variables = [
         grb.addVar(float(low), float(high), float(cost), kind, name)

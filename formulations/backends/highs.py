@@ -1,6 +1,6 @@
 """HiGHS through highspy: whole sparse matrices, one thread, zero gaps.
 
-One unit of work is 100 of the solver's own checks whether it should stop. With one thread and a fixed seed it comes to
+One unit of work is 10 of the solver's own checks whether it should stop. With one thread and a fixed seed it comes to
 them in the same state on every machine; the total of simplex iterations is not told to callbacks.
 """
 
@@ -17,7 +17,7 @@ from formulations.backends import BackendResult, FloatArray, Limits, finite
 from formulations.linear import LinearModel
 from formulations.report import Termination
 
-CHECKS_PER_UNIT = 100
+CHECKS_PER_UNIT = 10
 SEED = 1
 
 _ENDS = {

@@ -16,7 +16,7 @@ TASK_LIMIT = 8
 ASSIGNMENT_LIMIT = 20_000
 """Most ways to place one task, (K+1)^slots, that are looked at."""
 STEP_LIMIT = 2_000_000
-"""Most steps of the search over the tasks."""
+"""Most schedules that the search over the tasks tries."""
 
 
 class Schedule(NamedTuple):
@@ -99,9 +99,6 @@ class _Search:
         self.steps = 0
 
     def run(self, i: int, value: int) -> None:
-        self.steps += 1
-        if self.steps > STEP_LIMIT:
-            raise ValueError(f"more than {STEP_LIMIT} steps")
         if value > self.best:
             self.best, self.best_decisions = value, list(self.decisions)
         if i == len(self.menus):
@@ -109,6 +106,9 @@ class _Search:
         for schedule in self.menus[i]:
             if value + schedule.value + self.rest[i + 1] <= self.best:
                 break
+            self.steps += 1
+            if self.steps > STEP_LIMIT:
+                raise ValueError(f"more than {STEP_LIMIT} steps")
             if self._take(i, schedule.decision, 1):
                 self.decisions[i] = schedule.decision
                 self.run(i + 1, value + schedule.value)

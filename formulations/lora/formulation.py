@@ -16,7 +16,6 @@ from formulations.linear import FloatArray
 from instances.lora.model import Instance
 from instances.lora.solution import Decision, Solution
 
-
 PACKAGE = "formulations.lora"
 
 

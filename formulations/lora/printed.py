@@ -71,7 +71,9 @@ class Printed:
         """(4h): u_i, z_in, x_ikt in {0, 1}."""
         binary = self.problem.add_variable
         self.u = [binary(f"u_{task.index}", cat="Binary") for task in self.tasks]
-        self.z = [[binary(f"z_{task.index}_{n}", cat="Binary") for n in range(len(task.vendors))] for task in self.tasks]
+        self.z = [
+            [binary(f"z_{task.index}_{n}", cat="Binary") for n in range(len(task.vendors))] for task in self.tasks
+        ]
         self.x = {
             (task.index, k, t): binary(f"x_{task.index}_{k}_{t}", cat="Binary")
             for task in self.tasks
@@ -178,8 +180,11 @@ def as_arrays(problem: pulp.LpProblem) -> LinearModel:
     objective = np.zeros(len(names))
     for term in data["objective"]["coefficients"]:
         objective[position[term["name"]]] = term["value"]
-    start, index, value = [0], [], []
-    low, high = [], []
+    start: list[int] = [0]
+    index: list[int] = []
+    value: list[float] = []
+    low: list[float] = []
+    high: list[float] = []
     for row in data["constraints"]:
         index.extend(position[term["name"]] for term in row["coefficients"])
         value.extend(float(term["value"]) for term in row["coefficients"])

@@ -17,10 +17,13 @@ import numpy as np
 from formulations import backends
 from formulations.backends import BackendResult, Limits
 from formulations.linear import LinearModel
-from formulations.lora.formulation import Formulation, registry, solution_of, vector_of
 from formulations.lora.check import check
 from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.formulation import Formulation, number_of_nodes, registry, solution_of, vector_of
+from formulations.lora.lagrangian import dual_bound
+from formulations.lora.pricing import Pricer, pool
 from formulations.lora.schedules import StateSpaceTooLarge, standalone_value
+from formulations.lora.search import heuristic
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
 from instances.lora.model import Instance, Task
@@ -37,6 +40,8 @@ DIRECT_COLUMNS = 40_000
 """Up to this many columns of `tight`, `auto` hands the instance to a solver at all."""
 BUILD_COLUMNS = 400_000
 """No formulation is built beyond this many columns."""
+SEARCH_CELLS = 20_000_000
+"""Up to this many (node, slot) pairs, solutions are searched for."""
 RELATIVE_SLACK = 1e-10
 ABSOLUTE_SLACK = 1e-4
 """A floating-point bound is raised by both before it is rounded down to the next value that the objective can take."""
@@ -75,13 +80,18 @@ def solve(
     termination = Termination.NONE
     automatic = formulation == "auto" and backend == "auto"
     if plan.formulation == ENUMERATE:
-        termination = _enumerate(instance, interval)
-    elif plan.backend != NO_BACKEND and instance.tasks and not (automatic and interval.within(gap)):
+        _enumerate(instance, interval)
+    elif not plan.tiny or plan.backend == NO_BACKEND:
+        _prices_and_search(instance, effort, interval)
+    if plan.backend != NO_BACKEND and instance.tasks and not (automatic and interval.within(gap)):
         left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
         limits = Limits(work=None if plan.tiny else effort, gap=gap, seconds=left)
         termination = _direct(instance, registry()[plan.formulation], plan.backend, limits, interval)
-        if automatic and plan.tiny and not interval.within(gap):
-            _enumerate(instance, interval)
+        if plan.tiny and not interval.within(gap):
+            # The backend failed, or stopped at a limit by hand, or tolerances spoiled its answer.
+            _prices_and_search(instance, effort, interval)
+            if automatic and not interval.within(gap):
+                _enumerate(instance, interval)
     return SolveReport(
         status=Status.OPTIMAL if interval.lower == interval.upper else Status.INTERVAL,
         lower=interval.lower,
@@ -209,15 +219,34 @@ def _relaxed_value(task: Task) -> int:
     return max(0, task.bid + earned - min(option.price for option in task.options))
 
 
-def _enumerate(instance: Instance, interval: _Interval) -> Termination:
+def _enumerate(instance: Instance, interval: _Interval) -> None:
+    """Close the interval by brute force, where the instance is small enough."""
     try:
         value, solution = enumerate_optimum(instance)
     except ValueError as error:
         interval.notes.append(f"{ENUMERATE}: {error}")
-        return Termination.NONE
+        return
     interval.offer(solution, ENUMERATE)
     interval.bound(value, Proof.ENUMERATION)
-    return Termination.NONE
+
+
+def _prices_and_search(instance: Instance, effort: int, interval: _Interval) -> None:
+    """The Lagrangian bound, and the solution that its prices lead to."""
+    try:
+        tasks = pool(instance)
+        dual = dual_bound(Pricer(tasks), effort, lower=interval.lower)
+    except (StateSpaceTooLarge, OverflowError) as error:
+        interval.notes.append(f"{Proof.LAGRANGIAN}: {error}")
+        return
+    interval.bound(dual.upper, Proof.LAGRANGIAN)
+    interval.work["passes"] = dual.passes
+    cells = number_of_nodes(instance) * instance.slots
+    if cells > SEARCH_CELLS:
+        interval.notes.append(f"search: left out, {cells} cells are more than {SEARCH_CELLS}")
+        return
+    found = heuristic(instance, tasks, dual, effort, start=interval.solution if interval.lower > 0 else None)
+    interval.offer(found.solution, "search")
+    interval.work["blocks"] = found.blocks
 
 
 def _direct(
@@ -297,6 +326,6 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     if size > BUILD_COLUMNS:
         raise InputError("", "formulation", f"{name} would have {size} columns; at most {BUILD_COLUMNS} are written")
     model = build(instance, known[name])
-    if isinstance(model, BackendResult):
+    if not isinstance(model, LinearModel):
         raise RuntimeError(f"{name} cannot be built: {model.termination}: {model.message}")
     return model.mps() if kind == "mps" else model.lp()

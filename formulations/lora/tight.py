@@ -1,14 +1,17 @@
 """The strong formulation of P as sparse arrays: only usable cells, disaggregated links, valid inequalities.
 
 Against (4): x_ikt exists only where the task can run and a vendor can be done in time; vendors that another one beats
-in price and delay are left out; (4b), (4c) and (4i) become one row per task and slot; (4e) is clipped and rounded up.
-Every cover is allowed, minimal or not. Nodes of a type are told apart only as far as needed: in a slot, a solution's
-nodes can be renumbered by their first task, so the j-th task that may run there needs nodes 0..j only.
+in price and delay are left out; (4b), (4c) and (4i) become one row per task and slot; (4e) becomes the facets of the
+hull of all covers. Every cover is allowed, minimal or not.
+
+Nodes of a type are told apart only as far as needed: in a slot, a solution's nodes can be renumbered by their first
+task, so the j-th task that may run there needs nodes 0..j only.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +20,8 @@ from formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
 from formulations.lora.formulation import Formulation
 from instances.lora.model import Instance, Option, Task
 from instances.lora.solution import Decision, Solution
+
+_HULL_POINTS = 10_000
 
 
 class Menu(NamedTuple):
@@ -48,6 +53,58 @@ def menu(instance: Instance, task: Task) -> Menu | None:
         return None
     kept.sort(key=lambda option: option.first)
     return Menu(task.index, tuple(kept), types, task.rate[types], kept[0].first, task.deadline)
+
+
+def cover_inequalities(rates: IntArray, work: int) -> list[tuple[IntArray, int]]:
+    """Inequalities a @ n >= c that the slot counts n of a cover satisfy, and no other integer counts do.
+
+    For one or two types they are the facets of the convex hull of all covers, so the relaxation knows that slots are
+    whole; for more, (4e) with rates clipped at M_i, and its roundings by each rate.
+
+    Parameters
+    ----------
+    rates : (G',) positive.
+    work : M_i.
+    """
+    rates = np.minimum(rates, work)
+    if len(rates) == 1:
+        return [(np.ones(1, dtype=np.int64), -(-work // int(rates[0])))]
+    if len(rates) == 2:
+        return _hull(int(rates[0]), int(rates[1]), work)
+    found = [(rates, work)]
+    for unit in sorted(set(rates.tolist())):
+        if unit > 1:
+            found.append((-(-rates // unit), -(-work // unit)))
+    return found
+
+
+def _hull(first: int, second: int, work: int) -> list[tuple[IntArray, int]]:
+    """Facets of the hull of {(a, b) >= 0 integer : first a + second b >= work}, by a monotone chain.
+
+    The points (a, least b) are too many when a rate is tiny; then only the clipped (4e) and its roundings are given.
+    """
+    swap = first < second
+    big, small = (second, first) if swap else (first, second)
+    most = -(-work // big)
+    if most > _HULL_POINTS:
+        pair = np.array([first, second])
+        return [(pair, work), *((-(-pair // unit), -(-work // unit)) for unit in {first, second} if unit > 1)]
+    chain: list[tuple[int, int]] = []
+    for a in range(most + 1):
+        point = (a, max(0, -(-(work - a * big) // small)))
+        while len(chain) >= 2 and not _turns_up(chain[-2], chain[-1], point):
+            chain.pop()
+        chain.append(point)
+    facets = []
+    for (a, b), (c, d) in pairwise(chain):
+        weights = [c - a, b - d] if swap else [b - d, c - a]
+        facets.append((np.array(weights, dtype=np.int64), (b - d) * a + (c - a) * b))
+    return facets
+
+
+def _turns_up(p: tuple[int, int], q: tuple[int, int], r: tuple[int, int]) -> bool:
+    """Does the lower hull bend upwards at q?"""
+    return (q[0] - p[0]) * (r[1] - p[1]) > (q[1] - p[1]) * (r[0] - p[0])
 
 
 class Cells(NamedTuple):
@@ -153,12 +210,12 @@ class _Tight:
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.served = menus(instance)
+        self.covers = {m.task: cover_inequalities(m.rates, int(instance.work[m.task])) for m in self.served}
         self._columns()
         self.rows = RowBuilder()
         self.one_vendor_when_admitted()
         self.one_node_after_preprocessing_when_admitted()
         self.work_done()
-        self.work_done_in_slots()
         self.late_vendors_leave_enough_work()
         self.compute_capacity()
         self.memory_capacity()
@@ -242,44 +299,29 @@ class _Tight:
             self.rows.block(names, np.concatenate(row), np.concatenate(column), np.concatenate(value), -np.inf, 0.0)
 
     def work_done(self) -> None:
-        """(4e), clipped: sum min(s_ik, M_i) x_ikt >= M_i u_i."""
+        """(4e) as `cover_inequalities`: sum a_g x_ikt >= c u_i."""
         for m in self.served:
-            work = int(self.instance.work[m.task])
-            self._cover(f"work_{m.task}", m, np.minimum(self.x_rate[self.span[m.task]], work), work)
-
-    def work_done_in_slots(self) -> None:
-        """(4e) in units of each rate d, rounded up: sum ceil(s_ik / d) x_ikt >= ceil(M_i / d) u_i."""
-        for m in self.served:
-            work = int(self.instance.work[m.task])
-            for unit in sorted(set(np.minimum(m.rates, work).tolist())):
-                if unit > 1:
-                    rates = np.minimum(self.x_rate[self.span[m.task]], work)
-                    self._cover(f"count_{m.task}_{unit}", m, -(-rates // unit), -(-work // unit))
-
-    def _cover(self, name: str, m: Menu, amount: IntArray, needed: int) -> None:
-        column = np.append(self.x_column[self.span[m.task]], self.u[m.task])
-        value = np.append(amount.astype(np.float64), -float(needed))
-        self.rows.block([name], np.zeros(len(column), dtype=np.int64), column, value, 0.0, np.inf)
+            for j, (weights, needed) in enumerate(self.covers[m.task]):
+                self._cover(f"work_{m.task}_{j}", m, weights, needed, m.first, [self.u[m.task]])
 
     def late_vendors_leave_enough_work(self) -> None:
         """(4e) with (4c): the slots from vendor n's first on cover M_i when n or a slower vendor is chosen."""
         for m in self.served:
-            work, span = int(self.instance.work[m.task]), self.span[m.task]
             for option in m.options[1:]:
-                late = self.x_slot[span] >= option.first
-                entries = list(
-                    zip(
-                        self.x_column[span][late].tolist(),
-                        np.minimum(self.x_rate[span][late], work).astype(np.float64).tolist(),
-                        strict=True,
-                    )
-                )
-                entries += [
-                    (self.z[m.task, slower.vendor], -float(work))
-                    for slower in m.options
-                    if slower.vendor is not None and slower.first >= option.first
+                slower = [
+                    self.z[m.task, o.vendor] for o in m.options if o.vendor is not None and o.first >= option.first
                 ]
-                self._row(f"late_{m.task}_{option.vendor}", entries, 0.0, np.inf)
+                for j, (weights, needed) in enumerate(self.covers[m.task]):
+                    self._cover(f"late_{m.task}_{option.vendor}_{j}", m, weights, needed, option.first, slower)
+
+    def _cover(self, name: str, m: Menu, weights: IntArray, needed: int, first: int, switches: list[int]) -> None:
+        """sum over slots first.. of weights[type] x_ikt >= needed * sum of the switches."""
+        span = self.span[m.task]
+        inside = self.x_slot[span] >= first
+        amount = weights[np.searchsorted(m.types, self.x_type[span][inside])]
+        column = np.concatenate([self.x_column[span][inside], switches])
+        value = np.concatenate([amount.astype(np.float64), np.full(len(switches), -float(needed))])
+        self.rows.block([name], np.zeros(len(column), dtype=np.int64), column, value, 0.0, np.inf)
 
     def compute_capacity(self) -> None:
         """(4f): sum_i s_ik x_ikt <= C_kp, where all candidates together would break a capacity."""

@@ -14,11 +14,12 @@ from instances.lora.model import Instance
 
 _FOLDER = Path(__file__).with_name("named")
 _EXPECTED = "expected.json"
+_BOUNDS = "bounds.json"
 
 
 def names() -> tuple[str, ...]:
     """The names of the shipped instances, in alphabetical order."""
-    return tuple(sorted(path.stem for path in _FOLDER.glob("*.json") if path.name != _EXPECTED))
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.json") if path.name not in (_EXPECTED, _BOUNDS)))
 
 
 def path(name: str) -> Path:
