@@ -86,7 +86,7 @@ def test_enumeration_refuses_what_is_too_large() -> None:
     with pytest.raises(ValueError, match="ways to place it"):
         enumerate_optimum(instance_of([{}], slots=1, count=2**40))
     with pytest.raises(ValueError, match="steps"):
-        enumerate_optimum(instance_of([{"work": 3, "bid": 100 + i} for i in range(8)], slots=6, compute=1))
+        enumerate_optimum(instance_of([{"work": 2, "bid": 100 + i} for i in range(8)], slots=7, compute=1))
 
 
 def test_a_refusal_is_told_by_solve_and_leaves_an_interval() -> None:
