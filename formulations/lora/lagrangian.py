@@ -1,9 +1,14 @@
 """The pooled Lagrangian bound: dual prices per node type and slot, and a proof in integers.
 
-Relaxing (4f) and (4g), summed over the nodes of a type, with prices lambda, phi >= 0 leaves every task to choose its own
-best schedule: D(lambda, phi) = sum_gt K_g (C_p lambda + (C_m - r_b) phi) + sum_i max(0, max_l F'_il). Weak duality makes
-this an upper bound on OPT for any prices, so they are searched for in doubles (volume algorithm, Barahona and Anbil
-2000), rounded to integers, and evaluated exactly.
+Relaxing (4f) and (4g), summed over the nodes of a type, with prices lambda, phi >= 0 leaves every task to choose its
+own best schedule: D(lambda, phi) = sum_gt K_g (C_p lambda + (C_m - r_b) phi) + sum_i max(0, max_l F'_il). Weak duality
+makes this an upper bound on OPT for any prices, so they may be searched for in doubles; they are rounded to integers
+and evaluated exactly.
+
+The search is the method of multipliers on the pooled problem: tasks answer one after the other (Gauss-Seidel) to prices
+plus a quadratic penalty on overfull (type, slot) pairs, prices follow the overload, the penalty shrinks geometrically.
+A few rounds of the volume algorithm (Barahona and Anbil 2000) may polish the result. The pooled choices of the last
+round nearly fit; they are where the search for solutions begins.
 """
 
 from __future__ import annotations
@@ -11,15 +16,23 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-from formulations.lora.pricing import Pool, Pricer
+from formulations.lora.pricing import Pool, Pricer, base_cost, cheapest, fill, trace
 from instances.lora.model import IntArray
+from instances.seeds import Stream
 
 Prices = NDArray[np.float64]
 
-PASSES = 200
-"""Pricing passes over all tasks per unit of effort."""
+ROUNDS = 48
+"""Rounds of the method of multipliers per unit of effort."""
+POLISH = 200
+"""Passes of the volume algorithm per unit of effort, for pools of fewer tasks than POLISH_BELOW."""
+POLISH_BELOW = 1_000
+_FIRST_PENALTY, LAST_PENALTY = 0.1, 0.003
+"""Penalties, as fractions of the median bid per node and slot."""
+_MEMORY_OF_PRICES = 0.7
 _UNIT_BITS = 20
 _HEADROOM = 2**61
 
@@ -33,6 +46,7 @@ class DualBound(NamedTuple):
     lam, phi : (G, T) integer prices in 1/unit micro-dollars per sample and per MB.
     unit : a power of two.
     passes : pricing passes made.
+    state : the method of multipliers where it ended, with its pooled answer; None when it was not run.
     """
 
     upper: int
@@ -40,6 +54,12 @@ class DualBound(NamedTuple):
     phi: IntArray
     unit: int
     passes: int
+    state: Multipliers | None
+
+    @property
+    def prices(self) -> tuple[Prices, Prices]:
+        """lambda and phi in micro-dollars, as doubles."""
+        return self.lam / self.unit, self.phi / self.unit
 
 
 def proved(pricer: Pricer, lam: Prices, phi: Prices) -> DualBound:
@@ -60,7 +80,7 @@ def proved(pricer: Pricer, lam: Prices, phi: Prices) -> DualBound:
     for g, nodes in enumerate(p.nodes.tolist()):
         total += nodes * int(p.compute[g]) * sum(whole_lam[g].tolist())
         total += nodes * int(p.capacity_mb[g]) * sum(whole_phi[g].tolist())
-    return DualBound(total // unit, whole_lam, whole_phi, unit, 1)
+    return DualBound(total // unit, whole_lam, whole_phi, unit, 1, None)
 
 
 def _largest(p: Pool, lam: IntArray, phi: IntArray, unit: int) -> int:
@@ -75,26 +95,153 @@ def _largest(p: Pool, lam: IntArray, phi: IntArray, unit: int) -> int:
 
 
 def dual_bound(pricer: Pricer, effort: int = 1, lower: int = 0) -> DualBound:
-    """The best bound that `effort` * 200 pricing passes find.
+    """The best bound that `effort` * 48 rounds find.
 
     Parameters
     ----------
-    lower : a known welfare, which sets the step lengths; any value gives a valid bound.
+    lower : a known welfare, which sets step lengths; any value gives a valid bound.
     """
     p = pricer.pool
-    zero = np.zeros(p.tariff.shape)
     if p.size == 0:
+        zero = np.zeros(p.tariff.shape)
         return proved(pricer, zero, zero)
-    lam, phi, passes = volume(pricer, zero, zero, effort * PASSES, float(lower))
-    best = proved(pricer, lam, phi)
-    return best._replace(passes=passes + 1)
+    lam, phi, state = multipliers(pricer, effort * ROUNDS)
+    passes = effort * ROUNDS
+    if p.size < POLISH_BELOW:
+        lam, phi, more = volume(pricer, lam, phi, effort * POLISH, float(lower))
+        passes += more
+    return proved(pricer, lam, phi)._replace(passes=passes + 1, state=state)
+
+
+@njit(cache=True, nogil=True)
+def _answer(p, order, price, penalty, capacity, used, at, pooled, chosen, cost, usable, table):  # type: ignore[no-untyped-def]
+    """Each task in turn leaves, and takes its best schedule at prices plus the penalty on overload.
+
+    price, capacity, used : (2, G, T) price of a node for a slot, nodes, pooled load in nodes; compute, then memory.
+    """
+    for i in order:
+        begin = p.type_start[i]
+        types = p.type_start[i + 1] - begin
+        width = p.width[i]
+        first = p.first[i]
+        for t in range(width):
+            g = pooled[at[i] + t]
+            if g >= 0:
+                kind = p.kind[begin + g]
+                used[0, kind, first + t] -= p.rate[begin + g] / p.compute[kind]
+                used[1, kind, first + t] -= p.memory[i] / p.capacity_mb[kind]
+        for g in range(types):
+            kind = p.kind[begin + g]
+            for t in range(width):
+                total = np.float64(base_cost(p, i, kind, first + t))
+                for resource in range(2):
+                    share = p.rate[begin + g] / p.compute[kind] if resource == 0 else p.memory[i] / p.capacity_mb[kind]
+                    over = used[resource, kind, first + t] - capacity[resource, kind, first + t]
+                    before = max(0.0, price[resource, kind, first + t] + penalty * over)
+                    after = max(0.0, price[resource, kind, first + t] + penalty * (over + share))
+                    total += (after * after - before * before) / (2.0 * penalty)
+                cost[g, t] = total
+        fill(p, i, cost[:types, :width], usable, np.inf, table)
+        total, option, x = cheapest(p, i, 1, np.inf, table)
+        pooled[at[i] : at[i] + width] = -1
+        if option >= 0 and p.bid[i] - total > 0:
+            trace(p, i, cost[:types, :width], usable, np.inf, table, option, x, chosen)
+            for t in range(width):
+                g = chosen[t]
+                pooled[at[i] + t] = g
+                if g >= 0:
+                    kind = p.kind[begin + g]
+                    used[0, kind, first + t] += p.rate[begin + g] / p.compute[kind]
+                    used[1, kind, first + t] += p.memory[i] / p.capacity_mb[kind]
+
+
+def value_density(p: Pool) -> NDArray[np.float64]:
+    """(n,) bid per node and slot that the task needs at least, by compute or memory, whichever binds."""
+    density = np.empty(p.size)
+    for i in range(p.size):
+        span = slice(int(p.type_start[i]), int(p.type_start[i + 1]))
+        kinds, rates = p.kind[span], p.rate[span]
+        need = -(-p.work[i] // rates) * np.maximum(rates / p.compute[kinds], p.memory[i] / p.capacity_mb[kinds])
+        density[i] = p.bid[i] / need.min()
+    return density
+
+
+class Multipliers:
+    """The method of multipliers on the pooled problem, one round at a time.
+
+    Attributes
+    ----------
+    price : (2, G, T) micro-dollars for a whole node and slot; compute first, then memory.
+    average : exponentially smoothed price.
+    capacity : (2, G, T) nodes to be filled; less than there are where packing cannot use them.
+    pooled : (sum of widths,) local type of each task in each slot of its window, -1 for none.
+    used : (2, G, T) nodes that the pooled answer fills.
+    """
+
+    def __init__(self, pricer: Pricer) -> None:
+        p = pricer.pool
+        kinds, slots = p.tariff.shape
+        self._pricer = pricer
+        self.scale = np.empty((2, kinds, slots))
+        self.scale[0], self.scale[1] = p.compute[:, None], p.capacity_mb[:, None]
+        self.capacity = np.empty((2, kinds, slots))
+        self.capacity[:] = p.nodes[None, :, None]
+        self.unit = max(1.0, float(np.median(value_density(p))))
+        self.price = np.zeros((2, kinds, slots))
+        self.average = np.zeros((2, kinds, slots))
+        self.pooled = np.full(int(p.width.sum()), -1, np.int64)
+        self.used = np.zeros((2, kinds, slots))
+        self._at = np.concatenate([[0], np.cumsum(p.width)[:-1]]).astype(np.int64)
+        self._stream = Stream("multipliers", p.size)
+        width = int(p.width.max())
+        self._scratch = (
+            np.empty(width, np.int64), np.empty((kinds, width)), np.ones((kinds, width), np.bool_), np.empty(p.table)
+        )  # fmt: skip
+
+    def copy(self) -> Multipliers:
+        """A copy that can go on by itself; it draws the same orders."""
+        twin = Multipliers(self._pricer)
+        twin.price, twin.average = self.price.copy(), self.average.copy()
+        twin.capacity, twin.pooled, twin.used = self.capacity.copy(), self.pooled.copy(), self.used.copy()
+        return twin
+
+    def round(self, penalty: float) -> None:
+        """All tasks answer in a random order, then prices follow the overload; penalty in units of the median bid."""
+        p = self._pricer.pool
+        penalty *= self.unit
+        order = np.argsort(self._stream.words(p.size), kind="stable")
+        _answer(p, order, self.price, penalty, self.capacity, self.used, self._at, self.pooled, *self._scratch)
+        self.price = np.maximum(0.0, self.price + penalty * (self.used - self.capacity))
+        self.average = _MEMORY_OF_PRICES * self.average + (1 - _MEMORY_OF_PRICES) * self.price
+
+    def dual_value(self) -> float:
+        """D at the smoothed prices, in doubles, with the whole capacity."""
+        lam, phi = self.average / self.scale
+        nodes = self._pricer.pool.nodes[None, :, None]
+        return float((nodes * self.average).sum() + self._pricer.floats(lam, phi).surplus.sum())
+
+
+def multipliers(pricer: Pricer, rounds: int) -> tuple[Prices, Prices, Multipliers]:
+    """(lambda, phi) of least dual value found from zero prices on, and the method's state after the last round."""
+    state = Multipliers(pricer)
+    best, kept = np.inf, state.average
+    for done in range(rounds):
+        state.round(_FIRST_PENALTY * (LAST_PENALTY / _FIRST_PENALTY) ** (done / max(1, rounds - 1)))
+        if done % 8 == 7 or done == rounds - 1:
+            value = state.dual_value()
+            if value < best:
+                best, kept = value, state.average.copy()
+    lam, phi = kept / state.scale
+    return lam, phi, state
 
 
 def volume(pricer: Pricer, lam: Prices, phi: Prices, passes: int, lower: float) -> tuple[Prices, Prices, int]:
     """Prices of least dual value found, from the given ones on; stops early when D meets `lower` to 1e-7."""
     p = pricer.pool
     # Steps are taken in prices of a whole node and slot, so that compute and memory weigh alike.
-    scale = np.stack([np.broadcast_to(p.compute[:, None], lam.shape), np.broadcast_to(p.capacity_mb[:, None], lam.shape)])
+    scale = np.stack(
+        [np.broadcast_to(p.compute[:, None], lam.shape), np.broadcast_to(p.capacity_mb[:, None], lam.shape)]
+    )
     nodes = np.broadcast_to(p.nodes[None, :, None], scale.shape).astype(np.float64)
 
     def value(price: Prices) -> tuple[float, Prices]:

@@ -1,7 +1,7 @@
 """Column pricing for P1: the most profitable schedule of every task at given cell costs, compiled, exact.
 
-The covering dynamic programme of `schedules`, laid out for speed. A count vector is split into the *outer* types and one
-*inner* type (the one that needs most slots); for each outer vector the inner count runs over a contiguous row, only as
+The covering dynamic programme of `schedules`, laid out for speed. A count vector is split into the *outer* types and
+one *inner* type (the one that needs most slots); for each outer vector the inner count runs over a contiguous row, only as
 far as the work still asks for it, so the innermost loops are vectorised. The same kernels run in doubles (to search for
 prices) and in 64-bit integers (to prove bounds).
 """
@@ -30,8 +30,8 @@ class Pool(NamedTuple):
     first, width : (n,) widest window: slots first .. first+width-1.
     type_start : (n+1,); kind, rate : usable types of each task, the inner one first, and their rates.
     option_start : (n+1,); offset, price, vendor : undominated options by ascending offset; vendor -1 for none.
-    row_start : (n+1,) rows (outer vectors) of each task; length, need : (rows,) cells of a row and the least inner count
-        that covers; at : (rows,) where the row begins in a layer of the task's table.
+    row_start : (n+1,) rows (outer vectors) of each task; length, need : (rows,) cells of a row and the least inner
+        count that covers; at : (rows,) where the row begins in a layer of the task's table.
     less : (rows, G-1) row with one slot of an outer type fewer (within the task), -1 where there is none.
     layer : (n,) cells of a layer.
     energy : (n, G) Wh; tariff : (G, T); explicit : (n,) row in `table_cost` or -1; table_cost : (m, G, T).
@@ -165,9 +165,7 @@ def pool(instance: Instance) -> Pool:
         length=column(0),
         need=column(1),
         at=column(2),
-        less=np.concatenate(
-            [np.zeros((0, max(1, len(instance.node_types) - 1)), np.int64), *(row[3] for row in rows)]
-        ),
+        less=np.concatenate([np.zeros((0, max(1, len(instance.node_types) - 1)), np.int64), *(row[3] for row in rows)]),
         layer=ints(layer),
         energy=np.ascontiguousarray(instance.energy_wh[chosen]),
         tariff=np.stack([node.tariff for node in instance.node_types]),
@@ -184,8 +182,8 @@ def _rows(
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """(length, need, at, less) of a task's rows; the first rate is the inner type's.
 
-    Without negative costs only minimal covers matter: the inner count stops where it covers, and an outer count where it
-    covers alone. Slots of negative cost may be taken on top of that.
+    Without negative costs only minimal covers matter: the inner count stops where it covers, and an outer count where
+    it covers alone. Slots of negative cost may be taken on top of that.
     """
     caps = np.minimum(width, -(-work // rates) + negative).tolist()
     outer_caps = caps[1:]
@@ -340,13 +338,13 @@ def _priced(p, i, lam, phi, unit, cost):  # type: ignore[no-untyped-def]
 
 
 def _surpluses(p, lam, phi, unit, far, work_area, surplus, load, weight):  # type: ignore[no-untyped-def]
-    """Best reduced profit max(0, unit*b - cheapest) of every task at prices (lam, phi), and what the best schedules use.
+    """Best reduced profit max(0, unit*b - cheapest) of every task at prices (lam, phi), and its usage.
 
     Parameters
     ----------
     lam, phi : (G, T) int64 or float64, all non-negative, in 1/unit micro-dollars per sample and MB.
-    work_area : (parts, table) scratch of the prices' type; tasks are dealt to parts by index, so that sums do not depend
-        on the number of threads.
+    work_area : (parts, table) scratch of the prices' type; tasks are dealt to parts by index, so that sums do not
+        depend on the number of threads.
     surplus : (n,) out.
     load, weight : (parts, G, T) out: samples and MB of the chosen schedules by part.
     """

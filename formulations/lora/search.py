@@ -6,18 +6,27 @@ All capacities are integers on single nodes, so whatever comes out is feasible b
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from formulations.lora.lagrangian import LAST_PENALTY, DualBound, value_density
 from formulations.lora.pricing import Pool, base_cost, cheapest, fill, trace
 from instances.lora.model import Instance, IntArray
 from instances.lora.solution import Decision, Solution
 
 BLOCKS = 4_000
 """Ruin-and-recreate blocks per unit of effort, plus four per task."""
+HEAT = 0.1
+"""First temperature of the annealing, as a fraction of the median bid."""
+CORRECTIONS = 8
+"""Packings of the pooled answer, with capacities corrected between them."""
+ANSWERS = 6
+"""Rounds of the method of multipliers between two packings."""
+MOST = 12
+"""Most tasks removed by one block."""
 
 
 class State(NamedTuple):
@@ -74,7 +83,7 @@ def _unit(seed):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _insert(p, s, at, first_node, i, lam, phi, share, cost, usable, node, chosen, table):  # type: ignore[no-untyped-def]
-    """Schedule task i at operational cost plus `share` of the dual prices, tightest node first, if its surplus is positive.
+    """Schedule task i at operational cost plus `share` of the dual prices, tightest node first, if that pays.
 
     Returns whether it was admitted; only schedules of positive welfare are.
     """
@@ -167,8 +176,8 @@ def _improve(  # type: ignore[no-untyped-def]
 ):
     """Ruin and recreate with annealing; the best state found is written to the best_* arrays.
 
-    A block takes a random moment, removes up to `most` admitted tasks whose windows contain it, and inserts them and some
-    rejected ones again in a random order that leans to high rank, at a random share of the dual prices.
+    A block takes a random moment, removes up to `most` admitted tasks whose windows contain it, and inserts them and
+    some rejected ones again in a random order that leans to high rank, at a random share of the dual prices.
     """
     cost, usable, node, chosen, table = scratch
     n = len(p.task)
@@ -274,77 +283,253 @@ class Found(NamedTuple):
 
 
 def heuristic(
-    instance: Instance,
-    p: Pool,
-    lam: NDArray[np.float64],
-    phi: NDArray[np.float64],
-    effort: int = 1,
-    seed: int = 1,
-    start: Solution | None = None,
+    instance: Instance, p: Pool, bound: DualBound, effort: int = 1, seed: int = 1, start: Solution | None = None
 ) -> Found:
-    """A good solution: several constructions guided by the dual prices (and `start`), the best of them improved.
+    """A good solution: several constructions guided by the dual prices, the best of them improved.
+
+    Constructions: the pooled answer behind the bound, packed onto nodes; insertion by value density or bid at shares of
+    the dual prices; `start`.
 
     Parameters
     ----------
-    lam, phi : (G, T) dual prices in micro-dollars per sample and MB.
+    bound : dual prices and pooled answer.
     effort : units of 4,000 blocks plus four per task.
     start : a feasible solution to begin from as well.
     """
     if p.size == 0:
         return Found((None,) * instance.tasks, 0, 0)
-    at = np.concatenate([[0], np.cumsum(p.width)[:-1]]).astype(np.int64)
-    first_node = np.concatenate([[0], np.cumsum(p.nodes)]).astype(np.int64)
-    type_of = np.repeat(np.arange(len(p.nodes)), p.nodes).astype(np.int64)
+    lam, phi = bound.prices
+    at, first_node, type_of = _layout(p)
     width = int(p.width.max())
     kinds = len(p.nodes)
     scratch = (
         np.empty((kinds, width)), np.zeros((kinds, width), np.bool_), np.zeros((kinds, width), np.int64),
         np.empty(width, np.int64), np.empty(p.table),
     )  # fmt: skip
-    ranks = _ranks(p, lam, phi)
-    best: tuple[int, State, Any] | None = None
-    for rank in ranks:
-        order = np.argsort(-rank, kind="stable")
-        for share in (0.0, 0.5, 1.0):
-            s = empty_state(p)
-            _construct(p, s, at, first_node, order, lam, phi, share, scratch)
-            welfare = int(_construct(p, s, at, first_node, order, lam, phi, 0.0, scratch))
-            if best is None or welfare > best[0]:
-                best = (welfare, s, rank)
-    assert best is not None
+    density = value_density(p)
+    orders = [np.argsort(-rank, kind="stable") for rank in (density, p.bid.astype(np.float64))]
+
+    def finished(s: State, order: IntArray, shares: tuple[float, ...]) -> tuple[int, State]:
+        welfare = 0
+        for share in (*shares, 0.0):
+            welfare = int(_construct(p, s, at, first_node, order, lam, phi, share, scratch))
+        return welfare, s
+
+    candidates = [finished(empty_state(p), order, (share,)) for order in orders for share in (0.0, 0.5, 1.0)]
+    if bound.state is not None:
+        candidates += _corrected(p, bound, lambda s: finished(s, orders[0], (1.0, 0.5)))
     if start is not None:
-        s = state_of(instance, p, start)
-        welfare = int(_construct(p, s, at, first_node, np.argsort(-ranks[0], kind="stable"), lam, phi, 0.0, scratch))
-        if welfare > best[0]:
-            best = (welfare, s, ranks[0])
-    welfare, s, rank = best
+        candidates.append(finished(state_of(instance, p, start), orders[0], ()))
+    _, s = max(candidates, key=lambda candidate: candidate[0])
     keep = (s.option.copy(), s.place.copy(), s.net.copy())
     blocks = effort * (BLOCKS + 4 * p.size)
-    heat = 0.3 * float(np.median(p.bid))
     found = _improve(
-        p, s, at, type_of, first_node, rank, lam, phi, blocks, heat, 6,
+        p, s, at, type_of, first_node, density, lam, phi, blocks, HEAT * float(np.median(p.bid)), MOST,
         np.array([seed * 2654435769 + 88172645463325252], np.uint64), scratch, *keep,
     )  # fmt: skip
     return Found(_solution(instance, p, at, keep[0], keep[1]), int(found), blocks)
 
 
-def _ranks(p: Pool, lam: NDArray[np.float64], phi: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Orders of insertion: bid per share of a node-slot used, by compute and by memory together, and the plain bid."""
-    density = np.empty(p.size)
-    for i in range(p.size):
-        span = slice(int(p.type_start[i]), int(p.type_start[i + 1]))
-        kinds, rates = p.kind[span], p.rate[span]
-        slots = -(-p.work[i] // rates)
-        use = slots * np.maximum(rates / p.compute[kinds], p.memory[i] / p.capacity_mb[kinds])
-        density[i] = p.bid[i] / use.min()
-    return [density, p.bid.astype(np.float64)]
+def _corrected(p: Pool, bound: DualBound, finish: Callable[[State], tuple[int, State]]) -> list[tuple[int, State]]:
+    """Pooled answers packed onto nodes, each after the capacities were cut to what the packing before could fill.
+
+    A (type, slot) whose items do not fit although their sum does costs whole tasks; asking for a little less there
+    costs a few samples. A handful of corrections settles it.
+    """
+    assert bound.state is not None
+    state = bound.state.copy()
+    lam, phi = bound.prices
+    at, first_node, type_of = _layout(p)
+    found = []
+    for _ in range(CORRECTIONS):
+        s = empty_state(p)
+        _pack(p, s, at, first_node, type_of, state.pooled, lam, phi)
+        found.append(finish(s))
+        for resource, (free, total) in enumerate(((s.free, p.compute), (s.free_mb, p.capacity_mb))):
+            share = 1.0 - free / total[type_of][:, None]
+            filled = np.add.reduceat(share, first_node[:-1], axis=0)
+            excess = state.used[resource] - filled
+            cut = np.maximum(filled, state.capacity[resource] - 0.5 * excess - 0.02)
+            state.capacity[resource] = np.where(
+                excess > 1e-6, np.minimum(state.capacity[resource], cut), state.capacity[resource]
+            )
+        for _ in range(ANSWERS):
+            state.round(2 * LAST_PENALTY)
+    return found
+
+
+def _layout(p: Pool) -> tuple[IntArray, IntArray, IntArray]:
+    """Where each task's places begin, the first node of each type (and K), the type of each node."""
+    at = np.concatenate([[0], np.cumsum(p.width)[:-1]]).astype(np.int64)
+    first_node = np.concatenate([[0], np.cumsum(p.nodes)]).astype(np.int64)
+    type_of = np.repeat(np.arange(len(p.nodes)), p.nodes).astype(np.int64)
+    return at, first_node, type_of
+
+
+@njit(cache=True, nogil=True)
+def _pack(p, s, at, first_node, type_of, pooled, lam, phi):  # type: ignore[no-untyped-def]
+    n = len(p.task)
+    slots = p.tariff.shape[1]
+    kinds = p.tariff.shape[0]
+    for i in range(n):
+        # The cheapest option that is done before the first cell; no welfare, no place.
+        begin = -1
+        net = p.bid[i]
+        for t in range(p.width[i]):
+            g = pooled[at[i] + t]
+            if g >= 0:
+                if begin < 0:
+                    begin = t
+                net -= base_cost(p, i, p.kind[p.type_start[i] + g], p.first[i] + t)
+        if begin < 0:
+            continue
+        option = -1
+        for o in range(p.option_start[i], p.option_start[i + 1]):
+            if p.offset[o] <= begin and (option < 0 or p.price[o] < p.price[option]):
+                option = o
+        if option >= 0 and net - p.price[option] > 0:
+            s.option[i] = option
+            s.net[i] = net - p.price[option]
+    members = np.empty(n, np.int64)
+    compute = np.empty(n, np.int64)
+    memory = np.empty(n, np.int64)
+    for slot in range(slots):
+        for kind in range(kinds):
+            count = 0
+            for i in range(n):
+                t = slot - p.first[i]
+                if s.option[i] >= 0 and 0 <= t < p.width[i]:
+                    g = pooled[at[i] + t]
+                    if g >= 0 and p.kind[p.type_start[i] + g] == kind:
+                        members[count] = i
+                        compute[count] = p.rate[p.type_start[i] + g]
+                        memory[count] = p.memory[i]
+                        count += 1
+            weight = lam[kind, slot] * compute[:count] + phi[kind, slot] * memory[:count]
+            weight = weight + 1e-3 * (compute[:count] / p.compute[kind] + memory[:count] / p.capacity_mb[kind])
+            node = fill_nodes(
+                compute[:count], memory[:count], weight, p.compute[kind], p.capacity_mb[kind], p.nodes[kind], 2000
+            )
+            for j in range(count):
+                i = members[j]
+                if node[j] < 0:
+                    _remove(p, s, at, type_of, i)
+                else:
+                    k = first_node[kind] + node[j]
+                    s.place[at[i] + slot - p.first[i]] = k
+                    s.free[k, slot] -= compute[j]
+                    s.free_mb[k, slot] -= memory[j]
+
+
+@njit(cache=True, nogil=True)
+def fill_nodes(compute, memory, weight, capacity, capacity_mb, nodes, limit):  # type: ignore[no-untyped-def]
+    """Pack items onto identical nodes, one node after the other, each as full as a bounded search can make it.
+
+    Every node takes the subset of the items left of largest total weight that a depth-first search of `limit` steps
+    over classes of equal items finds (minimum bin slack, Gupta and Ho 1999, with two resources).
+
+    Returns (items,) node of each item from 0, or -1.
+    """
+    count = len(compute)
+    place = np.full(count, -1, np.int64)
+    order = np.argsort(-weight, kind="mergesort")
+    # Classes of equal items, heaviest first; items of a class are interchangeable.
+    head = np.empty(count + 1, np.int64)
+    classes = 0
+    ranked = np.empty(count, np.int64)
+    done = np.zeros(count, np.bool_)
+    filled = 0
+    for a in range(count):
+        j = order[a]
+        if done[j]:
+            continue
+        head[classes] = filled
+        classes += 1
+        for b in range(a, count):
+            q = order[b]
+            if weight[q] < weight[j]:
+                break
+            if not done[q] and compute[q] == compute[j] and memory[q] == memory[j]:
+                done[q] = True
+                ranked[filled] = q
+                filled += 1
+    head[classes] = filled
+    left = np.empty(classes, np.int64)
+    steepest = np.empty(classes + 1, np.float64)
+    steepest[classes] = 0.0
+    for c in range(classes - 1, -1, -1):
+        left[c] = head[c + 1] - head[c]
+        j = ranked[head[c]]
+        steepest[c] = max(steepest[c + 1], weight[j] / compute[j])
+    take = np.zeros(classes, np.int64)
+    best_take = np.zeros(classes, np.int64)
+    for k in range(nodes):
+        _fullest(compute, memory, weight, ranked, head, left, steepest, capacity, capacity_mb, limit, take, best_take)
+        for c in range(classes):
+            for _ in range(best_take[c]):
+                left[c] -= 1
+                place[ranked[head[c] + left[c]]] = k
+    return place
+
+
+@njit(cache=True, nogil=True)
+def _fullest(  # type: ignore[no-untyped-def]
+    compute, memory, weight, ranked, head, left, steepest, capacity, capacity_mb, limit, take, best_take
+):
+    """The heaviest subset for one node, by depth-first search from the greedy one on; written to best_take."""
+    classes = len(left)
+    room = capacity
+    room_mb = capacity_mb
+    value = 0.0
+    best = -1.0
+    steps = 0
+    take[:] = 0
+    best_take[:] = 0
+    level = 0
+    opened = np.zeros(classes, np.bool_)
+    while level >= 0:
+        if level == classes:
+            if value > best:
+                best = value
+                best_take[:] = take
+            level -= 1
+            continue
+        j = ranked[head[level]]
+        if not opened[level]:
+            steps += 1
+            if steps > limit or value + steepest[level] * room <= best * (1 + 1e-12):
+                if value > best:
+                    best = value
+                    best_take[:] = take
+                level -= 1
+                continue
+            opened[level] = True
+            most = min(left[level], room // compute[j], room_mb // memory[j])
+            take[level] = most
+            room -= most * compute[j]
+            room_mb -= most * memory[j]
+            value += most * weight[j]
+            level += 1
+            continue
+        if take[level] == 0 or steps > limit:
+            room += take[level] * compute[j]
+            room_mb += take[level] * memory[j]
+            value -= take[level] * weight[j]
+            take[level] = 0
+            opened[level] = False
+            level -= 1
+            continue
+        take[level] -= 1
+        room += compute[j]
+        room_mb += memory[j]
+        value -= weight[j]
+        level += 1
 
 
 def state_of(instance: Instance, p: Pool, solution: Solution) -> State:
     """The state of a feasible solution; decisions of tasks outside the pool or of no welfare are left out."""
     s = empty_state(p)
-    at = np.concatenate([[0], np.cumsum(p.width)[:-1]]).astype(np.int64)
-    type_of = np.repeat(np.arange(len(p.nodes)), p.nodes)
+    at, _, type_of = _layout(p)
     for j, i in enumerate(p.task.tolist()):
         decision = solution[i]
         if decision is None:
