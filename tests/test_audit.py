@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -68,6 +69,8 @@ def test_the_shipped_figures_come_out_exactly(name: str) -> None:
     assert theorem.status is not Verdict.UNDECIDED
     assert repaired.status in (Verdict.HOLDS, Verdict.NOT_APPLICABLE)
     assert part_a.status is Verdict.HOLDS
+    charges = [None if each is None else math.ceil(Fraction(each)) for each in wanted["payment_14"]]
+    assert [decision and decision.payment for decision in result.decisions] == charges
     assert str(_dual_objective(instance, _trace(result))) == wanted["d_printed"]
 
 
@@ -200,6 +203,9 @@ def test_the_facts_of_an_instance_are_the_enumerated_ones(
             assert (found is not None) == value, key
         else:
             assert found == value, key
+    if nets_known := "s_min" in wanted:
+        assert known.spread == max(Fraction(wanted["s_max"], wanted["s_min"]), wanted["r_max"] / wanted["r_min"])
+    assert nets_known == (known.scheduled > 0)
     bids = instance.bid.tolist()
     for found, sizes in ((known.alpha, instance.work), (known.beta * memory, instance.memory_mb)):
         assert found == money * max((Fraction(b, s) for b, s in zip(bids, sizes.tolist(), strict=True)), default=0)

@@ -83,6 +83,49 @@ def test_eris_in_doubles_agrees_where_integers_would_overflow() -> None:
             assert abs(Fraction(b[2], factor) - a[2]) <= 1
 
 
+def _single(tasks: list[dict[str, Any]], **node: int) -> Instance:
+    """One node, one slot; tasks of one sample and one MB at no cost unless they say otherwise."""
+    plain = {"arrival": 1, "deadline": 1, "memory_mb": 1, "work": 1, "rate": [1], "energy_wh": [0], "vendors": []}
+    return parse(
+        {
+            "format": "ratiobench/lora/1",
+            "name": "single",
+            "slots": 1,
+            "slot_seconds": 1,
+            "base_memory_mb": 3,
+            "node_types": [{"name": "a", "count": 1, "compute": 100, "memory_mb": 12, "tariff": [0]} | node],
+            "tasks": [plain | task for task in tasks],
+        }
+    )
+
+
+def test_eris_loads_a_base_model_per_task() -> None:
+    """14 MB, tasks of 1 MB and a base of 3 MB each: three fit, where sharing one base model would fit eleven."""
+    instance = _single([{"bid": 10 * 100**j} for j in range(5)], memory_mb=14)
+    assert run(instance, "eris").admitted == 3
+    assert run(instance, "greedy").admitted == 5
+    assert _answers(instance, "eris") == run_eris(instance)
+
+
+def test_titan_counts_the_vendor_price() -> None:
+    """A bid of 5 does not pay a vendor of 6; of two tasks for one place the one that is worth more after its vendor."""
+    dear, cheap = [{"price": 6, "delay": 0}], [{"price": 1, "delay": 0}]
+    assert run(_single([{"bid": 5, "vendors": dear}]), "titan").admitted == 0
+    instance = _single([{"bid": 9, "vendors": dear}, {"bid": 8, "vendors": cheap}], compute=1)
+    assert [decision is not None for decision in run(instance, "titan").decisions] == [False, True]
+
+
+@pytest.mark.parametrize("algorithm", ["pdftsp", "pdftsp:search=printed", "greedy", "eris", "eft"])
+def test_of_two_vendors_alike_the_first_is_taken(algorithm: str) -> None:
+    """Strictly better wins, in list order."""
+    alike = [{"price": 1, "delay": 0}] * 3
+    # The first bid of 1 makes the Eris-style price low enough for the second.
+    instance = _single([{"bid": 1, "vendors": alike}, {"bid": 5000, "vendors": alike}])
+    decision = run(instance, algorithm).decisions[1]
+    assert decision is not None
+    assert decision.vendor == 0
+
+
 def test_the_fastest_vendor_breaks_ties_by_price_then_index() -> None:
     """Delay 0 at price 3 before delay 0 at price 5; of two alike the first."""
     data = document(named("tiny_vendors"))

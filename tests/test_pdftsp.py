@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instances.lora import Instance, document, parse
+from instances.lora.model import Public
 from instances.lora.named import expected, named, names
+from instances.seeds import Stream
+from online.lora.maxprice import Prices, exact_search, printed_search, window
 from online.lora.pdftsp import PriceTrace
 from online.lora.registry import run
 from online.outcome import OnlineRun
-from tests.literal import run_pdftsp
+from tests.literal import Price, best_by_enumeration, best_by_printed_table, run_pdftsp
 from tests.strategies import tiny_instances
 
 
@@ -34,6 +39,42 @@ def _offers(instance: Instance, algorithm: str) -> list[tuple[object, bool, obje
 def test_each_search_makes_the_decisions_of_its_literal_twin(search: str, instance: Instance) -> None:
     """Enumeration for (9), the table in one-sample units for (13); ties included."""
     assert _offers(instance, f"pdftsp:search={search}") == run_pdftsp(instance, search)
+
+
+def _random_prices(public: Public, seed: int, values: int) -> tuple[Price, Price]:
+    """Prices on all cells from few values (they tie often), lambda and phi independent of each other."""
+    stream = Stream("test_pdftsp", seed)
+    cells = [(k, t) for k in range(public.nodes) for t in range(1, public.slots + 1)]
+    drawn = (stream.integers(0, values, len(cells)).tolist() for _ in range(2))
+    lam, phi = ({cell: Fraction(j, 3) for cell, j in zip(cells, row, strict=True)} for row in drawn)
+    return lam, phi
+
+
+@pytest.mark.parametrize("search", ["exact", "printed"])
+@settings(max_examples=250)
+@given(instance=tiny_instances(max_tasks=2), seed=st.integers(0, 2**20), values=st.sampled_from([1, 2, 4, 9]))
+def test_each_search_finds_its_schedule_at_any_prices(search: str, instance: Instance, seed: int, values: int) -> None:
+    """Prices that no run would reach; every vendor stands there twice, so ties between options are frequent."""
+    public = instance.public("")
+    lam, phi = _random_prices(public, seed, values)
+    exact = search == "exact"
+    find, twin = (exact_search, best_by_enumeration) if exact else (printed_search, best_by_printed_table)
+    for i in range(instance.tasks):
+        task = replace(instance.task(i), vendors=instance.vendors(i) * 2)
+        where = window(task, public)
+        wanted = twin(task, public, lam, phi)
+        if where is None:
+            assert wanted is None
+            continue
+        menu, nodes = where
+        slots = range(menu.first, menu.last + 1)
+        ranks, values_of = [], []
+        for price in (lam, phi):
+            distinct = sorted({price[k, t] for k in nodes.tolist() for t in slots})
+            values_of.append(distinct)
+            ranks.append(np.array([[distinct.index(price[k, t]) for t in slots] for k in nodes.tolist()]))
+        found = find(task, public, menu, nodes, Prices(*ranks, *values_of))
+        assert (None if found is None else (found.value, found.option, found.cells)) == wanted
 
 
 @settings(max_examples=60)

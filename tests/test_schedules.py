@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +21,7 @@ from formulations.lora.schedules import (
     standalone_value,
     states,
 )
+from instances.lora.format import FORMAT, LIMIT, parse
 from instances.lora.model import Instance, IntArray, Public, Task
 from instances.seeds import Stream
 from tests.literal import Cells, schedules
@@ -56,13 +58,20 @@ def _cheapest_by_enumeration(
 
 
 @settings(max_examples=250)
-@given(instance=tiny_instances(max_tasks=2), seed=SEEDS, low=st.sampled_from([-4, -1, 0]), unit=st.sampled_from([1, 3]))
-def test_the_cheapest_cover_is_the_first_of_the_enumerated(instance: Instance, seed: int, low: int, unit: int) -> None:
-    """Cost, option and cells; costs tie often (six values), and are negative in two of three draws."""
+@given(
+    instance=tiny_instances(max_tasks=2),
+    seed=SEEDS,
+    ends=st.sampled_from([(-4, 3), (-1, 1), (0, 3), (0, 1), (0, 0)]),
+    unit=st.sampled_from([1, 3]),
+)
+def test_the_cheapest_cover_is_the_first_of_the_enumerated(
+    instance: Instance, seed: int, ends: tuple[int, int], unit: int
+) -> None:
+    """Cost, option and cells; costs tie often and may be negative, and every vendor stands there twice."""
     public = instance.public("")
-    cost, usable, node = _prices(public, seed, low, 3)
+    cost, usable, node = _prices(public, seed, *ends)
     for i in range(instance.tasks):
-        task = instance.task(i)
+        task = replace(instance.task(i), vendors=instance.vendors(i) * 2)
         cover = cheapest_cover(task, public, cost, usable, node, unit)
         assert (None if cover is None else tuple(cover)) == _cheapest_by_enumeration(
             task, public, cost, usable, node, unit
@@ -164,6 +173,28 @@ def test_count_vectors_are_those_that_can_matter(rates: list[int], work: int, wi
             assert (x.less[j, g] == -1) if n == 0 else (counts[x.less[j, g]] == fewer)
 
 
+def test_the_lower_node_comes_first_also_across_types() -> None:
+    """Rates 1 and 3, work 4, two slots at no cost: node 0 then node 1, not the other way round and not node 1 twice."""
+    task = {"arrival": 1, "deadline": 2, "memory_mb": 1, "work": 4, "bid": 9, "rate": [1, 3], "energy_wh": [0, 0]}
+    node = {"count": 1, "compute": 3, "memory_mb": 2, "tariff": [0, 0]}
+    instance = parse(
+        {
+            "format": FORMAT,
+            "name": "across",
+            "slots": 2,
+            "slot_seconds": 1,
+            "base_memory_mb": 0,
+            "node_types": [node | {"name": name} for name in "ab"],
+            "tasks": [task | {"vendors": []}],
+        }
+    )
+    everywhere = np.ones((2, 2), np.bool_)
+    first = np.array([[0, 0], [1, 1]])
+    cover = cheapest_cover(instance.task(0), instance.public(""), np.zeros((2, 2), np.int64), everywhere, first)
+    assert cover is not None
+    assert cover.cells == ((0, 1), (1, 2))
+
+
 def test_a_state_space_that_cannot_be_held_is_refused() -> None:
     """Six types and 40 slots would be thousands of millions of count vectors: an error, not a dead machine."""
     with pytest.raises(StateSpaceTooLarge, match="6 node types and 40 slots"):
@@ -192,8 +223,6 @@ def test_the_window_holds_exactly_the_usable_slots(instance: Instance) -> None:
 
 def test_enormous_values_stay_exact() -> None:
     """At the limits of the format (2^40 per cell cost, 2^40 rates) sums are those of Python's integers."""
-    from instances.lora.format import FORMAT, LIMIT, parse
-
     slots = 300
     instance = parse(
         {
