@@ -58,6 +58,7 @@ class Eris:
         # Prices are integers of 2^-20 micro-dollars where the dearest schedule stays far inside 64 bits, else doubles.
         heaviest = int(public.compute.max()) + int(public.memory_mb.max()) + public.base_memory_mb
         self._integral = public.slots * heaviest * math.ceil(high) << _BITS < 2**56
+        self.arithmetic = "integer" if self._integral else "float"
         self._memory_total = public.memory_mb + public.base_memory_mb
         shape = (public.nodes, public.slots)
         self._load = np.zeros(shape, np.int64)

@@ -2,7 +2,8 @@
 
 The instance never enters that process: it gets the public part, the declared constants and one arrival at a time, and
 its answers come back as JSON. A second run, on the first half of the arrivals, shows whether the decisions are a
-function of the past at all.
+function of the past at all. This is a referee and no sandbox: a program that means harm to the machine is not held
+back.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
+import instances.lora
 from instances.errors import InputError
 from instances.lora.format import content_hash, document, loads
 from instances.lora.format import parse as parse_instance
 from instances.lora.model import Instance, Public, Task
 from instances.lora.solution import Decision
-from online.lora.player import house_data
 from online.lora.protocol import View, shown
 from online.lora.referee import Foul, changes_of_mind, hear, outcome
 from online.lora.registry import Spec, import_path, settle_constants, version
@@ -41,6 +43,8 @@ MEMORY_MB = 4096
 T = TypeVar("T")
 
 _BOOT = "import sys; sys.path[:] = {path!r}; from online.lora.player import serve; serve({parent})"
+_HOUSE_DATA = tuple(Path(instances.lora.__file__).resolve().parent / name for name in ("data", "named"))
+"""The generators' tables and the shipped instances."""
 _LINE_LIMIT = 2**26
 _SCAN_LIMIT = 2**28
 
@@ -203,14 +207,16 @@ def _detail(reply: Mapping[str, Any]) -> str:
 def _betrays(path: str, instance: Instance) -> bool:
     """Whether a file that the algorithm read shows the future: the instance itself, results about it, or our data."""
     file = Path(path)
-    if any(folder in file.parents for folder in house_data()):
+    if any(folder in file.parents for folder in _HOUSE_DATA):
         return True
     try:
         if not file.is_file() or file.stat().st_size > _SCAN_LIMIT:
             return False
-        data = file.read_bytes()
-        text = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    except (OSError, EOFError, gzip.BadGzipFile):
+        text = file.read_bytes()
+        if text[:2] == b"\x1f\x8b":
+            with gzip.open(file) as packed:
+                text = packed.read(_SCAN_LIMIT)
+    except (OSError, EOFError, zlib.error):
         return False
     if content_hash(instance).encode() in text:
         return True

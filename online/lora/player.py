@@ -16,10 +16,8 @@ import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError
-from pathlib import Path
 from typing import IO, Any, NoReturn
 
-import instances
 from formulations.worker import die_with_parent
 from online.lora.protocol import Public, Task, View, plain, shown
 
@@ -27,7 +25,7 @@ DATA = (".json", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parq
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".nbi", ".nbc", ".pth")
 _NEVER = ("gc.get_objects", "gc.get_referrers", "gc.get_referents", "socket.connect", "sqlite3.connect")
 _COMMANDS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
-_HOUSE = os.path.realpath(os.path.dirname(instances.__file__))
+_DEVICES = ("/proc/", "/sys/", "/dev/")
 _REPORTED = 1000
 """At most so many files are reported per message."""
 
@@ -163,13 +161,11 @@ class Watch:
         name = os.fsdecode(path)
         if _foreign_process(name):
             self._caught(f"open {name}")
-        if name.endswith(_CODE):
-            return
         full = os.path.realpath(name)
-        # Libraries read their own tables; the generators' data and the shipped instances are no library.
-        if full.startswith(self._libraries) and not full.startswith(_HOUSE):
+        if name.endswith(_CODE) or full.startswith(_DEVICES):
             return
-        if self.deciding and _named_data(name):
+        # Libraries read their own tables.
+        if self.deciding and _named_data(name) and not full.startswith(self._libraries):
             self._caught(f"open {name}")
         self._read[full] = None
 
@@ -199,8 +195,3 @@ def _foreign_process(path: str) -> bool:
     """A path into another process, where the referee's command line names the instance file."""
     match = re.match(r"/proc/(\d+)/", path)
     return match is not None and int(match[1]) != os.getpid()
-
-
-def house_data() -> tuple[Path, ...]:
-    """The folders of the generators' data and of the shipped instances."""
-    return tuple(Path(_HOUSE) / "lora" / name for name in ("data", "named"))
