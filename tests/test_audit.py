@@ -221,7 +221,14 @@ def test_the_repaired_bounds_are_never_violated(instance: Instance, algorithm: s
     optimum, _ = enumerate_optimum(instance)
     checks = _audit(instance, f"pdftsp{algorithm}", optimum)
     part_a, repaired = checks["theorem5_repaired_a"], checks["theorem5_repaired"]
-    if facts(instance, Fraction(1), Fraction(1)).scheduled:
+    known = facts(instance, Fraction(1), Fraction(1))
+    if known.negative is not None:
+        for check in (checks["theorem5"], repaired):
+            assert (check.status, check.reason) == (
+                Verdict.NOT_APPLICABLE,
+                f"negative cost (task {known.negative})",
+            )
+    if known.scheduled:
         assert part_a.status is Verdict.HOLDS
     else:
         assert (part_a.status, part_a.reason) == (Verdict.NOT_APPLICABLE, "no task has a schedule")

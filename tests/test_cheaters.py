@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -328,6 +329,13 @@ def test_the_command_exits_with_2_for_a_class_that_does_not_exist(instance: Inst
     good = online("tests.contestants:Honest")
     assert good.returncode == 0
     assert '"decisions"' in good.stdout
+
+
+def test_a_run_works_inside_a_daemonic_pool_process(instance: Instance) -> None:
+    """Cluster workers are daemonic, and those may not have children of the multiprocessing kind."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        result = pool.apply(run, (instance, "tests.contestants:Honest"))
+    _sound(instance, result)
 
 
 def test_no_process_is_left_behind(instance: Instance) -> None:
