@@ -1,4 +1,4 @@
-"""What a solve says: an interval on OPT, the solution that attains its lower end, and the source of the upper end's proof."""
+"""What a solve says: an interval on OPT, the solution at its lower end, and what proves the upper end."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def minimal_figures(instance: Instance) -> tuple[Fraction, Fraction, Fraction, F
                 bars.append(Fraction(value, size))
                 kappas.append(max(Fraction(len(cells)), Fraction(sum(rates), min(rates))))
     rates, memory = instance.rate[instance.rate > 0], instance.memory_mb
-    spread = Fraction(int(rates.max() + memory.max()), int(rates.min() + memory.min()))
+    spread = max(Fraction(int(rates.max()), int(rates.min())), Fraction(int(memory.max()), int(memory.min())))
     return min(bars), max(bars), 1 + max(bars) / min(bars) * spread, max(kappas)
 
 

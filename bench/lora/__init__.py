@@ -140,9 +140,11 @@ class LoraFamily:
 
     def warm(self) -> None:
         """Compile and cache the kernels."""
-        from online.lora.registry import warm
+        from formulations.lora import solve
+        from online.lora import registry
 
-        warm()
+        solve.warm()
+        registry.warm()
 
 
 FAMILY = LoraFamily()

@@ -292,7 +292,8 @@ class _Case:
         if problem or factor is None:
             left = figures["ratio_upper"]
             left = left if isinstance(left, Fraction) else None
-            return Check(name, Verdict.NOT_APPLICABLE, left, factor, problem, None, figures)
+            right = None if self.trace is None else factor  # a bound on pdFTSP says nothing of others
+            return Check(name, Verdict.NOT_APPLICABLE, left, right, problem, None, figures)
         bound = factor * welfare
         verdict = Verdict.HOLDS if self.upper <= bound else Verdict.UNDECIDED
         if self.lower > bound:

@@ -1,9 +1,9 @@
 """Column pricing for P1: the most profitable schedule of every task at given cell costs, compiled, exact.
 
 The covering dynamic programme of `schedules`, laid out for speed. A count vector is split into the *outer* types and
-one *inner* type (the one that needs most slots); for each outer vector the inner count runs over a contiguous row, only as
-far as the work still asks for it, so the innermost loops are vectorised. The same kernels run in doubles (to search for
-prices) and in 64-bit integers (to prove bounds).
+one *inner* type (the one that needs most slots); for each outer vector the inner count runs over a contiguous row,
+only as far as the work still asks for it, so the innermost loops are vectorised. The same kernels run in doubles (to
+search for prices) and in 64-bit integers (to prove bounds).
 """
 
 from __future__ import annotations
@@ -391,11 +391,14 @@ class Priced(NamedTuple):
 
 
 class Pricer:
-    """Prices all tasks of a pool; holds the scratch memory."""
+    """Prices all tasks of a pool; holds the scratch memory. Threads change the time, not the result."""
 
-    def __init__(self, p: Pool, parts: int = PARTS) -> None:
+    def __init__(self, p: Pool, *, parallel: bool | None = None) -> None:
         self.pool = p
-        self._surpluses = _surpluses_parallel if p.size >= _PARALLEL_FROM else _surpluses_serial
+        parts = PARTS
+        if parallel is None:
+            parallel = p.size >= _PARALLEL_FROM
+        self._surpluses = _surpluses_parallel if parallel else _surpluses_serial
         self._area = np.empty((parts, p.table), np.float64)
         kinds, slots = p.tariff.shape
         self._load = np.empty((parts, kinds, slots), np.float64)

@@ -27,9 +27,10 @@ from formulations.lora.search import heuristic
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
 from instances.lora.model import Instance, Task
+from instances.lora.named import named
 from instances.lora.solution import Solution
 
-VERSION = "1"
+VERSION = "2"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -247,6 +248,15 @@ def _prices_and_search(instance: Instance, effort: int, interval: _Interval) -> 
     found = heuristic(instance, tasks, dual, effort, start=interval.solution if interval.lower > 0 else None)
     interval.offer(found.solution, "search")
     interval.work["blocks"] = found.blocks
+
+
+def warm() -> None:
+    """Compile and cache the kernels of bounds and search by using each once."""
+    instance = named("tiny_two_types")
+    tasks = pool(instance)
+    for parallel in (True, False):
+        dual = dual_bound(Pricer(tasks, parallel=parallel))
+    heuristic(instance, tasks, dual)
 
 
 def _direct(
