@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bench import ratios, work
-from bench.family import Family, SolveSettings, families, family_of_format, find_suite
+from bench.family import Certifying, Family, SolveSettings, families, family_of_format, find_suite
 from bench.store import StoreError
 from formulations.report import SolveReport
 from instances.errors import InputError, shown
@@ -82,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     _file(sub)
     _solving(sub)
     _answer(sub)
+    sub.add_argument("--certificate", metavar="CERT", type=Path, help="write what proves it, for `check --certificate`")
 
     sub = command("online", _online, "one online run under the referee")
     _file(sub)
@@ -94,9 +95,11 @@ def _parser() -> argparse.ArgumentParser:
     _solving(sub)
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
-    sub = command("check", _check, "verify a solution exactly")
+    sub = command("check", _check, "verify a solution, or the certificate of an interval on OPT, exactly")
     _file(sub)
-    sub.add_argument("solution", metavar="SOLUTION", help="solution file; - for standard input")
+    checked = sub.add_mutually_exclusive_group(required=True)
+    checked.add_argument("solution", metavar="SOLUTION", nargs="?", help="solution file; - for standard input")
+    checked.add_argument("--certificate", metavar="CERT", help="certificate file instead; - for standard input")
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
     sub = command("export", _export, "the model, for any other solver, on standard output")
@@ -225,24 +228,47 @@ def _generate(options: argparse.Namespace) -> int:
 def _opt(options: argparse.Namespace) -> int:
     family, instance = _instance(options.file)
     _writable(options.solution)
-    report = family.solve(instance, _settings(options))
+    _writable(options.certificate)
+    if options.certificate:
+        report = _certifying(family).solve_certified(instance, _settings(options))
+    else:
+        report = family.solve(instance, _settings(options))
     document = family.solution_document(report.solution)
     if options.solution:
         write_atomically(options.solution, (json.dumps(document) + "\n").encode())
+    proof = report.certificate
+    if options.certificate and proof:
+        _certifying(family).write_certificate(proof, options.certificate)
     if options.json:
         about = {"instance": family.identity(instance), "gap": _relative_gap(report)}
+        if options.certificate:
+            about["certified"] = None if proof is None else {"lower": proof.lower, "upper": proof.upper}
         _print_json(work.report_payload(report) | about | document)
-        return 0
-    if report.lower == report.upper:
-        print(f"OPT = {report.upper:,} {family.unit}")
     else:
-        print(f"OPT in [{report.lower:,}, {report.upper:,}] {family.unit}, gap {100 * _relative_gap(report):.3g} %")
-    limited = ", time-limited" if report.time_limited else ""
-    print(f"upper bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})")
-    if report.message:
-        print(report.message)
-    print(f"{report.seconds:.3f} s")
+        _print_interval(report.lower, report.upper, family.unit)
+        limited = ", time-limited" if report.time_limited else ""
+        print(f"upper bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})")
+        if report.message:
+            print(report.message)
+        if options.certificate and proof and report.upper < proof.upper:
+            print(f"the certificate proves no more than {proof.upper:,}: a bound by {report.proof} cannot be certified")
+        print(f"{report.seconds:.3f} s")
+    if options.certificate and proof is None:
+        return _complain(options, f"{options.certificate}: not written, no certificate was found", 1)
     return 0
+
+
+def _print_interval(lower: int, upper: int, unit: str) -> None:
+    if lower == upper:
+        print(f"OPT = {upper:,} {unit}")
+    else:
+        print(f"OPT in [{lower:,}, {upper:,}] {unit}, gap {100 * (upper - lower) / upper:.3g} %")
+
+
+def _certifying(family: Family) -> Certifying:
+    if not isinstance(family, Certifying):
+        raise InputError("--certificate", "", f"the family {family.name} has no certificates")
+    return family
 
 
 def _relative_gap(report: SolveReport) -> float:
@@ -316,10 +342,13 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    if options.file == options.solution == "-":
-        raise InputError("<stdin>", "", "FILE and SOLUTION cannot both be standard input")
+    judged = options.certificate or options.solution
+    if options.file == judged == "-":
+        raise InputError("<stdin>", "", "only one of the two files can be standard input")
     family, instance = _instance(options.file)
-    data, source = read_bytes(options.solution)
+    data, source = read_bytes(judged)
+    if options.certificate:
+        return _check_certificate(options, _certifying(family), instance, load_json(data, source), source)
     verdict = family.check(instance, load_json(data, source), source)
     if options.json:
         _print_json(dict(verdict))
@@ -330,6 +359,19 @@ def _check(options: argparse.Namespace) -> int:
             print(f"{key} {value:,}" if isinstance(value, int) else f"{key} {value}")
     for violation in verdict["violations"]:
         print(violation)
+    return 0
+
+
+def _check_certificate(options: argparse.Namespace, family: Certifying, instance: Any, data: Any, source: str) -> int:
+    verdict = family.check_certificate(instance, data, source)
+    if options.json:
+        _print_json(dict(verdict))
+    elif verdict["valid"]:
+        print("valid")
+        _print_interval(verdict["lower"], verdict["upper"], family.unit)
+    else:
+        print("NOT VALID")
+        print(verdict["problem"])
     return 0
 
 

@@ -13,7 +13,8 @@ import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 import bench
 from bench.checks import Check
@@ -164,6 +165,26 @@ class Family(Protocol):
 
     def warm(self) -> None:
         """Compile and cache what is compiled."""
+        ...
+
+
+@runtime_checkable
+class Certifying(Family, Protocol):
+    """A family whose intervals on OPT can have certificates; commands ask with isinstance, no family has to."""
+
+    def solve_certified(self, instance: Any, settings: SolveSettings) -> SolveReport:
+        """As `solve`, with whatever more work the report's `certificate` needs; None in it when none could be had."""
+        ...
+
+    def write_certificate(self, certificate: Any, path: Path) -> None:
+        """Write the certificate of a report to a file, whole or not at all."""
+        ...
+
+    def check_certificate(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
+        """Exact verification of a decoded certificate, by code of its own: ``valid lower upper problem`` at least.
+
+        `problem` is the first thing wrong, in one line, None when valid; InputError if it is no certificate at all.
+        """
         ...
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 
 class Status(StrEnum):
@@ -54,6 +54,16 @@ class Termination(StrEnum):
     """No backend was involved."""
 
 
+class Certificate(Protocol):
+    """What proves an interval on OPT to an independent checker; the rest of it is the family's own."""
+
+    @property
+    def lower(self) -> int: ...
+
+    @property
+    def upper(self) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class SolveReport:
     """An interval on OPT with both proofs.
@@ -71,6 +81,8 @@ class SolveReport:
     seconds : wall time, for information.
     work : counts (solver nodes, iterations, passes, ...), the deterministic measure of effort.
     message : one line more, where something went wrong.
+    certificate : proves `lower` and an upper bound, not always the least one known, without trust in this code; None
+        where no part of the solve gives one.
     """
 
     status: Status
@@ -85,6 +97,7 @@ class SolveReport:
     seconds: float
     work: Mapping[str, int] = field(default_factory=dict)
     message: str = ""
+    certificate: Certificate | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.lower > self.upper:

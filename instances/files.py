@@ -96,3 +96,11 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def write_json(path: str | os.PathLike[str], document: Any) -> None:
+    """Write a JSON document on one line, whole or not at all; gzip when the name ends in .gz (same bytes always)."""
+    data = (json.dumps(document, separators=(",", ":"), allow_nan=False) + "\n").encode()
+    if str(path).endswith(".gz"):
+        data = gzip.compress(data, compresslevel=6, mtime=0)
+    write_atomically(path, data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from bench.checks import Check
@@ -84,6 +85,30 @@ class LoraFamily:
         from formulations.lora.solve import solve
 
         return solve(instance, **asdict(settings), start=start)
+
+    def solve_certified(self, instance: Instance, settings: SolveSettings) -> SolveReport:
+        """OPT or an interval, with the Lagrangian bound computed for the certificate in any case."""
+        from formulations.lora.solve import solve
+
+        return solve(instance, **asdict(settings), certified=True)
+
+    def write_certificate(self, certificate: Any, path: Path) -> None:
+        """The document `ratiobench/lora-certificate/1`."""
+        from formulations.lora.certificate import write
+
+        write(certificate, path)
+
+    def check_certificate(self, instance: Instance, data: Any, source: str) -> Mapping[str, Any]:
+        """Both ends recomputed by the independent checker."""
+        from formulations.lora.verify import verify
+
+        verdict = verify(instance, data, source)
+        return {
+            "valid": verdict.valid,
+            "lower": verdict.certificate.lower,
+            "upper": verdict.certificate.upper,
+            "problem": verdict.problem or None,
+        }
 
     def solution_document(self, solution: Solution) -> dict[str, Any]:
         """A solution as JSON values."""

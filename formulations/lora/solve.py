@@ -17,15 +17,17 @@ import numpy as np
 from formulations import backends
 from formulations.backends import BackendResult, Limits
 from formulations.linear import LinearModel
+from formulations.lora.certificate import Certificate
 from formulations.lora.check import check
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.lora.formulation import Formulation, number_of_nodes, registry, solution_of, vector_of
-from formulations.lora.lagrangian import dual_bound
-from formulations.lora.pricing import Pricer, pool
+from formulations.lora.lagrangian import DualBound, dual_bound, proved
+from formulations.lora.pricing import Pool, Pricer, pool
 from formulations.lora.schedules import StateSpaceTooLarge, standalone_value
 from formulations.lora.search import heuristic
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
+from instances.lora.format import content_hash
 from instances.lora.model import Instance, Task
 from instances.lora.named import named
 from instances.lora.solution import Solution
@@ -56,6 +58,7 @@ def solve(
     gap: float = 0.0,
     seconds: float | None = None,
     start: Solution | None = None,
+    certified: bool = False,
 ) -> SolveReport:
     """OPT of P or a certified interval on it.
 
@@ -66,6 +69,8 @@ def solve(
     gap : relative gap (upper - lower) / upper at which to stop early.
     seconds : a time limit; marks the report `time_limited`.
     start : a solution to begin from; it is verified first.
+    certified : compute the Lagrangian bound also where the size alone would not ask for it, so that the report has a
+        certificate (see `formulations.lora.verify`) unless its message says why not.
 
     Raises
     ------
@@ -93,6 +98,8 @@ def solve(
             _prices_and_search(instance, effort, interval)
             if automatic and not interval.within(gap):
                 _enumerate(instance, interval)
+    if certified and interval.dual is None:
+        _prices(instance, effort, interval)
     return SolveReport(
         status=Status.OPTIMAL if interval.lower == interval.upper else Status.INTERVAL,
         lower=interval.lower,
@@ -106,6 +113,7 @@ def solve(
         seconds=time.perf_counter() - began,
         work=interval.work,
         message="; ".join(interval.notes),
+        certificate=interval.certificate(),
     )
 
 
@@ -172,6 +180,7 @@ class _Interval:
     lower: int = 0
     upper: int = 2**63
     proof: Proof = Proof.TRIVIAL
+    dual: DualBound | None = None
     work: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -194,6 +203,14 @@ class _Interval:
             self.notes.append(f"{proof}: bound {upper} dropped, it is below the verified welfare {self.lower}")
         elif upper < self.upper:
             self.upper, self.proof = upper, proof
+
+    def certificate(self) -> Certificate | None:
+        """What proves the best solution and the dual bound; a bound that was dropped as wrong proves nothing."""
+        if self.dual is None or self.dual.upper < self.lower:
+            return None
+        lam, phi = (tuple(map(tuple, prices.tolist())) for prices in (self.dual.lam, self.dual.phi))
+        plain = tuple(None if each is None else each._replace(payment=None) for each in self.solution)
+        return Certificate(content_hash(self.instance), self.dual.unit, lam, phi, self.dual.upper, self.lower, plain)
 
     def within(self, gap: float) -> bool:
         """Is (upper - lower) / upper <= gap?"""
@@ -231,16 +248,31 @@ def _enumerate(instance: Instance, interval: _Interval) -> None:
     interval.bound(value, Proof.ENUMERATION)
 
 
-def _prices_and_search(instance: Instance, effort: int, interval: _Interval) -> None:
-    """The Lagrangian bound, and the solution that its prices lead to."""
+def _prices(instance: Instance, effort: int, interval: _Interval) -> tuple[Pool, DualBound] | None:
+    """The Lagrangian bound, and the pooled tasks that it was computed on; None with a note where there is none."""
     try:
         tasks = pool(instance)
-        dual = dual_bound(Pricer(tasks), effort, lower=interval.lower)
+        pricer = Pricer(tasks)
+        dual = dual_bound(pricer, effort, lower=interval.lower)
     except (StateSpaceTooLarge, OverflowError) as error:
         interval.notes.append(f"{Proof.LAGRANGIAN}: {error}")
-        return
+        return None
     interval.bound(dual.upper, Proof.LAGRANGIAN)
     interval.work["passes"] = dual.passes
+    interval.dual = dual
+    if interval.upper < dual.upper:
+        # Tasks that hardly compete are bounded best by what each is worth alone: the dual value at zero prices.
+        free = np.zeros(dual.lam.shape)
+        interval.dual = min(dual, proved(pricer, free, free), key=lambda each: each.upper)
+    return tasks, dual
+
+
+def _prices_and_search(instance: Instance, effort: int, interval: _Interval) -> None:
+    """The Lagrangian bound, and the solution that its prices lead to."""
+    priced = _prices(instance, effort, interval)
+    if priced is None:
+        return
+    tasks, dual = priced
     cells = number_of_nodes(instance) * instance.slots
     if cells > SEARCH_CELLS:
         interval.notes.append(f"search: left out, {cells} cells are more than {SEARCH_CELLS}")

@@ -1,0 +1,132 @@
+"""The certificate of an interval on OPT, `ratiobench/lora-certificate/1`: one JSON document that anybody can check.
+
+It holds what makes both ends true for one instance: the dual prices that prove the upper end by weak duality, and the
+schedule whose welfare is the lower end. All of it is integers. `formulations.lora.verify` recomputes both ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from instances.errors import InputError, shown
+from instances.files import load_json, read_bytes, write_json
+from instances.lora.format import integer, items
+from instances.lora.solution import Solution, parse_solution, solution_document
+
+FORMAT = "ratiobench/lora-certificate/1"
+PRICE_LIMIT = 2**62
+
+_KEYS = ("format", "instance", "unit", "lam", "phi", "upper", "lower", "decisions", "sha256")
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A claim lower <= OPT <= upper about one instance, with what proves it.
+
+    Parameters
+    ----------
+    instance : SHA-256 of the instance's content.
+    unit : a power of two; prices are in 1/unit micro-dollars.
+    lam, phi : per node type and slot, integer dual prices of (4f) per sample and of (4g) per MB.
+    upper, lower : micro-dollars, as claimed.
+    decisions : the schedule whose welfare is `lower`.
+    """
+
+    instance: str
+    unit: int
+    lam: tuple[tuple[int, ...], ...]
+    phi: tuple[tuple[int, ...], ...]
+    upper: int
+    lower: int
+    decisions: Solution
+
+
+def document(certificate: Certificate) -> dict[str, Any]:
+    """The certificate as the JSON document that `parse` reads, sealed."""
+    return _content(certificate) | {"sha256": seal(certificate)}
+
+
+def _content(certificate: Certificate) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "instance": certificate.instance,
+        "unit": certificate.unit,
+        "lam": [list(row) for row in certificate.lam],
+        "phi": [list(row) for row in certificate.phi],
+        "upper": certificate.upper,
+        "lower": certificate.lower,
+        **solution_document(certificate.decisions),
+    }
+
+
+def seal(certificate: Certificate) -> str:
+    """SHA-256 of the document without `sha256`, keys sorted, no spaces, payments written out.
+
+    With it no change of a file passes unseen, not even one that leaves a true claim.
+    """
+    text = json.dumps(_content(certificate), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
+    """A decoded document's certificate and its seal as written; only the form is judged, not the truth.
+
+    Raises
+    ------
+    InputError : naming the file, the field and the value.
+    """
+    if not isinstance(data, dict):
+        raise InputError(source, "document", f"{shown(data)} is not an object")
+    if data.get("format") != FORMAT:
+        raise InputError(source, "format", f"{shown(data.get('format'))} is not {FORMAT!r}")
+    for key in data:
+        if key not in _KEYS:
+            raise InputError(source, key, f"unknown field; allowed: {', '.join(sorted(_KEYS))}")
+    for key in _KEYS:
+        if key not in data:
+            raise InputError(source, key, "the field is missing")
+    found = Certificate(
+        instance=_digest(source, "instance", data["instance"]),
+        unit=integer(source, "unit", data["unit"], 1, PRICE_LIMIT),
+        lam=_prices(source, "lam", data["lam"]),
+        phi=_prices(source, "phi", data["phi"]),
+        upper=integer(source, "upper", data["upper"], 0, PRICE_LIMIT),
+        lower=integer(source, "lower", data["lower"], 0, PRICE_LIMIT),
+        decisions=parse_solution({"decisions": data["decisions"]}, source),
+    )
+    return found, _digest(source, "sha256", data["sha256"])
+
+
+def _digest(source: str, field: str, value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
+        raise InputError(source, field, f"{shown(value)} is not a SHA-256 in 64 hexadecimal digits")
+    return value
+
+
+def _prices(source: str, field: str, rows: Any) -> tuple[tuple[int, ...], ...]:
+    table = []
+    for g, row in enumerate(items(source, field, rows, None, "")):
+        values = items(source, f"{field}[{g}]", row, None, "")
+        table.append(
+            tuple(
+                integer(source, f"{field}[{g}][{t}]", value, -PRICE_LIMIT, PRICE_LIMIT)
+                for t, value in enumerate(values)
+            )
+        )
+    return tuple(table)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[Certificate, str]:
+    """Read a certificate file (.json or .json.gz, `-` for standard input); see `parse`."""
+    data, source = read_bytes(path)
+    return parse(load_json(data, source), source)
+
+
+def write(certificate: Certificate, path: str | os.PathLike[str]) -> None:
+    """Write the certificate file, whole or not at all; gzip when the name ends in .gz."""
+    write_json(path, document(certificate))
