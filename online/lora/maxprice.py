@@ -14,14 +14,16 @@ the exact values decide among those. With doubles the order of operations is fix
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import FAR, Space, States, cover_table, first_cover, space, states
+from formulations.lora.schedules import Space, States, space, states
 from instances.lora.model import IntArray, Public, Task
+from online.lora.thresholds import Cells, best_pairs, first_schedule, layout, ranked
 
 
 class Prices(NamedTuple):
@@ -59,213 +61,6 @@ class Choice(NamedTuple):
     net: int
 
 
-@njit(cache=True, nogil=True)
-def _usable(lam, phi, first_node, lam_top, phi_top, usable, node):  # type: ignore[no-untyped-def]
-    """Cells (g, t) with a node whose prices are at most the thresholds, and the first such node."""
-    types, width = usable.shape
-    for g in range(types):
-        for t in range(width):
-            usable[g, t] = False
-            for k in range(first_node[g], first_node[g + 1]):
-                if lam[k, t] <= lam_top and phi[k, t] <= phi_top:
-                    usable[g, t] = True
-                    node[g, t] = k
-                    break
-
-
-@njit(cache=True, nogil=True)
-def _undominated(lam, phi, first_node, entries, lam_of, phi_of):  # type: ignore[no-untyped-def]
-    """The cells that no other node of the same type and slot undercuts in both prices: rows [g, t], and their prices.
-
-    Returns the number of rows.
-    """
-    types = len(first_node) - 1
-    width = lam.shape[1]
-    rows = 0
-    for g in range(types):
-        for t in range(width):
-            begin = rows
-            for k in range(first_node[g], first_node[g + 1]):
-                a = lam[k, t]
-                b = phi[k, t]
-                beaten = False
-                for j in range(begin, rows):
-                    if lam_of[j] <= a and phi_of[j] <= b:
-                        beaten = True
-                        break
-                if beaten:
-                    continue
-                write = begin
-                for j in range(begin, rows):
-                    if not (a <= lam_of[j] and b <= phi_of[j]):
-                        lam_of[write] = lam_of[j]
-                        phi_of[write] = phi_of[j]
-                        write += 1
-                lam_of[write] = a
-                phi_of[write] = b
-                rows = write + 1
-            for j in range(begin, rows):
-                entries[j, 0] = g
-                entries[j, 1] = t
-    return rows
-
-
-@njit(cache=True, nogil=True)
-def _energy_floor(usable, order_type, order_slot, ratio, rates, fastest, offset, work):  # type: ignore[no-untyped-def]
-    """(E, n): lower bounds on the energy and the number of cells of any cover from `offset` on; E = inf if none.
-
-    Fractional relaxation: each slot gives at most its fastest usable rate, at its least energy per sample. `order`
-    lists the cells by that ratio.
-    """
-    types, width = usable.shape
-    for t in range(width):
-        fastest[t] = 0
-    for t in range(offset, width):
-        for g in range(types):
-            if usable[g, t] and rates[g] > fastest[t]:
-                fastest[t] = rates[g]
-    # Cells: the fewest slots that can cover, taking types from the fastest down.
-    left = work
-    n = 0
-    previous = np.iinfo(np.int64).max
-    while left > 0:
-        speed = 0
-        for g in range(types):
-            if rates[g] < previous and rates[g] > speed:
-                speed = rates[g]
-        if speed == 0:
-            return np.inf, n
-        previous = speed
-        count = 0
-        for t in range(offset, width):
-            if fastest[t] == speed:
-                count += 1
-        needed = (left + speed - 1) // speed
-        take = min(count, needed)
-        n += take
-        left -= take * speed
-    energy = 0.0
-    scale = 0.0
-    left = work
-    for j in range(len(order_slot)):
-        t = order_slot[j]
-        if t >= offset and fastest[t] > 0 and usable[order_type[j], t]:
-            # Beyond the work only cells of negative cost can lower the energy.
-            amount = fastest[t] if ratio[j] < 0 else min(fastest[t], left)
-            energy += ratio[j] * amount
-            scale += abs(ratio[j] * amount)
-            left -= amount
-            fastest[t] = 0
-            if left < 0:
-                left = 0
-            if left == 0 and ratio[j] >= 0:
-                break
-    return np.floor(energy - 1e-9 * scale), n
-
-
-@njit(cache=True, nogil=True)
-def _threshold_search(  # type: ignore[no-untyped-def]
-    entries, lam_at, phi_at, lam, phi, cost, rates, order_type, order_slot, ratio, work, memory, less, state_work,
-    state_cells, offsets, net, tolerance, found, best,
-):  # fmt: skip
-    """Best F over all threshold pairs; rows [lam, phi, option, state] of every candidate within `tolerance` of it.
-
-    Called with `best` = -inf to find the best value, then with that value to collect (`found` has rows): two passes
-    keep the list short whatever the order in which the candidates come.
-
-    A pair (lam[i], phi[j]) admits the cells priced at most so; on them the least E per count vector is a covering
-    dynamic programme. Only prices of undominated cells are tried. A pair is skipped when S >= M and the relaxed E and n
-    show for every option that it cannot reach the best value.
-
-    Parameters
-    ----------
-    entries : (P, 2) [type, slot] of the undominated cells, by ascending lam; lam_at, phi_at : their price indices.
-    lam, phi : distinct prices of those cells as doubles, ascending.
-    order_type, order_slot, ratio : all cells by ascending energy per sample.
-    """
-    types, width = cost.shape
-    size = less.shape[0]
-    options = len(offsets)
-    collecting = found.shape[0] > 0
-    rows = 0
-    usable = np.zeros((types, width), np.bool_)
-    table = np.empty((width + 1, size), np.int64)
-    none = len(phi)
-    phi_floor = np.full((types, width), none, np.int64)
-    wanted = np.zeros(none, np.bool_)
-    fastest = np.zeros(width, np.int64)
-    reachable = np.zeros(options, np.bool_)
-    # With every cell open no pair can do better than these.
-    usable[:] = True
-    top = -np.inf
-    fewest = np.iinfo(np.int64).max
-    for option in range(options):
-        if offsets[option] < width:
-            energy, n = _energy_floor(usable, order_type, order_slot, ratio, rates, fastest, offsets[option], work)
-            if energy < np.inf:
-                top = max(top, net[option] - energy)
-                fewest = min(fewest, n)
-    if top == -np.inf:
-        return best, rows
-    position = 0
-    for i in range(len(lam)):
-        while position < len(lam_at) and lam_at[position] == i:
-            g = entries[position, 0]
-            t = entries[position, 1]
-            if phi_at[position] < phi_floor[g, t]:
-                phi_floor[g, t] = phi_at[position]
-            position += 1
-        if top - lam[i] * work < best - tolerance:
-            break
-        wanted[:] = False
-        for g in range(types):
-            for t in range(width):
-                if phi_floor[g, t] < none:
-                    wanted[phi_floor[g, t]] = True
-        for j in range(none):
-            if not wanted[j]:
-                continue
-            if top - lam[i] * work - phi[j] * (memory * fewest) < best - tolerance:
-                break
-            for g in range(types):
-                for t in range(width):
-                    usable[g, t] = phi_floor[g, t] <= j
-            worth = False
-            for option in range(options):
-                reachable[option] = False
-                if offsets[option] < width:
-                    energy, n = _energy_floor(
-                        usable, order_type, order_slot, ratio, rates, fastest, offsets[option], work
-                    )
-                    if energy < np.inf:
-                        bound = ((net[option] - energy) - lam[i] * work) - phi[j] * (memory * n)
-                        if bound >= best - tolerance:
-                            reachable[option] = True
-                            worth = True
-            if not worth:
-                continue
-            cover_table(cost, usable, less, FAR, table)
-            for option in range(options):
-                if not reachable[option]:
-                    continue
-                for x in range(size):
-                    energy_x = table[offsets[option], x]
-                    if state_work[x] >= work and energy_x < FAR:
-                        value = float(net[option] - energy_x) - lam[i] * state_work[x]
-                        value = value - phi[j] * (memory * state_cells[x])
-                        if collecting:
-                            if value >= best - tolerance:
-                                if rows < found.shape[0]:
-                                    found[rows, 0] = i
-                                    found[rows, 1] = j
-                                    found[rows, 2] = option
-                                    found[rows, 3] = x
-                                rows += 1
-                        elif value > best:
-                            best = value
-    return best, rows
-
-
 def _negative_slots(cost: IntArray) -> IntArray:
     counted: IntArray = np.count_nonzero(cost < 0, axis=1).astype(np.int64)
     return counted
@@ -301,114 +96,67 @@ def _problem(task: Task, public: Public, menu: Space, nodes: IntArray) -> _Probl
 
 
 def exact_search(task: Task, public: Public, menu: Space, nodes: IntArray, prices: Prices) -> Choice | None:
-    """The schedule that maximises F (9), by thresholds on both prices and a covering dynamic programme for each pair.
+    """The schedule that maximises F (9), by branch and bound over thresholds on both prices.
 
     Returns None when the task has no schedule at all. Source: theory of (10): given its two maxima, a schedule's F is
     additive over cells.
     """
-    p = _problem(task, public, menu, nodes)
+    # The slowest type first: its counts are the longest rows of the dynamic programme.
+    by_rate = np.argsort(menu.rates, kind="stable")
+    rates = menu.rates[by_rate]
+    cost = np.ascontiguousarray(task.cost[menu.types[by_rate], menu.first - 1 : menu.last])
+    x = states(rates, task.work, menu.width, _negative_slots(cost))
+    covers = layout(x, cost, rates, task.work)
+    sizes = _sizes(public)[menu.types]
+    after = np.cumsum(sizes)
+    first, last = (after - sizes)[by_rate], after[by_rate]
+    lam, phi = np.asfortranarray(prices.lam), np.asfortranarray(prices.phi)
+    begin, lam_at, phi_at, lam_keys, phi_keys = ranked(lam, phi, first, last)
+    cells = Cells(begin, lam_at, phi_at, _doubles(lam_keys, prices.lam_exact), _doubles(phi_keys, prices.phi_exact))
     exact = prices.lam_exact is not None
-    cells = prices.lam.size
-    entries = np.empty((cells, 2), np.int64)
-    lam_of, phi_of = np.empty(cells, prices.lam.dtype), np.empty(cells, prices.phi.dtype)
-    rows = _undominated(prices.lam, prices.phi, p.first_node, entries, lam_of, phi_of)
-    order = np.argsort(lam_of[:rows], kind="stable")
-    lam_keys, lam_at = np.unique(lam_of[:rows], return_inverse=True)
-    phi_keys, phi_at = np.unique(phi_of[:rows], return_inverse=True)
-    thresholds = _Thresholds(
-        entries[:rows][order], lam_at[order], phi_at[order], lam_keys, phi_keys,
-        _doubles(lam_keys, prices.lam_exact), _doubles(phi_keys, prices.phi_exact),
-    )  # fmt: skip
-    per_sample = (p.cost / menu.rates[:, None]).ravel()
-    by_ratio = np.argsort(per_sample, kind="stable")
-    order_type, order_slot = np.divmod(by_ratio, menu.width)
-    ratio = per_sample[by_ratio]
     # In doubles each of the three terms of a near-best F is off by a few units in the last place of at most `scale`.
-    scale = float(task.bid + int(menu.prices.max(initial=0)) + int(np.abs(p.cost).max(axis=0).sum()) + 1)
-    tolerance = 1e-12 * scale if exact else 0.0
-
-    def sweep(found: IntArray, best: float, slack: float) -> tuple[float, int]:
-        value, count = _threshold_search(
-            thresholds.entries, thresholds.lam_at, thresholds.phi_at, thresholds.lam, thresholds.phi, p.cost,
-            menu.rates, order_type, order_slot, ratio, task.work, task.memory_mb, p.x.less, p.x.work, p.x.cells,
-            menu.offsets, p.net, slack, found, best,
-        )  # fmt: skip
-        return float(value), int(count)
-
-    best, _ = sweep(np.empty((0, 4), np.int64), -np.inf, tolerance)
+    scale = float(task.bid + int(menu.prices.max(initial=0)) + int(np.abs(cost).max(axis=0).sum()) + 1)
+    net = task.bid - menu.prices
+    best, found, _ = best_pairs(covers, cells, task.memory_mb, menu.offsets, net, scale, 1e-12 if exact else 0.0)
     if best == -np.inf:
         return None
-    tolerance += 1e-12 * abs(best) if exact else 0.0
-    found = np.empty((64, 4), np.int64)
-    _, count = sweep(found, best, tolerance)
-    if count > len(found):
-        found = np.empty((count, 4), np.int64)
-        sweep(found, best, tolerance)
-    return _best_candidate(task, prices, p, thresholds, found[:count])
+    graded: list[tuple[Any, int, int, int, int, int, int]] = []
+    for i, j, option, state, energy in found.tolist():
+        n = int(x.cells[state])
+        value = objective(
+            prices, lam_keys[i], phi_keys[j], int(net[option]) - energy, int(x.work[state]), task.memory_mb, n
+        )
+        graded.append((-value, option, n, i, j, state, energy))
+    graded.sort()
+    head = graded[0][:3]
+    listed: list[tuple[list[list[int]], int, int]] = []
+    for _, option, _, i, j, state, energy in (row for row in graded if row[:3] == head):
+        chosen = first_schedule(
+            covers, cells, lam, phi, lam_keys[i], phi_keys[j], first, last, i, j, menu.offsets[option], state
+        )
+        listed.append((chosen.tolist(), state, energy))
+    schedule, state, energy = min(listed, key=lambda each: each[0])
+    option = head[1]
+    return Choice(
+        value=-head[0],
+        option=option,
+        cells=tuple((int(nodes[k]), t + menu.first) for t, k in schedule),
+        work=int(x.work[state]),
+        energy=energy,
+        net=int(net[option]) - energy,
+    )
 
 
-class _Thresholds(NamedTuple):
-    """The undominated cells by ascending lambda, their price indices, and the prices as keys and as doubles."""
-
-    entries: IntArray
-    lam_at: IntArray
-    phi_at: IntArray
-    lam_keys: NDArray[Any]
-    phi_keys: NDArray[Any]
-    lam: NDArray[np.float64]
-    phi: NDArray[np.float64]
+@lru_cache(maxsize=16)
+def _sizes(public: Public) -> IntArray:
+    """(G,) nodes per type."""
+    return np.array([node.count for node in public.node_types], dtype=np.int64)
 
 
 def _doubles(keys: NDArray[Any], exact: list[Fraction] | None) -> NDArray[np.float64]:
     if exact is None:
         return keys
     return np.array([float(exact[key]) for key in keys.tolist()])
-
-
-def _best_candidate(task: Task, prices: Prices, p: _Problem, thresholds: _Thresholds, found: IntArray) -> Choice:
-    """The winner among near-best (threshold pair, option, count vector) rows, by exact values and the tie rules."""
-    usable = np.zeros(p.cost.shape, np.bool_)
-    node = np.zeros(p.cost.shape, np.int64)
-    table = np.empty((p.menu.width + 1, len(p.x.work)), np.int64)
-
-    def open_up(i: int, j: int) -> None:
-        lam_top, phi_top = thresholds.lam_keys[i], thresholds.phi_keys[j]
-        _usable(prices.lam, prices.phi, p.first_node, lam_top, phi_top, usable, node)
-        cover_table(p.cost, usable, p.x.less, FAR, table)
-
-    graded: list[tuple[Any, int, int, int, int, int, int]] = []
-    pair: tuple[int, int] | None = None
-    for i, j, option, x in found.tolist():
-        if pair != (i, j):
-            pair = (i, j)
-            open_up(i, j)
-        energy = int(table[p.menu.offsets[option], x])
-        net, work, cells = int(p.net[option]) - energy, int(p.x.work[x]), int(p.x.cells[x])
-        value = objective(prices, thresholds.lam_keys[i], thresholds.phi_keys[j], net, work, task.memory_mb, cells)
-        graded.append((-value, option, cells, i, j, x, energy))
-    graded.sort()
-    head = graded[0][:3]
-    best: tuple[list[tuple[int, int]], int, int] | None = None
-    for row in graded:
-        if row[:3] != head:
-            break
-        _, option, _, i, j, x, energy = row
-        open_up(i, j)
-        taken = first_cover(p.cost, usable, node, p.x.less, FAR, table, int(p.menu.offsets[option]), x)
-        listed = [(int(t) + p.menu.first, int(p.nodes[k])) for k, t in taken]
-        if best is None or listed < best[0]:
-            best = (listed, x, energy)
-    assert best is not None
-    listed, x, energy = best
-    option = int(head[1])
-    return Choice(
-        value=-head[0],
-        option=option,
-        cells=tuple((k, t) for t, k in listed),
-        work=int(p.x.work[x]),
-        energy=energy,
-        net=int(p.net[option]) - energy,
-    )
 
 
 def objective(
