@@ -268,6 +268,15 @@ def eris_price(low: Fraction, high: Fraction, load: int, capacity: int) -> Fract
         return Fraction(int((value * 2**20).to_integral_value()), 2**20)
 
 
+def eris_exact(low: Fraction, high: Fraction, load: int, capacity: int) -> Fraction:
+    """k(y) to 40 digits, and L itself at load 0: what the bid is compared with."""
+    with localcontext() as context:
+        context.prec = 40
+        small = Decimal(low.numerator) / low.denominator
+        growth = (Decimal(high.numerator) / high.denominator / small).ln()
+        return low if load == 0 else Fraction(small * (growth * load / capacity).exp())
+
+
 def run_eris(instance: Instance) -> list[Answer | None]:
     """Additive prices, every task with a base model of its own on each of its nodes."""
     public = instance.public("")
@@ -286,6 +295,13 @@ def run_eris(instance: Instance) -> list[Answer | None]:
             memory = eris_price(low, high, used, node.memory_mb) * weight  # noqa: B023
             return eris_price(low, high, samples, node.compute) * rate + memory
 
+        def exact(k: int, t: int) -> Fraction:
+            node = public.node_types[public.type_of_node[k]]
+            samples, used = load.get((k, t), (0, 0, 0))[0], heavy.get((k, t), 0)
+            rate = int(task.rate[public.type_of_node[k]])  # noqa: B023
+            memory = eris_exact(low, high, used, node.memory_mb) * weight  # noqa: B023
+            return eris_exact(low, high, samples, node.compute) * rate + memory
+
         def fits(k: int, t: int) -> bool:
             room = public.node_types[public.type_of_node[k]].memory_mb
             return _stands(load, task, public, k, t) and heavy.get((k, t), 0) + weight <= room  # noqa: B023
@@ -295,8 +311,11 @@ def run_eris(instance: Instance) -> list[Answer | None]:
             if all(fits(k, t) for k, t in cells):
                 cost = task.bid - figures(task, public, option, cells)[2] + sum(price(k, t) for k, t in cells)
                 graded.append((cost, option, len(cells), [(t, k) for k, t in cells], cells))
-        if graded and min(graded)[0] < task.bid:
-            cost, option, _, _, cells = min(graded)
+        cost = Fraction(task.bid)
+        if graded:
+            _, option, _, _, cells = min(graded)
+            cost = task.bid - figures(task, public, option, cells)[2] + sum(exact(k, t) for k, t in cells)
+        if cost < task.bid:
             place(load, task, public, cells)
             for cell in cells:
                 heavy[cell] = heavy.get(cell, 0) + weight

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from formulations.backends import BackendResult
 from formulations.report import Termination
 from instances.lora import Instance, content_hash, document, parse
+from instances.lora.format import FORMAT
 from instances.lora.generate import generate
 from instances.lora.model import Task
 from instances.lora.named import named
@@ -291,3 +292,20 @@ def test_a_real_limit_is_reached_and_counted() -> None:
     assert result.valid
     assert 0 <= result.counts["without_incumbent"] <= result.counts["at_limit"] <= result.counts["batches"]
     assert run(instance, "titan").decisions == result.decisions
+
+
+def test_eris_rejects_a_bid_that_equals_its_price() -> None:
+    """The task that defines L faces a price of exactly its bid at load 0, whichever way L rounds."""
+    for bid in (10, 11):
+        task = {"arrival": 1, "deadline": 1, "memory_mb": 1, "work": 1, "bid": bid, "rate": [1], "energy_wh": [0]}
+        document = {
+            "format": FORMAT,
+            "name": "tie",
+            "slots": 1,
+            "slot_seconds": 600,
+            "base_memory_mb": 1,
+            "node_types": [{"name": "n", "count": 1, "compute": 9, "memory_mb": 9, "tariff": [0]}],
+            "tasks": [task | {"vendors": []}],
+        }
+        assert run(parse(document), "eris").admitted == 0
+    assert run(named("thm5_T5_3tasks"), "eris").welfare == 300

@@ -21,7 +21,10 @@ from instances.lora.solution import Solution, parse_solution, solution_document
 FORMAT = "ratiobench/lora-certificate/1"
 PRICE_LIMIT = 2**62
 
-_KEYS = ("format", "instance", "unit", "lam", "phi", "upper", "lower", "decisions", "sha256")
+NODE_WEIGHT = 2**16
+"""Pattern weight of a whole node."""
+
+_KEYS = ("format", "instance", "unit", "lam", "phi", "nu", "weights", "upper", "lower", "decisions", "sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,9 @@ class Certificate:
     instance : SHA-256 of the instance's content.
     unit : a power of two; prices are in 1/unit micro-dollars.
     lam, phi : per node type and slot, integer dual prices of (4f) per sample and of (4g) per MB.
+    nu : per node type and slot, price of a unit of pattern weight, of which a node has 2^16.
+    weights : (type, rate, memory_mb, weight): what each task of this rate and memory weighs on a node of the type; 0
+        where none is listed. True weights: no set of tasks that fits on a node weighs more than the node has.
     upper, lower : micro-dollars, as claimed.
     decisions : the schedule whose welfare is `lower`.
     """
@@ -41,6 +47,8 @@ class Certificate:
     unit: int
     lam: tuple[tuple[int, ...], ...]
     phi: tuple[tuple[int, ...], ...]
+    nu: tuple[tuple[int, ...], ...]
+    weights: tuple[tuple[int, int, int, int], ...]
     upper: int
     lower: int
     decisions: Solution
@@ -58,6 +66,8 @@ def _content(certificate: Certificate) -> dict[str, Any]:
         "unit": certificate.unit,
         "lam": [list(row) for row in certificate.lam],
         "phi": [list(row) for row in certificate.phi],
+        "nu": [list(row) for row in certificate.nu],
+        "weights": [list(row) for row in certificate.weights],
         "upper": certificate.upper,
         "lower": certificate.lower,
         **solution_document(certificate.decisions),
@@ -95,6 +105,11 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
         unit=integer(source, "unit", data["unit"], 1, PRICE_LIMIT),
         lam=_prices(source, "lam", data["lam"]),
         phi=_prices(source, "phi", data["phi"]),
+        nu=_prices(source, "nu", data["nu"]),
+        weights=tuple(
+            _weight(source, f"weights[{j}]", row)
+            for j, row in enumerate(items(source, "weights", data["weights"], None, ""))
+        ),
         upper=integer(source, "upper", data["upper"], 0, PRICE_LIMIT),
         lower=integer(source, "lower", data["lower"], 0, PRICE_LIMIT),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
@@ -106,6 +121,14 @@ def _digest(source: str, field: str, value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
         raise InputError(source, field, f"{shown(value)} is not a SHA-256 in 64 hexadecimal digits")
     return value
+
+
+def _weight(source: str, path: str, row: Any) -> tuple[int, int, int, int]:
+    values = items(source, path, row, 4, "[type, rate, memory_mb, weight]")
+    kind, rate, memory, weight = (
+        integer(source, f"{path}[{j}]", value, 0, PRICE_LIMIT) for j, value in enumerate(values)
+    )
+    return kind, rate, memory, weight
 
 
 def _prices(source: str, field: str, rows: Any) -> tuple[tuple[int, ...], ...]:

@@ -19,7 +19,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.lora.pricing import Pool, Pricer, base_cost, cheapest, fill, trace
+from formulations.lora.patterns import Weight, apply_weights, pattern_weights
+from formulations.lora.pricing import PATTERN, Pool, Pricer, base_cost, cheapest, fill, trace
 from instances.lora.model import IntArray
 from instances.seeds import Stream
 
@@ -43,81 +44,125 @@ class DualBound(NamedTuple):
     Parameters
     ----------
     upper : micro-dollars, floor of the exact dual value.
-    lam, phi : (G, T) integer prices in 1/unit micro-dollars per sample and per MB.
+    price : (3, G, T) integer prices in 1/unit micro-dollars per sample, per MB and per unit of pattern weight.
     unit : a power of two.
     passes : pricing passes made.
+    weights : the pattern weights behind the third price; none where that price is 0 everywhere.
     state : the method of multipliers where it ended, with its pooled answer; None when it was not run.
     """
 
     upper: int
-    lam: IntArray
-    phi: IntArray
+    price: IntArray
     unit: int
     passes: int
-    state: Multipliers | None
+    weights: tuple[Weight, ...] = ()
+    state: Multipliers | None = None
 
     @property
-    def prices(self) -> tuple[Prices, Prices]:
-        """lambda and phi in micro-dollars, as doubles."""
-        return self.lam / self.unit, self.phi / self.unit
+    def prices(self) -> Prices:
+        """(3, G, T) in micro-dollars, as doubles."""
+        return self.price / self.unit
+
+    @property
+    def lam(self) -> IntArray:
+        """(G, T) price of a sample."""
+        column: IntArray = self.price[0]
+        return column
+
+    @property
+    def phi(self) -> IntArray:
+        """(G, T) price of a MB."""
+        column: IntArray = self.price[1]
+        return column
+
+    @property
+    def nu(self) -> IntArray:
+        """(G, T) price of a unit of pattern weight."""
+        column: IntArray = self.price[2]
+        return column
 
 
-def proved(pricer: Pricer, lam: Prices, phi: Prices) -> DualBound:
-    """The bound at the prices rounded to integers; every step in integers with room to spare."""
+def proved(pricer: Pricer, lam: Prices, phi: Prices, nu: Prices | None = None) -> DualBound:
+    """The bound at the prices rounded to integers; every step in integers with room to spare.
+
+    Parameters
+    ----------
+    lam, phi, nu : (G, T) micro-dollars per sample, per MB and per unit of pattern weight.
+    """
     p = pricer.pool
+    price = np.stack([lam, phi, np.zeros_like(lam) if nu is None else nu])
     bits = _UNIT_BITS
     while True:
         unit = 1 << bits
-        whole_lam = np.rint(np.minimum(lam, 2.0**40) * unit).astype(np.int64)
-        whole_phi = np.rint(np.minimum(phi, 2.0**40) * unit).astype(np.int64)
-        if _largest(p, whole_lam, whole_phi, unit) < _HEADROOM:
+        whole = np.rint(np.minimum(price, 2.0**40) * unit).astype(np.int64)
+        if _largest(p, whole, unit) < _HEADROOM:
             break
         if bits == 0:
             raise OverflowError("bids, costs and prices leave no room in 64 bits")
         bits -= 1
-    surplus = pricer.integers(whole_lam, whole_phi, unit)
-    total = sum(surplus.tolist())
-    for g, nodes in enumerate(p.nodes.tolist()):
-        total += nodes * int(p.compute[g]) * sum(whole_lam[g].tolist())
-        total += nodes * int(p.capacity_mb[g]) * sum(whole_phi[g].tolist())
-    return DualBound(total // unit, whole_lam, whole_phi, unit, 1, None)
+    total = sum(pricer.integers(whole, unit).tolist())
+    for r, g in np.ndindex(p.capacity.shape):
+        total += int(p.nodes[g]) * int(p.capacity[r, g]) * sum(whole[r, g].tolist())
+    return DualBound(total // unit, whole, unit, 1)
 
 
-def _largest(p: Pool, lam: IntArray, phi: IntArray, unit: int) -> int:
+def _largest(p: Pool, price: IntArray, unit: int) -> int:
     """An upper bound on every number in the pricing of any task, in Python integers."""
-    if p.size == 0:
+    if p.tasks == 0:
         return 0
     cost = int(np.abs(p.table_cost).max(initial=0))
     for g in range(len(p.nodes)):
         cost = max(cost, int(p.energy[:, g].max()) * int(np.abs(p.tariff[g]).max()))
-    cell = unit * cost + int(lam.max()) * int(p.rate.max()) + int(phi.max()) * int(p.memory.max())
+    cell = unit * cost + sum(int(price[r].max()) * int(p.size[r].max()) for r in range(len(price)))
     return int(p.width.max()) * cell + unit * (int(p.bid.max()) + int(p.price.max()))
 
 
 def dual_bound(pricer: Pricer, effort: int = 1, lower: int = 0) -> DualBound:
     """The best bound that `effort` * 48 rounds find.
 
+    When the tasks fall into few classes, a part of the rounds prices patterns too: the first part says which classes
+    fill the nodes, weights that no pattern of theirs exceeds follow, and the rest of the rounds sees their capacity.
+
     Parameters
     ----------
     lower : a known welfare, which sets step lengths; any value gives a valid bound.
     """
     p = pricer.pool
-    if p.size == 0:
-        zero = np.zeros(p.tariff.shape)
-        return proved(pricer, zero, zero)
-    lam, phi, state = multipliers(pricer, effort * ROUNDS)
-    passes = effort * ROUNDS
-    if p.size < POLISH_BELOW:
-        lam, phi, more = volume(pricer, lam, phi, effort * POLISH, float(lower))
+    if p.tasks == 0:
+        return proved(pricer, *np.zeros((2, *p.tariff.shape)))
+    state = Multipliers(pricer)
+    rounds = effort * ROUNDS
+    price = _descend(state, rounds, _FIRST_PENALTY)
+    weights = pattern_weights(p, state.pooled, price)
+    if weights:
+        apply_weights(p, weights)
+        state.reweigh()
+        rounds += rounds // 2
+        price = _descend(state, effort * ROUNDS // 2, 10 * LAST_PENALTY)
+    passes = rounds
+    if p.tasks < POLISH_BELOW:
+        price, more = volume(pricer, price, effort * POLISH, float(lower))
         passes += more
-    return proved(pricer, lam, phi)._replace(passes=passes + 1, state=state)
+    return proved(pricer, *price)._replace(passes=passes + 1, weights=weights, state=state)
+
+
+def _descend(state: Multipliers, rounds: int, first: float) -> Prices:
+    """The prices of least dual value over some rounds whose penalty falls from `first` to the last one."""
+    best, kept = np.inf, state.average
+    for done in range(rounds):
+        state.round(first * (LAST_PENALTY / first) ** (done / max(1, rounds - 1)))
+        if done % 8 == 7 or done == rounds - 1:
+            value = state.dual_value()
+            if value < best:
+                best, kept = value, state.average.copy()
+    return kept / state.scale
 
 
 @njit(cache=True, nogil=True)
 def _answer(p, order, price, penalty, capacity, used, at, pooled, chosen, cost, usable, table):  # type: ignore[no-untyped-def]
     """Each task in turn leaves, and takes its best schedule at prices plus the penalty on overload.
 
-    price, capacity, used : (2, G, T) price of a node for a slot, nodes, pooled load in nodes; compute, then memory.
+    price, capacity, used : (3, G, T) price of a node for a slot, nodes, pooled load in nodes, by resource.
     """
     for i in order:
         begin = p.type_start[i]
@@ -128,17 +173,17 @@ def _answer(p, order, price, penalty, capacity, used, at, pooled, chosen, cost, 
             g = pooled[at[i] + t]
             if g >= 0:
                 kind = p.kind[begin + g]
-                used[0, kind, first + t] -= p.rate[begin + g] / p.compute[kind]
-                used[1, kind, first + t] -= p.memory[i] / p.capacity_mb[kind]
+                for r in range(len(price)):
+                    used[r, kind, first + t] -= p.size[r, begin + g] / p.capacity[r, kind]
         for g in range(types):
             kind = p.kind[begin + g]
             for t in range(width):
                 total = np.float64(base_cost(p, i, kind, first + t))
-                for resource in range(2):
-                    share = p.rate[begin + g] / p.compute[kind] if resource == 0 else p.memory[i] / p.capacity_mb[kind]
-                    over = used[resource, kind, first + t] - capacity[resource, kind, first + t]
-                    before = max(0.0, price[resource, kind, first + t] + penalty * over)
-                    after = max(0.0, price[resource, kind, first + t] + penalty * (over + share))
+                for r in range(len(price)):
+                    share = p.size[r, begin + g] / p.capacity[r, kind]
+                    over = used[r, kind, first + t] - capacity[r, kind, first + t]
+                    before = max(0.0, price[r, kind, first + t] + penalty * over)
+                    after = max(0.0, price[r, kind, first + t] + penalty * (over + share))
                     total += (after * after - before * before) / (2.0 * penalty)
                 cost[g, t] = total
         fill(p, i, cost[:types, :width], usable, np.inf, table)
@@ -151,14 +196,14 @@ def _answer(p, order, price, penalty, capacity, used, at, pooled, chosen, cost, 
                 pooled[at[i] + t] = g
                 if g >= 0:
                     kind = p.kind[begin + g]
-                    used[0, kind, first + t] += p.rate[begin + g] / p.compute[kind]
-                    used[1, kind, first + t] += p.memory[i] / p.capacity_mb[kind]
+                    for r in range(len(price)):
+                        used[r, kind, first + t] += p.size[r, begin + g] / p.capacity[r, kind]
 
 
 def value_density(p: Pool) -> NDArray[np.float64]:
     """(n,) bid per node and slot that the task needs at least, by compute or memory, whichever binds."""
-    density = np.empty(p.size)
-    for i in range(p.size):
+    density = np.empty(p.tasks)
+    for i in range(p.tasks):
         span = slice(int(p.type_start[i]), int(p.type_start[i + 1]))
         kinds, rates = p.kind[span], p.rate[span]
         need = -(-p.work[i] // rates) * np.maximum(rates / p.compute[kinds], p.memory[i] / p.capacity_mb[kinds])
@@ -171,28 +216,29 @@ class Multipliers:
 
     Attributes
     ----------
-    price : (2, G, T) micro-dollars for a whole node and slot; compute first, then memory.
+    price : (3, G, T) micro-dollars for a whole node and slot; by compute, memory, pattern weight.
     average : exponentially smoothed price.
-    capacity : (2, G, T) nodes to be filled; less than there are where packing cannot use them.
+    capacity : (3, G, T) nodes to be filled; less than there are where packing cannot use them.
     pooled : (sum of widths,) local type of each task in each slot of its window, -1 for none.
-    used : (2, G, T) nodes that the pooled answer fills.
+    used : (3, G, T) nodes that the pooled answer fills.
     """
 
     def __init__(self, pricer: Pricer) -> None:
         p = pricer.pool
         kinds, slots = p.tariff.shape
         self._pricer = pricer
-        self.scale = np.empty((2, kinds, slots))
-        self.scale[0], self.scale[1] = p.compute[:, None], p.capacity_mb[:, None]
-        self.capacity = np.empty((2, kinds, slots))
+        shape = (3, kinds, slots)
+        self.scale = np.empty(shape)
+        self.scale[:] = p.capacity[:, :, None]
+        self.capacity = np.empty(shape)
         self.capacity[:] = p.nodes[None, :, None]
         self.unit = max(1.0, float(np.median(value_density(p))))
-        self.price = np.zeros((2, kinds, slots))
-        self.average = np.zeros((2, kinds, slots))
+        self.price = np.zeros(shape)
+        self.average = np.zeros(shape)
         self.pooled = np.full(int(p.width.sum()), -1, np.int64)
-        self.used = np.zeros((2, kinds, slots))
+        self.used = np.zeros(shape)
         self._at = np.concatenate([[0], np.cumsum(p.width)[:-1]]).astype(np.int64)
-        self._stream = Stream("multipliers", p.size)
+        self._stream = Stream("multipliers", p.tasks)
         width = int(p.width.max())
         self._scratch = (
             np.empty(width, np.int64), np.empty((kinds, width)), np.ones((kinds, width), np.bool_), np.empty(p.table)
@@ -209,47 +255,45 @@ class Multipliers:
         """All tasks answer in a random order, then prices follow the overload; penalty in units of the median bid."""
         p = self._pricer.pool
         penalty *= self.unit
-        order = np.argsort(self._stream.words(p.size), kind="stable")
+        order = np.argsort(self._stream.words(p.tasks), kind="stable")
         _answer(p, order, self.price, penalty, self.capacity, self.used, self._at, self.pooled, *self._scratch)
         self.price = np.maximum(0.0, self.price + penalty * (self.used - self.capacity))
         self.average = _MEMORY_OF_PRICES * self.average + (1 - _MEMORY_OF_PRICES) * self.price
 
     def dual_value(self) -> float:
         """D at the smoothed prices, in doubles, with the whole capacity."""
-        lam, phi = self.average / self.scale
         nodes = self._pricer.pool.nodes[None, :, None]
-        return float((nodes * self.average).sum() + self._pricer.floats(lam, phi).surplus.sum())
+        return float((nodes * self.average).sum() + self._pricer.floats(self.average / self.scale).surplus.sum())
+
+    def reweigh(self) -> None:
+        """Take up new pattern weights: the pooled answer weighs anew, and compute's prices begin as the patterns'."""
+        p = self._pricer.pool
+        tasks = np.repeat(np.arange(p.tasks), p.width)
+        slots = np.repeat(p.first - self._at, p.width) + np.arange(len(tasks))
+        running = np.flatnonzero(self.pooled >= 0)
+        entry = p.type_start[tasks[running]] + self.pooled[running]
+        self.used[2] = 0.0
+        np.add.at(self.used[2], (p.kind[entry], slots[running]), p.size[2, entry] / PATTERN)
+        weighed = np.unique(p.kind[p.size[2] > 0])
+        for prices in (self.price, self.average):
+            prices[2, weighed] += prices[0, weighed] + prices[1, weighed]
+            prices[:2, weighed] = 0.0
 
 
-def multipliers(pricer: Pricer, rounds: int) -> tuple[Prices, Prices, Multipliers]:
-    """(lambda, phi) of least dual value found from zero prices on, and the method's state after the last round."""
-    state = Multipliers(pricer)
-    best, kept = np.inf, state.average
-    for done in range(rounds):
-        state.round(_FIRST_PENALTY * (LAST_PENALTY / _FIRST_PENALTY) ** (done / max(1, rounds - 1)))
-        if done % 8 == 7 or done == rounds - 1:
-            value = state.dual_value()
-            if value < best:
-                best, kept = value, state.average.copy()
-    lam, phi = kept / state.scale
-    return lam, phi, state
-
-
-def volume(pricer: Pricer, lam: Prices, phi: Prices, passes: int, lower: float) -> tuple[Prices, Prices, int]:
+def volume(pricer: Pricer, start: Prices, passes: int, lower: float) -> tuple[Prices, int]:
     """Prices of least dual value found, from the given ones on; stops early when D meets `lower` to 1e-7."""
     p = pricer.pool
     # Steps are taken in prices of a whole node and slot, so that compute and memory weigh alike.
-    scale = np.stack(
-        [np.broadcast_to(p.compute[:, None], lam.shape), np.broadcast_to(p.capacity_mb[:, None], lam.shape)]
-    )
-    nodes = np.broadcast_to(p.nodes[None, :, None], scale.shape).astype(np.float64)
+    scale = np.empty(start.shape)
+    scale[:] = p.capacity[:, :, None]
+    nodes = np.empty(start.shape)
+    nodes[:] = p.nodes[None, :, None]
 
     def value(price: Prices) -> tuple[float, Prices]:
-        priced = pricer.floats(price[0] / scale[0], price[1] / scale[1])
-        used = np.stack([priced.load, priced.weight]) / scale
-        return float((nodes * price).sum() + priced.surplus.sum()), used
+        priced = pricer.floats(price / scale)
+        return float((nodes * price).sum() + priced.surplus.sum()), priced.load / scale
 
-    center = np.stack([lam, phi]) * scale
+    center = start * scale
     best, used = value(center)
     kept = center
     average = used
@@ -262,7 +306,7 @@ def volume(pricer: Pricer, lam: Prices, phi: Prices, passes: int, lower: float) 
         excess = np.where((center <= 0) & (excess < 0), 0.0, excess)
         norm = float((excess**2).sum())
         if norm <= 1e-12 or at - lower <= 1e-7 * abs(at):
-            return kept[0] / scale[0], kept[1] / scale[1], done
+            return kept / scale, done
         step = pace * max(at - target, 1e-3 * abs(at)) / norm
         price = np.maximum(0.0, center + step * excess)
         now, used = value(price)
@@ -279,7 +323,7 @@ def volume(pricer: Pricer, lam: Prices, phi: Prices, passes: int, lower: float) 
             worse += 1
             if worse >= 10:
                 pace, worse = max(1e-4, pace * 0.66), 0
-    return kept[0] / scale[0], kept[1] / scale[1], passes
+    return kept / scale, passes
 
 
 def _mixing(average: Prices, latest: Prices) -> float:

@@ -18,6 +18,8 @@ from formulations.lora.schedules import StateSpaceTooLarge
 from instances.lora.model import Instance, IntArray
 
 OUTER_LIMIT = 2_000_000
+PATTERN = 2**16
+"""Pattern weight of a whole node: whatever fits on a node together weighs at most this."""
 
 
 class Pool(NamedTuple):
@@ -36,6 +38,8 @@ class Pool(NamedTuple):
     layer : (n,) cells of a layer.
     energy : (n, G) Wh; tariff : (G, T); explicit : (n,) row in `table_cost` or -1; table_cost : (m, G, T).
     nodes, compute, capacity_mb : (G,) number of nodes, C_kp and C_km - r_b per type.
+    size : (3, entries) what a cell of each usable type takes of each resource: samples, MB, pattern weight.
+    capacity : (3, G) what a node has of each: C_kp, C_km - r_b, `PATTERN` (see `patterns`; all weights may be 0).
     """
 
     task: IntArray
@@ -64,9 +68,11 @@ class Pool(NamedTuple):
     nodes: IntArray
     compute: IntArray
     capacity_mb: IntArray
+    size: IntArray
+    capacity: IntArray
 
     @property
-    def size(self) -> int:
+    def tasks(self) -> int:
         """Number of tasks."""
         return len(self.task)
 
@@ -147,6 +153,7 @@ def pool(instance: Instance) -> Pool:
     def ints(values: list[int]) -> IntArray:
         return np.array(values, dtype=np.int64)
 
+    memory_of_entry = np.repeat(instance.memory_mb[chosen], np.diff(starts["type"]))
     return Pool(
         task=chosen,
         bid=instance.bid[chosen],
@@ -174,6 +181,8 @@ def pool(instance: Instance) -> Pool:
         nodes=np.array([node.count for node in instance.node_types], dtype=np.int64),
         compute=compute,
         capacity_mb=memory,
+        size=np.stack([ints(lists["rate"]), memory_of_entry, np.zeros(len(memory_of_entry), np.int64)]),
+        capacity=np.stack([compute, memory, np.full(len(compute), PATTERN, np.int64)]),
     )
 
 
@@ -208,8 +217,9 @@ def _rows(
         less[index[mine], g] = index[mine - stride]
         stride *= cap + 1
     need = -(-np.maximum(0, work - done[keep]) // int(rates[0]))
-    length = np.minimum(need + int(negative[0]), np.maximum(need, width)) + 1
-    # A row is read at the positions of every row with more outer slots, so it must be at least as long as those.
+    # No more slots than the window has: a row whose need is beyond them covers nowhere. A row is read at the positions
+    # of every row with more outer slots, and is at least as long as those.
+    length = np.minimum(need + int(negative[0]), width - taken[keep]) + 1
     at = np.concatenate([[0], np.cumsum(length)[:-1]])
     return length, need, at, less
 
@@ -327,39 +337,41 @@ def trace(p, i, cost, usable, far, table, option, x, chosen):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True)
-def _priced(p, i, lam, phi, unit, cost):  # type: ignore[no-untyped-def]
-    """cost[g, t] = unit * e + lam s + phi r on the task's window."""
+def _priced(p, i, price, unit, cost):  # type: ignore[no-untyped-def]
+    """cost[g, t] = unit * e + prices times sizes, on the task's window."""
     for g in range(p.type_start[i + 1] - p.type_start[i]):
-        kind = p.kind[p.type_start[i] + g]
-        rate = p.rate[p.type_start[i] + g]
+        entry = p.type_start[i] + g
+        kind = p.kind[entry]
         for t in range(p.width[i]):
             slot = p.first[i] + t
-            cost[g, t] = base_cost(p, i, kind, slot) * unit + lam[kind, slot] * rate + phi[kind, slot] * p.memory[i]
+            total = base_cost(p, i, kind, slot) * unit
+            for r in range(price.shape[0]):
+                total += price[r, kind, slot] * p.size[r, entry]
+            cost[g, t] = total
 
 
-def _surpluses(p, lam, phi, unit, far, work_area, surplus, load, weight):  # type: ignore[no-untyped-def]
-    """Best reduced profit max(0, unit*b - cheapest) of every task at prices (lam, phi), and its usage.
+def _surpluses(p, price, unit, far, work_area, surplus, load):  # type: ignore[no-untyped-def]
+    """Best reduced profit max(0, unit*b - cheapest) of every task at the prices, and its usage.
 
     Parameters
     ----------
-    lam, phi : (G, T) int64 or float64, all non-negative, in 1/unit micro-dollars per sample and MB.
+    price : (3, G, T) int64 or float64, all non-negative, in 1/unit micro-dollars per unit of size.
     work_area : (parts, table) scratch of the prices' type; tasks are dealt to parts by index, so that sums do not
         depend on the number of threads.
     surplus : (n,) out.
-    load, weight : (parts, G, T) out: samples and MB of the chosen schedules by part.
+    load : (parts, 3, G, T) out: sizes of the chosen schedules by part.
     """
     parts = work_area.shape[0]
     for part in prange(parts):
         load[part] = 0
-        weight[part] = 0
         table = work_area[part]
         for i in range(part, len(p.task), parts):
             types = p.type_start[i + 1] - p.type_start[i]
             width = p.width[i]
-            cost = np.empty((types, width), lam.dtype)
+            cost = np.empty((types, width), price.dtype)
             usable = np.ones((types, width), np.bool_)
             chosen = np.empty(width, np.int64)
-            _priced(p, i, lam, phi, unit, cost)
+            _priced(p, i, price, unit, cost)
             fill(p, i, cost, usable, far, table)
             total, option, x = cheapest(p, i, unit, far, table)
             surplus[i] = 0
@@ -368,9 +380,9 @@ def _surpluses(p, lam, phi, unit, far, work_area, surplus, load, weight):  # typ
                 trace(p, i, cost, usable, far, table, option, x, chosen)
                 for t in range(width):
                     if chosen[t] >= 0:
-                        kind = p.kind[p.type_start[i] + chosen[t]]
-                        load[part, kind, p.first[i] + t] += p.rate[p.type_start[i] + chosen[t]]
-                        weight[part, kind, p.first[i] + t] += p.memory[i]
+                        entry = p.type_start[i] + chosen[t]
+                        for r in range(price.shape[0]):
+                            load[part, r, p.kind[entry], p.first[i] + t] += p.size[r, entry]
 
 
 _surpluses_parallel = njit(cache=True, nogil=True, parallel=True)(_surpluses)
@@ -383,11 +395,10 @@ PARTS = 16
 
 
 class Priced(NamedTuple):
-    """Best reduced profits at given prices and the pooled usage of the schedules that attain them."""
+    """Best reduced profits at given prices, and (3, G, T) what the schedules that attain them take together."""
 
-    surplus: NDArray[np.float64] | IntArray
+    surplus: NDArray[np.float64]
     load: NDArray[np.float64]
-    weight: NDArray[np.float64]
 
 
 class Pricer:
@@ -395,24 +406,21 @@ class Pricer:
 
     def __init__(self, p: Pool, *, parallel: bool | None = None) -> None:
         self.pool = p
-        parts = PARTS
         if parallel is None:
-            parallel = p.size >= _PARALLEL_FROM
+            parallel = p.tasks >= _PARALLEL_FROM
         self._surpluses = _surpluses_parallel if parallel else _surpluses_serial
-        self._area = np.empty((parts, p.table), np.float64)
-        kinds, slots = p.tariff.shape
-        self._load = np.empty((parts, kinds, slots), np.float64)
-        self._weight = np.empty((parts, kinds, slots), np.float64)
+        self._area = np.empty((PARTS, p.table), np.float64)
+        self._load = np.empty((PARTS, 3, *p.tariff.shape), np.float64)
 
-    def floats(self, lam: NDArray[np.float64], phi: NDArray[np.float64]) -> Priced:
-        """In doubles, prices in micro-dollars per sample and per MB."""
-        surplus = np.empty(self.pool.size, np.float64)
-        self._surpluses(self.pool, lam, phi, 1.0, np.inf, self._area, surplus, self._load, self._weight)
-        return Priced(surplus, self._load.sum(axis=0), self._weight.sum(axis=0))
+    def floats(self, price: NDArray[np.float64]) -> Priced:
+        """In doubles, prices in micro-dollars per unit of size."""
+        surplus = np.empty(self.pool.tasks, np.float64)
+        self._surpluses(self.pool, price, 1.0, np.inf, self._area, surplus, self._load)
+        return Priced(surplus, self._load.sum(axis=0))
 
-    def integers(self, lam: IntArray, phi: IntArray, unit: int) -> IntArray:
+    def integers(self, price: IntArray, unit: int) -> IntArray:
         """(n,) exact best reduced profits in 1/unit micro-dollars; the caller has made sure that nothing overflows."""
-        surplus = np.empty(self.pool.size, np.int64)
+        surplus = np.empty(self.pool.tasks, np.int64)
         area = np.empty(self._area.shape, np.int64)
-        self._surpluses(self.pool, lam, phi, unit, np.int64(2**62), area, surplus, self._load, self._weight)
+        self._surpluses(self.pool, price, unit, np.int64(2**62), area, surplus, self._load)
         return surplus

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from formulations.lora.lagrangian import LAST_PENALTY, DualBound, value_density
 from formulations.lora.pricing import Pool, base_cost, cheapest, fill, trace
@@ -23,6 +24,8 @@ HEAT = 0.1
 """First temperature of the annealing, as a fraction of the median bid."""
 CORRECTIONS = 8
 """Packings of the pooled answer, with capacities corrected between them."""
+REPACKS = 300
+"""Attempts to place what a packing left over, per node type and slot."""
 ANSWERS = 6
 """Rounds of the method of multipliers between two packings."""
 MOST = 12
@@ -54,9 +57,9 @@ def empty_state(p: Pool) -> State:
     return State(
         free=np.repeat(p.compute[types][:, None], slots, axis=1),
         free_mb=np.repeat(p.capacity_mb[types][:, None], slots, axis=1),
-        option=np.full(p.size, -1, np.int64),
+        option=np.full(p.tasks, -1, np.int64),
         place=np.full(int(p.width.sum()), -1, np.int64),
-        net=np.zeros(p.size, np.int64),
+        net=np.zeros(p.tasks, np.int64),
     )
 
 
@@ -89,7 +92,7 @@ def _chance(loss):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _insert(p, s, at, first_node, i, lam, phi, share, cost, usable, node, chosen, table):  # type: ignore[no-untyped-def]
+def _insert(p, s, at, first_node, i, price, share, cost, usable, node, chosen, table):  # type: ignore[no-untyped-def]
     """Schedule task i at operational cost plus `share` of the dual prices, tightest node first, if that pays.
 
     Returns whether it was admitted; only schedules of positive welfare are.
@@ -111,9 +114,9 @@ def _insert(p, s, at, first_node, i, lam, phi, share, cost, usable, node, chosen
                     left = room
             node[g, t] = best
             usable[g, t] = best >= 0
-            cost[g, t] = base_cost(p, i, kind, first + t) + share * (
-                lam[kind, first + t] * rate + phi[kind, first + t] * memory
-            )
+            cost[g, t] = base_cost(p, i, kind, first + t)
+            for r in range(len(price)):
+                cost[g, t] += share * price[r, kind, first + t] * p.size[r, p.type_start[i] + g]
     fill(p, i, cost[:types, :width], usable, np.inf, table)
     total, option, x = cheapest(p, i, 1, np.inf, table)
     if option < 0 or p.bid[i] - total <= 0:
@@ -169,17 +172,17 @@ def _put_back(p, s, at, type_of, i, option, net, places):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def _construct(p, s, at, first_node, order, lam, phi, share, scratch):  # type: ignore[no-untyped-def]
+def _construct(p, s, at, first_node, order, price, share, scratch):  # type: ignore[no-untyped-def]
     cost, usable, node, chosen, table = scratch
     for i in order:
         if s.option[i] < 0:
-            _insert(p, s, at, first_node, i, lam, phi, share, cost, usable, node, chosen, table)
+            _insert(p, s, at, first_node, i, price, share, cost, usable, node, chosen, table)
     return s.net.sum()
 
 
 @njit(cache=True, nogil=True)
 def _improve(  # type: ignore[no-untyped-def]
-    p, s, at, type_of, first_node, rank, lam, phi, blocks, heat, most, seed, scratch, best_option, best_place, best_net
+    p, s, at, type_of, first_node, rank, price, blocks, heat, most, seed, scratch, best_option, best_place, best_net
 ):
     """Ruin and recreate with annealing; the best state found is written to the best_* arrays.
 
@@ -259,7 +262,7 @@ def _improve(  # type: ignore[no-untyped-def]
         if _unit(seed) < 0.3:
             share = 0.0
         for j in np.argsort(key[:count]):
-            _insert(p, s, at, first_node, touched[j], lam, phi, share, cost, usable, node, chosen, table)
+            _insert(p, s, at, first_node, touched[j], price, share, cost, usable, node, chosen, table)
         after = 0
         for j in range(count):
             after += s.net[touched[j]]
@@ -303,9 +306,9 @@ def heuristic(
     effort : units of 4,000 blocks plus four per task.
     start : a feasible solution to begin from as well.
     """
-    if p.size == 0:
+    if p.tasks == 0:
         return Found((None,) * instance.tasks, 0, 0)
-    lam, phi = bound.prices
+    price = bound.prices
     at, first_node, type_of = _layout(p)
     width = int(p.width.max())
     kinds = len(p.nodes)
@@ -319,7 +322,7 @@ def heuristic(
     def finished(s: State, order: IntArray, shares: tuple[float, ...]) -> tuple[int, State]:
         welfare = 0
         for share in (*shares, 0.0):
-            welfare = int(_construct(p, s, at, first_node, order, lam, phi, share, scratch))
+            welfare = int(_construct(p, s, at, first_node, order, price, share, scratch))
         return welfare, s
 
     candidates = [finished(empty_state(p), order, (share,)) for order in orders for share in (0.0, 0.5, 1.0)]
@@ -329,9 +332,9 @@ def heuristic(
         candidates.append(finished(state_of(instance, p, start), orders[0], ()))
     _, s = max(candidates, key=lambda candidate: candidate[0])
     keep = (s.option.copy(), s.place.copy(), s.net.copy())
-    blocks = effort * (BLOCKS + 4 * p.size)
+    blocks = effort * (BLOCKS + 4 * p.tasks)
     found = _improve(
-        p, s, at, type_of, first_node, density, lam, phi, blocks, HEAT * float(np.median(p.bid)), MOST,
+        p, s, at, type_of, first_node, density, price, blocks, HEAT * float(np.median(p.bid)), MOST,
         np.array([seed * 2654435769 + 88172645463325252], np.uint64), scratch, *keep,
     )  # fmt: skip
     return Found(_solution(instance, p, at, keep[0], keep[1]), int(found), blocks)
@@ -345,24 +348,35 @@ def _corrected(p: Pool, bound: DualBound, finish: Callable[[State], tuple[int, S
     """
     assert bound.state is not None
     state = bound.state.copy()
-    lam, phi = bound.prices
+    price = bound.prices
     at, first_node, type_of = _layout(p)
     found = []
     for _ in range(CORRECTIONS):
         s = empty_state(p)
-        _pack(p, s, at, first_node, type_of, state.pooled, lam, phi)
+        _pack(p, s, at, first_node, type_of, state.pooled, price)
         found.append(finish(s))
-        for resource, (free, total) in enumerate(((s.free, p.compute), (s.free_mb, p.capacity_mb))):
-            share = 1.0 - free / total[type_of][:, None]
-            filled = np.add.reduceat(share, first_node[:-1], axis=0)
-            excess = state.used[resource] - filled
-            cut = np.maximum(filled, state.capacity[resource] - 0.5 * excess - 0.02)
-            state.capacity[resource] = np.where(
-                excess > 1e-6, np.minimum(state.capacity[resource], cut), state.capacity[resource]
-            )
+        filled = _filled(p, s, at, type_of)
+        excess = state.used - filled
+        cut = np.maximum(filled, state.capacity - 0.5 * excess - 0.02)
+        state.capacity = np.where(excess > 1e-6, np.minimum(state.capacity, cut), state.capacity)
         for _ in range(ANSWERS):
             state.round(2 * LAST_PENALTY)
     return found
+
+
+def _filled(p: Pool, s: State, at: IntArray, type_of: IntArray) -> NDArray[np.float64]:
+    """(3, G, T) nodes that a state's tasks fill, by resource."""
+    running = np.flatnonzero(s.place >= 0)
+    tasks = np.repeat(np.arange(p.tasks), p.width)[running]
+    slots = p.first[tasks] + running - at[tasks]
+    kinds = type_of[s.place[running]]
+    local = np.full((p.tasks, len(p.nodes)), -1, np.int64)
+    local[np.repeat(np.arange(p.tasks), np.diff(p.type_start)), p.kind] = np.arange(len(p.kind))
+    entry = local[tasks, kinds]
+    filled = np.zeros((3, *p.tariff.shape))
+    for r in range(3):
+        np.add.at(filled[r], (kinds, slots), p.size[r, entry] / p.capacity[r, kinds])
+    return filled
 
 
 def _layout(p: Pool) -> tuple[IntArray, IntArray, IntArray]:
@@ -374,7 +388,7 @@ def _layout(p: Pool) -> tuple[IntArray, IntArray, IntArray]:
 
 
 @njit(cache=True, nogil=True)
-def _pack(p, s, at, first_node, type_of, pooled, lam, phi):  # type: ignore[no-untyped-def]
+def _pack(p, s, at, first_node, type_of, pooled, price):  # type: ignore[no-untyped-def]
     n = len(p.task)
     slots = p.tariff.shape[1]
     kinds = p.tariff.shape[0]
@@ -400,6 +414,8 @@ def _pack(p, s, at, first_node, type_of, pooled, lam, phi):  # type: ignore[no-u
     members = np.empty(n, np.int64)
     compute = np.empty(n, np.int64)
     memory = np.empty(n, np.int64)
+    pattern = np.empty(n, np.int64)
+    seed = np.empty(1, np.uint64)
     for slot in range(slots):
         for kind in range(kinds):
             count = 0
@@ -411,11 +427,14 @@ def _pack(p, s, at, first_node, type_of, pooled, lam, phi):  # type: ignore[no-u
                         members[count] = i
                         compute[count] = p.rate[p.type_start[i] + g]
                         memory[count] = p.memory[i]
+                        pattern[count] = p.size[2, p.type_start[i] + g]
                         count += 1
-            weight = lam[kind, slot] * compute[:count] + phi[kind, slot] * memory[:count]
+            weight = price[0, kind, slot] * compute[:count] + price[1, kind, slot] * memory[:count]
+            weight = weight + price[2, kind, slot] * pattern[:count]
             weight = weight + 1e-3 * (compute[:count] / p.compute[kind] + memory[:count] / p.capacity_mb[kind])
-            node = fill_nodes(
-                compute[:count], memory[:count], weight, p.compute[kind], p.capacity_mb[kind], p.nodes[kind], 2000
+            seed[0] = np.uint64(slot * kinds + kind + 1) * np.uint64(2654435769)
+            node = _best_fill(
+                compute[:count], memory[:count], weight, p.compute[kind], p.capacity_mb[kind], p.nodes[kind], seed
             )
             for j in range(count):
                 i = members[j]
@@ -429,18 +448,19 @@ def _pack(p, s, at, first_node, type_of, pooled, lam, phi):  # type: ignore[no-u
 
 
 @njit(cache=True, nogil=True)
-def fill_nodes(compute, memory, weight, capacity, capacity_mb, nodes, limit):  # type: ignore[no-untyped-def]
+def fill_nodes(compute, memory, weight, capacity, capacity_mb, nodes, limit, balance):  # type: ignore[no-untyped-def]
     """Pack items onto identical nodes, one node after the other, each as full as a bounded search can make it.
 
-    Every node takes the subset of the items left of largest total weight that a depth-first search of `limit` steps
-    over classes of equal items finds (minimum bin slack, Gupta and Ho 1999, with two resources).
+    Every node takes the subset of the items left of largest total value that a depth-first search of `limit` steps over
+    classes of equal items finds (minimum bin slack, Gupta and Ho 1999, with two resources). The value of a class is its
+    weight, a little more while it is used up more slowly than the nodes are (`balance`): the last nodes then get a
+    mixture that still fits well, instead of what nobody wanted.
 
     Returns (items,) node of each item from 0, or -1.
     """
     count = len(compute)
     place = np.full(count, -1, np.int64)
     order = np.argsort(-weight, kind="mergesort")
-    # Classes of equal items, heaviest first; items of a class are interchangeable.
     head = np.empty(count + 1, np.int64)
     classes = 0
     ranked = np.empty(count, np.int64)
@@ -461,76 +481,165 @@ def fill_nodes(compute, memory, weight, capacity, capacity_mb, nodes, limit):  #
                 ranked[filled] = q
                 filled += 1
     head[classes] = filled
+    total = np.empty(classes, np.int64)
     left = np.empty(classes, np.int64)
-    steepest = np.empty(classes + 1, np.float64)
-    steepest[classes] = 0.0
-    for c in range(classes - 1, -1, -1):
-        left[c] = head[c + 1] - head[c]
-        j = ranked[head[c]]
-        steepest[c] = max(steepest[c + 1], weight[j] / compute[j])
+    for c in range(classes):
+        total[c] = head[c + 1] - head[c]
+        left[c] = total[c]
+    value = np.empty(classes, np.float64)
+    slope = np.empty(classes, np.float64)
+    rate = np.empty(classes, np.int64)
+    mb = np.empty(classes, np.int64)
+    most = np.empty(classes, np.int64)
+    sorted_value = np.empty(classes, np.float64)
     take = np.zeros(classes, np.int64)
-    best_take = np.zeros(classes, np.int64)
     for k in range(nodes):
-        _fullest(compute, memory, weight, ranked, head, left, steepest, capacity, capacity_mb, limit, take, best_take)
         for c in range(classes):
-            for _ in range(best_take[c]):
+            j = ranked[head[c]]
+            value[c] = weight[j] * (1.0 + balance * (left[c] / total[c] - (nodes - k) / nodes))
+            slope[c] = -value[c] / compute[j]
+        by_slope = np.argsort(slope, kind="mergesort")
+        for c in range(classes):
+            j = ranked[head[by_slope[c]]]
+            rate[c] = compute[j]
+            mb[c] = memory[j]
+            most[c] = left[by_slope[c]]
+            sorted_value[c] = value[by_slope[c]]
+        _fullest(rate, mb, most, sorted_value, capacity, capacity_mb, limit, take)
+        for a in range(classes):
+            c = by_slope[a]
+            for _ in range(take[a]):
                 left[c] -= 1
                 place[ranked[head[c] + left[c]]] = k
     return place
 
 
 @njit(cache=True, nogil=True)
-def _fullest(  # type: ignore[no-untyped-def]
-    compute, memory, weight, ranked, head, left, steepest, capacity, capacity_mb, limit, take, best_take
-):
-    """The heaviest subset for one node, by depth-first search from the greedy one on; written to best_take."""
-    classes = len(left)
+def _fullest(rate, memory, most, value, capacity, capacity_mb, limit, best_take):  # type: ignore[no-untyped-def]
+    """The counts of largest total value for one node, classes by descending value per sample; greedy first."""
+    classes = len(rate)
+    take = np.zeros(classes, np.int64)
+    opened = np.zeros(classes, np.bool_)
+    best_take[:] = 0
     room = capacity
     room_mb = capacity_mb
-    value = 0.0
-    best = -1.0
+    total = 0.0
+    best = 0.0
     steps = 0
-    take[:] = 0
-    best_take[:] = 0
     level = 0
-    opened = np.zeros(classes, np.bool_)
     while level >= 0:
         if level == classes:
-            if value > best:
-                best = value
+            if total > best:
+                best = total
                 best_take[:] = take
             level -= 1
             continue
-        j = ranked[head[level]]
         if not opened[level]:
             steps += 1
-            if steps > limit or value + steepest[level] * room <= best * (1 + 1e-12):
-                if value > best:
-                    best = value
+            if steps > limit or total + value[level] / rate[level] * room <= best * (1 + 1e-12):
+                if total > best:
+                    best = total
                     best_take[:] = take
                 level -= 1
                 continue
             opened[level] = True
-            most = min(left[level], room // compute[j], room_mb // memory[j])
-            take[level] = most
-            room -= most * compute[j]
-            room_mb -= most * memory[j]
-            value += most * weight[j]
+            count = min(most[level], room // rate[level], room_mb // memory[level])
+            take[level] = count
+            room -= count * rate[level]
+            room_mb -= count * memory[level]
+            total += count * value[level]
             level += 1
             continue
         if take[level] == 0 or steps > limit:
-            room += take[level] * compute[j]
-            room_mb += take[level] * memory[j]
-            value -= take[level] * weight[j]
+            room += take[level] * rate[level]
+            room_mb += take[level] * memory[level]
+            total -= take[level] * value[level]
             take[level] = 0
             opened[level] = False
             level -= 1
             continue
         take[level] -= 1
-        room += compute[j]
-        room_mb += memory[j]
-        value -= weight[j]
+        room += rate[level]
+        room_mb += memory[level]
+        total -= value[level]
         level += 1
+
+
+@njit(cache=True, nogil=True)
+def _best_fill(compute, memory, weight, capacity, capacity_mb, nodes, seed):  # type: ignore[no-untyped-def]
+    """The packing of least weight left over among several balances, then repacked where something is left."""
+    best = np.empty(0, np.int64)
+    least = np.inf
+    for balance in (0.03, 0.0, 0.2):
+        place = fill_nodes(compute, memory, weight, capacity, capacity_mb, nodes, 2000, balance)
+        left = 0.0
+        for j in range(len(compute)):
+            if place[j] < 0:
+                left += weight[j]
+        if left < least:
+            least = left
+            best = place
+        if least == 0.0:
+            return best
+    repack_nodes(compute, memory, weight, capacity, capacity_mb, nodes, best, REPACKS, seed)
+    return best
+
+
+@njit(cache=True, nogil=True)
+def repack_nodes(compute, memory, weight, capacity, capacity_mb, nodes, place, tries, seed):  # type: ignore[no-untyped-def]
+    """Try to place what `fill_nodes` left over: empty three nodes at random, and fill them again together with it.
+
+    A refilling stands when no less weight is placed; `place` is changed.
+    """
+    count = len(compute)
+    few = min(3, nodes)
+    item = np.empty(count, np.int64)
+    part_compute = np.empty(count, np.int64)
+    part_memory = np.empty(count, np.int64)
+    part_weight = np.empty(count, np.float64)
+    chosen = np.empty(few, np.int64)
+    for _ in range(tries):
+        left = 0
+        for j in range(count):
+            if place[j] < 0:
+                left += 1
+        if left == 0:
+            return
+        for a in range(few):
+            chosen[a] = _below(seed, nodes)
+            repeated = True
+            while repeated:
+                repeated = False
+                for b in range(a):
+                    if chosen[b] == chosen[a]:
+                        chosen[a] = (chosen[a] + 1) % nodes
+                        repeated = True
+        size = 0
+        before = 0.0
+        for j in range(count):
+            taken = place[j] < 0
+            for a in range(few):
+                if place[j] == chosen[a]:
+                    taken = True
+            if taken:
+                item[size] = j
+                part_compute[size] = compute[j]
+                part_memory[size] = memory[j]
+                # A little noise breaks ties between classes another way each time.
+                part_weight[size] = weight[j] * (1.0 + 1e-3 * _unit(seed))
+                if place[j] >= 0:
+                    before += weight[j]
+                size += 1
+        refilled = fill_nodes(
+            part_compute[:size], part_memory[:size], part_weight[:size], capacity, capacity_mb, few, 500, 0.0
+        )
+        after = 0.0
+        for a in range(size):
+            if refilled[a] >= 0:
+                after += weight[item[a]]
+        if after >= before * (1 - 1e-12):
+            for a in range(size):
+                place[item[a]] = chosen[refilled[a]] if refilled[a] >= 0 else -1
 
 
 def state_of(instance: Instance, p: Pool, solution: Solution) -> State:

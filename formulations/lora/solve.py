@@ -32,7 +32,7 @@ from instances.lora.model import Instance, Task
 from instances.lora.named import named
 from instances.lora.solution import Solution
 
-VERSION = "3"
+VERSION = "4"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -208,9 +208,18 @@ class _Interval:
         """What proves the best solution and the dual bound; a bound that was dropped as wrong proves nothing."""
         if self.dual is None or self.dual.upper < self.lower:
             return None
-        lam, phi = (tuple(map(tuple, prices.tolist())) for prices in (self.dual.lam, self.dual.phi))
-        plain = tuple(None if each is None else each._replace(payment=None) for each in self.solution)
-        return Certificate(content_hash(self.instance), self.dual.unit, lam, phi, self.dual.upper, self.lower, plain)
+        lam, phi, nu = (tuple(map(tuple, prices)) for prices in self.dual.price.tolist())
+        return Certificate(
+            instance=content_hash(self.instance),
+            unit=self.dual.unit,
+            lam=lam,
+            phi=phi,
+            nu=nu,
+            weights=tuple((w.kind, w.rate, w.memory_mb, w.weight) for w in self.dual.weights),
+            upper=self.dual.upper,
+            lower=self.lower,
+            decisions=tuple(None if each is None else each._replace(payment=None) for each in self.solution),
+        )
 
     def within(self, gap: float) -> bool:
         """Is (upper - lower) / upper <= gap?"""
@@ -254,7 +263,7 @@ def _prices(instance: Instance, effort: int, interval: _Interval) -> tuple[Pool,
         tasks = pool(instance)
         pricer = Pricer(tasks)
         dual = dual_bound(pricer, effort, lower=interval.lower)
-    except (StateSpaceTooLarge, OverflowError) as error:
+    except (StateSpaceTooLarge, OverflowError, MemoryError) as error:
         interval.notes.append(f"{Proof.LAGRANGIAN}: {error}")
         return None
     interval.bound(dual.upper, Proof.LAGRANGIAN)
@@ -262,7 +271,7 @@ def _prices(instance: Instance, effort: int, interval: _Interval) -> tuple[Pool,
     interval.dual = dual
     if interval.upper < dual.upper:
         # Tasks that hardly compete are bounded best by what each is worth alone: the dual value at zero prices.
-        free = np.zeros(dual.lam.shape)
+        free = np.zeros(tasks.tariff.shape)
         interval.dual = min(dual, proved(pricer, free, free), key=lambda each: each.upper)
     return tasks, dual
 

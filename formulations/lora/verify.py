@@ -8,18 +8,22 @@ first slot to the deadline, whose rates cover the work. For all prices lam, phi 
 relaxed after adding them up over the nodes of a type)
 
     OPT <= sum_gt K_g (C_p lam + (C_m - r_b) phi) + sum_i max(0, max_l b_i - q_l - sum_(g,t) in l (e + lam s + phi r)).
+
+Pattern weights w add a third resource: if no set of tasks that fits on one node weighs more than NODE_WEIGHT, then a
+node has that much of it, at a price nu >= 0 (the term K_g NODE_WEIGHT nu on the left, nu w on the right).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from fractions import Fraction
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from formulations.lora.certificate import Certificate, parse, seal
+from formulations.lora.certificate import NODE_WEIGHT, Certificate, parse, seal
 from instances.lora.format import content_hash
 from instances.lora.model import Instance
 from instances.lora.solution import Decision, Solution
@@ -52,7 +56,9 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
         require(certificate.instance == content_hash(instance), "the certificate is about another instance")
         lower = welfare(instance, certificate.decisions)
         require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the schedule is worth {lower}")
-        upper = dual_bound(instance, certificate.lam, certificate.phi, certificate.unit)
+        upper = dual_bound(
+            instance, certificate.lam, certificate.phi, certificate.unit, certificate.nu, certificate.weights
+        )
         require(upper == certificate.upper, f"upper: {certificate.upper} claimed; the prices prove {upper}")
         require(lower <= upper, f"lower {lower} is above upper {upper}")
         require(seal(certificate) == written_seal, "sha256: the certificate was changed after it was made")
@@ -113,23 +119,55 @@ def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> 
 Prices = tuple[tuple[int, ...], ...]
 
 
-def dual_bound(instance: Instance, lam: Prices, phi: Prices, unit: int) -> int:
+Weights = tuple[tuple[int, int, int, int], ...]
+
+
+def dual_bound(
+    instance: Instance, lam: Prices, phi: Prices, unit: int, nu: Prices | None = None, weights: Weights = ()
+) -> int:
     """The upper bound in micro-dollars that prices in 1/unit micro-dollars prove; Wrong for what are no such prices."""
     require(unit > 0 and unit & (unit - 1) == 0, f"unit: {unit} is not a power of two")
-    for name, table in (("lam", lam), ("phi", phi)):
+    nu = tuple((0,) * instance.slots for _ in instance.node_types) if nu is None else nu
+    for name, table in (("lam", lam), ("phi", phi), ("nu", nu)):
         shape = [instance.slots] * len(instance.node_types)
         require([len(row) for row in table] == shape, f"{name}: not one price per node type and slot")
         for g, row in enumerate(table):
             require(min(row) >= 0, f"{name}[{g}][{row.index(min(row))}]: {min(row)} is negative")
+    require(len({w[:3] for w in weights}) == len(weights), "weights: one class stands twice")
     total = 0
-    for node, compute_prices, memory_prices in zip(instance.node_types, lam, phi, strict=True):
+    for g, node in enumerate(instance.node_types):
         room = node.memory_mb - instance.base_memory_mb
-        total += node.count * (node.compute * sum(compute_prices) + room * sum(memory_prices))
-    exact = np.array(lam, dtype=object), np.array(phi, dtype=object)
-    return (total + sum(_surplus(instance, i, *exact, unit) for i in range(instance.tasks))) // unit
+        total += node.count * (node.compute * sum(lam[g]) + room * sum(phi[g]) + NODE_WEIGHT * sum(nu[g]))
+        heaviest = _heaviest([w[1:] for w in weights if w[0] == g], node.compute, room)
+        require(heaviest <= NODE_WEIGHT, f"weights: tasks that fit on a node of type {g} weigh {heaviest}")
+    prices = tuple(np.array(table, dtype=object) for table in (lam, phi, nu))
+    weight = {(g, rate, memory): each for g, rate, memory, each in weights}
+    for i in range(instance.tasks):
+        total += _surplus(instance, i, prices, weight, unit)
+    return total // unit
 
 
-def _surplus(instance: Instance, i: int, lam: Any, phi: Any, unit: int) -> int:
+def _heaviest(classes: list[tuple[int, ...]], compute: int, room: int) -> int:
+    """The largest total weight of classes (rate, memory, weight) that fit on a node together, any number of each."""
+    for rate, memory, _ in classes:
+        require(rate > 0 and memory > 0, "weights: a class without rate or memory")
+    order = sorted(classes, key=lambda c: Fraction(c[2], c[0]), reverse=True)
+    best = steps = 0
+
+    def search(j: int, compute: int, room: int, total: int) -> None:
+        nonlocal best, steps
+        best, steps = max(best, total), steps + 1
+        require(steps < 5_000_000, "weights: too many sets of tasks to check")
+        if j < len(order) and total + order[j][2] * compute // order[j][0] > best:
+            rate, memory, weight = order[j]
+            for count in range(min(compute // rate, room // memory), -1, -1):
+                search(j + 1, compute - count * rate, room - count * memory, total + count * weight)
+
+    search(0, compute, room, 0)
+    return best
+
+
+def _surplus(instance: Instance, i: int, prices: Any, weights: dict[tuple[int, int, int], int], unit: int) -> int:
     """max(0, best reduced profit of task i), in 1/unit micro-dollars.
 
     f[x] at slot t is the least cost, from slot t to the deadline, of doing the x-th amount of work; more may be done
@@ -151,15 +189,19 @@ def _surplus(instance: Instance, i: int, lam: Any, phi: Any, unit: int) -> int:
         return 0
     first, rate = min(cheapest), instance.rate[i, usable]
     window = slice(first - 1, deadline)
-    lam, phi, energy = lam[usable, window], phi[usable, window], instance.cost(i)[usable, window]
+    lam, phi, nu = (table[usable, window] for table in prices)
+    energy = instance.cost(i)[usable, window]
+    weight = np.array([weights.get((g, int(instance.rate[i, g]), memory), 0) for g in usable], dtype=object)
     # No sum of costs and prices of cells, and no profit, exceeds `limit`; with `far` above all of them, an amount that
     # cannot be done in time stays above them too, whatever negative costs take off. Else Python integers are used.
-    largest = unit * int(np.abs(energy).max()) + lam.max() * int(rate.max()) + phi.max() * memory
+    largest = (
+        unit * int(np.abs(energy).max()) + lam.max() * int(rate.max()) + phi.max() * memory + nu.max() * weight.max()
+    )
     limit = energy.shape[1] * largest + unit * (bid + max(cheapest.values())) + 1
     far = 3 * limit
     exact = np.int64 if 5 * limit < 2**63 else object
-    lam, phi, energy = lam.astype(exact), phi.astype(exact), energy.astype(exact)
-    cost = unit * energy + lam * rate.astype(exact)[:, None] + phi * memory
+    lam, phi, nu, weight = lam.astype(exact), phi.astype(exact), nu.astype(exact), weight.astype(exact)
+    cost = unit * energy.astype(exact) + lam * rate.astype(exact)[:, None] + phi * memory + nu * weight[:, None]
     amounts = _amounts(int(instance.work[i]), rate, energy.shape[1])
     require(len(amounts) > 0, f"task {i}: more than {AMOUNTS_LIMIT} amounts of remaining work, too many to check")
     left = np.maximum(0, amounts - rate[:, None])

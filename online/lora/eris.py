@@ -51,6 +51,7 @@ class Eris:
         low, high = constants["eris_low"], constants["eris_high"]
         if not 0 < low <= high:
             raise InputError("algorithm", "eris", f"eris_low = {low} and eris_high = {high}; 0 < low <= high is needed")
+        self._exact_low = low
         with localcontext() as context:
             context.prec = _DIGITS
             self._low = Decimal(low.numerator) / low.denominator
@@ -68,11 +69,18 @@ class Eris:
         self._memory_price: Amounts = self._compute_price.copy()
 
     def _price(self, load: int, capacity: int) -> int | float:
-        """k(y), in units of 2^-20 micro-dollars where prices are integers."""
+        """k(y) for the search, in units of 2^-20 micro-dollars where prices are integers."""
+        value = self._decimal(load, capacity)
+        return int((value * (1 << _BITS)).to_integral_value()) if self._integral else float(value)
+
+    def _decimal(self, load: int, capacity: int) -> Decimal:
         with localcontext() as context:
             context.prec = _DIGITS
-            value = self._low * (self._growth * load / capacity).exp()
-            return int((value * (1 << _BITS)).to_integral_value()) if self._integral else float(value)
+            return self._low * (self._growth * load / capacity).exp()
+
+    def _exact(self, load: int, capacity: int) -> Fraction:
+        """k(y) for the comparison with the bid: L itself at load 0, where ties are possible, else 40 digits."""
+        return self._exact_low if load == 0 else Fraction(self._decimal(load, capacity))
 
     def decide(self, task: Task, view: View) -> Decision | None:
         """The cheapest schedule at the posted prices among nodes with room for the task and its own base model."""
@@ -95,12 +103,18 @@ class Eris:
             return None
         option = task.options[cover.option]
         energy = sum(int(task.cost[self._type_of[k], t - 1]) for k, t in cover.cells)
-        total = option.price + energy + sum(Fraction(posted[k, t - 1].item()) for k, t in cover.cells) / unit
+        total = option.price + energy + sum(self._exact_cell(task, memory, k, t) for k, t in cover.cells)
         if task.bid <= total:
             return None
         for k, t in cover.cells:
             self._book(k, t, int(task.rate[self._type_of[k]]), memory)
         return Decision(option.vendor, cover.cells, math.ceil(total))
+
+    def _exact_cell(self, task: Task, memory: int, node: int, slot: int) -> Fraction:
+        g = self._type_of[node]
+        load, weight = int(self._load[node, slot - 1]), int(self._weight[node, slot - 1])
+        compute = self._exact(load, int(self._public.compute[g])) * int(task.rate[g])
+        return compute + self._exact(weight, int(self._memory_total[g])) * memory
 
     def _cheapest_nodes(self, room: NDArray[np.bool_], posted: Amounts) -> tuple[NDArray[np.bool_], Amounts, IntArray]:
         types = len(self._first_node) - 1
@@ -125,4 +139,4 @@ class Eris:
         self._memory_price[cell] = self._price(int(self._weight[cell]), int(self._memory_total[g]))
 
 
-register(Entry("eris", "Eris-style exponential posted prices, no sharing of the base model", "1", {}, Eris))
+register(Entry("eris", "Eris-style exponential posted prices, no sharing of the base model", "2", {}, Eris))

@@ -42,7 +42,7 @@ class Titan:
     """max sum (b_i - q_i) u_i - sum e x over the slot's tasks, under P with the residual capacities.
 
     An unusable drawn vendor is a rejection. At the limit the incumbent is taken; without one the batch is rejected;
-    both are counted. No payment rule. Option effort: work units of HiGHS per batch (10,000 simplex iterations each).
+    both are counted. No payment rule. Option effort: HiGHS work units per batch (ten of its own stop checks each).
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -215,7 +215,7 @@ register(
         "titan",
         "a MILP over each slot's arrivals (HiGHS), vendor drawn",
         "1",
-        {"effort": Option("1", None, "HiGHS work units per batch, 10,000 simplex iterations each")},
+        {"effort": Option("1", None, "HiGHS work units per batch, ten of its own stop checks each")},
         Titan,
     )
 )
