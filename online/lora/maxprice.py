@@ -18,11 +18,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import Space, States, space, states
+from formulations.lora.schedules import Space, space, states
 from instances.lora.model import IntArray, Public, Task
+from online.lora.running_maxima import amounts, best_path, records
 from online.lora.thresholds import Cells, best_pairs, first_schedule, layout, ranked
 
 
@@ -66,17 +66,6 @@ def _negative_slots(cost: IntArray) -> IntArray:
     return counted
 
 
-class _Problem(NamedTuple):
-    """What both searches need of a task: its window, count vectors and costs on the usable types."""
-
-    menu: Space
-    x: States
-    cost: IntArray
-    first_node: IntArray
-    nodes: IntArray
-    net: IntArray
-
-
 def window(task: Task, public: Public) -> tuple[Space, IntArray] | None:
     """The task's space and the numbers of the nodes it can use; None without a usable slot or node."""
     menu = space(task, public)
@@ -85,14 +74,6 @@ def window(task: Task, public: Public) -> tuple[Space, IntArray] | None:
     first = public.first_node
     nodes = np.concatenate([np.arange(first[g], first[g + 1]) for g in menu.types])
     return menu, nodes
-
-
-def _problem(task: Task, public: Public, menu: Space, nodes: IntArray) -> _Problem:
-    cost = np.ascontiguousarray(task.cost[menu.types, menu.first - 1 : menu.last])
-    x = states(menu.rates, task.work, menu.width, _negative_slots(cost))
-    sizes = np.array([public.node_types[g].count for g in menu.types])
-    first_node = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return _Problem(menu, x, cost, first_node, nodes, task.bid - menu.prices)
 
 
 def exact_search(task: Task, public: Public, menu: Space, nodes: IntArray, prices: Prices) -> Choice | None:
@@ -168,92 +149,6 @@ def objective(
     return (float(net) - float(lam) * work) - float(phi) * (memory * cells)
 
 
-@njit(cache=True, nogil=True)
-def _records(lam, phi, first_node, kept):  # type: ignore[no-untyped-def]
-    """Mark the nodes that some price makes better than every earlier node of their type in the slot."""
-    width = lam.shape[1]
-    for g in range(len(first_node) - 1):
-        for t in range(width):
-            for k in range(first_node[g], first_node[g + 1]):
-                kept[k, t] = True
-                for m in range(first_node[g], k):
-                    if kept[m, t] and lam[m, t] <= lam[k, t] and phi[m, t] <= phi[k, t]:
-                        kept[k, t] = False
-                        break
-
-
-@njit(cache=True, nogil=True)
-def _printed_table(  # type: ignore[no-untyped-def]
-    lam, phi, kept, first_node, cost, rates, memory, less, start, objective_, s_, n_, e_, lam_, phi_, from_node,
-):  # fmt: skip
-    """The dynamic programme (13) in doubles; each state keeps one path by its S, n, E and largest prices.
-
-    State 0 is the empty prefix. less[w, g] is the state of max(0, w - s_g). from_node[t, w] is the node (row) that the
-    path ends with in slot t, or -1 where it skips t. A node that is no cheaper in either price than an earlier one of
-    its type (not `kept`) can never be strictly better than what that one has already made of a state.
-    """
-    types, width = cost.shape
-    size = less.shape[0]
-    for w in range(size):
-        objective_[0, w] = np.inf
-    objective_[0, 0] = 0.0
-    s_[0, 0] = 0
-    n_[0, 0] = 0
-    e_[0, 0] = 0
-    lam_[0, 0] = 0.0
-    phi_[0, 0] = 0.0
-    for t in range(start, width):
-        a = t - start
-        b = a + 1
-        for w in range(size):
-            objective_[b, w] = objective_[a, w]
-            s_[b, w] = s_[a, w]
-            n_[b, w] = n_[a, w]
-            e_[b, w] = e_[a, w]
-            lam_[b, w] = lam_[a, w]
-            phi_[b, w] = phi_[a, w]
-            from_node[b, w] = -1
-        for g in range(types):
-            for k in range(first_node[g], first_node[g + 1]):
-                if not kept[k, t]:
-                    continue
-                for w in range(1, size):
-                    source = less[w, g]
-                    if objective_[a, source] == np.inf:
-                        continue
-                    i = max(lam_[a, source], lam[k, t])
-                    j = max(phi_[a, source], phi[k, t])
-                    s = s_[a, source] + rates[g]
-                    n = n_[a, source] + 1
-                    e = e_[a, source] + cost[g, t]
-                    value = i * s + j * (memory * n) + e
-                    if value < objective_[b, w]:
-                        objective_[b, w] = value
-                        s_[b, w] = s
-                        n_[b, w] = n
-                        e_[b, w] = e
-                        lam_[b, w] = i
-                        phi_[b, w] = j
-                        from_node[b, w] = k
-
-
-def _residuals(rates: IntArray, work: int, width: int) -> tuple[list[int], IntArray]:
-    """The amounts w reachable from M by subtracting rates (clipped at 0), ascending, and for each its successors."""
-    reached = {work}
-    frontier = [work]
-    for _ in range(width):
-        frontier = sorted({max(0, w - int(s)) for w in frontier for s in rates} - reached)
-        if not frontier:
-            break
-        reached.update(frontier)
-    reached.add(0)
-    amounts = sorted(reached)
-    index = {w: j for j, w in enumerate(amounts)}
-    # An amount first reached after `width` subtractions has no successor in the list and needs none.
-    less = [[index.get(max(0, w - int(s)), j) for s in rates] for j, w in enumerate(amounts)]
-    return amounts, np.array(less, dtype=np.int64).reshape(len(amounts), len(rates))
-
-
 def printed_search(task: Task, public: Public, menu: Space, nodes: IntArray, prices: Prices) -> Choice | None:
     """The schedule that Algorithm 2 finds: one path per state, path maxima as running prices, overshoot clipped.
 
@@ -261,85 +156,65 @@ def printed_search(task: Task, public: Public, menu: Space, nodes: IntArray, pri
     Options in list order, strictly better wins. The result can be worse than (9): running maxima break the principle
     of optimality. Returns None when no option has a schedule.
     """
-    p = _problem(task, public, menu, nodes)
-    amounts, less = _residuals(menu.rates, task.work, menu.width)
-    goal = len(amounts) - 1
-    kept = np.zeros(prices.lam.shape, np.bool_)
-    _records(prices.lam, prices.phi, p.first_node, kept)
+    cost = np.ascontiguousarray(task.cost[menu.types, menu.first - 1 : menu.last])
+    first_node = np.concatenate([[0], np.cumsum(_sizes(public)[menu.types])])
+    less, depth = amounts(menu.rates, task.work, menu.width)
+    lam, phi = np.asfortranarray(prices.lam), np.asfortranarray(prices.phi)
+    kept = records(lam, phi, first_node)
+    net = task.bid - menu.prices
+    if prices.lam_exact is None:
+        option, value, work, energy, taken = best_path(
+            *kept, first_node, cost, menu.rates, task.memory_mb, less, depth, menu.offsets, net
+        )
+        if option < 0:
+            return None
+        cells = tuple((int(nodes[k]), t + menu.first) for k, t in taken.tolist())
+        return Choice(value, option, cells, work, energy, int(net[option]) - energy)
     best: Choice | None = None
-    run = _printed_exact if prices.lam_exact is not None else _printed_float
     for option, offset in enumerate(menu.offsets.tolist()):
-        if offset >= menu.width:
-            continue
-        path = run(task, prices, p, kept, less, goal, offset)
+        path = _printed_exact(task, prices, kept, cost, menu.rates, less, offset)
         if path is None:
             continue
-        i, j, work, cells, energy = path
-        net = int(p.net[option]) - energy
-        value = objective(prices, i, j, net, work, task.memory_mb, len(cells))
+        i, j, work, taken, energy = path
+        gain = int(net[option]) - energy
+        value = objective(prices, i, j, gain, work, task.memory_mb, len(taken))
         if best is None or value > best.value:
-            best = Choice(value, option, cells, work, energy, net)
+            cells = tuple((int(nodes[k]), t + menu.first) for k, t in taken)
+            best = Choice(value, option, cells, work, energy, gain)
     return best
 
 
-_Path = tuple[Any, Any, int, tuple[tuple[int, int], ...], int]
-"""(largest lambda, largest phi, S, cells, E); prices as doubles or ranks."""
-
-
-def _printed_float(
-    task: Task, prices: Prices, p: _Problem, kept: NDArray[np.bool_], less: IntArray, goal: int, offset: int
-) -> _Path | None:
-    shape = (p.menu.width - offset + 1, len(less))
-    objective_, lam_, phi_ = np.empty(shape), np.empty(shape), np.empty(shape)
-    s_, n_, e_, from_node = (np.empty(shape, np.int64) for _ in range(4))
-    _printed_table(
-        prices.lam, prices.phi, kept, p.first_node, p.cost, p.menu.rates, task.memory_mb, less, offset,
-        objective_, s_, n_, e_, lam_, phi_, from_node,
-    )  # fmt: skip
-    layer = shape[0] - 1
-    if objective_[layer, goal] == np.inf:
-        return None
-    type_of = np.searchsorted(p.first_node, np.arange(len(p.nodes)), side="right") - 1
-    cells = []
-    w = goal
-    for b in range(layer, 0, -1):
-        k = int(from_node[b, w])
-        if k >= 0:
-            cells.append((int(p.nodes[k]), p.menu.first + offset + b - 1))
-            w = int(less[w, type_of[k]])
-    end = (layer, goal)
-    return float(lam_[end]), float(phi_[end]), int(s_[end]), tuple(reversed(cells)), int(e_[end])
-
-
 def _printed_exact(
-    task: Task, prices: Prices, p: _Problem, kept: NDArray[np.bool_], less: IntArray, goal: int, offset: int
-) -> _Path | None:
-    """The same dynamic programme with exact comparisons: doubles decide where they safely can, fractions otherwise."""
+    task: Task, prices: Prices, kept: tuple[IntArray, ...], cost: IntArray, rates: IntArray, less: IntArray, offset: int
+) -> tuple[int, int, int, list[tuple[int, int]], int] | None:
+    """The same dynamic programme with exact comparisons: doubles decide where they safely can, fractions otherwise.
+
+    Returns
+    -------
+    (rank of the largest lambda, of the largest phi, S, [(node row, slot offset)], E); None when there is no path.
+    """
     assert prices.lam_exact is not None
     assert prices.phi_exact is not None
     lam_exact, phi_exact = prices.lam_exact, prices.phi_exact
     lam, phi = [float(value) for value in lam_exact], [float(value) for value in phi_exact]
-    r = task.memory_mb
-    cost, rates = p.cost.tolist(), p.menu.rates.tolist()
-    lam_rank, phi_rank = prices.lam.tolist(), prices.phi.tolist()
-    pred = less.tolist()
+    r, width = task.memory_mb, cost.shape[1]
+    begin, node, lam_rank, phi_rank = (array.tolist() for array in kept)
+    costs, pred = cost.tolist(), less.tolist()
     # A path: (float objective, S, n, E, lam rank, phi rank, previous path, node row, slot offset).
     layer: list[Any] = [None] * len(pred)
     layer[0] = (0.0, 0, 0, 0, -1, -1, None, -1, -1)
-    for t in range(offset, p.menu.width):
+    for t in range(offset, width):
         new = list(layer)
-        for g, rate in enumerate(rates):
-            for k in range(int(p.first_node[g]), int(p.first_node[g + 1])):
-                if not kept[k, t]:
-                    continue
-                a, b = lam_rank[k][t], phi_rank[k][t]
+        for g, rate in enumerate(rates.tolist()):
+            for entry in range(begin[g * width + t], begin[g * width + t + 1]):
+                k, a, b = node[entry], lam_rank[entry], phi_rank[entry]
                 for w in range(1, len(pred)):
                     source = layer[pred[w][g]]
                     if source is None:
                         continue
                     i = a if a > source[4] else source[4]
                     j = b if b > source[5] else source[5]
-                    s, n, e = source[1] + rate, source[2] + 1, source[3] + cost[g][t]
+                    s, n, e = source[1] + rate, source[2] + 1, source[3] + costs[g][t]
                     left, right = lam[i] * s, phi[j] * (r * n)
                     value = left + right + e
                     old = new[w]
@@ -361,12 +236,12 @@ def _printed_exact(
                                 continue
                     new[w] = (value, s, n, e, i, j, source, k, t)
         layer = new
-    end = layer[goal]
+    end = layer[-1]
     if end is None:
         return None
     cells: list[tuple[int, int]] = []
     path = end
     while path[6] is not None:
-        cells.append((int(p.nodes[path[7]]), p.menu.first + path[8]))
+        cells.append((path[7], path[8]))
         path = path[6]
-    return end[4], end[5], end[1], tuple(reversed(cells)), end[3]
+    return end[4], end[5], end[1], cells[::-1], end[3]
