@@ -28,8 +28,13 @@ from instances.lora.format import content_hash
 from instances.lora.model import Instance
 from instances.lora.solution import Decision, Solution
 
+Prices = tuple[tuple[int, ...], ...]
+Weights = tuple[tuple[int, int, int, int], ...]
+
 AMOUNTS_LIMIT = 5_000_000
 """Most amounts of remaining work of one task that are kept."""
+CLASSES_LIMIT, STEPS_LIMIT = 500, 5_000_000
+"""Most classes of tasks with pattern weights on a node type, and most sets of them that are looked at."""
 
 
 class Verdict(NamedTuple):
@@ -116,12 +121,6 @@ def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> 
     return spent
 
 
-Prices = tuple[tuple[int, ...], ...]
-
-
-Weights = tuple[tuple[int, int, int, int], ...]
-
-
 def dual_bound(
     instance: Instance, lam: Prices, phi: Prices, unit: int, nu: Prices | None = None, weights: Weights = ()
 ) -> int:
@@ -149,6 +148,7 @@ def dual_bound(
 
 def _heaviest(classes: list[tuple[int, ...]], compute: int, room: int) -> int:
     """The largest total weight of classes (rate, memory, weight) that fit on a node together, any number of each."""
+    require(len(classes) <= CLASSES_LIMIT, "weights: too many classes to check")
     for rate, memory, _ in classes:
         require(rate > 0 and memory > 0, "weights: a class without rate or memory")
     order = sorted(classes, key=lambda c: Fraction(c[2], c[0]), reverse=True)
@@ -157,7 +157,7 @@ def _heaviest(classes: list[tuple[int, ...]], compute: int, room: int) -> int:
     def search(j: int, compute: int, room: int, total: int) -> None:
         nonlocal best, steps
         best, steps = max(best, total), steps + 1
-        require(steps < 5_000_000, "weights: too many sets of tasks to check")
+        require(steps < STEPS_LIMIT, "weights: too many sets of tasks to check")
         if j < len(order) and total + order[j][2] * compute // order[j][0] > best:
             rate, memory, weight = order[j]
             for count in range(min(compute // rate, room // memory), -1, -1):

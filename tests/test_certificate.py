@@ -1,0 +1,727 @@
+"""Certificates: what they claim is true, the checker is right by brute force, and nothing that was changed passes."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from bench.cli import main
+from bench.family import Certifying, families
+from formulations import worker
+from formulations.lora import certificate as certificates
+from formulations.lora import verify as checker
+from formulations.lora.certificate import NODE_WEIGHT, Certificate, parse, seal
+from formulations.lora.check import check
+from formulations.lora.enumerate import enumerate_optimum, schedules
+from formulations.lora.lagrangian import proved
+from formulations.lora.patterns import Weight, apply_weights
+from formulations.lora.pricing import Pricer, pool
+from formulations.lora.solve import solve
+from formulations.lora.verify import Wrong, dual_bound, verify, welfare
+from formulations.report import Proof, Termination
+from instances.errors import InputError
+from instances.files import load_json
+from instances.lora import Decision, Instance
+from instances.lora import parse as parse_instance
+from instances.lora.format import content_hash
+from instances.lora.format import document as instance_document
+from instances.lora.generate import generate
+from instances.lora.named import named, names, path
+from tests.strategies import tiny_documents, tiny_instances
+from tests.toy_family import FAMILY, toy  # noqa: F401
+
+ROOT = Path(__file__).resolve().parents[1]
+Document = dict[str, Any]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _workers_end_with_the_module() -> Iterator[None]:
+    yield
+    worker.close_all()
+
+
+def claimed(instance: Instance) -> Document:
+    """A certificate's document as found without any solver."""
+    found = solve(instance, backend="none", certified=True).certificate
+    assert isinstance(found, Certificate)
+    return certificates.document(found)
+
+
+def resealed(document: Document) -> Document:
+    """The document with the seal that its content asks for: what a forger would write."""
+    return document | {"sha256": seal(parse(document)[0])}
+
+
+def refused(instance: Instance, document: Document) -> bool:
+    """Whether the checker refuses it, as malformed or as not true."""
+    try:
+        return not verify(instance, document).valid
+    except InputError:
+        return True
+
+
+def checked_bound(instance: Instance, proof: Certificate) -> int:
+    """The upper end as the checker computes it."""
+    return dual_bound(instance, proof.lam, proof.phi, proof.unit, proof.nu, proof.weights)
+
+
+def dual_by_enumeration(instance: Instance, proof: Certificate) -> int:
+    """The dual bound from the list of all schedules of each task, in Python integers."""
+    kinds = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
+    room = [node.memory_mb - instance.base_memory_mb for node in instance.node_types]
+    weight = {(g, s, r): w for g, s, r, w in proof.weights}
+    lam, phi, nu = proof.lam, proof.phi, proof.nu
+    total = sum(
+        node.count * (node.compute * lam[g][t] + room[g] * phi[g][t] + NODE_WEIGHT * nu[g][t])
+        for g, node in enumerate(instance.node_types)
+        for t in range(instance.slots)
+    )
+    for i in range(instance.tasks):
+        best, r = 0, int(instance.memory_mb[i])
+        for value, decision in schedules(instance, instance.task(i)):
+            cells = [(kinds[node], slot - 1, int(instance.rate[i, kinds[node]])) for node, slot in decision.cells]
+            if all(s <= instance.node_types[g].compute and r <= room[g] for g, _, s in cells):
+                charge = sum(lam[g][t] * s + phi[g][t] * r + nu[g][t] * weight.get((g, s, r), 0) for g, t, s in cells)
+                best = max(best, proof.unit * value - charge)
+        total += best
+    return total // proof.unit
+
+
+def heaviest_pattern(instance: Instance, g: int, weights: Sequence[tuple[int, int, int, int]]) -> int:
+    """The most that weighs what fits on one node together, by trying all numbers of tasks of each class."""
+    node = instance.node_types[g]
+    rooms = [(node.compute, node.memory_mb - instance.base_memory_mb, 0)]
+    for _, rate, memory, weight in [each for each in weights if each[0] == g]:
+        rooms = [
+            (left - n * rate, room - n * memory, total + n * weight)
+            for left, room, total in rooms
+            for n in range(min(left // rate, room // memory) + 1)
+        ]
+    return max(total for _, _, total in rooms)
+
+
+@st.composite
+def contended_instances(draw: st.DrawFn) -> Instance:
+    """A tiny instance whose tasks want more than there is: each stands three times, and bids pay for any cost."""
+    document = draw(tiny_documents(max_tasks=2, max_slots=3))
+    document["tasks"] = [copy.deepcopy(task) for task in document["tasks"] for _ in range(3)]
+    if draw(st.booleans()):  # up to four node types
+        document["node_types"].append(document["node_types"][0] | {"name": "one more", "count": 1})
+        for task in document["tasks"]:
+            task["rate"].append(draw(st.integers(0, 4)))
+            key = "cost" if "cost" in task else "energy_wh"
+            task[key].append(draw(st.sampled_from(task[key])))
+    for node in document["node_types"]:
+        node["compute"] += draw(st.integers(0, 3))
+    for task in document["tasks"]:
+        task["bid"] = draw(st.integers(20, 60))
+        task["work"] = draw(st.integers(1, 2 * (task["deadline"] - task["arrival"] + 1)))
+    return parse_instance(document)
+
+
+def instances() -> st.SearchStrategy[Instance]:
+    """Tiny instances, half of them with contention."""
+    return st.booleans().flatmap(lambda contended: contended_instances() if contended else tiny_instances())
+
+
+@st.composite
+def proofs(draw: st.DrawFn) -> tuple[Instance, Certificate]:
+    """A tiny instance with dual prices, most of them of the size of bids, some far beyond 64 bits.
+
+    Half of them have pattern weights, as heavy as they may be.
+    """
+    instance = draw(instances())
+    unit: int = 2 ** draw(st.sampled_from([0, 1, 5, 20]))
+    top = draw(st.sampled_from([1, 3, 12])) * unit
+    if draw(st.integers(1, 5)) == 5:
+        unit, top = 2**40, 2**62
+    row = st.tuples(*[st.integers(0, top)] * instance.slots)
+    table = st.tuples(*[row] * len(instance.node_types))
+    weights: tuple[tuple[int, int, int, int], ...] = ()
+    if draw(st.booleans()):
+        classes = {
+            (g, int(instance.rate[i, g]), int(instance.memory_mb[i]))
+            for i in range(instance.tasks)
+            for g in range(len(instance.node_types))
+            if instance.rate[i, g] > 0
+        }
+        drawn = [(*each, draw(st.integers(0, 9))) for each in sorted(classes)]
+        heaviest = [heaviest_pattern(instance, g, drawn) for g in range(len(instance.node_types))]
+        weights = tuple((g, s, r, w * NODE_WEIGHT // max(1, heaviest[g])) for g, s, r, w in drawn)
+    return instance, Certificate(
+        instance=content_hash(instance),
+        unit=unit,
+        lam=draw(table),
+        phi=draw(table),
+        nu=draw(table),
+        weights=weights,
+        upper=0,
+        lower=0,
+        decisions=(None,) * instance.tasks,
+    )
+
+
+def test_the_interval_contains_the_optimum_on_200_tiny_instances_and_the_checker_accepts_it() -> None:
+    """By brute force; among them two and three node types, vendors, negative tariffs and costs, rates 0."""
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=200)
+    @given(instances())
+    def contains(instance: Instance) -> None:
+        optimum, _ = enumerate_optimum(instance)
+        document = claimed(instance)
+        assert document["lower"] <= optimum <= document["upper"]
+        verdict = verify(instance, json.loads(json.dumps(document)))
+        assert verdict.valid, verdict.problem
+        costs = [instance.cost(i) for i in range(instance.tasks)]
+        features = {
+            "two types": len(instance.node_types) == 2,
+            "three types": len(instance.node_types) >= 3,
+            "vendors": len(instance.vendor_price) > 0,
+            "negative tariff": any(node.tariff.min() < 0 for node in instance.node_types),
+            "negative cost": any(cost.min() < 0 for cost in costs),
+            "rate 0": bool((instance.rate == 0).any()),
+            "prices": any(map(any, [*document["lam"], *document["phi"], *document["nu"]])),
+            "pattern weights": len(document["weights"]) > 0,
+            "gap": document["lower"] < document["upper"],
+        }
+        seen.update(name for name, here in features.items() if here)
+
+    contains()
+    enough = {"two types": 20, "three types": 20, "vendors": 20, "negative tariff": 20, "negative cost": 20}
+    enough |= {"rate 0": 20, "prices": 40, "pattern weights": 5, "gap": 5}
+    few = {name: seen[name] for name, number in enough.items() if seen[name] < number}
+    assert not few
+
+
+@settings(max_examples=300)
+@given(proofs())
+def test_the_checkers_bound_is_the_dual_value_by_enumeration_whatever_the_prices(
+    drawn: tuple[Instance, Certificate],
+) -> None:
+    """Never below the optimum, also with pattern weights; prices of 2^62 leave 64 bits, Python's integers go on."""
+    instance, proof = drawn
+    upper = checked_bound(instance, proof)
+    assert upper == dual_by_enumeration(instance, proof)
+    assert upper >= enumerate_optimum(instance)[0]
+
+
+@settings(max_examples=200)
+@given(proofs(), st.data())
+def test_weights_that_a_pattern_exceeds_are_refused_and_no_others(
+    drawn: tuple[Instance, Certificate], data: st.DataObject
+) -> None:
+    """Weights around the heaviest that are true, judged by trying all numbers of tasks of each class."""
+    instance, proof = drawn
+    assume(proof.weights)
+    lifted = tuple((*each[:3], each[3] + data.draw(st.integers(0, 2))) for each in proof.weights)
+    heaviest = max(heaviest_pattern(instance, g, lifted) for g in range(len(instance.node_types)))
+    if heaviest <= NODE_WEIGHT:
+        checked_bound(instance, replace(proof, weights=lifted))
+    else:
+        with pytest.raises(Wrong, match=r"weights: tasks that fit on a node of type . weigh "):
+            checked_bound(instance, replace(proof, weights=lifted))
+
+
+def optimisers(instance: Instance, prices: Any, weights: Any = ()) -> tuple[int, Certificate]:
+    """The optimiser's bound at (3, G, T) prices in micro-dollars, and its integer prices as a certificate."""
+    tasks = pool(instance)
+    apply_weights(tasks, [Weight(*each) for each in weights])
+    found = proved(Pricer(tasks), *prices)
+    lam, phi, nu = (tuple(map(tuple, table)) for table in found.price.tolist())
+    return found.upper, Certificate("", found.unit, lam, phi, nu, weights, 0, 0, ())
+
+
+@settings(max_examples=300)
+@given(proofs())
+def test_the_checkers_bound_is_the_optimisers_at_random_integer_prices(drawn: tuple[Instance, Certificate]) -> None:
+    """Two programmes that share nothing, one number, with and without pattern weights."""
+    instance, proof = drawn
+    assume(proof.unit <= 2**20)  # the optimiser's doubles hold these prices exactly
+    upper, same = optimisers(instance, np.array([proof.lam, proof.phi, proof.nu]) / proof.unit, proof.weights)
+    assert checked_bound(instance, same) == upper
+    assert checked_bound(instance, proof) == upper
+
+
+@pytest.mark.parametrize("nodes", [{"a100": 2, "a40": 2}, {"a40": 3}])
+def test_the_checkers_bound_is_the_optimisers_on_a_traces_tasks(nodes: dict[str, int]) -> None:
+    """Rates of thousands, windows of dozens of slots, vendors."""
+    recipe = {"kind": "paper", "name": "day", "seed": ["certificate"], "arrivals": {"trace": "philly"}}
+    instance = generate(recipe | {"tasks": 150, "nodes": nodes})
+    random = np.random.default_rng(5)
+    prices = random.exponential(1.0, (3, len(nodes), instance.slots)) * np.array([0.5, 0.1, 0.0])[:, None, None]
+    upper, proof = optimisers(instance, prices)
+    assert checked_bound(instance, proof) == upper
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_the_checkers_view_of_schedules_is_that_of_check(data: st.DataObject) -> None:
+    """Schedules that break any of (4a)-(4k) are refused, the others are worth the same, whatever they are."""
+    instance = data.draw(instances())
+    node, slot = st.integers(-1, instance.nodes), st.integers(0, instance.slots + 1)
+    likely = st.tuples(st.integers(0, instance.nodes - 1), st.integers(1, instance.slots))
+    decisions: list[Decision | None] = []
+    for i in range(instance.tasks):
+        menu = schedules(instance, instance.task(i))
+        own = st.sampled_from([schedule.decision for schedule in menu]) if menu else st.none()
+        cells = st.lists(likely | st.tuples(node, slot), max_size=instance.slots).map(tuple)
+        odd = st.builds(Decision, st.none() | st.integers(-1, 2), cells)
+        decisions.append(data.draw(st.one_of(st.none(), own, own, own, odd)))
+    if data.draw(st.integers(1, 10)) == 10:
+        decisions.append(None)
+    report = check(instance, tuple(decisions))
+    try:
+        value = welfare(instance, tuple(decisions))
+    except Wrong:
+        assert not report.valid
+    else:
+        assert report.valid
+        assert value == report.welfare
+
+
+def _entry(draw: Callable[..., Any], document: Document) -> tuple[list[int], int]:
+    """A row of dual prices and a place in it."""
+    row = draw(st.sampled_from([row for name in ("lam", "phi", "nu") for row in document[name]]))
+    return row, draw(st.integers(0, len(row) - 1))
+
+
+def _admitted(draw: Callable[..., Any], document: Document) -> int:
+    found = [i for i, decision in enumerate(document["decisions"]) if decision]
+    assume(found)
+    return int(draw(st.sampled_from(found)))
+
+
+def _dual(draw: Callable[..., Any], document: Document) -> None:
+    row, at = _entry(draw, document)
+    row[at] += draw(st.sampled_from([-1, 1, -document["unit"], document["unit"], 2**50, -(2**50)]))
+
+
+def _shape(draw: Callable[..., Any], document: Document) -> None:
+    table = document[draw(st.sampled_from(["lam", "phi", "nu"]))]
+    row = draw(st.sampled_from(table))
+    draw(st.sampled_from([table.pop, row.pop, lambda: row.append(0), lambda: table.append([0] * len(row))]))()
+
+
+def _unit(draw: Callable[..., Any], document: Document) -> None:
+    document["unit"] = draw(st.sampled_from([1, 2, 3, 2**19, 2**20, 2**21, 2**20 + 1, 0, -1]))
+
+
+def _weights(draw: Callable[..., Any], document: Document) -> None:
+    weights = document["weights"]
+    if weights and draw(st.booleans()):
+        draw(st.sampled_from(weights))[draw(st.integers(0, 3))] += draw(st.sampled_from([-1, 1]))
+    elif weights and draw(st.booleans()):
+        weights.pop(draw(st.integers(0, len(weights) - 1)))
+    else:
+        weights.append(
+            [
+                draw(st.integers(0, 2)),
+                *(draw(st.integers(0, 4)) for _ in range(2)),
+                draw(st.sampled_from([1, 9, NODE_WEIGHT // 2, NODE_WEIGHT])),
+            ]
+        )
+
+
+def _upper(draw: Callable[..., Any], document: Document) -> None:
+    document["upper"] += draw(st.sampled_from([-1, 1, 1000, -document["upper"] + document["lower"]]))
+
+
+def _lower(draw: Callable[..., Any], document: Document) -> None:
+    document["lower"] += draw(st.sampled_from([-1, 1, document["upper"] - document["lower"]]))
+
+
+def _cell(draw: Callable[..., Any], document: Document) -> None:
+    cells = document["decisions"][_admitted(draw, document)]["cells"]
+    assume(cells)
+    cell = draw(st.sampled_from(cells))
+    cell[draw(st.integers(0, 1))] += draw(st.sampled_from([-1, 1, 2]))
+
+
+def _cells(draw: Callable[..., Any], document: Document) -> None:
+    cells = document["decisions"][_admitted(draw, document)]["cells"]
+    if cells and draw(st.booleans()):
+        cells.pop(draw(st.integers(0, len(cells) - 1)))
+    else:
+        cells.append(draw(st.sampled_from([[0, 1], [0, 2], [1, 1], *cells])))
+
+
+def _vendor(draw: Callable[..., Any], document: Document) -> None:
+    document["decisions"][_admitted(draw, document)]["vendor"] = draw(st.sampled_from([None, 0, 1, 2, -1]))
+
+
+def _payment(draw: Callable[..., Any], document: Document) -> None:
+    document["decisions"][_admitted(draw, document)]["payment"] = draw(st.integers(0, 9))
+
+
+def _dropped(draw: Callable[..., Any], document: Document) -> None:
+    document["decisions"][_admitted(draw, document)] = None
+
+
+def _moved(draw: Callable[..., Any], document: Document) -> None:
+    decisions = document["decisions"]
+    i, j = _admitted(draw, document), draw(st.integers(0, len(decisions) - 1))
+    decisions[i], decisions[j] = copy.deepcopy(decisions[j]), decisions[i]
+
+
+def _length(draw: Callable[..., Any], document: Document) -> None:
+    if document["decisions"] and draw(st.booleans()):
+        document["decisions"].pop()
+    else:
+        document["decisions"].append(None)
+
+
+def _instance(draw: Callable[..., Any], document: Document) -> None:
+    at = draw(st.integers(0, 63))
+    digit = draw(st.sampled_from("0123456789abcdef"))
+    document["instance"] = document["instance"][:at] + digit + document["instance"][at + 1 :]
+
+
+def _type(draw: Callable[..., Any], document: Document) -> None:
+    """A number of another type that some languages take for the same one; or none at all."""
+    kind = draw(st.sampled_from([float, str, lambda value: value == 1, lambda _: None, lambda value: [value]]))
+    row, at = _entry(draw, document)
+    i = _admitted(draw, document)
+    cells = document["decisions"][i]["cells"] or [[0, 0]]
+    holder, key = draw(
+        st.sampled_from(
+            [(document, "upper"), (document, "lower"), (document, "unit"), (row, at), (cells[0], 0), (cells[0], 1)]
+        )
+    )
+    holder[key] = kind(holder[key])
+
+
+def _keys(draw: Callable[..., Any], document: Document) -> None:
+    if draw(st.booleans()):
+        document["note"] = 1
+    else:
+        del document[draw(st.sampled_from(sorted(document)))]
+
+
+def _format(draw: Callable[..., Any], document: Document) -> None:
+    document["format"] = draw(st.sampled_from(["ratiobench/lora-certificate/2", "ratiobench/lora/1", "", None, 1]))
+
+
+def _seal(draw: Callable[..., Any], document: Document) -> None:
+    document["sha256"] = draw(st.sampled_from(["0" * 64, document["sha256"].upper(), document["sha256"][:-1], None, 1]))
+
+
+CHANGES = [
+    _dual, _shape, _unit, _weights, _upper, _lower, _cell, _cells, _vendor, _payment, _dropped, _moved,
+    _length, _instance, _type, _keys, _format, _seal,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=[change.__name__[1:] for change in CHANGES])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_a_changed_certificate_is_refused_and_a_forged_seal_cannot_make_it_lie(
+    change: Callable[..., None], data: st.DataObject
+) -> None:
+    """As it stands it is always refused; sealed anew it may pass only if what it then says is true, by brute force."""
+    instance = data.draw(instances())
+    document = claimed(instance)
+    changed = copy.deepcopy(document)
+    change(data.draw, changed)
+    assume(json.dumps(changed) != json.dumps(document))
+    assert refused(instance, changed)
+    try:
+        forged = resealed(changed)
+    except InputError:
+        return
+    if change in (_upper, _lower, _instance):
+        assert refused(instance, forged)
+    elif not refused(instance, forged):
+        assert_true(instance, forged)
+
+
+def assert_true(instance: Instance, document: Document) -> None:
+    """What an accepted certificate says is so: its schedule, its dual value, and the optimum between them."""
+    accepted, _ = parse(document)
+    report = check(instance, accepted.decisions)
+    assert report.valid
+    assert report.welfare == accepted.lower
+    assert min(map(min, [*accepted.lam, *accepted.phi])) >= 0
+    for g in range(len(instance.node_types)):
+        assert heaviest_pattern(instance, g, accepted.weights) <= NODE_WEIGHT
+    assert dual_by_enumeration(instance, accepted) == accepted.upper
+    assert accepted.lower <= enumerate_optimum(instance)[0] <= accepted.upper
+
+
+def _places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths to all numbers of a JSON value."""
+    if isinstance(value, dict | list):
+        entries = value.items() if isinstance(value, dict) else enumerate(value)
+        return [place for key, inner in entries for place in _places(inner, (*at, key))]
+    return [at] if type(value) is int else []
+
+
+@settings(max_examples=250)
+@given(st.data())
+def test_the_certificate_of_another_instance_is_refused_however_alike_they_are(data: st.DataObject) -> None:
+    """Any number of the instance changed by one or more: capacity, bid, tariff, rate, window, vendor, ..."""
+    instance = data.draw(instances())
+    document = claimed(instance)
+    other = instance_document(instance)
+    place = data.draw(st.sampled_from(_places(other)))
+    holder = other
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] += data.draw(st.sampled_from([-2, -1, 1, 2, 5]))
+    try:
+        changed = parse_instance(other)
+    except InputError:
+        assume(False)
+    assert refused(changed, document)
+    assert verify(instance, document).valid
+    forged = resealed(document | {"instance": content_hash(changed)})
+    if not refused(changed, forged):
+        assert_true(changed, forged)
+
+
+def test_the_first_thing_wrong_is_named() -> None:
+    """One line for each kind of change on one instance, with the figures."""
+    instance = named("tiny_contention")
+    document = claimed(instance)
+    assert verify(instance, document) == (True, "", parse(document)[0])
+    lower, upper = document["lower"], document["upper"]
+
+    def problem(**fields: Any) -> str:
+        return verify(instance, copy.deepcopy(document) | fields).problem
+
+    assert problem(upper=upper - 1) == f"upper: {upper - 1} claimed; the prices prove {upper}"
+    assert problem(lower=lower + 1) == f"lower: {lower + 1} claimed; the schedule is worth {lower}"
+    assert problem(unit=3) == "unit: 3 is not a power of two"
+    assert problem(instance="0" * 64) == "the certificate is about another instance"
+    assert problem(sha256="0" * 64) == "sha256: the certificate was changed after it was made"
+    assert problem(lam=document["lam"][:1]) == "lam: not one price per node type and slot"
+    negative = copy.deepcopy(document["phi"])
+    negative[1][2] = -1
+    assert problem(phi=negative) == "phi[1][2]: -1 is negative"
+    assert problem(decisions=[]) == f"0 decisions for {instance.tasks} tasks"
+    twice = [copy.deepcopy(next(filter(None, document["decisions"])))] * instance.tasks
+    assert problem(decisions=twice).startswith("(4")
+
+
+def test_what_would_take_the_checker_for_ever_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too many amounts of remaining work, classes or patterns; the limits stand far above the benchmark's instances."""
+    instance = named("tiny_contention")
+    document = claimed(instance)
+    with monkeypatch.context() as lowered:
+        lowered.setattr(checker, "AMOUNTS_LIMIT", 1)
+        assert "amounts of remaining work, too many to check" in verify(instance, document).problem
+    classes = [[0, 1, 1 + memory, 1] for memory in range(checker.CLASSES_LIMIT + 1)]
+    assert verify(instance, document | {"weights": classes}).problem == "weights: too many classes to check"
+    monkeypatch.setattr(checker, "STEPS_LIMIT", 2)
+    assert verify(instance, document | {"weights": classes[:3]}).problem == "weights: too many sets of tasks to check"
+
+
+def test_the_checker_loads_nothing_of_the_optimiser() -> None:
+    """Of this project the readers of files and the form of certificates; no compiler of kernels, no solver."""
+    code = "import sys, formulations.lora.verify; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    ours = {name for name in loaded if name.split(".")[0] in {"bench", "formulations", "instances", "online"}}
+    own = {name for name in ours if not name.startswith("instances")}
+    assert own == {
+        "formulations",
+        "formulations.lora",
+        "formulations.lora.certificate",
+        "formulations.lora.verify",
+    }
+    instances = {name for name in ours if name.startswith("instances")}
+    assert instances <= {
+        "instances", "instances.errors", "instances.files", "instances.lora", "instances.lora.format",
+        "instances.lora.model", "instances.lora.solution",
+    }  # fmt: skip
+    assert not {"numba", "scipy", "highspy", "ortools", "pulp"} & set(loaded)
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name.startswith("tiny_")])
+def test_small_instances_have_a_certificate_when_it_is_asked_for(name: str) -> None:
+    """Enumeration needs no dual prices; asked for a certificate, the solve finds some, and its answer stays optimal."""
+    instance = named(name)
+    assert solve(instance, "enumerate").certificate is None
+    report = solve(instance, "enumerate", certified=True)
+    assert isinstance(report.certificate, Certificate)
+    assert report.lower == report.upper == report.certificate.lower <= report.certificate.upper
+    assert verify(instance, certificates.document(report.certificate)).valid
+
+
+def test_a_bound_without_competition_is_certified_by_prices_of_zero() -> None:
+    """Where the sum of what each task is worth alone is attained, so is the certificate's upper end."""
+    report = solve(named("thm5_T5_3tasks"), "enumerate", certified=True)
+    assert isinstance(report.certificate, Certificate)
+    assert report.proof is Proof.TRIVIAL
+    assert (report.certificate.lower, report.certificate.upper) == (312, 312)
+
+
+def test_a_file_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    """Plain and gzipped; the same bytes every time."""
+    found = solve(named("tiny_vendors"), "enumerate", certified=True).certificate
+    assert isinstance(found, Certificate)
+    contents = []
+    for name in ("a.json", "b.json.gz", "c.json.gz"):
+        certificates.write(found, tmp_path / name)
+        assert certificates.read(tmp_path / name) == (found, seal(found))
+        contents.append((tmp_path / name).read_bytes())
+    assert contents[1] == contents[2]
+    assert gzip.decompress(contents[1]) == contents[0]
+    assert [each.name for each in sorted(tmp_path.iterdir())] == ["a.json", "b.json.gz", "c.json.gz"]
+
+
+MALFORMED: list[tuple[Any, str]] = [
+    ([], "document"),
+    ({"format": "ratiobench/lora/1"}, "format"),
+    ({"unit": 2.0}, "unit"),
+    ({"unit": True}, "unit"),
+    ({"unit": 0}, "unit"),
+    ({"upper": None}, "upper"),
+    ({"upper": 2**80}, "upper"),
+    ({"lower": "5"}, "lower"),
+    ({"lower": -1}, "lower"),
+    ({"lam": 7}, "lam"),
+    ({"lam": [7]}, "lam[0]"),
+    ({"phi": [[0, 0.5]]}, "phi[0][1]"),
+    ({"nu": None}, "nu"),
+    ({"weights": {}}, "weights"),
+    ({"weights": [[0, 1, 1]]}, "weights[0]"),
+    ({"weights": [[0, 1, 1, -1]]}, "weights[0][3]"),
+    ({"instance": "abc"}, "instance"),
+    ({"sha256": 5}, "sha256"),
+    ({"decisions": 5}, "decisions"),
+    ({"decisions": [{"cells": []}]}, "decisions[0].vendor"),
+    ({"extra": 1}, "extra"),
+]
+
+
+@pytest.mark.parametrize(("fields", "field"), MALFORMED, ids=[json.dumps(fields)[:40] for fields, _ in MALFORMED])
+def test_what_is_no_certificate_is_unusable_input_in_one_line(
+    fields: Any, field: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status 2, the field is named, nothing on standard output."""
+    document = claimed(named("tiny_vendors")) | fields if isinstance(fields, dict) else fields
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(document))
+    assert main(["check", str(path("tiny_vendors")), "--certificate", str(file)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert f"{file}: {field}: " in captured.err
+
+
+def test_opt_writes_a_certificate_that_check_accepts_and_refuses_once_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The commands end to end on a contended trace: a dual, a schedule, a capacity, a bid."""
+    file, proof = tmp_path / "instance.json", tmp_path / "proof.json.gz"
+    recipe = {"kind": "paper", "name": "part", "seed": ["certificate"], "arrivals": {"trace": "helios"}}
+    instance = generate(recipe | {"tasks": 40, "start": 60, "slots": 24, "quiet": 4, "nodes": {"a100": 1, "a40": 1}})
+    file.write_text(json.dumps(instance_document(instance)))
+    assert main(["opt", str(file), "--backend", "none", "--certificate", str(proof), "--json"]) == 0
+    opt = json.loads(capsys.readouterr().out)
+    assert opt["certified"] == {"lower": opt["lower"], "upper": opt["upper"]}
+    assert 0 < opt["lower"] < opt["upper"]
+
+    def said(instance_file: Path, certificate: Path) -> Any:
+        assert main(["check", str(instance_file), "--certificate", str(certificate), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    good = {"valid": True, "lower": opt["lower"], "upper": opt["upper"], "problem": None}
+    assert said(file, proof) == good
+    assert main(["check", str(file), "--certificate", str(proof)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"valid\nOPT in [{opt['lower']:,}, {opt['upper']:,}] micro-dollars, gap ")
+
+    document = load_json(proof.read_bytes(), "")
+    for field in ("lam", "decisions"):
+        changed = copy.deepcopy(document)
+        if field == "lam":
+            changed["lam"][0][12] += 1
+        else:
+            changed["decisions"][next(i for i, each in enumerate(changed["decisions"]) if each)] = None
+        (tmp_path / "changed.json").write_text(json.dumps(changed))
+        assert said(file, tmp_path / "changed.json")["valid"] is False
+        assert main(["check", str(file), "--certificate", str(tmp_path / "changed.json")]) == 0
+        assert capsys.readouterr().out.startswith("NOT VALID\n")
+    for field in ("compute", "bid"):
+        other = instance_document(instance)
+        (other["node_types"] if field == "compute" else other["tasks"])[0][field] += 1
+        (tmp_path / "other.json").write_text(json.dumps(other))
+        verdict = said(tmp_path / "other.json", proof)
+        assert (verdict["valid"], verdict["problem"]) == (False, "the certificate is about another instance")
+
+
+def test_opt_says_when_its_certificate_proves_less_than_its_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A bound by enumeration or by a solver in floating point cannot be certified, the Lagrangian one can."""
+    proof = tmp_path / "proof.json"
+    command = ["opt", str(path("tiny_contention")), "--formulation", "enumerate", "--certificate", str(proof)]
+    assert main(command) == 0
+    upper = json.loads(proof.read_text())["upper"]
+    line = f"the certificate proves no more than {upper:,}: a bound by enumeration cannot be certified"
+    assert line in capsys.readouterr().out.splitlines()
+    assert main(["check", str(path("tiny_contention")), "--certificate", str(proof)]) == 0
+    assert f"{upper:,}] micro-dollars" in capsys.readouterr().out
+
+
+def test_a_family_without_certificates_works_and_says_so_when_one_is_asked_for(
+    toy: None,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`opt` and `check` as ever; with --certificate status 2, one line, no file."""
+    file = tmp_path / "toy.json"
+    file.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 8, "room": 3})))
+    assert not isinstance(families()["toy"], Certifying)
+    assert isinstance(families()["lora"], Certifying)
+    assert main(["opt", str(file), "--json"]) == 0
+    assert "certified" not in json.loads(capsys.readouterr().out)
+    missing = str(tmp_path / "certificate.json")
+    assert main(["opt", str(file), "--certificate", missing]) == 2
+    assert main(["check", str(file), "--certificate", str(file)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("the family toy has no certificates\n") == 2
+    assert not Path(missing).exists()
+
+
+def test_an_instance_too_large_for_dual_prices_gives_its_interval_and_says_that_no_certificate_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status 1: what was asked for is not there; the answer is printed all the same."""
+    report = replace(solve(named("tiny_vendors"), "enumerate"), message="lagrangian: too large")
+    assert report.termination is Termination.NONE
+    monkeypatch.setattr(families()["lora"], "solve_certified", lambda *_: report)
+    proof = tmp_path / "proof.json"
+    assert main(["opt", str(path("tiny_vendors")), "--certificate", str(proof)]) == 1
+    captured = capsys.readouterr()
+    assert f"OPT = {report.upper:,}" in captured.out
+    assert "lagrangian: too large" in captured.out
+    assert captured.err == f"ratiobench: {proof}: not written, no certificate was found\n"
+    assert not proof.exists()
+
+
+def test_check_takes_a_solution_or_a_certificate(capsys: pytest.CaptureFixture[str]) -> None:
+    """One of the two, and standard input for one file at most."""
+    file = str(path("tiny_vendors"))
+    for arguments in (["check", file], ["check", file, "a.json", "--certificate", "b.json"]):
+        with pytest.raises(SystemExit) as exit_:
+            main(arguments)
+        assert exit_.value.code == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert main(["check", "-", "--certificate", "-"]) == 2
