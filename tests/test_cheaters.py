@@ -95,9 +95,10 @@ def test_an_honest_batch_algorithm_passes_with_options_label_and_counts(instance
 
 
 def test_numpy_answers_own_files_and_printing_are_honest(
-    instance: Instance, folder: Path, capfd: pytest.CaptureFixture[str]
+    instance: Instance, folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Own weights are read before the start, a log is written; what it prints goes to the error stream."""
+    """Own weights are read before the start, a log is written; what it prints goes to the error stream, always."""
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     (folder / "weights.json").write_text("3")
     result = run(instance, "tests.contestants:HonestNumpy")
     _sound(instance, result)

@@ -118,8 +118,9 @@ class _Player:
     def __init__(self, spec: Spec, instance: Instance) -> None:
         self._instance = instance
         boot = _BOOT.format(path=import_path(), parent=os.getpid())
+        # Unbuffered (-u), for this process is killed at the end: what the algorithm printed must be out by then.
         self._process = subprocess.Popen(
-            [sys.executable, "-c", boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            [sys.executable, "-u", "-c", boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
         self._guard = _Guard(self._process)
         try:
