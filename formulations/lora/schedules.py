@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,10 +94,17 @@ class Space(NamedTuple):
         return max(0, self.last - self.first + 1)
 
 
+@lru_cache(maxsize=16)
+def _capacities(public: Public) -> tuple[IntArray, IntArray]:
+    """(G,) C_p and C_m - r_b, kept: they are asked for at every task."""
+    return public.compute, public.memory_mb
+
+
 def space(task: Task, public: Public) -> Space:
     """The window and the usable node types of a task; both may be empty."""
-    usable = (task.rate > 0) & (task.rate <= public.compute) & (task.memory_mb <= public.memory_mb)
-    types = np.flatnonzero(usable).astype(np.int64)
+    compute, memory = _capacities(public)
+    usable = (task.rate > 0) & (task.rate <= compute) & (task.memory_mb <= memory)
+    types = np.flatnonzero(usable)
     options = task.options
     starts = [min(option.first, task.deadline + 1) for option in options]
     first = min(starts)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lora.schedules import Space, space, states
-from instances.lora.model import IntArray, Public, Task
+from instances.lora.model import IntArray, Public, Task, frozen
 from online.lora.running_maxima import amounts, best_path, records
 from online.lora.thresholds import Cells, best_pairs, first_schedule, layout, ranked
 
@@ -71,9 +71,13 @@ def window(task: Task, public: Public) -> tuple[Space, IntArray] | None:
     menu = space(task, public)
     if menu.width == 0 or len(menu.types) == 0:
         return None
+    return menu, _nodes(public, tuple(menu.types.tolist()))
+
+
+@lru_cache(maxsize=256)
+def _nodes(public: Public, types: tuple[int, ...]) -> IntArray:
     first = public.first_node
-    nodes = np.concatenate([np.arange(first[g], first[g + 1]) for g in menu.types])
-    return menu, nodes
+    return frozen(np.concatenate([np.arange(first[g], first[g + 1]) for g in types]))
 
 
 def exact_search(task: Task, public: Public, menu: Space, nodes: IntArray, prices: Prices) -> Choice | None:

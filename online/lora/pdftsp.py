@@ -121,14 +121,17 @@ class _FloatPrices:
     """lambda and phi as doubles; every update is ``old * (1 + share) + factor * (bbar * share)`` in this order."""
 
     def __init__(self, public: Public) -> None:
-        self.lam: NDArray[np.float64] = np.zeros((public.nodes, public.slots))
-        self.phi: NDArray[np.float64] = np.zeros((public.nodes, public.slots))
+        # Slot by slot in memory, so that a window is one block of it.
+        self.lam: NDArray[np.float64] = np.zeros((public.slots, public.nodes)).T
+        self.phi: NDArray[np.float64] = np.zeros((public.slots, public.nodes)).T
         self._compute = public.compute[public.type_of_node].astype(np.float64)
         self._memory = public.memory_mb[public.type_of_node].astype(np.float64)
 
     def on(self, nodes: IntArray, first: int, last: int) -> Prices:
-        window = slice(first - 1, last)
-        return Prices(self.lam[nodes, window], self.phi[nodes, window], None, None)
+        lam, phi = self.lam[:, first - 1 : last], self.phi[:, first - 1 : last]
+        if len(nodes) < len(lam):
+            lam, phi = lam[nodes], phi[nodes]
+        return Prices(lam, phi, None, None)
 
     def raise_on(
         self, choice: Choice, rate: IntArray, memory: int, lift: float, alpha: Fraction, beta: Fraction
