@@ -13,6 +13,7 @@ round nearly fit; they are where the search for solutions begins.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,11 @@ _FIRST_PENALTY, LAST_PENALTY = 0.1, 0.003
 _MEMORY_OF_PRICES = 0.7
 _UNIT_BITS = 20
 _HEADROOM = 2**61
+
+
+def never() -> bool:
+    """A clock that never runs out."""
+    return False
 
 
 class DualBound(NamedTuple):
@@ -117,8 +123,8 @@ def _largest(p: Pool, price: IntArray, unit: int) -> int:
     return int(p.width.max()) * cell + unit * (int(p.bid.max()) + int(p.price.max()))
 
 
-def dual_bound(pricer: Pricer, effort: int = 1, lower: int = 0) -> DualBound:
-    """The best bound that `effort` * 48 rounds find.
+def dual_bound(pricer: Pricer, effort: int = 1, lower: int = 0, over: Callable[[], bool] = never) -> DualBound:
+    """The best bound that `effort` * 48 rounds find (effort above 4 counts as 4: then the prices have settled).
 
     When the tasks fall into few classes, a part of the rounds prices patterns too: the first part says which classes
     fill the nodes, weights that no pattern of theirs exceeds follow, and the rest of the rounds sees their capacity.
@@ -126,35 +132,40 @@ def dual_bound(pricer: Pricer, effort: int = 1, lower: int = 0) -> DualBound:
     Parameters
     ----------
     lower : a known welfare, which sets step lengths; any value gives a valid bound.
+    over : asked between rounds; True ends the search for prices early.
     """
     p = pricer.pool
+    effort = min(effort, 4)
     if p.tasks == 0:
         return proved(pricer, *np.zeros((2, *p.tariff.shape)))
     state = Multipliers(pricer)
     rounds = effort * ROUNDS
-    price = _descend(state, rounds, _FIRST_PENALTY)
+    price = _descend(state, rounds, _FIRST_PENALTY, over)
     weights = pattern_weights(p, state.pooled, price)
     if weights:
         apply_weights(p, weights)
         state.reweigh()
         rounds += rounds // 2
-        price = _descend(state, effort * ROUNDS // 2, 10 * LAST_PENALTY)
+        price = _descend(state, effort * ROUNDS // 2, 10 * LAST_PENALTY, over)
     passes = rounds
     if p.tasks < POLISH_BELOW:
-        price, more = volume(pricer, price, effort * POLISH, float(lower))
+        price, more = volume(pricer, price, effort * POLISH, float(lower), over)
         passes += more
     return proved(pricer, *price)._replace(passes=passes + 1, weights=weights, state=state)
 
 
-def _descend(state: Multipliers, rounds: int, first: float) -> Prices:
+def _descend(state: Multipliers, rounds: int, first: float, over: Callable[[], bool]) -> Prices:
     """The prices of least dual value over some rounds whose penalty falls from `first` to the last one."""
     best, kept = np.inf, state.average
     for done in range(rounds):
         state.round(first * (LAST_PENALTY / first) ** (done / max(1, rounds - 1)))
-        if done % 8 == 7 or done == rounds - 1:
+        last = done == rounds - 1 or over()
+        if done % 8 == 7 or last:
             value = state.dual_value()
             if value < best:
                 best, kept = value, state.average.copy()
+        if last:
+            break
     return kept / state.scale
 
 
@@ -280,7 +291,9 @@ class Multipliers:
             prices[:2, weighed] = 0.0
 
 
-def volume(pricer: Pricer, start: Prices, passes: int, lower: float) -> tuple[Prices, int]:
+def volume(
+    pricer: Pricer, start: Prices, passes: int, lower: float, over: Callable[[], bool] = never
+) -> tuple[Prices, int]:
     """Prices of least dual value found, from the given ones on; stops early when D meets `lower` to 1e-7."""
     p = pricer.pool
     # Steps are taken in prices of a whole node and slot, so that compute and memory weigh alike.
@@ -305,7 +318,7 @@ def volume(pricer: Pricer, start: Prices, passes: int, lower: float) -> tuple[Pr
         # Where the price is 0 and the capacity is not used up nothing can move.
         excess = np.where((center <= 0) & (excess < 0), 0.0, excess)
         norm = float((excess**2).sum())
-        if norm <= 1e-12 or at - lower <= 1e-7 * abs(at):
+        if norm <= 1e-12 or at - lower <= 1e-7 * abs(at) or over():
             return kept / scale, done
         step = pace * max(at - target, 1e-3 * abs(at)) / norm
         price = np.maximum(0.0, center + step * excess)

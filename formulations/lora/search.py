@@ -6,22 +6,25 @@ All capacities are integers on single nodes, so whatever comes out is feasible b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.lora.lagrangian import LAST_PENALTY, DualBound, value_density
+from formulations.lora.lagrangian import LAST_PENALTY, DualBound, never, value_density
 from formulations.lora.pricing import Pool, base_cost, cheapest, fill, trace
 from instances.lora.model import Instance, IntArray
 from instances.lora.solution import Decision, Solution
 
 BLOCKS = 4_000
 """Ruin-and-recreate blocks per unit of effort, plus four per task."""
-HEAT = 0.1
-"""First temperature of the annealing, as a fraction of the median bid."""
+HEAT, HEAT_OF_MANY = 0.1, 0.003
+"""First temperature of the annealing, as a fraction of the median bid; lower where blocks per task are few."""
+FEW = 1_000
+"""Below this many tasks more constructions are tried, and annealing begins hotter."""
 CORRECTIONS = 8
 """Packings of the pooled answer, with capacities corrected between them."""
 REPACKS = 300
@@ -182,9 +185,28 @@ def _construct(p, s, at, first_node, order, price, share, scratch):  # type: ign
 
 @njit(cache=True, nogil=True)
 def _improve(  # type: ignore[no-untyped-def]
-    p, s, at, type_of, first_node, rank, price, blocks, heat, most, seed, scratch, best_option, best_place, best_net
+    p,
+    s,
+    at,
+    type_of,
+    first_node,
+    rank,
+    price,
+    first_block,
+    last_block,
+    blocks,
+    best,
+    heat,
+    most,
+    seed,
+    scratch,
+    best_option,
+    best_place,
+    best_net,
 ):
-    """Ruin and recreate with annealing; the best state found is written to the best_* arrays.
+    """Blocks first_block .. last_block-1 of `blocks`: ruin and recreate with annealing.
+
+    The best state found is written to the best_* arrays when it beats `best`; returns its welfare.
 
     A block takes a random moment, removes up to `most` admitted tasks whose windows contain it, and inserts them and
     some rejected ones again in a random order that leans to high rank, at a random share of the dual prices.
@@ -192,7 +214,6 @@ def _improve(  # type: ignore[no-untyped-def]
     cost, usable, node, chosen, table = scratch
     n = len(p.task)
     value = s.net.sum()
-    best = value
     widest = 0
     for i in range(n):
         widest = max(widest, p.width[i])
@@ -216,9 +237,7 @@ def _improve(  # type: ignore[no-untyped-def]
     old_net = np.empty(limit, np.int64)
     old_place = np.empty((limit, widest), np.int64)
     key = np.empty(limit, np.float64)
-    blocks_done = 0
-    for block in range(blocks):
-        blocks_done += 1
+    for block in range(first_block, last_block):
         temperature = heat * (1.0 - block / blocks)
         t0 = _below(seed, slots)
         size = start[t0 + 1] - start[t0]
@@ -293,7 +312,13 @@ class Found(NamedTuple):
 
 
 def heuristic(
-    instance: Instance, p: Pool, bound: DualBound, effort: int = 1, seed: int = 1, start: Solution | None = None
+    instance: Instance,
+    p: Pool,
+    bound: DualBound,
+    effort: int = 1,
+    seed: int = 1,
+    start: Solution | None = None,
+    over: Callable[[], bool] = never,
 ) -> Found:
     """A good solution: several constructions guided by the dual prices, the best of them improved.
 
@@ -303,8 +328,9 @@ def heuristic(
     Parameters
     ----------
     bound : dual prices and pooled answer.
-    effort : units of 4,000 blocks plus four per task.
+    effort : units of 4,000 blocks plus four per task; up to 4, of 8 corrected packings too.
     start : a feasible solution to begin from as well.
+    over : asked between steps; True ends the search early.
     """
     if p.tasks == 0:
         return Found((None,) * instance.tasks, 0, 0)
@@ -325,22 +351,52 @@ def heuristic(
             welfare = int(_construct(p, s, at, first_node, order, price, share, scratch))
         return welfare, s
 
-    candidates = [finished(empty_state(p), order, (share,)) for order in orders for share in (0.0, 0.5, 1.0)]
-    if bound.state is not None:
-        candidates += _corrected(p, bound, lambda s: finished(s, orders[0], (1.0, 0.5)))
+    best = finished(empty_state(p), orders[0], (0.5,))
+    attempts: list[Callable[[], tuple[int, State]]] = []
     if start is not None:
-        candidates.append(finished(state_of(instance, p, start), orders[0], ()))
-    _, s = max(candidates, key=lambda candidate: candidate[0])
+        attempts.append(partial(finished, state_of(instance, p, start), orders[0], ()))
+    if p.tasks < FEW:
+        pairs = [(order, share) for order in orders for share in (0.0, 0.5, 1.0)]
+        attempts += [partial(finished, empty_state(p), order, (share,)) for order, share in pairs]
+    if bound.state is not None:
+        packings = _corrected(p, bound, lambda s: finished(s, orders[0], (1.0, 0.5)))
+        attempts += [partial(next, packings)] * (CORRECTIONS * min(effort, 4))
+    for attempt in attempts:
+        if over():
+            break
+        best = max(best, attempt(), key=lambda candidate: candidate[0])
+    welfare, s = best
     keep = (s.option.copy(), s.place.copy(), s.net.copy())
-    blocks = effort * (BLOCKS + 4 * p.tasks)
-    found = _improve(
-        p, s, at, type_of, first_node, density, price, blocks, HEAT * float(np.median(p.bid)), MOST,
-        np.array([seed * 2654435769 + 88172645463325252], np.uint64), scratch, *keep,
-    )  # fmt: skip
-    return Found(_solution(instance, p, at, keep[0], keep[1]), int(found), blocks)
+    heat = (HEAT if p.tasks < FEW else HEAT_OF_MANY) * float(np.median(p.bid))
+    stream = np.array([seed * 2654435769 + 88172645463325252], np.uint64)
+    done = 0
+    # Each annealing begins at the best solution and is longer than the one before: 1, 1, 2, 4, ... units.
+    for units in _doubling(effort):
+        s = state_of(instance, p, _solution(instance, p, at, keep[0], keep[1]))
+        blocks = units * (BLOCKS + 4 * p.tasks)
+        for first in range(0, blocks, BLOCKS):
+            if over():
+                break
+            last = min(blocks, first + BLOCKS)
+            found = _improve(
+                p, s, at, type_of, first_node, density, price, first, last, blocks, welfare, heat, MOST, stream,
+                scratch, *keep,
+            )  # fmt: skip
+            welfare = int(found)
+            done += last - first
+    return Found(_solution(instance, p, at, keep[0], keep[1]), welfare, done)
 
 
-def _corrected(p: Pool, bound: DualBound, finish: Callable[[State], tuple[int, State]]) -> list[tuple[int, State]]:
+def _doubling(total: int) -> Iterator[int]:
+    """1, 1, 2, 4, ..., the last one cut so that they add up to `total`."""
+    done = 0
+    while done < total:
+        part = min(max(1, done), total - done)
+        yield part
+        done += part
+
+
+def _corrected(p: Pool, bound: DualBound, finish: Callable[[State], tuple[int, State]]) -> Iterator[tuple[int, State]]:
     """Pooled answers packed onto nodes, each after the capacities were cut to what the packing before could fill.
 
     A (type, slot) whose items do not fit although their sum does costs whole tasks; asking for a little less there
@@ -350,18 +406,16 @@ def _corrected(p: Pool, bound: DualBound, finish: Callable[[State], tuple[int, S
     state = bound.state.copy()
     price = bound.prices
     at, first_node, type_of = _layout(p)
-    found = []
-    for _ in range(CORRECTIONS):
+    while True:
         s = empty_state(p)
         _pack(p, s, at, first_node, type_of, state.pooled, price)
-        found.append(finish(s))
+        yield finish(s)
         filled = _filled(p, s, at, type_of)
         excess = state.used - filled
         cut = np.maximum(filled, state.capacity - 0.5 * excess - 0.02)
         state.capacity = np.where(excess > 1e-6, np.minimum(state.capacity, cut), state.capacity)
         for _ in range(ANSWERS):
             state.round(2 * LAST_PENALTY)
-    return found
 
 
 def _filled(p: Pool, s: State, at: IntArray, type_of: IntArray) -> NDArray[np.float64]:

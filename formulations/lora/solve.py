@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -21,7 +22,7 @@ from formulations.lora.certificate import Certificate
 from formulations.lora.check import check
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.lora.formulation import Formulation, number_of_nodes, registry, solution_of, vector_of
-from formulations.lora.lagrangian import DualBound, dual_bound, proved
+from formulations.lora.lagrangian import DualBound, dual_bound, never, proved
 from formulations.lora.pricing import Pool, Pricer, pool
 from formulations.lora.schedules import StateSpaceTooLarge, standalone_value
 from formulations.lora.search import heuristic
@@ -32,7 +33,7 @@ from instances.lora.model import Instance, Task
 from instances.lora.named import named
 from instances.lora.solution import Solution
 
-VERSION = "4"
+VERSION = "5"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -88,18 +89,20 @@ def solve(
     if plan.formulation == ENUMERATE:
         _enumerate(instance, interval)
     elif not plan.tiny or plan.backend == NO_BACKEND:
-        _prices_and_search(instance, effort, interval)
+        _prices_and_search(
+            instance, effort, interval, _clock(began, seconds, 1.0 if plan.backend == NO_BACKEND else 0.6)
+        )
     if plan.backend != NO_BACKEND and instance.tasks and not (automatic and interval.within(gap)):
         left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
         limits = Limits(work=None if plan.tiny else effort, gap=gap, seconds=left)
         termination = _direct(instance, registry()[plan.formulation], plan.backend, limits, interval)
         if plan.tiny and not interval.within(gap):
             # The backend failed, or stopped at a limit by hand, or tolerances spoiled its answer.
-            _prices_and_search(instance, effort, interval)
+            _prices_and_search(instance, effort, interval, _clock(began, seconds, 1.0))
             if automatic and not interval.within(gap):
                 _enumerate(instance, interval)
     if certified and interval.dual is None:
-        _prices(instance, effort, interval)
+        _prices(instance, effort, interval, _clock(began, seconds, 1.0))
     return SolveReport(
         status=Status.OPTIMAL if interval.lower == interval.upper else Status.INTERVAL,
         lower=interval.lower,
@@ -257,12 +260,14 @@ def _enumerate(instance: Instance, interval: _Interval) -> None:
     interval.bound(value, Proof.ENUMERATION)
 
 
-def _prices(instance: Instance, effort: int, interval: _Interval) -> tuple[Pool, DualBound] | None:
+def _prices(
+    instance: Instance, effort: int, interval: _Interval, clock: Callable[[float], Callable[[], bool]]
+) -> tuple[Pool, DualBound] | None:
     """The Lagrangian bound, and the pooled tasks that it was computed on; None with a note where there is none."""
     try:
         tasks = pool(instance)
         pricer = Pricer(tasks)
-        dual = dual_bound(pricer, effort, lower=interval.lower)
+        dual = dual_bound(pricer, effort, lower=interval.lower, over=clock(0.4))
     except (StateSpaceTooLarge, OverflowError, MemoryError) as error:
         interval.notes.append(f"{Proof.LAGRANGIAN}: {error}")
         return None
@@ -276,9 +281,18 @@ def _prices(instance: Instance, effort: int, interval: _Interval) -> tuple[Pool,
     return tasks, dual
 
 
-def _prices_and_search(instance: Instance, effort: int, interval: _Interval) -> None:
+def _clock(began: float, seconds: float | None, share: float) -> Callable[[float], Callable[[], bool]]:
+    """A maker of clocks: clock(part) runs out when that part of the share of the seconds is over; never without any."""
+    if seconds is None:
+        return lambda part: never
+    return lambda part: lambda: time.perf_counter() - began > seconds * share * part
+
+
+def _prices_and_search(
+    instance: Instance, effort: int, interval: _Interval, clock: Callable[[float], Callable[[], bool]]
+) -> None:
     """The Lagrangian bound, and the solution that its prices lead to."""
-    priced = _prices(instance, effort, interval)
+    priced = _prices(instance, effort, interval, clock)
     if priced is None:
         return
     tasks, dual = priced
@@ -286,7 +300,8 @@ def _prices_and_search(instance: Instance, effort: int, interval: _Interval) -> 
     if cells > SEARCH_CELLS:
         interval.notes.append(f"search: left out, {cells} cells are more than {SEARCH_CELLS}")
         return
-    found = heuristic(instance, tasks, dual, effort, start=interval.solution if interval.lower > 0 else None)
+    start = interval.solution if interval.lower > 0 else None
+    found = heuristic(instance, tasks, dual, effort, start=start, over=clock(1.0))
     interval.offer(found.solution, "search")
     interval.work["blocks"] = found.blocks
 
