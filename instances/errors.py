@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+DEBUG = "RATIOBENCH_DEBUG"
+"""Set in the environment by `--debug`: errors in processes of their own are told with their traceback."""
+
 
 def shown(value: object) -> str:
     """The value in at most 60 characters on one line, as error messages print it."""

@@ -265,6 +265,30 @@ class Raises(Honest):
         return None
 
 
+class RaisesInTheHouse(Honest):
+    """Fails in code that is not its own."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """For the want of a public part."""
+        return view.room(task, None)  # type: ignore[arg-type]
+
+
+class Interrupts(Honest):
+    """Pretends that Ctrl-C was pressed."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """At the first arrival."""
+        raise KeyboardInterrupt
+
+
+class Exits(Honest):
+    """Ends the programme, as it thinks."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """At the first arrival."""
+        sys.exit(0)
+
+
 class Dies(Honest):
     """Takes its process with it."""
 

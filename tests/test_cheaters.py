@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from bench.lora import FAMILY
 from formulations.lora.check import check
-from instances.errors import InputError
+from instances.errors import DEBUG, InputError
 from instances.lora import Instance, content_hash, parse, write
 from instances.lora.format import FORMAT
 from online.lora import isolation
@@ -139,6 +140,9 @@ CHEATERS: dict[str, tuple[str, int | None]] = {
     "WritesToTheView": ("read-only", 0),
     "WritesToTheTask": ("read-only", 0),
     "Raises": ("error", 1),
+    "RaisesInTheHouse": ("error", 0),
+    "Interrupts": ("error", 0),
+    "Exits": ("error", 0),
     "Dies": ("crash", 0),
     "ReadsData": ("peeks", 0),
     "ReadsByCommand": ("peeks", 0),
@@ -154,6 +158,38 @@ CHEATERS: dict[str, tuple[str, int | None]] = {
 def test_a_cheater_is_caught_and_named(instance: Instance, name: str) -> None:
     """The rule that it broke, at the task where it broke it."""
     assert _caught(instance, name)[:2] == CHEATERS[name]
+
+
+@pytest.mark.parametrize("name", ["Raises", "RaisesInTheHouse", "Interrupts", "Exits"])
+def test_an_error_is_one_line_with_the_place_in_the_algorithms_own_file(
+    name: str, instance: Instance, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The last line of its own code, also where ours raised it; a traceback when asked for, and only then."""
+    source = (Path(__file__).parent / "contestants.py").read_text(encoding="utf-8").splitlines()
+    begin = source.index(f"class {name}(Honest):")
+    guilty = ("raise ", "return view.room", "sys.exit")
+    line = next(n for n, text in enumerate(source[begin:], begin + 1) if text.strip().startswith(guilty))
+    _, _, detail = _caught(instance, name)
+    assert detail.endswith(f"(tests/contestants.py:{line})")
+    assert "\n" not in detail
+    assert "Traceback" not in capfd.readouterr().err
+    monkeypatch.setenv(DEBUG, "1")
+    _caught(instance, name)
+    shown = capfd.readouterr().err
+    assert shown.count("Traceback") == 1
+    assert f'contestants.py", line {line}, in decide' in shown
+
+
+def test_what_cannot_be_built_is_found_before_any_work(instance: Instance) -> None:
+    """Asking for the key of an algorithm is enough; one that can be built is not refused."""
+    for name, words in {
+        "tests.contestants:Nobody": "has no attribute",
+        "tests.contestants:BadConstructor": "TypeError",
+        "tests.contestants:Honest:alpha=2": "declares no such constant",
+    }.items():
+        with pytest.raises(InputError, match=words):
+            FAMILY.algorithm_key(name)
+    assert FAMILY.algorithm_key("tests.contestants:Honest") == canonical("tests.contestants:Honest")
 
 
 def test_overbooked_memory_is_caught_as_such() -> None:
@@ -291,7 +327,8 @@ def test_an_algorithm_that_eats_memory_is_killed(instance: Instance, monkeypatch
         ("tests.contestants:BadConstructor", "TypeError"),
         ("tests.contestants:DeclaresNonsense", "declares the constant 'opt'"),
         ("tests.contestants:Honest:alpha=2", "declares no such constant"),
-        ("tests.contestants:Declares:alpha=-1", "not a number"),
+        ("tests.contestants:Declares:alpha=-1", "negative"),
+        ("tests.contestants:Declares:alpha=x", "not a number"),
         ("tests.contestants:Declares:prior=no_such_file.json", "no_such_file.json"),
     ],
 )

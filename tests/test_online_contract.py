@@ -217,6 +217,21 @@ def test_constants_have_sources(tmp_path: Path) -> None:
     assert run(instance, name).constants[0].source is Source.ORACLE
 
 
+def test_every_option_that_is_taken_is_listed() -> None:
+    """Constants and the prior file too, in `list` and where an option does not exist; none where none is declared."""
+    summaries = dict(algorithms())
+    for name, entry in entries().items():
+        constants = tuple(getattr(parse_name(name).entry.make(parse_name(name).options), "constants", ()))  # type: ignore[union-attr]
+        taken = (*entry.options, *constants, *(["prior"] if constants else []))
+        with pytest.raises(InputError) as caught:
+            parse_name(f"{name}:nonsense=1")
+        assert caught.value.problem == f"no such option; {name} has {', '.join(taken) or 'none'}"
+        for key in taken:
+            assert f"{key}=" in summaries[name]
+        assert ("prior=FILE" in summaries[name]) == bool(constants)
+    assert "alpha=NUMBER" in summaries["pdftsp"]
+
+
 def test_a_cluster_that_no_run_can_hold_is_an_input_error() -> None:
     """A valid file may count a million million nodes; the books of a run cannot."""
     data = document(named("tiny_contention"))

@@ -125,10 +125,12 @@ class LoraFamily:
         return run(instance, algorithm)
 
     def algorithm_key(self, algorithm: str) -> str:
-        """Canonical name and code version."""
-        from online.lora.registry import canonical
+        """Canonical name and code version; anyone's own class must exist and can be built."""
+        from online.lora.registry import buildable, canonical
 
-        return canonical(algorithm)
+        key = canonical(algorithm)
+        buildable(algorithm)
+        return key
 
     def solve_key(self, settings: SolveSettings) -> str:
         """Settings and code version of the solve."""

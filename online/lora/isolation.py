@@ -115,7 +115,7 @@ class _Player:
     InputError : for a module or class that does not exist or cannot be built.
     """
 
-    def __init__(self, spec: Spec, instance: Instance) -> None:
+    def __init__(self, spec: Spec, instance: Instance | None) -> None:
         self._instance = instance
         boot = _BOOT.format(path=import_path(), parent=os.getpid())
         # Unbuffered (-u), for this process is killed at the end: what the algorithm printed must be out by then.
@@ -128,6 +128,9 @@ class _Player:
             if isinstance(reply, str):
                 raise InputError("algorithm", spec.path, f"cannot be built: {reply}")
             self.constants, self.batch = reply
+            for name in spec.given:
+                if name not in self.constants:
+                    raise InputError("algorithm", f"{spec.path}:{name}", f"{spec.path} declares no such constant")
         except BaseException:
             self.close()
             raise
@@ -164,7 +167,8 @@ class _Player:
             raise Foul(rule, task, detail)
         try:
             reply = json.loads(line)
-            found = next((path for path in reply["read"] if _betrays(path, self._instance)), None)
+            tested = self._instance
+            found = None if tested is None else next((path for path in reply["read"] if _betrays(path, tested)), None)
             if found is not None:
                 raise Foul("peeks", task, f"read {found}: it may use what it was given only")
             if reply["kind"] in ("error", "read-only", "peeks"):
@@ -229,6 +233,17 @@ def _betrays(path: str, instance: Instance) -> bool:
         return False
 
 
+def try_to_build(spec: Spec) -> None:
+    """Build anyone's algorithm and throw it away: what does not exist is found before any work.
+
+    Raises
+    ------
+    InputError : for a module or class that does not exist or cannot be built. What else goes wrong is the run's to say.
+    """
+    with contextlib.suppress(Foul):
+        _Player(spec, None).close()
+
+
 _Played = tuple[list[Decision | None], list[Violation], tuple[Constant, ...], dict[str, int], str | None]
 
 
@@ -244,9 +259,6 @@ def _perform(
     try:
         player = _Player(spec, original)
         if constants is None:
-            for name in spec.given:
-                if name not in player.constants:
-                    raise InputError("algorithm", f"{spec.path}:{name}", f"{spec.path} declares no such constant")
             constants = settle_constants(spec, player.constants, instance)
         public = instance.public(seed)
         player.start(public, {constant.name: constant.value for constant in constants})

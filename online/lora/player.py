@@ -7,6 +7,7 @@ only; what it reads before the first arrival is reported, for the referee to see
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -14,11 +15,14 @@ import pickle
 import re
 import signal
 import sys
+import traceback
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from formulations.worker import die_with_parent
+from instances.errors import DEBUG
 from online.lora.protocol import Public, Task, View, plain, shown
 
 DATA = (".json", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parquet")
@@ -26,6 +30,7 @@ _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".nbi", ".nbc",
 _NEVER = ("gc.get_objects", "gc.get_referrers", "gc.get_referents", "socket.connect", "sqlite3.connect")
 _COMMANDS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
 _DEVICES = ("/proc/", "/sys/", "/dev/")
+_HOUSE = tuple(Path(__file__).resolve().parents[2] / name for name in ("bench", "formulations", "instances", "online"))
 _REPORTED = 1000
 """At most so many files are reported per message."""
 
@@ -47,8 +52,8 @@ def serve(parent: int) -> None:
         algorithm = _built(path, options)
         batch = hasattr(algorithm, "decide_batch")
         constants = [str(name) for name in getattr(algorithm, "constants", ())]
-    except Exception as error:
-        _send(replies, {"kind": "import", "detail": line(error), "read": watch.taken()})
+    except BaseException as error:
+        _send(replies, {"kind": "import", "detail": _located(error), "read": watch.taken()})
         return
     _send(replies, {"kind": "ready", "constants": constants, "batch": batch, "read": watch.taken()})
     _play(algorithm, batch, requests, replies, watch)
@@ -71,11 +76,11 @@ def _play(algorithm: Any, batch: bool, requests: IO[bytes], replies: int, watch:
         try:
             reply = _answer(algorithm, batch, message, kept)
         except FrozenInstanceError as error:
-            reply = {"kind": "read-only", "detail": line(error)}
+            reply = {"kind": "read-only", "detail": _located(error)}
         except ValueError as error:
-            reply = {"kind": "read-only" if "read-only" in str(error) else "error", "detail": line(error)}
-        except Exception as error:
-            reply = {"kind": "error", "detail": line(error)}
+            reply = {"kind": "read-only" if "read-only" in str(error) else "error", "detail": _located(error)}
+        except BaseException as error:  # the terminal's Ctrl-C does not come here: it is the algorithm's own
+            reply = {"kind": "error", "detail": _located(error)}
         watch.deciding = False
         _send(replies, reply | {"read": watch.taken()})
 
@@ -116,6 +121,31 @@ def _told(answer: Any) -> Any:
 def line(error: BaseException) -> str:
     """An error on one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+
+
+def _located(error: BaseException) -> str:
+    """An error on one line with the place in the algorithm's own code that led to it, where there is one."""
+    if os.environ.get(DEBUG):
+        with contextlib.suppress(Exception):  # the algorithm may have put anything in place of the error stream
+            traceback.print_exception(error)
+    place = _place(error)
+    return f"{line(error)[: 299 - len(place)]} {place}".rstrip()
+
+
+def _place(error: BaseException) -> str:
+    """``(file:line)`` of the last frame that is neither ours nor a library's, the file as seen from `sys.path`."""
+    strange = (*_HOUSE, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
+    for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
+        file = Path(frame.f_code.co_filename).resolve()
+        if file.is_file() and not any(folder in file.parents for folder in strange):
+            roots = [root for root in map(_folder, sys.path) if root in file.parents]
+            root = max(roots, key=lambda root: len(root.parts), default=file.parent)
+            return f"({file.relative_to(root)}:{number})"
+    return ""
+
+
+def _folder(entry: str) -> Path:
+    return Path(entry).resolve()
 
 
 def _send(replies: int, reply: Mapping[str, Any]) -> None:

@@ -28,6 +28,7 @@ from instances.lora.format import content_hash, read
 from instances.lora.model import Instance
 from online.outcome import Constant, OnlineRun, Source
 
+_FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
 CELL_LIMIT = 20_000_000
 """Most cells (node, slot) of a cluster that an online run keeps books of; five tables of 8 bytes each."""
 
@@ -90,7 +91,11 @@ def fraction(field_: str, text: str) -> Fraction:
     ------
     InputError : for anything else, negative numbers included.
     """
-    if not re.fullmatch(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?", text):
+    if text.startswith("-") and _FRACTION.fullmatch(text[1:]):
+        raise InputError(
+            "algorithm", field_, f"{shown(text)} is negative; a number or fraction of at least 0 is needed"
+        )
+    if not _FRACTION.fullmatch(text):
         raise InputError("algorithm", field_, f"{shown(text)} is not a number or fraction of at most 18 digits")
     return Fraction(text)
 
@@ -170,11 +175,10 @@ def parse(text: str) -> Spec:
         elif entry is None:
             options[key] = value
         else:
-            allowed = (*entry.options, "prior")
-            raise InputError("algorithm", where, f"no such option; {head} has {', '.join(allowed)}")
+            raise InputError("algorithm", where, f"no such option; {head} has {', '.join(_known(entry)) or 'none'}")
     spec = Spec(entry, path, options, given, prior)
     if entry is not None:
-        declared = getattr(entry.make(options), "constants", ())
+        declared = _declared(entry, options)
         for key in given:
             if key not in declared:
                 raise InputError("algorithm", f"{head}:{key}", f"{head} declares no such constant")
@@ -183,15 +187,31 @@ def parse(text: str) -> Spec:
     return spec
 
 
+def _declared(entry: Entry, options: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The constants that a registered algorithm declares, with these options or with the defaults."""
+    defaults = {key: option.default for key, option in entry.options.items()}
+    return tuple(getattr(entry.make(defaults if options is None else options), "constants", ()))
+
+
+def _known(entry: Entry) -> tuple[str, ...]:
+    """All that may stand before ``=`` in the name of a registered algorithm."""
+    declared = _declared(entry)
+    return (*entry.options, *declared, "prior") if declared else tuple(entry.options)
+
+
 def algorithms() -> list[tuple[str, str]]:
-    """(name, summary with options) of every registered algorithm."""
+    """(name, summary with options and constants) of every registered algorithm."""
     listed = []
     for entry in entries().values():
-        options = "; ".join(
+        parts = [entry.summary]
+        parts += [
             f"{key}={'|'.join(option.allowed or ('...',))} (default {option.default})"
             for key, option in entry.options.items()
-        )
-        listed.append((entry.name, f"{entry.summary}{'; ' + options if options else ''}"))
+        ]
+        if declared := _declared(entry):
+            stated = ", ".join(f"{name}=NUMBER" for name in declared)
+            parts.append(f"{stated} or prior=FILE (default: computed from the instance under test)")
+        listed.append((entry.name, "; ".join(parts)))
     return listed
 
 
@@ -215,6 +235,25 @@ def version(spec: Spec) -> str:
     if spec.entry is not None:
         return spec.entry.version
     return hashlib.sha256(_module_file(spec.path).read_bytes()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=64)
+def _built(text: str, code: str) -> None:
+    from online.lora.isolation import try_to_build
+
+    try_to_build(parse(text))
+
+
+def buildable(text: str) -> None:
+    """Refuse an import path whose class does not exist or cannot be built; it is built once, in its own process.
+
+    Raises
+    ------
+    InputError : for a module, class or constructor that does not do.
+    """
+    spec = parse(text)
+    if spec.entry is None:
+        _built(text, version(spec))
 
 
 def import_path() -> list[str]:
