@@ -171,7 +171,8 @@ def dask_executor(address: str) -> tuple[Executor, int]:
     try:
         distributed = importlib.import_module("distributed")
     except ImportError:
-        raise InputError("--dask", "", "needs the package `distributed`, which is not installed") from None
+        problem = "needs the package `distributed`, which is not installed: pip install -e '.[dask]'"
+        raise InputError("--dask", "", problem) from None
     try:
         client = distributed.Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -17,7 +17,7 @@ from bench import table
 from bench.checks import Verdict
 from bench.family import Family, families
 from bench.runner import STORE
-from bench.store import Store, StoredCase
+from bench.store import EMPTY, Store, StoredCase
 from bench.table import Results, known
 from instances.errors import InputError, shown
 from instances.files import write_atomically
@@ -42,6 +42,8 @@ def write_report(folder: Path, spent: Mapping[str, float]) -> int:
     started = time.perf_counter()
     with Store.open(folder / STORE, create=False) as store:
         found = table.results(store)
+    if not found.about:
+        raise InputError(str(folder / STORE), "", EMPTY)
     name = found.about.get("family")
     if name not in families():
         raise InputError(str(folder / STORE), "family", f"{shown(name)} is not one of {', '.join(families())}")

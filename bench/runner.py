@@ -222,8 +222,12 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     else:
         executor, parallel = dask_executor(options.dask)
     try:
-        folder = make_folder(options.out / "instances")
-        with Store.open(options.out / STORE) as store:
+        folder = options.out / "instances"
+        if folder.exists() and not folder.is_dir():
+            raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
+        # The store first: where it is not sound, nothing else is written.
+        with Store.open(make_folder(options.out) / STORE) as store:
+            make_folder(folder)
             if options.fresh or options.retry_failed:
                 store.clear(failed_only=not options.fresh)
             store.begin(

@@ -19,6 +19,8 @@ from instances.errors import InputError
 VERSION = 1
 _APPLICATION = 0x52424E43  # "RBNC" in SQLite's header, to know our own files
 
+EMPTY = "holds no results; `run SUITE --out DIR` with this folder as DIR makes them"
+
 _TABLES = """
 CREATE TABLE IF NOT EXISTS pieces (
     stage TEXT NOT NULL, instance TEXT NOT NULL, key TEXT NOT NULL,
@@ -121,13 +123,13 @@ class Store:
             connection = sqlite3.connect(path, timeout=60.0, isolation_level=None)
         store = cls(path, connection)
         try:
-            store._prepare()
+            store._prepare(create)
         except BaseException:
             connection.close()
             raise
         return store
 
-    def _prepare(self) -> None:
+    def _prepare(self, create: bool) -> None:
         with _plain_words(self.path):
             [application], [version] = (self._one(f"PRAGMA {p}") for p in ("application_id", "user_version"))
             tables = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -137,6 +139,8 @@ class Store:
                 raise InputError(str(self.path), "", f"a store of version {version}; this program reads {VERSION}")
             if self._one("PRAGMA quick_check(1)")[0] != "ok":
                 raise sqlite3.DatabaseError("malformed")
+            if not tables and not create:
+                raise InputError(str(self.path), "", EMPTY)
             if not tables:
                 self.connection.executescript(
                     f"BEGIN IMMEDIATE; {_TABLES} PRAGMA application_id = {_APPLICATION}; "

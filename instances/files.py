@@ -11,7 +11,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from instances.errors import InputError
+from instances.errors import InputError, shown
 
 
 class HugeInteger:
@@ -28,6 +28,19 @@ class _Duplicate(Exception):
     pass
 
 
+class _Twice(dict[str, Any]):
+    """An object with a key that stands twice, with the key and both values."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(reversed(pairs))  # the first of two stays
+        values: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in values:
+                self.twice = (key, values[key], value)
+                break
+            values[key] = value
+
+
 def _integer_literal(text: str) -> int | HugeInteger:
     return int(text) if len(text) <= 30 else HugeInteger(text)
 
@@ -39,6 +52,30 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise _Duplicate(key)
         seen[key] = value
     return seen
+
+
+def _lenient(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique = dict(pairs)
+    return unique if len(unique) == len(pairs) else _Twice(pairs)
+
+
+def _first_duplicate(text: str, source: str) -> InputError:
+    """The error for a text with a key that stands twice: its path and both values."""
+    # A stack and not recursion: the JSON reader allows deeper nesting than Python's calls do.
+    stack: list[tuple[str, Any]] = [
+        ("", json.loads(text, object_pairs_hook=_lenient, parse_constant=_constant, parse_int=_integer_literal))
+    ]
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, _Twice):
+            key, first, second = value.twice
+            problem = f"the key stands twice in one object ({shown(first)}, then {shown(second)}); once is allowed"
+            return InputError(source, f"{path}.{key}" if path else key, problem)
+        if isinstance(value, dict):
+            stack += reversed([(f"{path}.{key}" if path else key, inner) for key, inner in value.items()])
+        elif isinstance(value, list):
+            stack += reversed([(f"{path}[{j}]", inner) for j, inner in enumerate(value)])
+    raise AssertionError("no key stands twice")
 
 
 def _constant(text: str) -> float:
@@ -58,8 +95,8 @@ def load_json(data: bytes, source: str) -> Any:
         raise InputError(source, "", f"not UTF-8 text at byte {error.start}") from None
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer_literal)
-    except _Duplicate as error:
-        raise InputError(source, str(error), "the key stands twice in one object; once is allowed") from None
+    except _Duplicate:
+        raise _first_duplicate(text, source) from None
     except json.JSONDecodeError as error:
         raise InputError(source, f"line {error.lineno} column {error.colno}", f"not JSON: {error.msg}") from None
     except RecursionError:
@@ -68,6 +105,8 @@ def load_json(data: bytes, source: str) -> Any:
 
 def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
     """The content of a file, and its name for messages; `-` is standard input."""
+    if not str(path):
+        raise InputError("''", "", "the empty name is not that of a file; - is standard input")
     if str(path) == "-":
         return sys.stdin.buffer.read(), "<stdin>"
     try:
@@ -76,13 +115,59 @@ def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
         raise InputError(str(path), "", f"cannot be read: {error.strerror or error}") from None
 
 
-def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Replace the file in one step, so that an interruption leaves the old file or the new one."""
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse what `write_atomically` could not write, before the work whose result it is to hold; leaves nothing.
+
+    Raises
+    ------
+    InputError : a folder, a folder that does not exist or takes no files, a device that cannot be written.
+    """
     target = Path(path)
+    if target.is_dir():
+        raise InputError(str(path), "", "cannot be written: it is a folder")
+    if _special(target):
+        if not os.access(target, os.W_OK):
+            raise InputError(str(path), "", "cannot be written: permission denied")
+        return
+    if not target.parent.is_dir():
+        raise InputError(str(path), "", "cannot be written: there is no such folder")
+    handle, temporary = _temporary(target)
+    os.close(handle)
+    Path(temporary).unlink()
+
+
+def _special(target: Path) -> bool:
+    """A device or pipe: it is written to, never replaced; /dev/stdout is one even where it leads to a file."""
+    plain = target.is_file() or target.is_dir()
+    return target.exists() and (not plain or Path(os.path.abspath(target)).parent == Path("/dev"))
+
+
+def _temporary(target: Path) -> tuple[int, str]:
+    """A new file beside the target."""
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        return tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
-        raise InputError(str(path), "", f"cannot be written: {error.strerror or error}") from None
+        raise InputError(str(target), "", f"cannot be written: {error.strerror or error}") from None
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Replace the file in one step, so that an interruption leaves the old file or the new one.
+
+    Raises
+    ------
+    InputError : where that cannot be.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(str(path), "", "cannot be written: it is a folder")
+    if _special(target):
+        try:
+            with target.open("ab") as device:
+                device.write(data)
+        except OSError as error:
+            raise InputError(str(path), "", f"cannot be written: {error.strerror or error}") from None
+        return
+    handle, temporary = _temporary(target)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

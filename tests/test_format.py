@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instances.errors import InputError
+from instances.files import check_writable, write_atomically
 from instances.lora import content_hash, document, dumps, loads, parse, read, write
 from instances.lora.format import BID_SUM_LIMIT, LIMIT, SCHEMA, SLOT_LIMIT
 from instances.lora.generate import generate
@@ -343,8 +345,14 @@ def test_the_sum_of_bids_is_limited() -> None:
         (b"[1, 2]", "document", "a list of 2 is not an object"),
         (b"null", "document", "null is not an object"),
         (b'{"a": 1,}', "line 1 column", "not JSON"),
-        (b'{"name": "a", "name": "b"}', "name", "twice"),
-        (b'{"tasks": [{"bid": 1, "bid": 1}]}', "bid", "twice"),
+        (b'{"name": "a", "name": "b"}', "name", "twice in one object ('a', then 'b')"),
+        (b'{"tasks": [{"bid": 1, "bid": 1}]}', "tasks[0].bid", "(1, then 1)"),
+        (
+            b'{"tasks": [{"bid": 1}, {"x": [[], {"bid": 3, "z": 1, "bid": {}}]}]}',
+            "tasks[1].x[1].bid",
+            "(3, then an",
+        ),
+        (b'{"a": {"b": 1, "b": 2}, "c": 1, "c": 2, "c": 3}', "c", "(1, then 2)"),
         (b'{"name": "\xff"}', "", "not UTF-8 text at byte 10"),
         (b"[" * 200_000, "", "nested too deeply"),
     ],
@@ -382,6 +390,44 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="cannot be read") as caught:
             read(target)
         assert caught.value.source == str(target)
+
+
+def test_the_empty_name_is_no_file() -> None:
+    """It is quoted, not left out of the message."""
+    with pytest.raises(InputError, match=r"^'': the empty name"):
+        read("")
+
+
+def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path) -> None:
+    """A folder, a file below nothing, a file system that takes no files; a question leaves nothing behind."""
+    (tmp_path / "folder").mkdir()
+    bad = [tmp_path / "folder", tmp_path / "none" / "x"] + [Path("/proc/x")] * Path("/proc").is_dir()
+    for target in bad:
+        with pytest.raises(InputError, match="cannot be written") as caught:
+            check_writable(target)
+        assert caught.value.source == str(target)
+        with pytest.raises(InputError, match="cannot be written"):
+            write_atomically(target, b"x")
+    (tmp_path / "old").write_bytes(b"old")
+    for name in ("old", "new"):
+        check_writable(tmp_path / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "old"]
+    assert (tmp_path / "old").read_bytes() == b"old"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    """So are devices, such as /dev/null."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        check_writable(pipe)
+        write_atomically(pipe, b"through")
+        assert os.read(reader, 100) == b"through"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
 
 
 def test_writing_into_a_missing_folder_leaves_nothing(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import pytest
 
 from bench.cli import main
 from bench.executors import SpawnPool, WorkerLost, default_workers
+from bench.store import Store
 from instances.lora.named import expected
 from tests.toy_family import toy  # noqa: F401
 
@@ -247,13 +248,41 @@ def test_any_concurrent_futures_executor_carries_a_run(tmp_path: Path, monkeypat
     assert table(tmp_path / "dask") == table(tmp_path / "pool")
 
 
+def test_an_unsound_store_is_refused_and_nothing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The folder holds what it held: no instances beside the garbage; the same where a file is in the way."""
+    garbage, blocked = tmp_path / "garbage", tmp_path / "blocked"
+    for folder, name in ((garbage, "results.sqlite"), (blocked, "instances")):
+        folder.mkdir()
+        (folder / name).write_bytes(b"garbage " * 200)
+        assert run("toy", folder) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+        assert [path.name for path in folder.iterdir()] == [name]
+        assert (folder / name).read_bytes() == b"garbage " * 200
+
+
+def test_a_report_of_nothing_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty file, and a store in which no run has begun; neither is touched."""
+    for name in ("empty", "begun"):
+        store = tmp_path / name / "results.sqlite"
+        store.parent.mkdir()
+        if name == "empty":
+            store.touch()
+        else:
+            Store.open(store).close()
+        before = store.read_bytes()
+        assert main(["report", str(store.parent)]) == 2
+        assert "holds no results; `run SUITE --out DIR`" in capsys.readouterr().err
+        assert store.read_bytes() == before
+        assert [path.name for path in store.parent.iterdir()] == [store.name]
+
+
 def test_without_distributed_dask_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The missing package is named, status 2, and nothing is written."""
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert run("toy", tmp_path / "out", "--dask", "tcp://scheduler:1") == 2
-    assert "`distributed`, which is not installed" in capsys.readouterr().err
+    assert "`distributed`, which is not installed: pip install -e '.[dask]'" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
