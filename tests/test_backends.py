@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -365,7 +366,7 @@ def test_each_linear_backend_solves_from_a_start(backend: str) -> None:
     if version is None:
         assert backend not in INSTALLED_ALWAYS
         assert result.termination is Termination.UNAVAILABLE
-        assert "is not installed" in result.message
+        assert f"is not installed: pip install -e '.[{backend}]'" in result.message
         pytest.skip(result.message)
     assert result.termination is Termination.OPTIMAL
     assert result.bound == pytest.approx(4)
@@ -388,6 +389,13 @@ def test_an_infeasible_model_gives_neither_incumbent_nor_bound(backend: str) -> 
     assert result.termination is Termination.INFEASIBLE
     assert result.bound is None
     assert result.values is None
+
+
+def test_backends_that_are_extras_have_an_extra_of_their_name() -> None:
+    """The command that a message names installs something."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert {*backends.EXTRAS, "dask"} == set(extras)
+    assert set(backends.EXTRAS) == set(backends.backends()) - set(INSTALLED_ALWAYS) - {"cpsat"}
 
 
 def test_a_backend_that_does_not_exist_is_a_result() -> None:

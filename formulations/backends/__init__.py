@@ -24,6 +24,8 @@ FloatArray = NDArray[np.float64]
 WALL_SECONDS = 1800.0
 """Hard limit of a solve that is limited by work: far beyond what any sensible work limit takes."""
 MEMORY_MB = 8192
+EXTRAS = ("gurobi", "scip")
+"""Backends whose solver comes with the optional extra of the backend's name."""
 _INFINITE = 1e20
 """What the solvers call infinite: HiGHS inf, SCIP 1e20, CBC 1e50, Gurobi 1e100."""
 
@@ -110,11 +112,17 @@ def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatAr
         return BackendResult(Termination.OPTIMAL, np.zeros(0), 0.0)
     reply = call(backend, f"{__name__}.{backend}:solve", model, limits, start, limits=limits)
     if reply.termination is not None:
-        return BackendResult(reply.termination, message=reply.message)
+        return BackendResult(reply.termination, message=reply.message + _remedy(backend, reply.termination))
     assert isinstance(reply.value, BackendResult)
     if reply.value.message:
         return replace(reply.value, message=f"{backend}: {reply.value.message}")
     return reply.value
+
+
+def _remedy(backend: str, termination: Termination) -> str:
+    """How to install the solver where it is missing."""
+    missing = termination is Termination.UNAVAILABLE and backend in EXTRAS
+    return f": pip install -e '.[{backend}]'" if missing else ""
 
 
 def version(backend: str) -> str | None:
