@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from bench import ratios, work
 from bench.family import Certifying, Family, SolveSettings, families, family_of_format, find_suite
 from bench.store import StoreError
-from formulations.report import SolveReport
-from instances.errors import InputError, shown
-from instances.files import load_json, read_bytes, write_atomically
+from formulations.report import SolveReport, Termination
+from instances.errors import DEBUG, InputError, shown
+from instances.files import check_writable, load_json, read_bytes, write_atomically
+from online.outcome import OnlineRun
 
 
 class _Parser(argparse.ArgumentParser):
@@ -30,6 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.append(os.getcwd())  # algorithms by import path, also for the installed command
     options = _parser().parse_args(arguments)
+    before = dict(os.environ)
+    if options.debug:
+        os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
     try:
         status: int = options.run(options)
         sys.stdout.flush()
@@ -46,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(options, str(error), 1)
     except Exception as error:
         return _complain(options, f"failed: {work.one_line(error)} (--debug shows where)", 1)
+    finally:
+        if options.debug and DEBUG not in before:
+            del os.environ[DEBUG]
 
 
 def _complain(options: argparse.Namespace, line: str, status: int) -> int:
@@ -159,7 +167,7 @@ def _seconds(text: str) -> float:
 
 
 def _gap(text: str) -> float:
-    return _number(text, "a relative gap in 0..1", lambda value: 0 <= value <= 1)
+    return _number(text, "a relative gap in [0, 1), 0 included and 1 not", lambda value: 0 <= value < 1)
 
 
 def _number(text: str, what: str, allowed: Any) -> float:
@@ -226,19 +234,14 @@ def _generate(options: argparse.Namespace) -> int:
 
 
 def _opt(options: argparse.Namespace) -> int:
+    _writable(options.solution, options.certificate)
     family, instance = _instance(options.file)
-    _writable(options.solution)
-    _writable(options.certificate)
     if options.certificate:
         report = _certifying(family).solve_certified(instance, _settings(options))
     else:
         report = family.solve(instance, _settings(options))
     document = family.solution_document(report.solution)
-    if options.solution:
-        write_atomically(options.solution, (json.dumps(document) + "\n").encode())
     proof = report.certificate
-    if options.certificate and proof:
-        _certifying(family).write_certificate(proof, options.certificate)
     if options.json:
         about = {"instance": family.identity(instance), "gap": _relative_gap(report)}
         if options.certificate:
@@ -247,12 +250,17 @@ def _opt(options: argparse.Namespace) -> int:
     else:
         _print_interval(report.lower, report.upper, family.unit)
         limited = ", time-limited" if report.time_limited else ""
-        print(f"upper bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})")
+        # A solver that is not installed has proved nothing.
+        backend = "none" if report.termination is Termination.UNAVAILABLE else report.backend
+        print(f"upper bound proved by: {report.proof} ({report.formulation} / {backend}{limited})")
         if report.message:
             print(report.message)
         if options.certificate and proof and report.upper < proof.upper:
             print(f"the certificate proves no more than {proof.upper:,}: a bound by {report.proof} cannot be certified")
         print(f"{report.seconds:.3f} s")
+    _write_decisions(options.solution, document)
+    if options.certificate and proof:
+        _certifying(family).write_certificate(proof, options.certificate)
     if options.certificate and proof is None:
         return _complain(options, f"{options.certificate}: not written, no certificate was found", 1)
     return 0
@@ -275,41 +283,68 @@ def _relative_gap(report: SolveReport) -> float:
     return (report.upper - report.lower) / report.upper if report.upper else 0.0
 
 
-def _writable(path: Path | None) -> None:
-    """Refuse a file in a folder that does not exist before the work, not after it."""
-    if path is not None and not path.parent.is_dir():
-        raise InputError(str(path), "", "cannot be written: there is no such folder")
+def _writable(*paths: Path | None) -> None:
+    """Refuse, before the work and not after it, files that cannot be written."""
+    for path in paths:
+        if path is not None:
+            check_writable(path)
+
+
+def _write_decisions(path: Path | None, document: Any) -> None:
+    """After the result has been printed: where this fails after all, the result is not lost with it."""
+    if path is not None:
+        sys.stdout.flush()
+        write_atomically(path, (json.dumps(document) + "\n").encode())
+
+
+@contextlib.contextmanager
+def _named(file: str, instance: Any) -> Iterator[None]:
+    """An error that names the instance names its file instead, which the floors below do not know."""
+    try:
+        yield
+    except InputError as error:
+        if error.source and error.source == getattr(instance, "name", None):
+            raise InputError(file, error.field, error.problem) from None
+        raise
+
+
+def _or_dash(value: Any) -> Any:
+    """What there is none of, as text output shows it."""
+    return "-" if value is None else value
 
 
 def _online(options: argparse.Namespace) -> int:
-    family, instance = _instance(options.file)
     _writable(options.solution)
-    run = family.run(instance, options.algorithm)
+    family, instance = _instance(options.file)
+    with _named(options.file, instance):
+        run = family.run(instance, options.algorithm)
     document = family.solution_document(run.decisions)
-    if options.solution:
-        write_atomically(options.solution, (json.dumps(document) + "\n").encode())
     if options.json:
         _print_json(work.run_payload(run) | {"instance": family.identity(instance)} | document)
-        return 0
-    print(
-        f"{run.label}: welfare {run.welfare:,} {family.unit}, admitted {run.admitted} of {len(document['decisions'])}"
-    )
+    else:
+        _print_run(run, family.unit, len(document["decisions"]))
+    _write_decisions(options.solution, document)
+    return 0
+
+
+def _print_run(run: OnlineRun, unit: str, tasks: int) -> None:
+    print(f"{run.label}: welfare {run.welfare:,} {unit}, admitted {run.admitted} of {tasks}")
     if run.revenue is not None:
-        print(f"revenue {run.revenue:,} {family.unit}")
+        print(f"revenue {run.revenue:,} {unit}")
     for constant in run.constants:
         source = ", ".join(filter(None, (constant.source, constant.detail)))
         print(f"constant {constant.name} = {constant.value} ({source})")
     for violation in run.violations:
         print(f"INVALID: {violation}")
     print(f"arithmetic {run.arithmetic}, {run.seconds:.3f} s")
-    return 0
 
 
 def _audit(options: argparse.Namespace) -> int:
     family, instance = _instance(options.file)
     family.algorithm_key(options.algorithm)
     reference = family.solve(instance, _settings(options))
-    run = family.run(instance, options.algorithm)
+    with _named(options.file, instance):
+        run = family.run(instance, options.algorithm)
     checks = [check.document() for check in family.audit(instance, run, reference)]
     ratio = ratios.ratio(reference.lower, reference.upper, run.welfare)
     if options.json:
@@ -332,10 +367,10 @@ def _audit(options: argparse.Namespace) -> int:
         return 0
     print(f"{run.label}: OPT/ALG {ratio}" + ("" if run.valid else " (INVALID run)"))
     for check in checks:
-        sides = "" if check["left"] is None else f"  {check['left']} <= {check['right']}"
+        sides = "" if check["left"] is None else f"  {check['left']} <= {_or_dash(check['right'])}"
         print(f"{check['name']}: {check['status']}{sides}" + (f"  ({check['reason']})" if check["reason"] else ""))
         for name, value in check["figures"].items():
-            print(f"    {name} = {value}")
+            print(f"    {name} = {_or_dash(value)}")
         if check["witness"]:
             print(f"    witness: {json.dumps(check['witness'])}")
     return 0
@@ -356,7 +391,7 @@ def _check(options: argparse.Namespace) -> int:
     print("valid" if verdict["valid"] else "NOT VALID")
     for key, value in verdict.items():
         if key not in ("valid", "violations"):
-            print(f"{key} {value:,}" if isinstance(value, int) else f"{key} {value}")
+            print(f"{key} {value:,}" if isinstance(value, int) else f"{key} {_or_dash(value)}")
     for violation in verdict["violations"]:
         print(violation)
     return 0

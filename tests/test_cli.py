@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,10 @@ from typing import Any
 import pytest
 
 from bench.cli import main
+from bench.lora import LoraFamily
+from formulations.report import Termination
+from formulations.worker import Reply
+from instances.errors import DEBUG
 from instances.lora.named import path
 from tests.toy_family import FAMILY, toy  # noqa: F401
 
@@ -120,8 +125,13 @@ UNUSABLE = [
     (["opt", "{file}", "--formulation", "nosuch"], "nosuch"),
     (["opt", "{file}", "--effort", "0"], "--effort"),
     (["opt", "{file}", "--seconds", "nan"], "--seconds"),
-    (["opt", "{file}", "--gap", "2"], "--gap"),
+    (["opt", ""], "''"),
+    (["opt", "{file}", "--gap", "2"], "--gap: '2' is not a relative gap in [0, 1)"),
+    (["opt", "{file}", "--gap", "1"], "--gap: '1' is not a relative gap in [0, 1)"),
     (["opt", "{file}", "--solution", "{missing}/x.json"], "cannot be written"),
+    (["opt", "{file}", "--certificate", "{folder}"], "it is a folder"),
+    (["opt", "{file}", "--solution", "{folder}"], "it is a folder"),
+    (["online", "{file}", "--algorithm", "first", "--solution", "{folder}"], "it is a folder"),
     (["online", "{file}", "--algorithm", "nosuch"], "nosuch"),
     (["audit", "{file}", "--algorithm", "nosuch"], "nosuch"),
     (["check", "{file}", "{list}"], "decisions"),
@@ -151,7 +161,7 @@ def test_unusable_input_is_one_line_status_2_and_writes_nothing(
         "other": '{"format": "ratiobench/none/1"}',
         "unnamed": "{}",
     }
-    places = {"file": file, "missing": str(tmp_path / "missing"), "new": str(tmp_path / "new")}
+    places = {"file": file, "missing": str(tmp_path / "missing"), "new": str(tmp_path / "new"), "folder": str(tmp_path)}
     for name, content in contents.items():
         places[name] = str(tmp_path / f"{name}.json")
         Path(places[name]).write_text(content)
@@ -176,6 +186,82 @@ def test_a_failure_of_ours_is_one_line_status_1_with_the_traceback_on_request(
     assert "ZeroDivisionError: nothing to divide" in errors
     assert main(["--debug", "online", file, "--algorithm", "raises"]) == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_what_cannot_be_written_is_found_before_the_work_and_after_it_the_result_is_printed_first(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder is refused before anything is solved; a disk that fills up later does not take the result with it."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("TOY_LOG", str(log))
+    for command in (["opt", file], ["online", file, "--algorithm", "first"]):
+        assert main([*command, "--solution", str(tmp_path)]) == 2
+        assert not log.exists()
+        assert capsys.readouterr().out == ""
+        with monkeypatch.context() as patch:
+            patch.setattr("bench.cli.check_writable", lambda path: None)
+            assert main([*command, "--json", "--solution", str(tmp_path)]) == 2
+        assert said(capsys)["decisions"]
+        log.unlink()
+
+
+def test_debug_reaches_anyones_algorithm_and_leaves_no_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Status 0, the place of the error in the result, the traceback on the error stream with --debug alone."""
+    (tmp_path / "faulty.py").write_text("class Faulty:\n    def start(self, public, constants):\n        1 / 0\n")
+    monkeypatch.chdir(tmp_path)
+    for debug, traces in (([], 0), (["--debug"], 1), ([], 0)):
+        assert main([*debug, "online", LORA, "--algorithm", "faulty:Faulty"]) == 0
+        captured = capfd.readouterr()
+        assert "INVALID: error: ZeroDivisionError: division by zero (faulty.py:3)\n" in captured.out
+        assert captured.err.count("Traceback") == traces
+    assert DEBUG not in os.environ
+
+
+def test_audit_looks_for_the_class_before_it_solves(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A module that exists without the class in it costs one line, not the optimum."""
+    monkeypatch.setattr(LoraFamily, "solve", lambda *_: pytest.fail("solved first"))
+    assert main(["audit", LORA, "--algorithm", "tests.contestants:Nobody"]) == 2
+    assert "has no attribute 'Nobody'" in capsys.readouterr().err
+
+
+def test_an_instance_too_large_for_a_run_is_named_by_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not by the name that stands in it."""
+    document = json.loads(Path(LORA).read_text(encoding="utf-8"))
+    document["node_types"][0]["count"] = 2**40
+    large = tmp_path / "large.json"
+    large.write_text(json.dumps(document))
+    assert main(["online", str(large), "--algorithm", "greedy"]) == 2
+    assert capsys.readouterr().err.startswith(f"ratiobench: {large}: node_types: ")
+
+
+def test_text_shows_no_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What there is none of is a dash: revenue without payments, sides and figures that are undefined."""
+    solution = str(tmp_path / "s.json")
+    assert main(["opt", LORA, "--solution", solution]) == 0
+    assert main(["check", LORA, solution]) == 0
+    assert main(["audit", LORA, "--algorithm", "greedy"]) == 0
+    text = capsys.readouterr().out
+    assert "revenue -\n" in text
+    assert "= -\n" in text
+    assert "None" not in text
+
+
+def test_a_solver_that_is_not_installed_proves_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The bound is not put down to it, and the line tells how to install it."""
+    reply = Reply(None, Termination.UNAVAILABLE, "pyscipopt is not installed")
+    monkeypatch.setattr("formulations.backends.call", lambda *_, **__: reply)
+    assert main(["opt", LORA, "--backend", "scip"]) == 0
+    text = capsys.readouterr().out
+    assert "/ none)" in text
+    assert "pip install -e '.[scip]'" in text
 
 
 def test_a_reader_that_goes_away_is_no_traceback(file: str) -> None:
