@@ -127,13 +127,14 @@ def bars_figure(bars: Sequence[tuple[str, float]], label: str, axis: str) -> str
             axes.barh(place, value - low, left=low, color=_DATA, height=0.6)
             axes.text(value * 1.15, place, f"{value:,.3g}" if value < 100 else f"{value:,.0f}", va="center")
         axes.set_xlim(low, max(values) * 12)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
         axes.set_xlabel(axis)
 
     return _panel([{"algorithm": name} for name, _ in bars], draw, label)
 
 
 def curves_figure(curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], label: str, x: str, y: str) -> str:
-    """Curves of positive points (x, y) with their names at the end, both axes logarithmic."""
+    """Named curves of positive points (x, y), both axes logarithmic."""
     with mpl.rc_context({**_STYLE, "svg.hashsalt": label}):
         figure = Figure(figsize=(_WIDTH, 3.4), layout="constrained")
         axes = figure.add_subplot()
@@ -146,7 +147,7 @@ def curves_figure(curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], l
             mark = marks[place % len(marks)]
             axes.plot(xs, ys, marker=mark, markersize=5, color=_DATA, alpha=0.5 + 0.5 / (1 + place), label=name)
         for each in (axes.xaxis, axes.yaxis):
-            each.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            each.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
             each.set_minor_locator(NullLocator())
         axes.set_xlabel(x)
         axes.set_ylabel(y)

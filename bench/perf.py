@@ -100,7 +100,7 @@ def parts() -> dict[str, Part]:
     found: dict[str, Part] = {}
     for family in families().values():
         module = f"{type(family).__module__}.perf"
-        if importlib.util.find_spec(type(family).__module__) is None or not _exists(module):
+        if not _exists(module):
             continue
         for part in importlib.import_module(module).PARTS:
             if part.name in found:
