@@ -303,7 +303,7 @@ def test_lora_export_is_a_model_file(kind: str, capsys: pytest.CaptureFixture[st
 
 
 def test_lora_suites_are_sound() -> None:
-    """Names are unique, `quick` has the three traces and the two violated instances, `tiny` every shipped instance."""
+    """Names are unique, `quick` has traces, a day and the two violated instances, `tiny` every shipped instance."""
     from bench.family import families
     from instances.lora.named import names
 
@@ -311,12 +311,12 @@ def test_lora_suites_are_sound() -> None:
     for suite in suites.values():
         assert len({case.name for case in suite.cases}) == len(suite.cases)
     quick = {case.name: case for case in suites["quick"].cases}
-    assert {
-        case.recipe["arrivals"]["trace"]: case.recipe["tasks"] for case in quick.values() if "arrivals" in case.recipe
-    } == {
-        "pai": 40,
-        "philly": 60,
-        "helios": 100,
+    driven = [case.recipe for case in quick.values() if "arrivals" in case.recipe]
+    assert {(recipe["arrivals"]["trace"], recipe["tasks"]) for recipe in driven} == {
+        ("pai", 40),
+        ("philly", 60),
+        ("helios", 100),
+        ("philly", 7200),
     }
     assert {"thm5_T5_3tasks", "thm5_T4_4tasks_strict"} <= set(quick)
     assert [case.name for case in suites["tiny"].cases] == list(names())

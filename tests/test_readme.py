@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bench.cli import main
+from bench.family import find_suite
+from bench.runner import STORE, RunOptions, run_suite
+from bench.store import Store
+from bench.table import results, text
 from instances.lora.named import path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,3 +51,27 @@ def test_the_readmes_algorithm_runs_as_it_stands(
     run = json.loads(capsys.readouterr().out)
     assert run["valid"], run["violations"]
     assert run["admitted"] > 0
+
+
+def _blocks(text: str) -> dict[str, list[str]]:
+    """The case blocks of a result table by the case's name, without the column of seconds."""
+    found: dict[str, list[str]] = {}
+    for block in re.split(r"\n\s*\n", text):
+        lines = block.strip("\n").splitlines()
+        if lines and re.match(r"\w+: tasks ", lines[0]):
+            rows = [re.sub(r"\s+\S+\s+(\S+)$", r" \1", line) for line in lines[3:]]
+            found[lines[0].split(":")[0]] = [*lines[:2], *(" ".join(row.split()) for row in rows)]
+    return found
+
+
+def test_the_readmes_table_is_what_the_command_prints(tmp_path: Path) -> None:
+    """Every case block of the README's table, but the whole day's, comes out of a run again, wall times apart."""
+    [shown] = re.findall(r"table of the quick suite: begin -->\n```text\n(.*?)```", README, flags=re.DOTALL)
+    expected = _blocks(shown)
+    family, suite = find_suite("quick")
+    assert {case.name for case in suite.cases} >= set(expected) >= {"pai_40", "philly_60", "helios_100", "philly_7200"}
+    again = tuple(case for case in suite.cases if case.name in expected and case.name != "philly_7200")
+    run_suite(family, replace(suite, cases=again), RunOptions(tmp_path, quiet=True))
+    with Store.open(tmp_path / STORE) as store:
+        printed = _blocks(text(results(store), family))
+    assert printed == {case.name: expected[case.name] for case in again}

@@ -110,7 +110,7 @@ def solve(
         solution=interval.solution,
         proof=interval.proof,
         formulation=plan.formulation,
-        backend=plan.backend if termination is not Termination.NONE else NO_BACKEND,
+        backend=NO_BACKEND if termination in (Termination.NONE, Termination.UNAVAILABLE) else plan.backend,
         termination=termination,
         time_limited=seconds is not None or termination is Termination.TIMEOUT,
         seconds=time.perf_counter() - began,
