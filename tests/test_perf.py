@@ -193,7 +193,7 @@ def test_building_is_timed_for_both_models_in_one_process() -> None:
 
 def test_growth_has_a_row_per_day_and_run_and_a_curve_per_number_of_nodes() -> None:
     """Ratios are against the smallest day on the same nodes."""
-    measured = parts.growth([(12, 2), (24, 2), (12, 3)], 1, _quiet)
+    measured = parts.growth([(12, 2), (24, 2), (12, 3)], _quiet)
     assert measured.columns == parts.GROWTH
     assert len(measured.rows) == 3 * (1 + len(parts.ONLINE_RUNS))
     assert [row["times_smallest"] for row in measured.rows if row["tasks"] == 12] == [1.0] * 6
