@@ -77,6 +77,40 @@ def test_each_search_finds_its_schedule_at_any_prices(search: str, instance: Ins
         assert (None if found is None else (found.value, found.option, found.cells)) == wanted
 
 
+@settings(max_examples=100)
+@given(instance=tiny_instances(max_tasks=1), seed=st.integers(0, 2**20), values=st.sampled_from([1, 4]))
+def test_large_costs_take_the_wide_table_and_change_nothing(instance: Instance, seed: int, values: int) -> None:
+    """Money and prices times 2^30: sums of costs no longer fit 32 bits, F is 2^30 times what it was."""
+    data = document(instance)
+    for task in data["tasks"]:
+        task["bid"] <<= 30
+        task["valuation"] = task.get("valuation", 0) << 30
+        task["vendors"] = [offer | {"price": offer["price"] << 30} for offer in task["vendors"]]
+        if "cost" in task:
+            task["cost"] = [[cost << 30 for cost in row] for row in task["cost"]]
+        else:
+            task["energy_wh"] = [energy << 30 for energy in task["energy_wh"]]
+    large = parse(data)
+    found = []
+    for each, factor in ((instance, 1), (large, 2**30)):
+        public = each.public("")
+        where = window(each.task(0), public) if each.tasks else None
+        if where is None:
+            return
+        menu, nodes = where
+        prices: list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]] = []
+        for price in _random_prices(public, seed, values):
+            rows = [[float(price[k, t] * factor) for t in range(menu.first, menu.last + 1)] for k in nodes.tolist()]
+            prices.append(np.array(rows))
+        found.append(exact_search(each.task(0), public, menu, nodes, Prices(prices[0], prices[1], None, None)))
+    small, wide = found
+    if small is None or wide is None:
+        assert small is wide
+        return
+    assert (wide.value, wide.energy, wide.net) == tuple(2**30 * x for x in (small.value, small.energy, small.net))
+    assert wide[1:4] == small[1:4]
+
+
 @settings(max_examples=60)
 @given(instance=tiny_instances())
 def test_the_critical_payment_is_the_bid_minus_f(instance: Instance) -> None:

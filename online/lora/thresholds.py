@@ -118,13 +118,16 @@ def undominated(lam, phi, first, last, begin, lam_of, phi_of):  # type: ignore[n
 
 @njit(cache=True, nogil=True)
 def _distinct(values):  # type: ignore[no-untyped-def]
-    ordered = np.sort(values)
+    """The distinct values, ascending, and the index of each value among them."""
+    keys = np.empty_like(values)
+    at = np.empty(len(values), np.int64)
     count = 0
-    for value in ordered:
-        if count == 0 or value != ordered[count - 1]:
-            ordered[count] = value
+    for place in np.argsort(values):
+        if count == 0 or values[place] != keys[count - 1]:
+            keys[count] = values[place]
             count += 1
-    return ordered[:count].copy()
+        at[place] = count - 1
+    return keys[:count].copy(), at
 
 
 @njit(cache=True, nogil=True)
@@ -134,10 +137,8 @@ def ranked(lam, phi, first, last):  # type: ignore[no-untyped-def]
     lam_of = np.empty(lam.size, lam.dtype)
     phi_of = np.empty(phi.size, phi.dtype)
     rows = undominated(lam, phi, first, last, begin, lam_of, phi_of)
-    lam_keys = _distinct(lam_of[:rows])
-    phi_keys = _distinct(phi_of[:rows])
-    lam_at = np.searchsorted(lam_keys, lam_of[:rows])
-    phi_at = np.searchsorted(phi_keys, phi_of[:rows])
+    lam_keys, lam_at = _distinct(lam_of[:rows])
+    phi_keys, phi_at = _distinct(phi_of[:rows])
     return begin, lam_at, phi_at, lam_keys, phi_keys
 
 
