@@ -170,11 +170,13 @@ def _descend(state: Multipliers, rounds: int, first: float, over: Callable[[], b
 
 
 @njit(cache=True, nogil=True)
-def _answer(p, order, price, penalty, capacity, used, at, pooled, chosen, cost, usable, table):  # type: ignore[no-untyped-def]
+def _answer(p, shares, order, price, penalty, capacity, used, at, pooled, chosen, cost, usable, table):  # type: ignore[no-untyped-def]
     """Each task in turn leaves, and takes its best schedule at prices plus the penalty on overload.
 
+    shares : (3, entries) what a cell takes of a node, by resource.
     price, capacity, used : (3, G, T) price of a node for a slot, nodes, pooled load in nodes, by resource.
     """
+    half = 0.5 / penalty
     for i in order:
         begin = p.type_start[i]
         types = p.type_start[i + 1] - begin
@@ -185,18 +187,23 @@ def _answer(p, order, price, penalty, capacity, used, at, pooled, chosen, cost, 
             if g >= 0:
                 kind = p.kind[begin + g]
                 for r in range(len(price)):
-                    used[r, kind, first + t] -= p.size[r, begin + g] / p.capacity[r, kind]
+                    used[r, kind, first + t] -= shares[r, begin + g]
         for g in range(types):
             kind = p.kind[begin + g]
+            line = cost[g, :width]
             for t in range(width):
-                total = np.float64(base_cost(p, i, kind, first + t))
-                for r in range(len(price)):
-                    share = p.size[r, begin + g] / p.capacity[r, kind]
-                    over = used[r, kind, first + t] - capacity[r, kind, first + t]
-                    before = max(0.0, price[r, kind, first + t] + penalty * over)
-                    after = max(0.0, price[r, kind, first + t] + penalty * (over + share))
-                    total += (after * after - before * before) / (2.0 * penalty)
-                cost[g, t] = total
+                line[t] = base_cost(p, i, kind, first + t)
+            for r in range(len(price)):
+                extra = penalty * shares[r, begin + g]
+                if extra > 0.0:
+                    prices = price[r, kind, first : first + width]
+                    loads = used[r, kind, first : first + width]
+                    limits = capacity[r, kind, first : first + width]
+                    for t in range(width):
+                        rent = prices[t] + penalty * (loads[t] - limits[t])
+                        before = max(0.0, rent)
+                        after = max(0.0, rent + extra)
+                        line[t] += (after * after - before * before) * half
         fill(p, i, cost[:types, :width], usable, np.inf, table)
         total, option, x = cheapest(p, i, 1, np.inf, table)
         pooled[at[i] : at[i] + width] = -1
@@ -208,7 +215,7 @@ def _answer(p, order, price, penalty, capacity, used, at, pooled, chosen, cost, 
                 if g >= 0:
                     kind = p.kind[begin + g]
                     for r in range(len(price)):
-                        used[r, kind, first + t] += p.size[r, begin + g] / p.capacity[r, kind]
+                        used[r, kind, first + t] += shares[r, begin + g]
 
 
 def value_density(p: Pool) -> NDArray[np.float64]:
@@ -267,7 +274,8 @@ class Multipliers:
         p = self._pricer.pool
         penalty *= self.unit
         order = np.argsort(self._stream.words(p.tasks), kind="stable")
-        _answer(p, order, self.price, penalty, self.capacity, self.used, self._at, self.pooled, *self._scratch)
+        shares = p.size / p.capacity[:, p.kind]
+        _answer(p, shares, order, self.price, penalty, self.capacity, self.used, self._at, self.pooled, *self._scratch)
         self.price = np.maximum(0.0, self.price + penalty * (self.used - self.capacity))
         self.average = _MEMORY_OF_PRICES * self.average + (1 - _MEMORY_OF_PRICES) * self.price
 

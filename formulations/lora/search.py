@@ -20,7 +20,7 @@ from instances.lora.model import Instance, IntArray
 from instances.lora.solution import Decision, Solution
 
 BLOCKS = 4_000
-"""Ruin-and-recreate blocks per unit of effort, plus four per task."""
+"""Ruin-and-recreate blocks per unit of effort, plus four per task up to FEW tasks."""
 HEAT, HEAT_OF_MANY = 0.1, 0.003
 """First temperature of the annealing, as a fraction of the median bid; lower where blocks per task are few."""
 FEW = 1_000
@@ -328,7 +328,7 @@ def heuristic(
     Parameters
     ----------
     bound : dual prices and pooled answer.
-    effort : units of 4,000 blocks plus four per task; up to 4, of 8 corrected packings too.
+    effort : units of 4,000 blocks plus four per task (of 1,000 at most); up to 4, of 8 corrected packings too.
     start : a feasible solution to begin from as well.
     over : asked between steps; True ends the search early.
     """
@@ -373,7 +373,7 @@ def heuristic(
     # Each annealing begins at the best solution and is longer than the one before: 1, 1, 2, 4, ... units.
     for units in _doubling(effort):
         s = state_of(instance, p, _solution(instance, p, at, keep[0], keep[1]))
-        blocks = units * (BLOCKS + 4 * p.tasks)
+        blocks = units * (BLOCKS + 4 * min(p.tasks, FEW))
         for first in range(0, blocks, BLOCKS):
             if over():
                 break
