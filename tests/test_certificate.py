@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gzip
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -149,7 +150,9 @@ def proofs(draw: st.DrawFn) -> tuple[Instance, Certificate]:
     if draw(st.integers(1, 5)) == 5:
         unit, top = 2**40, 2**62
     row = st.tuples(*[st.integers(0, top)] * instance.slots)
-    table = st.tuples(*[row] * len(instance.node_types))
+    nothing = ((0,) * instance.slots,) * len(instance.node_types)
+    # Any of the three resources may be the one whose prices are large.
+    table = st.tuples(*[row] * len(instance.node_types)) | st.just(nothing)
     weights: tuple[tuple[int, int, int, int], ...] = ()
     if draw(st.booleans()):
         classes = {
@@ -219,6 +222,20 @@ def test_the_checkers_bound_is_the_dual_value_by_enumeration_whatever_the_prices
     assert upper >= enumerate_optimum(instance)[0]
 
 
+@pytest.mark.parametrize("resource", ["lam", "phi", "nu"])
+def test_prices_of_one_resource_beyond_64_bits_leave_no_task_a_profit(resource: str) -> None:
+    """Each resource alone takes the checker out of 64 bits; nothing wraps around to a price that is worth paying."""
+    instance = named("tiny_two_types")
+    nothing = ((0,) * instance.slots,) * 2
+    huge = ((2**61 + 12345,) * instance.slots,) * 2
+    classes = {(g, int(instance.rate[i, g]), int(instance.memory_mb[i])) for i in range(instance.tasks) for g in (0, 1)}
+    light = tuple((*each, 7) for each in sorted(classes) if each[1] > 0)
+    plain = Certificate("", 1, nothing, nothing, nothing, light, 0, 0, (None,) * instance.tasks)
+    changed: dict[str, Any] = {resource: huge}
+    proof = replace(plain, **changed)
+    assert checked_bound(instance, proof) == dual_by_enumeration(instance, proof)
+
+
 @settings(max_examples=200)
 @given(proofs(), st.data())
 def test_weights_that_a_pattern_exceeds_are_refused_and_no_others(
@@ -234,6 +251,22 @@ def test_weights_that_a_pattern_exceeds_are_refused_and_no_others(
     else:
         with pytest.raises(Wrong, match=r"weights: tasks that fit on a node of type . weigh "):
             checked_bound(instance, replace(proof, weights=lifted))
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(0, 30)), max_size=4),
+    st.integers(1, 40),
+    st.integers(1, 40),
+)
+def test_the_heaviest_pattern_is_found_to_the_unit(classes: list[tuple[int, ...]], compute: int, memory: int) -> None:
+    """Classes that nearly fill a node, where the search's bounds are tight."""
+    document = instance_document(named("tiny_vendors"))
+    document["base_memory_mb"] = 0
+    document["node_types"][0] |= {"compute": compute, "memory_mb": memory}
+    weights = [(0, rate, size, weight) for rate, size, weight in classes]
+    found = checker._heaviest(classes, compute, memory)
+    assert found == heaviest_pattern(parse_instance(document), 0, weights)
 
 
 def optimisers(instance: Instance, prices: Any, weights: Any = ()) -> tuple[int, Certificate]:
@@ -280,7 +313,13 @@ def test_the_checkers_view_of_schedules_is_that_of_check(data: st.DataObject) ->
         own = st.sampled_from([schedule.decision for schedule in menu]) if menu else st.none()
         cells = st.lists(likely | st.tuples(node, slot), max_size=instance.slots).map(tuple)
         odd = st.builds(Decision, st.none() | st.integers(-1, 2), cells)
-        decisions.append(data.draw(st.one_of(st.none(), own, own, own, odd)))
+        decision = data.draw(st.one_of(st.none(), own, own, own, odd))
+        if decision and data.draw(st.integers(1, 4)) == 4:  # one cell more, or another vendor
+            more = data.draw(likely)
+            decision = data.draw(
+                st.sampled_from([decision._replace(cells=(*decision.cells, more)), decision._replace(vendor=None)])
+            )
+        decisions.append(decision)
     if data.draw(st.integers(1, 10)) == 10:
         decisions.append(None)
     report = check(instance, tuple(decisions))
@@ -514,6 +553,48 @@ def test_the_first_thing_wrong_is_named() -> None:
     assert problem(decisions=[]) == f"0 decisions for {instance.tasks} tasks"
     twice = [copy.deepcopy(next(filter(None, document["decisions"])))] * instance.tasks
     assert problem(decisions=twice).startswith("(4")
+
+
+@pytest.mark.parametrize(
+    ("decision", "problem"),
+    [
+        (Decision(0, ((0, 2),)), ""),
+        (Decision(None, ((0, 2),)), "(4a, 4j) task 0: vendor None"),
+        (Decision(1, ((0, 2),)), "(4h) task 0: vendor 1"),
+        (Decision(0, ((0, 2), (1, 2))), "(4b) task 0: two cells in one slot"),
+        (Decision(0, ((0, 1),)), "(4c, 4d) task 0: slot 1 is outside its window"),
+        (Decision(0, ((0, 4),)), "(4c, 4d) task 0: slot 4 is outside its window"),
+        (Decision(0, ()), "(4e) task 0: 0 of 2 samples done"),
+        (Decision(0, ((0, 2), (0, 3))), "(4f) node 0 slot 3: compute 6 > 5"),
+        (Decision(0, ((2, 2),)), "(4h) task 0: there is no node 2"),
+        (Decision(0, ((0, 2), (1, 3))), "(4k) task 0: rate 0 on node 1"),
+    ],
+)
+def test_each_constraint_is_checked_by_itself(decision: Decision, problem: str) -> None:
+    """A task of rate 2 and a vendor, beside one of rate 4 in slot 3 of the same node of 5 samples per slot."""
+    task = {"deadline": 3, "memory_mb": 1, "bid": 9, "energy_wh": [0, 0]}
+    node = {"compute": 5, "memory_mb": 9, "count": 1, "tariff": [0] * 4}
+    instance = parse_instance(
+        {
+            "format": "ratiobench/lora/1",
+            "name": "two tasks",
+            "slots": 4,
+            "slot_seconds": 600,
+            "base_memory_mb": 1,
+            "node_types": [node | {"name": "a"}, node | {"name": "b"}],
+            "tasks": [
+                task | {"arrival": 1, "work": 2, "rate": [2, 0], "vendors": [{"price": 1, "delay": 1}]},
+                task | {"arrival": 3, "work": 4, "rate": [4, 4], "vendors": []},
+            ],
+        }
+    )
+    solution = (decision, Decision(None, ((0, 3),)))
+    assert check(instance, solution).valid == (not problem)
+    if problem:
+        with pytest.raises(Wrong, match=f"^{re.escape(problem)}$"):
+            welfare(instance, solution)
+    else:
+        assert welfare(instance, solution) == check(instance, solution).welfare == 17
 
 
 def test_what_would_take_the_checker_for_ever_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
