@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from bench import ratios, work
 from bench.family import Certifying, Family, SolveSettings, families, family_of_format, find_suite
 from bench.store import StoreError
-from formulations.report import SolveReport, Termination
+from formulations.report import SolveReport
 from instances.errors import DEBUG, InputError, shown
 from instances.files import check_writable, load_json, read_bytes, write_atomically
 from online.outcome import OnlineRun

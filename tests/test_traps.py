@@ -104,7 +104,8 @@ def test_cbc_stopped_without_an_incumbent_gives_none_and_not_the_relaxation() ->
     """What its solution file holds then are the values of a relaxation."""
     model = truth().printed
     result = backends.solve("cbc", model, Limits(seconds=0.01))
-    assert result.termination is Termination.LIMIT
+    # On a loaded machine the process may not even have started within the hard limit.
+    assert result.termination in (Termination.LIMIT, Termination.TIMEOUT)
     if result.values is not None:
         assert model.violation(result.values) < 1e-5
     report = solve(hard_instance(), "printed", "cbc", seconds=0.3)
