@@ -333,7 +333,7 @@ def _line(row: Mapping[Any, Any], head: str, seconds: pd.DataFrame) -> dict[str,
         (seconds["case"] == row["case"]) & (seconds["algorithm"] == row["algorithm"]) & (seconds["stage"] == "online")
     ]["seconds"].sum()
     line = {
-        "algorithm": f"{row['algorithm']}{mark}",
+        "algorithm": f"{row['label']}{mark}",
         "welfare": number(row["welfare"]),
         "OPT/ALG": ratio_text(row),
         "admitted": str(row["admitted"]) if known(row["admitted"]) else "-",
