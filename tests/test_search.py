@@ -1,0 +1,106 @@
+"""The search for solutions and prices: what comes out is feasible and worth what it says, whatever the machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.lora.check import check
+from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.lagrangian import dual_bound
+from formulations.lora.pricing import Pricer, pool
+from formulations.lora.search import _doubling, fill_nodes, heuristic, repack_nodes
+from instances.lora import Instance, write
+from instances.lora.generate import generate
+from tests.strategies import tiny_instances
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@settings(max_examples=60)
+@given(instance=tiny_instances())
+def test_the_solution_is_feasible_worth_what_is_said_and_between_the_ends(instance: Instance) -> None:
+    """check() finds the heuristic's welfare; it is at most OPT by brute force, and the dual bound at least."""
+    tasks = pool(instance)
+    bound = dual_bound(Pricer(tasks))
+    found = heuristic(instance, tasks, bound)
+    report = check(instance, found.solution)
+    assert report.valid, report.violations
+    optimum, best = enumerate_optimum(instance)
+    assert report.welfare == found.welfare <= optimum <= bound.upper
+    again = heuristic(instance, tasks, bound, start=best)
+    assert again.welfare == optimum
+
+
+@settings(max_examples=60)
+@given(instance=tiny_instances())
+def test_a_search_that_is_over_at_once_still_gives_a_bound_and_a_solution(instance: Instance) -> None:
+    """The clock only ends the search early."""
+    tasks = pool(instance)
+    bound = dual_bound(Pricer(tasks), over=lambda: True)
+    found = heuristic(instance, tasks, bound, over=lambda: True)
+    report = check(instance, found.solution)
+    assert report.valid
+    assert report.welfare == found.welfare <= enumerate_optimum(instance)[0] <= bound.upper
+    assert found.blocks == 0
+
+
+ITEMS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(0, 9)), max_size=12)
+
+
+@settings(max_examples=200)
+@given(items=ITEMS, nodes=st.integers(1, 4), balance=st.sampled_from([0.0, 0.03, 0.2]), tries=st.sampled_from([0, 30]))
+def test_packed_nodes_are_not_overfull(
+    items: list[tuple[int, int, int]], nodes: int, balance: float, tries: int
+) -> None:
+    """No node holds more than its two capacities; one item that fits an empty node is never left beside one."""
+    compute, memory = (np.array([item[r] for item in items], dtype=np.int64) for r in (0, 1))
+    weight = np.array([item[2] + 0.5 for item in items], dtype=np.float64)
+    place = fill_nodes(compute, memory, weight, 10, 12, nodes, 2000, balance)
+    before = weight[place >= 0].sum()
+    repack_nodes(compute, memory, weight, 10, 12, nodes, place, tries, np.array([5], np.uint64))
+    load: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
+    for j, node in enumerate(place.tolist()):
+        if node >= 0:
+            load[node][0] += int(compute[j])
+            load[node][1] += int(memory[j])
+    assert all(0 <= node < nodes and c <= 10 and m <= 12 for node, (c, m) in load.items())
+    assert weight[place >= 0].sum() >= before * (1 - 1e-9)
+    if len(load) < nodes:
+        assert (place >= 0).all()
+
+
+@given(total=st.integers(0, 1000))
+def test_annealing_runs_double_and_add_up(total: int) -> None:
+    """1, 1, 2, 4, ... units, the last one cut."""
+    parts = list(_doubling(total))
+    assert sum(parts) == total
+    assert parts[:-1] == [1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512][: max(0, len(parts) - 1)]
+
+
+def test_threads_do_not_change_the_interval(tmp_path: Path) -> None:
+    """An instance large enough for the parallel kernel gives the same ends with one thread and with two."""
+    day = {"kind": "paper", "nodes": 12, "arrivals": {"trace": "pai"}, "tasks": 1100, "colocation": [4], "seed": ["t"]}
+    write(generate(day), tmp_path / "day.json")
+    ends = []
+    for threads in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-m", "bench", "opt", str(tmp_path / "day.json"), "--backend", "none", "--json"],
+            cwd=ROOT,
+            env=os.environ | {"NUMBA_NUM_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        report = json.loads(done.stdout)
+        ends.append((report["lower"], report["upper"]))
+    assert ends[0] == ends[1]
+    assert 0 < ends[0][0] < ends[0][1] < ends[0][0] * 1.01
