@@ -35,7 +35,7 @@ class Pool(NamedTuple):
     row_start : (n+1,) rows (outer vectors) of each task; length, need : (rows,) cells of a row and the least inner
         count that covers; at : (rows,) where the row begins in a layer of the task's table.
     less : (rows, G-1) row with one slot of an outer type fewer (within the task), -1 where there is none.
-    layer : (n,) cells of a layer.
+    layer, stride : (n,) cells of a layer; with one outer type or none, distance of its rows, else 0.
     energy : (n, G) Wh; tariff : (G, T); explicit : (n,) row in `table_cost` or -1; table_cost : (m, G, T).
     nodes, compute, capacity_mb : (G,) number of nodes, C_kp and C_km - r_b per type.
     size : (3, entries) what a cell of each usable type takes of each resource: samples, MB, pattern weight.
@@ -61,6 +61,7 @@ class Pool(NamedTuple):
     at: IntArray
     less: IntArray
     layer: IntArray
+    stride: IntArray
     energy: IntArray
     tariff: IntArray
     explicit: IntArray
@@ -110,7 +111,8 @@ def pool(instance: Instance) -> Pool:
     first: list[int] = []
     width: list[int] = []
     layer: list[int] = []
-    rows: list[tuple[IntArray, IntArray, IntArray, IntArray]] = []
+    stride: list[int] = []
+    rows: list[_Rows] = []
     for i in range(instance.tasks):
         arrival, deadline = int(instance.arrival[i]), int(instance.deadline[i])
         types = np.flatnonzero(usable[i])
@@ -130,7 +132,8 @@ def pool(instance: Instance) -> Pool:
         kept.append(i)
         first.append(begin - 1)
         width.append(span)
-        layer.append(int(table[0].sum()))
+        layer.append(table.layer)
+        stride.append(table.stride)
         rows.append(table)
         lists["kind"] += types.tolist()
         lists["rate"] += rates.tolist()
@@ -140,15 +143,15 @@ def pool(instance: Instance) -> Pool:
             lists["vendor"].append(vendor)
         starts["type"].append(len(lists["kind"]))
         starts["option"].append(len(lists["offset"]))
-        starts["row"].append(starts["row"][-1] + len(table[0]))
+        starts["row"].append(starts["row"][-1] + len(table.length))
     chosen = np.array(kept, dtype=np.int64)
     where = np.full(instance.tasks, -1, dtype=np.int64)
     tables = sorted(instance.explicit_cost)
     where[tables] = np.arange(len(tables))
     shape = (len(tables), len(instance.node_types), instance.slots)
 
-    def column(part: int) -> IntArray:
-        return np.concatenate([np.zeros(0, np.int64), *(row[part] for row in rows)])
+    def column(part: str) -> IntArray:
+        return np.concatenate([np.zeros(0, np.int64), *(getattr(row, part) for row in rows)])
 
     def ints(values: list[int]) -> IntArray:
         return np.array(values, dtype=np.int64)
@@ -169,11 +172,14 @@ def pool(instance: Instance) -> Pool:
         price=ints(lists["price"]),
         vendor=ints(lists["vendor"]),
         row_start=ints(starts["row"]),
-        length=column(0),
-        need=column(1),
-        at=column(2),
-        less=np.concatenate([np.zeros((0, max(1, len(instance.node_types) - 1)), np.int64), *(row[3] for row in rows)]),
+        length=column("length"),
+        need=column("need"),
+        at=column("at"),
+        less=np.concatenate(
+            [np.zeros((0, max(1, len(instance.node_types) - 1)), np.int64), *(row.less for row in rows)]
+        ),
         layer=ints(layer),
+        stride=ints(stride),
         energy=np.ascontiguousarray(instance.energy_wh[chosen]),
         tariff=np.stack([node.tariff for node in instance.node_types]),
         explicit=where[chosen],
@@ -186,10 +192,19 @@ def pool(instance: Instance) -> Pool:
     )
 
 
-def _rows(
-    rates: IntArray, work: int, width: int, negative: IntArray, columns: int
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """(length, need, at, less) of a task's rows; the first rate is the inner type's.
+class _Rows(NamedTuple):
+    """The rows of one task's table; see `Pool`."""
+
+    length: IntArray
+    need: IntArray
+    at: IntArray
+    less: IntArray
+    layer: int
+    stride: int
+
+
+def _rows(rates: IntArray, work: int, width: int, negative: IntArray, columns: int) -> _Rows:
+    """A task's rows; the first rate is the inner type's.
 
     Without negative costs only minimal covers matter: the inner count stops where it covers, and an outer count where
     it covers alone. Slots of negative cost may be taken on top of that.
@@ -220,8 +235,13 @@ def _rows(
     # No more slots than the window has: a row whose need is beyond them covers nowhere. A row is read at the positions
     # of every row with more outer slots, and is at least as long as those.
     length = np.minimum(need + int(negative[0]), width - taken[keep]) + 1
+    if len(rates) <= 2:
+        # All rows as long as the longest, and before each a cell that stays impossible: a layer is then updated in two
+        # long loops.
+        stride = int(length.max()) + 1
+        return _Rows(length, need, np.arange(len(length)) * stride + 1, less, len(length) * stride, stride)
     at = np.concatenate([[0], np.cumsum(length)[:-1]])
-    return length, need, at, less
+    return _Rows(length, need, at, less, int(length.sum()), 0)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -230,6 +250,24 @@ def base_cost(p, i, g, t):  # type: ignore[no-untyped-def]
     if p.explicit[i] >= 0:
         return p.table_cost[p.explicit[i], g, t]
     return p.energy[i, g] * p.tariff[g, t]
+
+
+@njit(cache=True, nogil=True)
+def _step(old, new, cost):  # type: ignore[no-untyped-def]
+    """new[x] = min(old[x], old[x-1] + cost)."""
+    for x in range(1, len(new)):
+        skip = old[x]
+        take = old[x - 1] + cost
+        new[x] = take if take < skip else skip
+
+
+@njit(cache=True, nogil=True)
+def _lower(old, new, cost):  # type: ignore[no-untyped-def]
+    """new[x] = min(new[x], old[x] + cost), as far as `new` goes."""
+    for x in range(len(new)):
+        take = old[x] + cost
+        if take < new[x]:
+            new[x] = take
 
 
 @njit(cache=True, nogil=True)
@@ -243,35 +281,40 @@ def fill(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
     types = p.type_start[i + 1] - p.type_start[i]
     width = p.width[i]
     size = p.layer[i]
+    stride = p.stride[i]
     for x in range(size):
         table[width * size + x] = far
-    table[width * size] = 0
+    table[width * size + p.at[rows]] = 0
+    if stride > 0:
+        for t in range(width - 1, -1, -1):
+            new = table[t * size : (t + 1) * size]
+            old = table[(t + 1) * size : (t + 2) * size]
+            if usable[0, t]:
+                _step(old, new, cost[0, t])
+                for x in range(0, size, stride):
+                    new[x] = far
+            else:
+                new[:] = old
+            if types > 1 and usable[1, t]:
+                _lower(old, new[stride:], cost[1, t])
+        return
     for t in range(width - 1, -1, -1):
         new = table[t * size : (t + 1) * size]
         old = table[(t + 1) * size : (t + 2) * size]
         new[:] = old
         if usable[0, t]:
-            c = cost[0, t]
             for o in range(count):
                 begin = p.at[rows + o]
                 length = p.length[rows + o]
-                target = new[begin + 1 : begin + length]
-                source = old[begin : begin + length - 1]
-                for j in range(length - 1):
-                    target[j] = min(target[j], source[j] + c)
+                _lower(old[begin : begin + length - 1], new[begin + 1 : begin + length], cost[0, t])
         for g in range(1, types):
             if usable[g, t]:
-                c = cost[g, t]
                 for o in range(count):
                     q = p.less[rows + o, g - 1]
                     if q >= 0:
                         begin = p.at[rows + o]
                         length = p.length[rows + o]
-                        origin = p.at[rows + q]
-                        target = new[begin : begin + length]
-                        source = old[origin : origin + length]
-                        for j in range(length):
-                            target[j] = min(target[j], source[j] + c)
+                        _lower(old[p.at[rows + q] :], new[begin : begin + length], cost[g, t])
 
 
 @njit(cache=True, nogil=True)
