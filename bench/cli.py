@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from bench import ratios, work
 from bench.family import Certifying, Family, SolveSettings, families, family_of_format, find_suite
 from bench.store import StoreError
-from formulations.report import SolveReport
+from formulations.report import UNLIMITED, SolveReport
 from instances.errors import DEBUG, InputError, shown
 from instances.files import check_writable, load_json, read_bytes, write_atomically
 from online.outcome import OnlineRun
@@ -91,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     _solving(sub)
     _answer(sub)
     sub.add_argument("--certificate", metavar="CERT", type=Path, help="write what proves it, for `check --certificate`")
+    sub.add_argument("--log", metavar="CSV", type=Path, help="write when each end of the interval moved")
 
     sub = command("online", _online, "one online run under the referee")
     _file(sub)
@@ -152,7 +153,9 @@ def _solving(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--formulation", default="auto", metavar="F")
     sub.add_argument("--backend", default="auto", metavar="B")
     sub.add_argument("--gap", type=_gap, default=0.0, metavar="G", help="relative gap at which to stop")
-    sub.add_argument("--effort", type=_positive, default=1, metavar="N", help="amount of work (not seconds)")
+    sub.add_argument(
+        "--effort", type=_positive, metavar="N", help="amount of work: 1, or with --seconds as much as they allow"
+    )
     sub.add_argument("--seconds", type=_seconds, metavar="S", help="time limit; the result is marked time-limited")
 
 
@@ -201,7 +204,8 @@ def _instance(path: str) -> tuple[Family, Any]:
 
 
 def _settings(options: argparse.Namespace) -> SolveSettings:
-    return SolveSettings(options.formulation, options.backend, options.effort, options.gap, options.seconds)
+    effort = options.effort or (1 if options.seconds is None else UNLIMITED)
+    return SolveSettings(options.formulation, options.backend, effort, options.gap, options.seconds)
 
 
 def _print_json(document: Any) -> None:
@@ -239,7 +243,7 @@ def _generate(options: argparse.Namespace) -> int:
 
 
 def _opt(options: argparse.Namespace) -> int:
-    _writable(options.solution, options.certificate)
+    _writable(options.solution, options.certificate, options.log)
     family, instance = _instance(options.file)
     if options.certificate:
         report = _certifying(family).solve_certified(instance, _settings(options))
@@ -262,6 +266,9 @@ def _opt(options: argparse.Namespace) -> int:
             print(f"the certificate proves no more than {proof.upper:,}: a bound by {report.proof} cannot be certified")
         print(f"{report.seconds:.3f} s")
     _write_decisions(options.solution, document)
+    if options.log:
+        lines = [f"{seconds:.3f},{lower},{upper}\n" for seconds, lower, upper in report.trail]
+        write_atomically(options.log, "".join(["seconds,lower,upper\n", *lines]).encode())
     if options.certificate and proof:
         _certifying(family).write_certificate(proof, options.certificate)
     if options.certificate and proof is None:

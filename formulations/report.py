@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -54,6 +54,10 @@ class Termination(StrEnum):
     """No backend was involved."""
 
 
+UNLIMITED = 1_000_000
+"""An effort that nobody waits for: go on until the seconds end."""
+
+
 class Certificate(Protocol):
     """What proves an interval on OPT to an independent checker; the rest of it is the family's own."""
 
@@ -83,6 +87,7 @@ class SolveReport:
     message : one line more, where something went wrong.
     certificate : proves `lower` and an upper bound, not always the least one known, without trust in this code; None
         where no part of the solve gives one.
+    trail : (seconds since the start, lower, upper) whenever one of the ends moved, for information.
     """
 
     status: Status
@@ -98,6 +103,7 @@ class SolveReport:
     work: Mapping[str, int] = field(default_factory=dict)
     message: str = ""
     certificate: Certificate | None = field(default=None, repr=False)
+    trail: Sequence[tuple[float, int, int]] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.lower > self.upper:

@@ -24,11 +24,10 @@ from bench.family import Certifying, families
 from formulations import worker
 from formulations.lora import certificate as certificates
 from formulations.lora import verify as checker
-from formulations.lora.certificate import NODE_WEIGHT, Certificate, parse, seal
+from formulations.lora.certificate import Certificate, ClassPrice, parse, seal
 from formulations.lora.check import check
 from formulations.lora.enumerate import enumerate_optimum, schedules
-from formulations.lora.lagrangian import proved
-from formulations.lora.patterns import Weight, apply_weights
+from formulations.lora.lagrangian import Capacity
 from formulations.lora.pricing import Pricer, pool
 from formulations.lora.solve import solve
 from formulations.lora.verify import Wrong, dual_bound, verify, welfare
@@ -76,42 +75,55 @@ def refused(instance: Instance, document: Document) -> bool:
 
 def checked_bound(instance: Instance, proof: Certificate) -> int:
     """The upper end as the checker computes it."""
-    return dual_bound(instance, proof.lam, proof.phi, proof.unit, proof.nu, proof.weights)
+    return dual_bound(instance, proof.unit, proof.lam, proof.phi, proof.classes)
 
 
 def dual_by_enumeration(instance: Instance, proof: Certificate) -> int:
-    """The dual bound from the list of all schedules of each task, in Python integers."""
+    """The dual bound from the lists of all schedules of each task and all patterns of each type, in Python integers."""
     kinds = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
     room = [node.memory_mb - instance.base_memory_mb for node in instance.node_types]
-    weight = {(g, s, r): w for g, s, r, w in proof.weights}
-    lam, phi, nu = proof.lam, proof.phi, proof.nu
-    total = sum(
-        node.count * (node.compute * lam[g][t] + room[g] * phi[g][t] + NODE_WEIGHT * nu[g][t])
-        for g, node in enumerate(instance.node_types)
-        for t in range(instance.slots)
-    )
+    nothing = (0,) * instance.slots
+    pi = {each[:3]: each.price for each in proof.classes}
+    lam, phi = proof.lam, proof.phi
+    total = 0
+    for g, node in enumerate(instance.node_types):
+        here = [each for each in proof.classes if each.kind == g]
+        fitting = patterns([(each.rate, each.memory_mb) for each in here], node.compute, room[g])
+        for t in range(instance.slots):
+            best = max(sum(n * each.price[t] for n, each in zip(count, here, strict=True)) for count in fitting)
+            total += node.count * (node.compute * lam[g][t] + room[g] * phi[g][t] + best)
     for i in range(instance.tasks):
         best, r = 0, int(instance.memory_mb[i])
         for value, decision in schedules(instance, instance.task(i)):
             cells = [(kinds[node], slot - 1, int(instance.rate[i, kinds[node]])) for node, slot in decision.cells]
             if all(s <= instance.node_types[g].compute and r <= room[g] for g, _, s in cells):
-                charge = sum(lam[g][t] * s + phi[g][t] * r + nu[g][t] * weight.get((g, s, r), 0) for g, t, s in cells)
-                best = max(best, proof.unit * value - charge)
+                paid = sum(lam[g][t] * s + phi[g][t] * r + pi.get((g, s, r), nothing)[t] for g, t, s in cells)
+                best = max(best, proof.unit * value - paid)
         total += best
     return total // proof.unit
 
 
-def heaviest_pattern(instance: Instance, g: int, weights: Sequence[tuple[int, int, int, int]]) -> int:
-    """The most that weighs what fits on one node together, by trying all numbers of tasks of each class."""
-    node = instance.node_types[g]
-    rooms = [(node.compute, node.memory_mb - instance.base_memory_mb, 0)]
-    for _, rate, memory, weight in [each for each in weights if each[0] == g]:
-        rooms = [
-            (left - n * rate, room - n * memory, total + n * weight)
-            for left, room, total in rooms
-            for n in range(min(left // rate, room // memory) + 1)
+def patterns(sizes: Sequence[tuple[int, int]], compute: int, room: int) -> list[tuple[int, ...]]:
+    """All counts of cells of these samples and megabytes that fit on a node, maximal or not."""
+    found: list[tuple[tuple[int, ...], int, int]] = [((), compute, room)]
+    for rate, memory in sizes:
+        found = [
+            ((*count, n), left - n * rate, left_mb - n * memory)
+            for count, left, left_mb in found
+            for n in range(min(left // rate, left_mb // memory) + 1)
         ]
-    return max(total for _, _, total in rooms)
+    return [count for count, _, _ in found]
+
+
+def classes_of(instance: Instance) -> list[tuple[int, int, int]]:
+    """Type, rate and memory of every cell that some task could run in."""
+    found = {
+        (g, int(instance.rate[i, g]), int(instance.memory_mb[i]))
+        for i in range(instance.tasks)
+        for g in range(len(instance.node_types))
+        if instance.rate[i, g] > 0
+    }
+    return sorted(found)
 
 
 @st.composite
@@ -142,7 +154,7 @@ def instances() -> st.SearchStrategy[Instance]:
 def proofs(draw: st.DrawFn) -> tuple[Instance, Certificate]:
     """A tiny instance with dual prices, most of them of the size of bids, some far beyond 64 bits.
 
-    Half of them have pattern weights, as heavy as they may be.
+    Most have prices of classes: of some of the tasks' own, and now and then of one that no task has.
     """
     instance = draw(instances())
     unit: int = 2 ** draw(st.sampled_from([0, 1, 5, 20]))
@@ -151,26 +163,20 @@ def proofs(draw: st.DrawFn) -> tuple[Instance, Certificate]:
         unit, top = 2**40, 2**62
     row = st.tuples(*[st.integers(0, top)] * instance.slots)
     nothing = ((0,) * instance.slots,) * len(instance.node_types)
-    # Any of the three resources may be the one whose prices are large.
+    # Prices of samples, of megabytes or of classes may be the large ones.
     table = st.tuples(*[row] * len(instance.node_types)) | st.just(nothing)
-    weights: tuple[tuple[int, int, int, int], ...] = ()
-    if draw(st.booleans()):
-        classes = {
-            (g, int(instance.rate[i, g]), int(instance.memory_mb[i]))
-            for i in range(instance.tasks)
-            for g in range(len(instance.node_types))
-            if instance.rate[i, g] > 0
-        }
-        drawn = [(*each, draw(st.integers(0, 9))) for each in sorted(classes)]
-        heaviest = [heaviest_pattern(instance, g, drawn) for g in range(len(instance.node_types))]
-        weights = tuple((g, s, r, w * NODE_WEIGHT // max(1, heaviest[g])) for g, s, r, w in drawn)
+    other = st.tuples(st.integers(0, len(instance.node_types) - 1), st.integers(1, 9), st.integers(1, 9))
+    listed = {each for each in classes_of(instance) if draw(st.integers(0, 3)) > 0}
+    if draw(st.integers(1, 4)) == 4:
+        listed.add(draw(other))
+    if draw(st.integers(1, 4)) == 4:
+        listed = set()
     return instance, Certificate(
         instance=content_hash(instance),
         unit=unit,
         lam=draw(table),
         phi=draw(table),
-        nu=draw(table),
-        weights=weights,
+        classes=tuple(ClassPrice(*each, draw(row)) for each in draw(st.permutations(sorted(listed)))),
         upper=0,
         lower=0,
         decisions=(None,) * instance.tasks,
@@ -197,15 +203,15 @@ def test_the_interval_contains_the_optimum_on_200_tiny_instances_and_the_checker
             "negative tariff": any(node.tariff.min() < 0 for node in instance.node_types),
             "negative cost": any(cost.min() < 0 for cost in costs),
             "rate 0": bool((instance.rate == 0).any()),
-            "prices": any(map(any, [*document["lam"], *document["phi"], *document["nu"]])),
-            "pattern weights": len(document["weights"]) > 0,
+            "prices of classes": len(document["classes"]) > 0,
+            "several classes": len(document["classes"]) > 1,
             "gap": document["lower"] < document["upper"],
         }
         seen.update(name for name, here in features.items() if here)
 
     contains()
     enough = {"two types": 20, "three types": 20, "vendors": 20, "negative tariff": 20, "negative cost": 20}
-    enough |= {"rate 0": 20, "prices": 40, "pattern weights": 5, "gap": 5}
+    enough |= {"rate 0": 20, "prices of classes": 40, "several classes": 20, "gap": 5}
     few = {name: seen[name] for name, number in enough.items() if seen[name] < number}
     assert not few
 
@@ -215,78 +221,84 @@ def test_the_interval_contains_the_optimum_on_200_tiny_instances_and_the_checker
 def test_the_checkers_bound_is_the_dual_value_by_enumeration_whatever_the_prices(
     drawn: tuple[Instance, Certificate],
 ) -> None:
-    """Never below the optimum, also with pattern weights; prices of 2^62 leave 64 bits, Python's integers go on."""
+    """Never below the optimum, with any prices of classes; prices of 2^62 leave 64 bits, Python's integers go on."""
     instance, proof = drawn
     upper = checked_bound(instance, proof)
     assert upper == dual_by_enumeration(instance, proof)
     assert upper >= enumerate_optimum(instance)[0]
 
 
-@pytest.mark.parametrize("resource", ["lam", "phi", "nu"])
+@pytest.mark.parametrize("resource", ["lam", "phi", "classes"])
 def test_prices_of_one_resource_beyond_64_bits_leave_no_task_a_profit(resource: str) -> None:
-    """Each resource alone takes the checker out of 64 bits; nothing wraps around to a price that is worth paying."""
+    """Each alone takes the checker out of 64 bits; nothing wraps around to a price that is worth paying."""
     instance = named("tiny_two_types")
     nothing = ((0,) * instance.slots,) * 2
-    huge = ((2**61 + 12345,) * instance.slots,) * 2
-    classes = {(g, int(instance.rate[i, g]), int(instance.memory_mb[i])) for i in range(instance.tasks) for g in (0, 1)}
-    light = tuple((*each, 7) for each in sorted(classes) if each[1] > 0)
-    plain = Certificate("", 1, nothing, nothing, nothing, light, 0, 0, (None,) * instance.tasks)
-    changed: dict[str, Any] = {resource: huge}
+    huge = (2**61 + 12345,) * instance.slots
+    light = tuple(ClassPrice(*each, (7,) * instance.slots) for each in classes_of(instance))
+    plain = Certificate("", 1, nothing, nothing, light, 0, 0, (None,) * instance.tasks)
+    heavy = tuple(each._replace(price=huge) for each in light) if resource == "classes" else (huge,) * 2
+    changed: dict[str, Any] = {resource: heavy}
     proof = replace(plain, **changed)
     assert checked_bound(instance, proof) == dual_by_enumeration(instance, proof)
 
 
-@settings(max_examples=200)
-@given(proofs(), st.data())
-def test_weights_that_a_pattern_exceeds_are_refused_and_no_others(
-    drawn: tuple[Instance, Certificate], data: st.DataObject
+SIZES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=4, unique=True)
+
+
+@settings(max_examples=300)
+@given(SIZES, st.integers(1, 20), st.integers(1, 20), st.integers(0, 2**62), st.data())
+def test_the_best_pattern_is_found_to_the_unit(
+    sizes: list[tuple[int, int]], compute: int, room: int, top: int, data: st.DataObject
 ) -> None:
-    """Weights around the heaviest that are true, judged by trying all numbers of tasks of each class."""
-    instance, proof = drawn
-    assume(proof.weights)
-    lifted = tuple((*each[:3], each[3] + data.draw(st.integers(0, 2))) for each in proof.weights)
-    heaviest = max(heaviest_pattern(instance, g, lifted) for g in range(len(instance.node_types)))
-    if heaviest <= NODE_WEIGHT:
-        checked_bound(instance, replace(proof, weights=lifted))
-    else:
-        with pytest.raises(Wrong, match=r"weights: tasks that fit on a node of type . weigh "):
-            checked_bound(instance, replace(proof, weights=lifted))
+    """By all counts that fit: the maximal ones are those that the checker lists, each once, and it misses no value."""
+    fitting = patterns(sizes, compute, room)
+    known = set(fitting)
+    maximal = [
+        count
+        for count in fitting
+        if not any((*count[:c], count[c] + 1, *count[c + 1 :]) in known for c in range(len(sizes)))
+    ]
+    found = [tuple(count) for count in checker._maximal_patterns(sizes, compute, room).tolist()]
+    assert sorted(found) == sorted(maximal)
+    price = data.draw(st.lists(st.tuples(*[st.integers(0, top)] * len(sizes)), min_size=1, max_size=3))
+    classes = [ClassPrice(0, *size, tuple(line[c] for line in price)) for c, size in enumerate(sizes)]
+    best = sum(max(sum(n * p for n, p in zip(count, line, strict=True)) for count in fitting) for line in price)
+    assert checker._patterns_worth(classes, compute, room) == best
 
 
-@settings(max_examples=300)
-@given(
-    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(0, 30)), max_size=4),
-    st.integers(1, 40),
-    st.integers(1, 40),
-)
-def test_the_heaviest_pattern_is_found_to_the_unit(classes: list[tuple[int, ...]], compute: int, memory: int) -> None:
-    """Classes that nearly fill a node, where the search's bounds are tight."""
-    document = instance_document(named("tiny_vendors"))
-    document["base_memory_mb"] = 0
-    document["node_types"][0] |= {"compute": compute, "memory_mb": memory}
-    weights = [(0, rate, size, weight) for rate, size, weight in classes]
-    found = checker._heaviest(classes, compute, memory)
-    assert found == heaviest_pattern(parse_instance(document), 0, weights)
+def optimisers(instance: Instance, rent: Any, lam: Any, phi: Any, listed: Sequence[bool]) -> tuple[int, Certificate]:
+    """The optimiser's bound at prices in micro-dollars, and its integer prices as a certificate.
 
-
-def optimisers(instance: Instance, prices: Any, weights: Any = ()) -> tuple[int, Certificate]:
-    """The optimiser's bound at (3, G, T) prices in micro-dollars, and its integer prices as a certificate."""
+    Parameters
+    ----------
+    rent : (C, T) per cell; lam, phi : (G, T) per sample and MB.
+    listed : by type, whether the optimiser may use its patterns.
+    """
     tasks = pool(instance)
-    apply_weights(tasks, [Weight(*each) for each in weights])
-    found = proved(Pricer(tasks), *prices)
-    lam, phi, nu = (tuple(map(tuple, table)) for table in found.price.tolist())
-    return found.upper, Certificate("", found.unit, lam, phi, nu, weights, 0, 0, ())
+    capacity = Capacity(tasks)
+    capacity.patterns = tuple(each if may else None for each, may in zip(capacity.patterns, listed, strict=True))
+    found = capacity.proved(Pricer(tasks), rent, lam, phi)
+    table = zip(tasks.class_kind.tolist(), tasks.class_rate.tolist(), tasks.class_memory.tolist(), strict=True)
+    classes = tuple(
+        ClassPrice(*each, tuple(price)) for each, price in zip(table, found.pi.tolist(), strict=True) if any(price)
+    )
+    lam, phi = (tuple(map(tuple, prices.tolist())) for prices in (found.lam, found.phi))
+    return found.upper, Certificate("", found.unit, lam, phi, classes, 0, 0, ())
 
 
 @settings(max_examples=300)
-@given(proofs())
-def test_the_checkers_bound_is_the_optimisers_at_random_integer_prices(drawn: tuple[Instance, Certificate]) -> None:
-    """Two programmes that share nothing, one number, with and without pattern weights."""
-    instance, proof = drawn
-    assume(proof.unit <= 2**20)  # the optimiser's doubles hold these prices exactly
-    upper, same = optimisers(instance, np.array([proof.lam, proof.phi, proof.nu]) / proof.unit, proof.weights)
-    assert checked_bound(instance, same) == upper
-    assert checked_bound(instance, proof) == upper
+@given(instances(), st.data())
+def test_the_checkers_bound_is_the_optimisers_at_random_prices(instance: Instance, data: st.DataObject) -> None:
+    """Two programmes that share nothing, one number, for types with their patterns and types without."""
+    tasks = pool(instance)
+    kinds, slots = len(instance.node_types), instance.slots
+    listed = data.draw(st.lists(st.booleans(), min_size=kinds, max_size=kinds))
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    scale = data.draw(st.sampled_from([0.1, 1.0, 10.0, 1e9]))
+    rent = random.exponential(scale, (len(tasks.class_kind), slots))
+    lam, phi = random.exponential(scale, (2, kinds, slots))
+    upper, proof = optimisers(instance, rent, lam, phi, listed)
+    assert checked_bound(instance, proof) == upper == dual_by_enumeration(instance, proof)
 
 
 @pytest.mark.parametrize("nodes", [{"a100": 2, "a40": 2}, {"a40": 3}])
@@ -294,10 +306,16 @@ def test_the_checkers_bound_is_the_optimisers_on_a_traces_tasks(nodes: dict[str,
     """Rates of thousands, windows of dozens of slots, vendors."""
     recipe = {"kind": "paper", "name": "day", "seed": ["certificate"], "arrivals": {"trace": "philly"}}
     instance = generate(recipe | {"tasks": 150, "nodes": nodes})
+    tasks = pool(instance)
     random = np.random.default_rng(5)
-    prices = random.exponential(1.0, (3, len(nodes), instance.slots)) * np.array([0.5, 0.1, 0.0])[:, None, None]
-    upper, proof = optimisers(instance, prices)
-    assert checked_bound(instance, proof) == upper
+    lam, phi = random.exponential(1.0, (2, len(nodes), instance.slots)) * np.array([0.5, 0.1])[:, None, None]
+    rent = 0.8 * (
+        tasks.class_rate[:, None] * lam[tasks.class_kind] + tasks.class_memory[:, None] * phi[tasks.class_kind]
+    )
+    for listed in ([True] * len(nodes), [False] * len(nodes)):
+        upper, proof = optimisers(instance, rent, lam, phi, listed)
+        assert bool(proof.classes) is listed[0]
+        assert checked_bound(instance, proof) == upper
 
 
 @settings(max_examples=300)
@@ -334,7 +352,8 @@ def test_the_checkers_view_of_schedules_is_that_of_check(data: st.DataObject) ->
 
 def _entry(draw: Callable[..., Any], document: Document) -> tuple[list[int], int]:
     """A row of dual prices and a place in it."""
-    row = draw(st.sampled_from([row for name in ("lam", "phi", "nu") for row in document[name]]))
+    tables = [document["lam"], document["phi"], [each["price"] for each in document["classes"]]]
+    row = draw(st.sampled_from(draw(st.sampled_from([table for table in tables if table]))))
     return row, draw(st.integers(0, len(row) - 1))
 
 
@@ -350,7 +369,11 @@ def _dual(draw: Callable[..., Any], document: Document) -> None:
 
 
 def _shape(draw: Callable[..., Any], document: Document) -> None:
-    table = document[draw(st.sampled_from(["lam", "phi", "nu"]))]
+    if document["classes"] and draw(st.booleans()):
+        row = draw(st.sampled_from(document["classes"]))["price"]
+        draw(st.sampled_from([row.pop, lambda: row.append(0)]))()
+        return
+    table = document[draw(st.sampled_from(["lam", "phi"]))]
     row = draw(st.sampled_from(table))
     draw(st.sampled_from([table.pop, row.pop, lambda: row.append(0), lambda: table.append([0] * len(row))]))()
 
@@ -359,20 +382,52 @@ def _unit(draw: Callable[..., Any], document: Document) -> None:
     document["unit"] = draw(st.sampled_from([1, 2, 3, 2**19, 2**20, 2**21, 2**20 + 1, 0, -1]))
 
 
-def _weights(draw: Callable[..., Any], document: Document) -> None:
-    weights = document["weights"]
-    if weights and draw(st.booleans()):
-        draw(st.sampled_from(weights))[draw(st.integers(0, 3))] += draw(st.sampled_from([-1, 1]))
-    elif weights and draw(st.booleans()):
-        weights.pop(draw(st.integers(0, len(weights) - 1)))
-    else:
-        weights.append(
-            [
-                draw(st.integers(0, 2)),
-                *(draw(st.integers(0, 4)) for _ in range(2)),
-                draw(st.sampled_from([1, 9, NODE_WEIGHT // 2, NODE_WEIGHT])),
-            ]
-        )
+def _some_class(draw: Callable[..., Any], document: Document) -> Document:
+    assume(document["classes"])
+    chosen: Document = draw(st.sampled_from(document["classes"]))
+    return chosen
+
+
+def _class(draw: Callable[..., Any], document: Document) -> None:
+    """Another type, rate or memory: the price moves to another class."""
+    key = draw(st.sampled_from(["type", "rate", "memory_mb"]))
+    _some_class(draw, document)[key] += draw(st.sampled_from([-1, 1, 2, -9]))
+
+
+def _class_lowered(draw: Callable[..., Any], document: Document) -> None:
+    row = _some_class(draw, document)["price"]
+    priced = [slot for slot, price in enumerate(row) if price > 0]
+    assume(priced)
+    slot = draw(st.sampled_from(priced))
+    row[slot] = draw(st.sampled_from([0, row[slot] // 2, row[slot] - 1]))
+
+
+def _class_dropped(draw: Callable[..., Any], document: Document) -> None:
+    document["classes"].remove(_some_class(draw, document))
+
+
+def _class_twice(draw: Callable[..., Any], document: Document) -> None:
+    each = copy.deepcopy(_some_class(draw, document))
+    if draw(st.booleans()):
+        each["price"] = [price // 2 for price in each["price"]]
+    document["classes"].append(each)
+
+
+def _class_added(draw: Callable[..., Any], document: Document) -> None:
+    row = [draw(st.sampled_from([0, 1, document["unit"], 40 * document["unit"]])) for _ in document["lam"][0]]
+    kind, rate, memory = (draw(st.integers(low, 5)) for low in (-1, -1, -1))
+    document["classes"].append({"type": kind, "rate": rate, "memory_mb": memory, "price": row})
+
+
+def _class_prices_exchanged(draw: Callable[..., Any], document: Document) -> None:
+    assume(len(document["classes"]) > 1)
+    at = draw(st.integers(1, len(document["classes"]) - 1))
+    one, other = document["classes"][at - 1 : at + 1]
+    one["price"], other["price"] = other["price"], one["price"]
+
+
+def _class_order(draw: Callable[..., Any], document: Document) -> None:
+    document["classes"] = draw(st.permutations(document["classes"]))
 
 
 def _upper(draw: Callable[..., Any], document: Document) -> None:
@@ -435,23 +490,26 @@ def _type(draw: Callable[..., Any], document: Document) -> None:
     row, at = _entry(draw, document)
     i = _admitted(draw, document)
     cells = document["decisions"][i]["cells"] or [[0, 0]]
-    holder, key = draw(
-        st.sampled_from(
-            [(document, "upper"), (document, "lower"), (document, "unit"), (row, at), (cells[0], 0), (cells[0], 1)]
-        )
-    )
+    places: list[tuple[Any, Any]] = [(document, "upper"), (document, "lower"), (document, "unit"), (row, at)]
+    places += [(cells[0], 0), (cells[0], 1)]
+    if document["classes"]:
+        places += [(document["classes"][0], key) for key in ("type", "rate", "memory_mb", "price")]
+        places += [(document["classes"], 0), (document, "classes")]
+    holder, key = draw(st.sampled_from(places))
+    assume(type(holder[key]) is int or kind not in (float, str))
     holder[key] = kind(holder[key])
 
 
 def _keys(draw: Callable[..., Any], document: Document) -> None:
+    holder = draw(st.sampled_from([document, *document["classes"]]))
     if draw(st.booleans()):
-        document["note"] = 1
+        holder["note"] = 1
     else:
-        del document[draw(st.sampled_from(sorted(document)))]
+        del holder[draw(st.sampled_from(sorted(holder)))]
 
 
 def _format(draw: Callable[..., Any], document: Document) -> None:
-    document["format"] = draw(st.sampled_from(["ratiobench/lora-certificate/2", "ratiobench/lora/1", "", None, 1]))
+    document["format"] = draw(st.sampled_from(["ratiobench/lora-certificate/1", "ratiobench/lora/1", "", None, 1]))
 
 
 def _seal(draw: Callable[..., Any], document: Document) -> None:
@@ -459,20 +517,37 @@ def _seal(draw: Callable[..., Any], document: Document) -> None:
 
 
 CHANGES = [
-    _dual, _shape, _unit, _weights, _upper, _lower, _cell, _cells, _vendor, _payment, _dropped, _moved,
-    _length, _instance, _type, _keys, _format, _seal,
+    _dual, _shape, _unit, _upper, _lower, _cell, _cells, _vendor, _payment, _dropped, _moved, _length, _instance, _type,
+    _keys, _format, _seal,
+]  # fmt: skip
+CLASS_CHANGES = [
+    _class, _class_lowered, _class_dropped, _class_twice, _class_added, _class_prices_exchanged, _class_order,
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def claims() -> list[tuple[Instance, Document]]:
+    """Tiny instances with what the optimiser claims about them, found once: that takes longer than to judge it."""
+    found: list[tuple[Instance, Document]] = []
+
+    @settings(max_examples=100)
+    @given(instances())
+    def collect(instance: Instance) -> None:
+        found.append((instance, claimed(instance)))
+
+    collect()
+    assert sum(len(document["classes"]) > 0 for _, document in found) >= 10
+    return found
+
+
 @pytest.mark.parametrize("change", CHANGES, ids=[change.__name__[1:] for change in CHANGES])
-@settings(max_examples=40)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_a_changed_certificate_is_refused_and_a_forged_seal_cannot_make_it_lie(
-    change: Callable[..., None], data: st.DataObject
+    claims: list[tuple[Instance, Document]], change: Callable[..., None], data: st.DataObject
 ) -> None:
     """As it stands it is always refused; sealed anew it may pass only if what it then says is true, by brute force."""
-    instance = data.draw(instances())
-    document = claimed(instance)
+    instance, document = data.draw(st.sampled_from(claims))
     changed = copy.deepcopy(document)
     change(data.draw, changed)
     assume(json.dumps(changed) != json.dumps(document))
@@ -487,17 +562,68 @@ def test_a_changed_certificate_is_refused_and_a_forged_seal_cannot_make_it_lie(
         assert_true(instance, forged)
 
 
+@pytest.mark.parametrize("change", CLASS_CHANGES, ids=[change.__name__[1:] for change in CLASS_CHANGES])
+@settings(max_examples=80)
+@given(drawn=proofs(), data=st.data())
+def test_a_change_of_class_prices_is_refused_unless_it_is_sealed_anew_and_proves_the_same_upper_end(
+    change: Callable[..., None], drawn: tuple[Instance, Certificate], data: st.DataObject
+) -> None:
+    """What it proves is known by enumeration: lowered, dropped, doubled, moved or added prices, true certificates."""
+    instance, proof = drawn
+    assume(proof.classes or change is _class_added)
+    proof = replace(proof, upper=checked_bound(instance, proof))
+    assume(proof.upper < 2**62)
+    document = certificates.document(proof)
+    assert verify(instance, document).valid
+    changed = copy.deepcopy(document)
+    change(data.draw, changed)
+    assume(changed != document)
+    assert refused(instance, changed)
+    said, _ = parse(changed)
+    verdict = verify(instance, resealed(changed))
+    known = {each[:3] for each in said.classes}
+    if len(known) < len(said.classes) or not all(
+        0 <= g < len(instance.node_types) and s > 0 and r > 0 for g, s, r in known
+    ):
+        assert verdict.problem.startswith("classes[")
+        return
+    truth = dual_by_enumeration(instance, said)
+    if truth == proof.upper:
+        assert verdict.valid
+        assert_true(instance, resealed(changed))
+    else:
+        assert verdict.problem == f"upper: {proof.upper} claimed; the prices prove {truth}"
+
+
 def assert_true(instance: Instance, document: Document) -> None:
     """What an accepted certificate says is so: its schedule, its dual value, and the optimum between them."""
     accepted, _ = parse(document)
     report = check(instance, accepted.decisions)
     assert report.valid
     assert report.welfare == accepted.lower
-    assert min(map(min, [*accepted.lam, *accepted.phi])) >= 0
-    for g in range(len(instance.node_types)):
-        assert heaviest_pattern(instance, g, accepted.weights) <= NODE_WEIGHT
+    assert min(map(min, [*accepted.lam, *accepted.phi, *(each.price for each in accepted.classes)])) >= 0
+    assert len({each[:3] for each in accepted.classes}) == len(accepted.classes)
+    assert all(each.rate > 0 and each.memory_mb > 0 for each in accepted.classes)
     assert dual_by_enumeration(instance, accepted) == accepted.upper
     assert accepted.lower <= enumerate_optimum(instance)[0] <= accepted.upper
+
+
+def test_every_class_price_of_a_certificate_matters_on_a_crowded_cluster() -> None:
+    """Any class left out, or priced at nothing in one of its dearest slots, and the upper end is another one."""
+    recipe = {"kind": "paper", "name": "part", "seed": ["certificate"], "arrivals": {"trace": "helios"}}
+    instance = generate(recipe | {"tasks": 60, "start": 60, "slots": 24, "quiet": 4, "nodes": {"a100": 1, "a40": 1}})
+    document = claimed(instance)
+    assert len(document["classes"]) >= 4
+    for j, each in enumerate(document["classes"]):
+        without = copy.deepcopy(document)
+        del without["classes"][j]
+        assert verify(instance, resealed(without)).problem.startswith("upper: ")
+        problems = []
+        for slot in np.argsort(each["price"])[-5:]:
+            lowered = copy.deepcopy(document)
+            lowered["classes"][j]["price"][slot] = 0
+            problems.append(verify(instance, resealed(lowered)).problem)
+        assert any(problem.startswith("upper: ") for problem in problems)
 
 
 def _places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -509,11 +635,12 @@ def _places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @settings(max_examples=250)
-@given(st.data())
-def test_the_certificate_of_another_instance_is_refused_however_alike_they_are(data: st.DataObject) -> None:
+@given(data=st.data())
+def test_the_certificate_of_another_instance_is_refused_however_alike_they_are(
+    claims: list[tuple[Instance, Document]], data: st.DataObject
+) -> None:
     """Any number of the instance changed by one or more: capacity, bid, tariff, rate, window, vendor, ..."""
-    instance = data.draw(instances())
-    document = claimed(instance)
+    instance, document = data.draw(st.sampled_from(claims))
     other = instance_document(instance)
     place = data.draw(st.sampled_from(_places(other)))
     holder = other
@@ -550,9 +677,24 @@ def test_the_first_thing_wrong_is_named() -> None:
     negative = copy.deepcopy(document["phi"])
     negative[1][2] = -1
     assert problem(phi=negative) == "phi[1][2]: -1 is negative"
+    assert document["classes"]
+
+    def class_problem(**fields: Any) -> str:
+        return problem(classes=[document["classes"][0] | fields, *document["classes"][1:]])
+
+    price = document["classes"][0]["price"]
+    assert class_problem(type=-1) == "classes[0].type: there is no node type -1"
+    assert class_problem(type=2) == "classes[0].type: there is no node type 2"
+    assert class_problem(rate=0) == "classes[0].rate: 0 is not positive"
+    assert class_problem(memory_mb=-3) == "classes[0].memory_mb: -3 is not positive"
+    assert class_problem(price=price[1:]) == "classes[0].price: not one price per slot"
+    assert class_problem(price=[*price[:-1], -7]) == f"classes[0].price[{len(price) - 1}]: -7 is negative"
+    twice = [*document["classes"], document["classes"][0]]
+    assert problem(classes=twice) == f"classes[{len(twice) - 1}]: the class stands twice"
+    assert problem(classes=document["classes"][1:]).startswith(f"upper: {upper} claimed; the prices prove ")
     assert problem(decisions=[]) == f"0 decisions for {instance.tasks} tasks"
-    twice = [copy.deepcopy(next(filter(None, document["decisions"])))] * instance.tasks
-    assert problem(decisions=twice).startswith("(4")
+    same = [copy.deepcopy(next(filter(None, document["decisions"])))] * instance.tasks
+    assert problem(decisions=same).startswith("(4")
 
 
 @pytest.mark.parametrize(
@@ -604,10 +746,18 @@ def test_what_would_take_the_checker_for_ever_is_refused(monkeypatch: pytest.Mon
     with monkeypatch.context() as lowered:
         lowered.setattr(checker, "AMOUNTS_LIMIT", 1)
         assert "amounts of remaining work, too many to check" in verify(instance, document).problem
-    classes = [[0, 1, 1 + memory, 1] for memory in range(checker.CLASSES_LIMIT + 1)]
-    assert verify(instance, document | {"weights": classes}).problem == "weights: too many classes to check"
-    monkeypatch.setattr(checker, "STEPS_LIMIT", 2)
-    assert verify(instance, document | {"weights": classes[:3]}).problem == "weights: too many sets of tasks to check"
+    many = document | {
+        "classes": [
+            {"type": 0, "rate": 1, "memory_mb": 1 + memory, "price": [1] * instance.slots} for memory in range(3)
+        ]
+    }
+    assert "too many" not in verify(instance, many).problem
+    for limit in ("COUNTS_LIMIT", "MAXIMAL_LIMIT"):
+        with monkeypatch.context() as lowered:
+            lowered.setattr(checker, limit, 2)
+            assert verify(instance, many).problem == "classes: too many patterns to check"
+    with pytest.raises(Wrong, match=r"^classes: too many patterns to check$"):
+        checker._maximal_patterns([(2**15, 1), (1, 2), (1, 1)], 2**40, 2**40)
 
 
 def test_the_checker_loads_nothing_of_the_optimiser() -> None:
@@ -664,6 +814,7 @@ def test_a_file_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert [each.name for each in sorted(tmp_path.iterdir())] == ["a.json", "b.json.gz", "c.json.gz"]
 
 
+CLASS: Document = {"type": 0, "rate": 1, "memory_mb": 1, "price": [0]}
 MALFORMED: list[tuple[Any, str]] = [
     ([], "document"),
     ({"format": "ratiobench/lora/1"}, "format"),
@@ -677,10 +828,16 @@ MALFORMED: list[tuple[Any, str]] = [
     ({"lam": 7}, "lam"),
     ({"lam": [7]}, "lam[0]"),
     ({"phi": [[0, 0.5]]}, "phi[0][1]"),
-    ({"nu": None}, "nu"),
-    ({"weights": {}}, "weights"),
-    ({"weights": [[0, 1, 1]]}, "weights[0]"),
-    ({"weights": [[0, 1, 1, -1]]}, "weights[0][3]"),
+    ({"nu": []}, "nu"),
+    ({"classes": {}}, "classes"),
+    ({"classes": [[0, 1, 1, [0]]]}, "classes[0]"),
+    ({"classes": [CLASS | {"type": "0"}]}, "classes[0].type"),
+    ({"classes": [CLASS, CLASS | {"rate": 1.0}]}, "classes[1].rate"),
+    ({"classes": [CLASS | {"memory_mb": 2**63}]}, "classes[0].memory_mb"),
+    ({"classes": [CLASS | {"price": 1}]}, "classes[0].price"),
+    ({"classes": [CLASS | {"price": [0, True]}]}, "classes[0].price[1]"),
+    ({"classes": [CLASS | {"weight": 1}]}, "classes[0].weight"),
+    ({"classes": [{key: CLASS[key] for key in ("type", "rate", "price")}]}, "classes[0].memory_mb"),
     ({"instance": "abc"}, "instance"),
     ({"sha256": 5}, "sha256"),
     ({"decisions": 5}, "decisions"),

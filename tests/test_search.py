@@ -6,10 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +15,7 @@ from formulations.lora.check import check
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.lora.lagrangian import dual_bound
 from formulations.lora.pricing import Pricer, pool
-from formulations.lora.search import _doubling, fill_nodes, heuristic, repack_nodes
+from formulations.lora.search import _doubling, heuristic
 from instances.lora import Instance, write
 from instances.lora.generate import generate
 from tests.strategies import tiny_instances
@@ -51,31 +49,6 @@ def test_a_search_that_is_over_at_once_still_gives_a_bound_and_a_solution(instan
     assert report.valid
     assert report.welfare == found.welfare <= enumerate_optimum(instance)[0] <= bound.upper
     assert found.blocks == 0
-
-
-ITEMS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(0, 9)), max_size=12)
-
-
-@settings(max_examples=200)
-@given(items=ITEMS, nodes=st.integers(1, 4), balance=st.sampled_from([0.0, 0.03, 0.2]), tries=st.sampled_from([0, 30]))
-def test_packed_nodes_are_not_overfull(
-    items: list[tuple[int, int, int]], nodes: int, balance: float, tries: int
-) -> None:
-    """No node holds more than its two capacities; one item that fits an empty node is never left beside one."""
-    compute, memory = (np.array([item[r] for item in items], dtype=np.int64) for r in (0, 1))
-    weight = np.array([item[2] + 0.5 for item in items], dtype=np.float64)
-    place = fill_nodes(compute, memory, weight, 10, 12, nodes, 2000, balance)
-    before = weight[place >= 0].sum()
-    repack_nodes(compute, memory, weight, 10, 12, nodes, place, tries, np.array([5], np.uint64))
-    load: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
-    for j, node in enumerate(place.tolist()):
-        if node >= 0:
-            load[node][0] += int(compute[j])
-            load[node][1] += int(memory[j])
-    assert all(0 <= node < nodes and c <= 10 and m <= 12 for node, (c, m) in load.items())
-    assert weight[place >= 0].sum() >= before * (1 - 1e-9)
-    if len(load) < nodes:
-        assert (place >= 0).all()
 
 
 @given(total=st.integers(0, 1000))

@@ -93,7 +93,7 @@ class LoraFamily:
         return solve(instance, **asdict(settings), certified=True)
 
     def write_certificate(self, certificate: Any, path: Path) -> None:
-        """The document `ratiobench/lora-certificate/1`."""
+        """The document `ratiobench/lora-certificate/2`."""
         from formulations.lora.certificate import write
 
         write(certificate, path)

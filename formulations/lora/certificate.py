@@ -1,4 +1,4 @@
-"""The certificate of an interval on OPT, `ratiobench/lora-certificate/1`: one JSON document that anybody can check.
+"""The certificate of an interval on OPT, `ratiobench/lora-certificate/2`: one JSON document that anybody can check.
 
 It holds what makes both ends true for one instance: the dual prices that prove the upper end by weak duality, and the
 schedule whose welfare is the lower end. All of it is integers. `formulations.lora.verify` recomputes both ends.
@@ -11,20 +11,33 @@ import json
 import os
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from instances.errors import InputError, shown
 from instances.files import load_json, read_bytes, write_json
 from instances.lora.format import integer, items
 from instances.lora.solution import Solution, parse_solution, solution_document
 
-FORMAT = "ratiobench/lora-certificate/1"
+FORMAT = "ratiobench/lora-certificate/2"
 PRICE_LIMIT = 2**62
 
-NODE_WEIGHT = 2**16
-"""Pattern weight of a whole node."""
+_KEYS = ("format", "instance", "unit", "lam", "phi", "classes", "upper", "lower", "decisions", "sha256")
+_CLASS_KEYS = ("type", "rate", "memory_mb", "price")
 
-_KEYS = ("format", "instance", "unit", "lam", "phi", "nu", "weights", "upper", "lower", "decisions", "sha256")
+
+class ClassPrice(NamedTuple):
+    """What a cell of one class pays on top of lam and phi.
+
+    Parameters
+    ----------
+    kind, rate, memory_mb : the class: node type, samples and MB of a cell.
+    price : per slot, in 1/unit micro-dollars.
+    """
+
+    kind: int
+    rate: int
+    memory_mb: int
+    price: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +49,7 @@ class Certificate:
     instance : SHA-256 of the instance's content.
     unit : a power of two; prices are in 1/unit micro-dollars.
     lam, phi : per node type and slot, integer dual prices of (4f) per sample and of (4g) per MB.
-    nu : per node type and slot, price of a unit of pattern weight, of which a node has 2^16.
-    weights : (type, rate, memory_mb, weight): what each task of this rate and memory weighs on a node of the type; 0
-        where none is listed. True weights: no set of tasks that fits on a node weighs more than the node has.
+    classes : prices of the cells of some classes; those of others pay lam and phi only.
     upper, lower : micro-dollars, as claimed.
     decisions : the schedule whose welfare is `lower`.
     """
@@ -47,8 +58,7 @@ class Certificate:
     unit: int
     lam: tuple[tuple[int, ...], ...]
     phi: tuple[tuple[int, ...], ...]
-    nu: tuple[tuple[int, ...], ...]
-    weights: tuple[tuple[int, int, int, int], ...]
+    classes: tuple[ClassPrice, ...]
     upper: int
     lower: int
     decisions: Solution
@@ -66,8 +76,7 @@ def _content(certificate: Certificate) -> dict[str, Any]:
         "unit": certificate.unit,
         "lam": [list(row) for row in certificate.lam],
         "phi": [list(row) for row in certificate.phi],
-        "nu": [list(row) for row in certificate.nu],
-        "weights": [list(row) for row in certificate.weights],
+        "classes": [dict(zip(_CLASS_KEYS, (*each[:3], list(each.price)), strict=True)) for each in certificate.classes],
         "upper": certificate.upper,
         "lower": certificate.lower,
         **solution_document(certificate.decisions),
@@ -94,21 +103,15 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
         raise InputError(source, "document", f"{shown(data)} is not an object")
     if data.get("format") != FORMAT:
         raise InputError(source, "format", f"{shown(data.get('format'))} is not {FORMAT!r}")
-    for key in data:
-        if key not in _KEYS:
-            raise InputError(source, key, f"unknown field; allowed: {', '.join(sorted(_KEYS))}")
-    for key in _KEYS:
-        if key not in data:
-            raise InputError(source, key, "the field is missing")
+    _fields(source, "", data, _KEYS)
     found = Certificate(
         instance=_digest(source, "instance", data["instance"]),
         unit=integer(source, "unit", data["unit"], 1, PRICE_LIMIT),
         lam=_prices(source, "lam", data["lam"]),
         phi=_prices(source, "phi", data["phi"]),
-        nu=_prices(source, "nu", data["nu"]),
-        weights=tuple(
-            _weight(source, f"weights[{j}]", row)
-            for j, row in enumerate(items(source, "weights", data["weights"], None, ""))
+        classes=tuple(
+            _class(source, f"classes[{j}]", each)
+            for j, each in enumerate(items(source, "classes", data["classes"], None, ""))
         ),
         upper=integer(source, "upper", data["upper"], 0, PRICE_LIMIT),
         lower=integer(source, "lower", data["lower"], 0, PRICE_LIMIT),
@@ -123,25 +126,35 @@ def _digest(source: str, field: str, value: Any) -> str:
     return value
 
 
-def _weight(source: str, path: str, row: Any) -> tuple[int, int, int, int]:
-    values = items(source, path, row, 4, "[type, rate, memory_mb, weight]")
-    kind, rate, memory, weight = (
-        integer(source, f"{path}[{j}]", value, 0, PRICE_LIMIT) for j, value in enumerate(values)
+def _fields(source: str, path: str, data: dict[Any, Any], keys: tuple[str, ...]) -> None:
+    """Exactly these keys."""
+    for key in data:
+        if key not in keys:
+            raise InputError(source, f"{path}{key}", f"unknown field; allowed: {', '.join(sorted(keys))}")
+    for key in keys:
+        if key not in data:
+            raise InputError(source, f"{path}{key}", "the field is missing")
+
+
+def _class(source: str, path: str, data: Any) -> ClassPrice:
+    if not isinstance(data, dict):
+        raise InputError(source, path, f"{shown(data)} is not an object")
+    _fields(source, f"{path}.", data, _CLASS_KEYS)
+    kind, rate, memory = (
+        integer(source, f"{path}.{key}", data[key], -PRICE_LIMIT, PRICE_LIMIT) for key in _CLASS_KEYS[:3]
     )
-    return kind, rate, memory, weight
+    return ClassPrice(kind, rate, memory, _row(source, f"{path}.price", data["price"]))
 
 
 def _prices(source: str, field: str, rows: Any) -> tuple[tuple[int, ...], ...]:
-    table = []
-    for g, row in enumerate(items(source, field, rows, None, "")):
-        values = items(source, f"{field}[{g}]", row, None, "")
-        table.append(
-            tuple(
-                integer(source, f"{field}[{g}][{t}]", value, -PRICE_LIMIT, PRICE_LIMIT)
-                for t, value in enumerate(values)
-            )
-        )
-    return tuple(table)
+    return tuple(_row(source, f"{field}[{g}]", row) for g, row in enumerate(items(source, field, rows, None, "")))
+
+
+def _row(source: str, path: str, values: Any) -> tuple[int, ...]:
+    return tuple(
+        integer(source, f"{path}[{t}]", value, -PRICE_LIMIT, PRICE_LIMIT)
+        for t, value in enumerate(items(source, path, values, None, ""))
+    )
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Certificate, str]:

@@ -1,13 +1,15 @@
 """The pooled Lagrangian bound: dual prices per node type and slot, and a proof in integers.
 
 Relaxing (4f) and (4g), summed over the nodes of a type, with prices lambda, phi >= 0 leaves every task to choose its
-own best schedule: D(lambda, phi) = sum_gt K_g (C_p lambda + (C_m - r_b) phi) + sum_i max(0, max_l F'_il). Weak duality
-makes this an upper bound on OPT for any prices, so they may be searched for in doubles; they are rounded to integers
-and evaluated exactly.
+own best schedule: D(lambda, phi) = sum_gt K_g (C_p lambda + (C_m - r_b) phi) + sum_i max(0, max_l F'_il). Where the
+maximal patterns of a node type are known (`patterns`), the cells of each class have a price pi of their own instead,
+and a node and slot is worth its best pattern: D(pi) = sum_gt K_g max_n sum_c n_c pi_cgt + sum_i max(0, max_l F'_il),
+the dual of the configuration programme, which is stronger. Weak duality makes either an upper bound on OPT for any
+prices, so they may be searched for in doubles; they are rounded to integers and evaluated exactly.
 
 The search is the method of multipliers on the pooled problem: tasks answer one after the other (Gauss-Seidel) to prices
-plus a quadratic penalty on overfull (type, slot) pairs, prices follow the overload, the penalty shrinks geometrically.
-A few rounds of the volume algorithm (Barahona and Anbil 2000) may polish the result. The pooled choices of the last
+plus a quadratic penalty on overload, prices follow the overload, the penalty shrinks geometrically. The load of a class
+may be what a mixture of patterns supplies, and the mixture answers to the same penalty. The pooled choices of the last
 round nearly fit; they are where the search for solutions begins.
 """
 
@@ -20,19 +22,21 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.lora.patterns import Weight, apply_weights, pattern_weights
-from formulations.lora.pricing import PATTERN, Pool, Pricer, base_cost, cheapest, fill, trace
+from formulations.lora.patterns import ACTIVE, Patterns, node_patterns, node_values, supplies
+from formulations.lora.pricing import Pool, Pricer, base_cost, cheapest, class_cells, fill, places, trace
 from instances.lora.model import IntArray
 from instances.seeds import Stream
 
 Prices = NDArray[np.float64]
 
-ROUNDS = 48
-"""Rounds of the method of multipliers per unit of effort."""
-POLISH = 200
-"""Passes of the volume algorithm per unit of effort, for pools of fewer tasks than POLISH_BELOW."""
-POLISH_BELOW = 1_000
-_FIRST_PENALTY, LAST_PENALTY = 0.1, 0.003
+ROUNDS, CLASS_ROUNDS = 48, 48
+"""Rounds of the method of multipliers, before and after classes have prices of their own."""
+MANY = 1_000
+"""From this many tasks on the prices have settled after these rounds; below it effort up to 4 gives more of them."""
+PORTIONS = 4
+"""Parts of a round between which the mixtures of patterns follow the demand."""
+SUPPLY_STEPS, FIRST_SUPPLY_STEPS = 4, 100
+_FIRST_PENALTY, _CLASS_PENALTY, LAST_PENALTY = 0.1, 0.03, 0.003
 """Penalties, as fractions of the median bid per node and slot."""
 _MEMORY_OF_PRICES = 0.7
 _UNIT_BITS = 20
@@ -50,131 +54,134 @@ class DualBound(NamedTuple):
     Parameters
     ----------
     upper : micro-dollars, floor of the exact dual value.
-    price : (3, G, T) integer prices in 1/unit micro-dollars per sample, per MB and per unit of pattern weight.
+    lam, phi : (G, T) integer prices in 1/unit micro-dollars per sample and per MB.
+    pi : (C, T) integer prices in 1/unit micro-dollars of a cell of each class, on top of the others.
+    rent : (C, T) micro-dollars that a cell of each class pays in all, as doubles.
     unit : a power of two.
     passes : pricing passes made.
-    weights : the pattern weights behind the third price; none where that price is 0 everywhere.
     state : the method of multipliers where it ended, with its pooled answer; None when it was not run.
     """
 
     upper: int
-    price: IntArray
+    lam: IntArray
+    phi: IntArray
+    pi: IntArray
+    rent: Prices
     unit: int
     passes: int
-    weights: tuple[Weight, ...] = ()
     state: Multipliers | None = None
 
-    @property
-    def prices(self) -> Prices:
-        """(3, G, T) in micro-dollars, as doubles."""
-        return self.price / self.unit
 
-    @property
-    def lam(self) -> IntArray:
-        """(G, T) price of a sample."""
-        column: IntArray = self.price[0]
-        return column
+class Capacity:
+    """What the nodes of a pool hold, and what that is worth at given prices.
 
-    @property
-    def phi(self) -> IntArray:
-        """(G, T) price of a MB."""
-        column: IntArray = self.price[1]
-        return column
-
-    @property
-    def nu(self) -> IntArray:
-        """(G, T) price of a unit of pattern weight."""
-        column: IntArray = self.price[2]
-        return column
-
-
-def proved(pricer: Pricer, lam: Prices, phi: Prices, nu: Prices | None = None) -> DualBound:
-    """The bound at the prices rounded to integers; every step in integers with room to spare.
-
-    Parameters
-    ----------
-    lam, phi, nu : (G, T) micro-dollars per sample, per MB and per unit of pattern weight.
+    Where a type's patterns are known its price is all in its classes: a node and slot is worth its best pattern. Else
+    lam per sample and phi per MB are prices of classes too, and a node is worth what all of it would cost.
     """
-    p = pricer.pool
-    price = np.stack([lam, phi, np.zeros_like(lam) if nu is None else nu])
-    bits = _UNIT_BITS
-    while True:
-        unit = 1 << bits
-        whole = np.rint(np.minimum(price, 2.0**40) * unit).astype(np.int64)
-        if _largest(p, whole, unit) < _HEADROOM:
-            break
-        if bits == 0:
-            raise OverflowError("bids, costs and prices leave no room in 64 bits")
-        bits -= 1
-    total = sum(pricer.integers(whole, unit).tolist())
-    for r, g in np.ndindex(p.capacity.shape):
-        total += int(p.nodes[g]) * int(p.capacity[r, g]) * sum(whole[r, g].tolist())
-    return DualBound(total // unit, whole, unit, 1)
+
+    def __init__(self, p: Pool) -> None:
+        self.pool = p
+        self.patterns = node_patterns(p)
+
+    def listed(self) -> list[Patterns]:
+        """The patterns of the types that have them."""
+        return [each for each in self.patterns if each is not None]
+
+    def split(self, rent: Prices, lam: Prices, phi: Prices) -> tuple[Prices, Prices, Prices]:
+        """(lam, phi, pi) of the same rents, classes of types with patterns all in pi, of others all in lam and phi.
+
+        Parameters
+        ----------
+        rent : (C, T) micro-dollars per cell; lam, phi : (G, T) micro-dollars per sample and MB.
+        """
+        lam, phi, pi = lam.copy(), phi.copy(), np.zeros_like(rent)
+        for g, each in enumerate(self.patterns):
+            if each is not None:
+                lam[g] = phi[g] = 0.0
+                pi[each.first : each.last] = rent[each.first : each.last]
+        return lam, phi, pi
+
+    def value(self, rent: Prices, lam: Prices, phi: Prices) -> float:
+        """Sum of K_g times a node's worth over types and slots, in doubles; arguments as for `split`."""
+        p = self.pool
+        total = 0.0
+        for g, each in enumerate(self.patterns):
+            if each is not None:
+                worth = node_values(each.cells, rent[each.first : each.last])
+            else:
+                worth = p.compute[g] * lam[g] + p.capacity_mb[g] * phi[g]
+            total += float(p.nodes[g]) * float(worth.sum())
+        return total
+
+    def proved(self, pricer: Pricer, rent: Prices, lam: Prices, phi: Prices) -> DualBound:
+        """The bound at the prices rounded to integers; every step in integers with room to spare.
+
+        Raises
+        ------
+        OverflowError : when 64 bits leave no room for the instance's money.
+        """
+        p = self.pool
+        parts = self.split(rent, lam, phi)
+        bits = _UNIT_BITS
+        while True:
+            unit = 1 << bits
+            whole_lam, whole_phi, pi = (np.rint(np.minimum(part, 2.0**40) * unit).astype(np.int64) for part in parts)
+            size, memory = p.class_rate.astype(object)[:, None], p.class_memory.astype(object)[:, None]
+            exact = pi + size * whole_lam.astype(object)[p.class_kind] + memory * whole_phi.astype(object)[p.class_kind]
+            if _largest(p, int(exact.max(initial=0)), unit) < _HEADROOM:
+                break
+            if bits == 0:
+                raise OverflowError("bids, costs and prices leave no room in 64 bits")
+            bits -= 1
+        whole = exact.astype(np.int64).reshape(pi.shape)
+        total = sum(pricer.integers(whole, unit).tolist())
+        for g, each in enumerate(self.patterns):
+            node = int(p.compute[g]) * sum(whole_lam[g].tolist()) + int(p.capacity_mb[g]) * sum(whole_phi[g].tolist())
+            if each is not None:
+                node += sum(node_values(each.cells, pi[each.first : each.last]).tolist())
+            total += int(p.nodes[g]) * node
+        return DualBound(total // unit, whole_lam, whole_phi, pi, whole / unit, unit, 1)
 
 
-def _largest(p: Pool, price: IntArray, unit: int) -> int:
-    """An upper bound on every number in the pricing of any task, in Python integers."""
+def _largest(p: Pool, rent: int, unit: int) -> int:
+    """An upper bound on every number in the pricing of any task and the value of any pattern, in Python integers."""
     if p.tasks == 0:
         return 0
     cost = int(np.abs(p.table_cost).max(initial=0))
     for g in range(len(p.nodes)):
         cost = max(cost, int(p.energy[:, g].max()) * int(np.abs(p.tariff[g]).max()))
-    cell = unit * cost + sum(int(price[r].max()) * int(p.size[r].max()) for r in range(len(price)))
-    return int(p.width.max()) * cell + unit * (int(p.bid.max()) + int(p.price.max()))
+    cells = max(int(p.width.max()), max(int(p.compute[g]) // int(p.class_rate.min()) for g in range(len(p.nodes))))
+    return cells * (unit * cost + rent) + unit * (int(p.bid.max()) + int(p.price.max()))
 
 
-def dual_bound(pricer: Pricer, effort: int = 1, lower: int = 0, over: Callable[[], bool] = never) -> DualBound:
-    """The best bound that `effort` * 48 rounds find (effort above 4 counts as 4: then the prices have settled).
-
-    When the tasks fall into few classes, a part of the rounds prices patterns too: the first part says which classes
-    fill the nodes, weights that no pattern of theirs exceeds follow, and the rest of the rounds sees their capacity.
+def dual_bound(pricer: Pricer, effort: int = 1, over: Callable[[], bool] = never) -> DualBound:
+    """The best bound that some rounds find, first with prices of compute and memory, then of classes of cells.
 
     Parameters
     ----------
-    lower : a known welfare, which sets step lengths; any value gives a valid bound.
+    effort : of small instances, multiplies the rounds; above 4 counts as 4, since prices have settled then.
     over : asked between rounds; True ends the search for prices early.
     """
     p = pricer.pool
-    effort = min(effort, 4)
-    if p.tasks == 0:
-        return proved(pricer, *np.zeros((2, *p.tariff.shape)))
+    effort = min(effort, 4) if p.tasks < MANY else 1
     state = Multipliers(pricer)
+    if p.tasks == 0:
+        return state.proved()
     rounds = effort * ROUNDS
-    price = _descend(state, rounds, _FIRST_PENALTY, over)
-    weights = pattern_weights(p, state.pooled, price)
-    if weights:
-        apply_weights(p, weights)
-        state.reweigh()
-        rounds += rounds // 2
-        price = _descend(state, effort * ROUNDS // 2, 10 * LAST_PENALTY, over)
-    passes = rounds
-    if p.tasks < POLISH_BELOW:
-        price, more = volume(pricer, price, effort * POLISH, float(lower), over)
-        passes += more
-    return proved(pricer, *price)._replace(passes=passes + 1, weights=weights, state=state)
-
-
-def _descend(state: Multipliers, rounds: int, first: float, over: Callable[[], bool]) -> Prices:
-    """The prices of least dual value over some rounds whose penalty falls from `first` to the last one."""
-    best, kept = np.inf, state.average
-    for done in range(rounds):
-        state.round(first * (LAST_PENALTY / first) ** (done / max(1, rounds - 1)))
-        last = done == rounds - 1 or over()
-        if done % 8 == 7 or last:
-            value = state.dual_value()
-            if value < best:
-                best, kept = value, state.average.copy()
-        if last:
-            break
-    return kept / state.scale
+    state.descend(rounds, _FIRST_PENALTY, over)
+    if state.capacity.listed():
+        state.by_class()
+        rounds += effort * CLASS_ROUNDS
+        state.descend(effort * CLASS_ROUNDS, _CLASS_PENALTY, over)
+    return state.proved()._replace(passes=rounds + 1, state=state)
 
 
 @njit(cache=True, nogil=True)
-def _answer(p, shares, order, price, penalty, capacity, used, at, pooled, chosen, cost, usable, table):  # type: ignore[no-untyped-def]
+def _answer(p, link, share, order, price, penalty, limit, used, at, pooled, chosen, cost, usable, table):  # type: ignore[no-untyped-def]
     """Each task in turn leaves, and takes its best schedule at prices plus the penalty on overload.
 
-    shares : (3, entries) what a cell takes of a node, by resource.
-    price, capacity, used : (3, G, T) price of a node for a slot, nodes, pooled load in nodes, by resource.
+    link, share : (J, C) rows that a cell of a class loads, -1 for none, and (J, C, T) nodes that it takes there.
+    price, limit, used : (R, T) price of a node for a slot, nodes, pooled load in nodes, by row.
     """
     half = 0.5 / penalty
     for i in order:
@@ -185,24 +192,26 @@ def _answer(p, shares, order, price, penalty, capacity, used, at, pooled, chosen
         for t in range(width):
             g = pooled[at[i] + t]
             if g >= 0:
-                kind = p.kind[begin + g]
-                for r in range(len(price)):
-                    used[r, kind, first + t] -= shares[r, begin + g]
+                c = p.klass[begin + g]
+                for j in range(len(link)):
+                    if link[j, c] >= 0:
+                        used[link[j, c], first + t] -= share[j, c, first + t]
         for g in range(types):
             kind = p.kind[begin + g]
+            c = p.klass[begin + g]
             line = cost[g, :width]
             for t in range(width):
                 line[t] = base_cost(p, i, kind, first + t)
-            for r in range(len(price)):
-                extra = penalty * shares[r, begin + g]
-                if extra > 0.0:
-                    prices = price[r, kind, first : first + width]
-                    loads = used[r, kind, first : first + width]
-                    limits = capacity[r, kind, first : first + width]
+            for j in range(len(link)):
+                if link[j, c] >= 0:
+                    shares = share[j, c, first : first + width]
+                    prices = price[link[j, c], first : first + width]
+                    loads = used[link[j, c], first : first + width]
+                    limits = limit[link[j, c], first : first + width]
                     for t in range(width):
                         rent = prices[t] + penalty * (loads[t] - limits[t])
                         before = max(0.0, rent)
-                        after = max(0.0, rent + extra)
+                        after = max(0.0, rent + penalty * shares[t])
                         line[t] += (after * after - before * before) * half
         fill(p, i, cost[:types, :width], usable, np.inf, table)
         total, option, x = cheapest(p, i, 1, np.inf, table)
@@ -213,9 +222,10 @@ def _answer(p, shares, order, price, penalty, capacity, used, at, pooled, chosen
                 g = chosen[t]
                 pooled[at[i] + t] = g
                 if g >= 0:
-                    kind = p.kind[begin + g]
-                    for r in range(len(price)):
-                        used[r, kind, first + t] += shares[r, begin + g]
+                    c = p.klass[begin + g]
+                    for j in range(len(link)):
+                        if link[j, c] >= 0:
+                            used[link[j, c], first + t] += share[j, c, first + t]
 
 
 def value_density(p: Pool) -> NDArray[np.float64]:
@@ -232,41 +242,54 @@ def value_density(p: Pool) -> NDArray[np.float64]:
 class Multipliers:
     """The method of multipliers on the pooled problem, one round at a time.
 
+    Rows are what has a price in every slot. At first a node type has two: compute (4f) and memory (4g). After
+    `by_class` a type with patterns has one for each of its classes instead, whose limit is what a mixture of patterns
+    supplies; the mixture follows the demand.
+
     Attributes
     ----------
-    price : (3, G, T) micro-dollars for a whole node and slot; by compute, memory, pattern weight.
+    link, share : (C, 2) rows that a cell of a class loads (-1 for none), and nodes that it takes there.
+    price : (R, T) micro-dollars for a whole node and slot.
     average : exponentially smoothed price.
-    capacity : (3, G, T) nodes to be filled; less than there are where packing cannot use them.
+    nodes : (G, T) nodes to be filled; less than there are where packing cannot use them.
+    limit : (R, T) nodes that each row may take of them.
     pooled : (sum of widths,) local type of each task in each slot of its window, -1 for none.
-    used : (3, G, T) nodes that the pooled answer fills.
+    used : (R, T) nodes that the pooled answer takes.
     """
 
-    def __init__(self, pricer: Pricer) -> None:
+    def __init__(self, pricer: Pricer, capacity: Capacity | None = None) -> None:
         p = pricer.pool
         kinds, slots = p.tariff.shape
         self._pricer = pricer
-        shape = (3, kinds, slots)
-        self.scale = np.empty(shape)
-        self.scale[:] = p.capacity[:, :, None]
-        self.capacity = np.empty(shape)
-        self.capacity[:] = p.nodes[None, :, None]
-        self.unit = max(1.0, float(np.median(value_density(p))))
-        self.price = np.zeros(shape)
-        self.average = np.zeros(shape)
+        self.capacity = Capacity(p) if capacity is None else capacity
+        self.link = np.stack([2 * p.class_kind, 2 * p.class_kind + 1])
+        self.share = np.empty((2, len(p.class_kind), slots))
+        self.share[0] = (p.class_rate / p.compute[p.class_kind])[:, None]
+        self.share[1] = (p.class_memory / p.capacity_mb[p.class_kind])[:, None]
+        self.nodes = np.empty((kinds, slots))
+        self.nodes[:] = p.nodes[:, None]
+        self.limit = np.repeat(self.nodes, 2, axis=0)
+        self.unit = max(1.0, float(np.median(value_density(p)))) if p.tasks else 1.0
+        self.price = np.zeros((2 * kinds, slots))
+        self.average = np.zeros((2 * kinds, slots))
         self.pooled = np.full(int(p.width.sum()), -1, np.int64)
-        self.used = np.zeros(shape)
-        self._at = np.concatenate([[0], np.cumsum(p.width)[:-1]]).astype(np.int64)
+        self.used = np.zeros((2 * kinds, slots))
+        self.mixed: dict[int, tuple[IntArray, Prices]] = {}
+        self.least, self._kept = np.inf, self._rent_and_prices()
+        self._at = places(p)
         self._stream = Stream("multipliers", p.tasks)
-        width = int(p.width.max())
+        width = int(p.width.max(initial=1))
         self._scratch = (
             np.empty(width, np.int64), np.empty((kinds, width)), np.ones((kinds, width), np.bool_), np.empty(p.table)
         )  # fmt: skip
 
     def copy(self) -> Multipliers:
         """A copy that can go on by itself; it draws the same orders."""
-        twin = Multipliers(self._pricer)
-        twin.price, twin.average = self.price.copy(), self.average.copy()
-        twin.capacity, twin.pooled, twin.used = self.capacity.copy(), self.pooled.copy(), self.used.copy()
+        twin = Multipliers(self._pricer, self.capacity)
+        for name in ("link", "share", "nodes", "limit", "price", "average", "pooled", "used"):
+            setattr(twin, name, getattr(self, name).copy())
+        twin.mixed = {g: (index.copy(), mass.copy()) for g, (index, mass) in self.mixed.items()}
+        twin.unit, twin.least, twin._kept = self.unit, self.least, self._kept
         return twin
 
     def round(self, penalty: float) -> None:
@@ -274,83 +297,113 @@ class Multipliers:
         p = self._pricer.pool
         penalty *= self.unit
         order = np.argsort(self._stream.words(p.tasks), kind="stable")
-        shares = p.size / p.capacity[:, p.kind]
-        _answer(p, shares, order, self.price, penalty, self.capacity, self.used, self._at, self.pooled, *self._scratch)
-        self.price = np.maximum(0.0, self.price + penalty * (self.used - self.capacity))
+        for part in np.array_split(order, PORTIONS if self.mixed else 1):
+            _answer(
+                p, self.link, self.share, part, self.price, penalty, self.limit, self.used, self._at, self.pooled,
+                *self._scratch,
+            )  # fmt: skip
+            self.supply(penalty, SUPPLY_STEPS)
+        self.price = np.maximum(0.0, self.price + penalty * (self.used - self.limit))
         self.average = _MEMORY_OF_PRICES * self.average + (1 - _MEMORY_OF_PRICES) * self.price
 
-    def dual_value(self) -> float:
-        """D at the smoothed prices, in doubles, with the whole capacity."""
-        nodes = self._pricer.pool.nodes[None, :, None]
-        return float((nodes * self.average).sum() + self._pricer.floats(self.average / self.scale).surplus.sum())
+    def descend(self, rounds: int, first: float, over: Callable[[], bool]) -> None:
+        """Some rounds whose penalty falls from `first` to the last one; the prices of least dual value are kept."""
+        for done in range(rounds):
+            self.round(first * (LAST_PENALTY / first) ** (done / max(1, rounds - 1)))
+            last = done == rounds - 1 or over()
+            if done % 8 == 7 or last:
+                rent, lam, phi = self._rent_and_prices()
+                value = self.capacity.value(rent, lam, phi) + float(self._pricer.floats(rent).surplus.sum())
+                if value < self.least:
+                    self.least, self._kept = value, (rent, lam, phi)
+            if last:
+                break
 
-    def reweigh(self) -> None:
-        """Take up new pattern weights: the pooled answer weighs anew, and compute's prices begin as the patterns'."""
+    def _rent_and_prices(self) -> tuple[Prices, Prices, Prices]:
+        """(C, T) rent of a cell of each class at the smoothed prices, (G, T) per sample, (G, T) per MB."""
         p = self._pricer.pool
-        tasks = np.repeat(np.arange(p.tasks), p.width)
-        slots = np.repeat(p.first - self._at, p.width) + np.arange(len(tasks))
-        running = np.flatnonzero(self.pooled >= 0)
-        entry = p.type_start[tasks[running]] + self.pooled[running]
-        self.used[2] = 0.0
-        np.add.at(self.used[2], (p.kind[entry], slots[running]), p.size[2, entry] / PATTERN)
-        weighed = np.unique(p.kind[p.size[2] > 0])
-        for prices in (self.price, self.average):
-            prices[2, weighed] += prices[0, weighed] + prices[1, weighed]
-            prices[:2, weighed] = 0.0
+        rent: Prices = np.zeros((len(p.class_kind), p.tariff.shape[1]))
+        for link, share in zip(self.link, self.share, strict=True):
+            rent += np.where(link[:, None] >= 0, self.average[link] * share, 0.0)
+        kinds = len(p.nodes)
+        resource = self.average[: 2 * kinds].reshape(kinds, 2, -1)
+        return rent, resource[:, 0] / p.compute[:, None], resource[:, 1] / p.capacity_mb[:, None]
 
+    def proved(self) -> DualBound:
+        """The exact bound at the best prices so far."""
+        return self.capacity.proved(self._pricer, *self._kept)
 
-def volume(
-    pricer: Pricer, start: Prices, passes: int, lower: float, over: Callable[[], bool] = never
-) -> tuple[Prices, int]:
-    """Prices of least dual value found, from the given ones on; stops early when D meets `lower` to 1e-7."""
-    p = pricer.pool
-    # Steps are taken in prices of a whole node and slot, so that compute and memory weigh alike.
-    scale = np.empty(start.shape)
-    scale[:] = p.capacity[:, :, None]
-    nodes = np.empty(start.shape)
-    nodes[:] = p.nodes[None, :, None]
+    def by_weight(self) -> Multipliers:
+        """A method of its own with one more row for each type with patterns, of weights as the best prices have them.
 
-    def value(price: Prices) -> tuple[float, Prices]:
-        priced = pricer.floats(price / scale)
-        return float((nodes * price).sum() + priced.surplus.sum()), priced.load / scale
+        A class's weight is its part of what the best pattern pays, so that no pattern weighs more than a node; at the
+        price of that pattern the one row says what all prices of classes do.
+        """
+        p = self._pricer.pool
+        twin = Multipliers(self._pricer, self.capacity)
+        kinds, slots = p.tariff.shape
+        rent = self._kept[0]
+        weights = np.zeros((1, *rent.shape))
+        price = np.zeros((3 * kinds, slots))
+        for g, each in enumerate(self.capacity.patterns):
+            if each is None:
+                price[2 * g], price[2 * g + 1] = self.price[2 * g], self.price[2 * g + 1]
+            else:
+                worth = node_values(each.cells, rent[each.first : each.last])
+                price[2 * kinds + g] = worth
+                weights[0, each.first : each.last] = rent[each.first : each.last] / np.maximum(worth, 1e-300)
+        twin.link = np.concatenate([twin.link, (2 * kinds + p.class_kind)[None]])
+        twin.share = np.concatenate([twin.share, weights])
+        twin.limit = np.concatenate([twin.limit, twin.nodes])
+        twin.price, twin.average = price, price.copy()
+        twin.pooled = self.pooled.copy()
+        twin.used = twin.taken(class_cells(p, self.pooled))
+        return twin
 
-    center = start * scale
-    best, used = value(center)
-    kept = center
-    average = used
-    pace, worse = 0.1, 0
-    at = best
-    for done in range(1, passes):
-        target = max(lower, 0.95 * at) if lower < at else lower
-        excess = average - nodes
-        # Where the price is 0 and the capacity is not used up nothing can move.
-        excess = np.where((center <= 0) & (excess < 0), 0.0, excess)
-        norm = float((excess**2).sum())
-        if norm <= 1e-12 or at - lower <= 1e-7 * abs(at) or over():
-            return kept / scale, done
-        step = pace * max(at - target, 1e-3 * abs(at)) / norm
-        price = np.maximum(0.0, center + step * excess)
-        now, used = value(price)
-        direction = float(((used - nodes) * excess).sum())
-        share = _mixing(average - nodes, used - nodes)
-        average = share * used + (1 - share) * average
-        if now < best:
-            best, kept = now, price
-        if now < at:
-            at, center = now, price
-            worse = 0
-            pace = min(2.0, pace * (1.1 if direction >= 0 else 1.0))
-        else:
-            worse += 1
-            if worse >= 10:
-                pace, worse = max(1e-4, pace * 0.66), 0
-    return kept / scale, passes
+    def taken(self, count: Prices) -> Prices:
+        """(R, T) nodes that so many cells (C, T) take, by row."""
+        taken = np.zeros_like(self.limit)
+        for link, share in zip(self.link, self.share, strict=True):
+            here = link >= 0
+            np.add.at(taken, link[here], (count * share)[here])
+        return taken
 
+    def by_class(self) -> None:
+        """Give the types with patterns a row for each class, at the price that its cells pay so far."""
+        p = self._pricer.pool
+        kinds = len(p.nodes)
+        count = class_cells(p, self.pooled)
+        rows = [(self.price, self.average, self.used, self.limit)]
+        row = 2 * kinds
+        for g, each in enumerate(self.capacity.patterns):
+            if each is None:
+                continue
+            classes = slice(each.first, each.last)
+            share = self.share[:, classes].max(axis=0)
+            moved = []
+            for prices in (self.price, self.average):
+                paid = (prices[self.link[:, classes]] * self.share[:, classes]).sum(axis=0)
+                moved.append(paid / share)
+                prices[2 * g : 2 * g + 2] = 0.0
+            rows.append((*moved, count[classes] * share, np.zeros_like(share)))
+            self.link[0, classes] = np.arange(row, row + len(share))
+            self.link[1, classes] = -1
+            self.share[0, classes] = share
+            row += len(share)
+            slots = p.tariff.shape[1]
+            self.mixed[g] = (np.full((slots, ACTIVE), -1, np.int64), np.zeros((slots, ACTIVE)))
+        self.price, self.average, self.used, self.limit = (np.concatenate(part) for part in zip(*rows, strict=True))
+        self.supply(_CLASS_PENALTY * self.unit, FIRST_SUPPLY_STEPS)
 
-def _mixing(average: Prices, latest: Prices) -> float:
-    """The share of the latest subgradient that makes the average shortest, within [0.01, 0.3]."""
-    change = latest - average
-    length = float((change**2).sum())
-    if length <= 0:
-        return 0.1
-    return float(min(0.3, max(0.01, -float((average * change).sum()) / length)))
+    def supply(self, penalty: float, steps: int) -> None:
+        """Let the mixtures of patterns follow the demand; penalty in micro-dollars."""
+        for g, (index, mass) in self.mixed.items():
+            each = self.capacity.patterns[g]
+            assert each is not None
+            classes = slice(each.first, each.last)
+            first = int(self.link[0, each.first])
+            rows = slice(first, first + each.last - each.first)
+            supplies(
+                each.cells, self.share[0, classes, 0].copy(), self.nodes[g], self.price[rows], self.used[rows],
+                penalty, steps, index, mass, self.limit[rows],
+            )  # fmt: skip

@@ -1,207 +1,227 @@
-"""Pattern weights: what a task takes of a node, when whole tasks have to fill whole nodes.
+"""Patterns: what a node can hold in one slot, when whole tasks have to share whole nodes.
 
-Tasks that run on a node in a slot are a *pattern*: integers n_c of each class c of equal (s_ik, r_i) with
-sum n_c s_c <= C_p and sum n_c r_c <= C_m - r_b. Weights w_c with sum n_c w_c <= 1 for every pattern give a third
-capacity, K_g nodes per type and slot, that every solution of P respects. Samples and megabytes as fractions of a node
-are such weights, but where few classes divide a node badly others are stronger (dual feasible functions of vector
-packing). The strongest for given demands d_c solve max sum d_c w_c over all patterns: a linear programme whose rows are
-found one by one.
+Cells that take the same samples and megabytes of a node type are a *class*. A pattern is a count n_c of each class with
+sum n_c s_c <= C_p and sum n_c r_c <= C_m - r_b; it is maximal when no cell more fits. Where a type has few classes, all
+its maximal patterns are listed (a few thousand). They say more than (4f) and (4g) do after pooling: at prices pi_c per
+cell a node and slot earns at most the best pattern's sum n_c pi_c, which is less than its samples and megabytes would
+earn separately where classes divide a node badly (the configuration bound of vector packing).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from formulations.backends import Limits, solve
-from formulations.linear import LinearModel
-from formulations.lora.pricing import PATTERN, Pool
-from formulations.report import Termination
+from formulations.lora.pricing import Pool
 from instances.lora.model import IntArray
 
 CLASSES = 24
-"""No weights for a node type whose tasks fall into more classes."""
-STEPS = 2_000_000
-"""Steps of the search for the heaviest pattern; without an end there are no weights."""
-_ROWS = 200
-_SCALE = 2**30
+"""No patterns of a node type whose tasks fall into more classes."""
+PATTERNS = 20_000
+"""No patterns of a node type that has more maximal ones."""
+STEPS = 4_000_000
+"""Steps of the search for patterns; without an end there are none."""
+ACTIVE = 32
+"""Most patterns in the mixture of one type and slot."""
 
 
-class Weight(NamedTuple):
-    """Pattern weight of the tasks with this rate and memory on this node type, in units of 1/PATTERN of a node."""
-
-    kind: int
-    rate: int
-    memory_mb: int
-    weight: int
-
-
-@njit(cache=True, nogil=True)
-def _heaviest(rate, memory, most, value, capacity, capacity_mb, limit, pattern):  # type: ignore[no-untyped-def]
-    """The pattern of largest total value by depth-first search; classes by descending value per sample.
-
-    Everything is an integer. Returns the value, or -1 when the search did not end within `limit` steps.
-    """
-    classes = len(rate)
-    current = np.zeros(classes, np.int64)
-    opened = np.zeros(classes, np.bool_)
-    best = np.int64(-1)
-    total = np.int64(0)
-    room = capacity
-    room_mb = capacity_mb
-    level = 0
-    steps = 0
-    while level >= 0:
-        if level == classes:
-            if total > best:
-                best = total
-                pattern[:] = current
-            level -= 1
-            continue
-        if not opened[level]:
-            steps += 1
-            if steps > limit:
-                return np.int64(-1)
-            # What is left of the node brings at most the present class's value per sample.
-            if total + value[level] * room // rate[level] <= best:
-                level -= 1
-                continue
-            opened[level] = True
-            count = min(most[level], room // rate[level], room_mb // memory[level])
-            current[level] = count
-            room -= count * rate[level]
-            room_mb -= count * memory[level]
-            total += count * value[level]
-            level += 1
-            continue
-        if current[level] == 0:
-            opened[level] = False
-            level -= 1
-            continue
-        current[level] -= 1
-        room += rate[level]
-        room_mb += memory[level]
-        total -= value[level]
-        level += 1
-    return best
-
-
-def heaviest_pattern(
-    classes: Sequence[tuple[int, int]], value: IntArray, capacity: int, capacity_mb: int
-) -> tuple[int, IntArray] | None:
-    """(value, counts) of the heaviest pattern of classes (rate, memory), exactly; None when the search is too long."""
-    rate = np.array([c[0] for c in classes], dtype=np.int64)
-    memory = np.array([c[1] for c in classes], dtype=np.int64)
-    if capacity * int(value.max(initial=0)) >= 2**61:
-        return None
-    order = np.argsort(-(value / rate), kind="stable")
-    most = np.minimum(capacity // rate, capacity_mb // memory)
-    found = np.zeros(len(classes), np.int64)
-    # Sorting in doubles may swap near-equal ratios; the bound then uses a ratio that is too small by rounding, so the
-    # ratios are made to descend exactly by lifting values: a heavier pattern than there is only weakens the weights.
-    total = _heaviest(
-        rate[order], memory[order], most[order], _descending(value[order], rate[order]), capacity, capacity_mb, STEPS,
-        found,
-    )  # fmt: skip
-    if total < 0:
-        return None
-    counts = np.zeros(len(classes), np.int64)
-    counts[order] = found
-    return int(total), counts
-
-
-def _descending(value: IntArray, rate: IntArray) -> IntArray:
-    """Values, lifted by at most rounding so that value/rate does not increase along the list (in integers)."""
-    lifted = [int(v) for v in value]
-    for j in range(len(lifted) - 2, -1, -1):
-        if lifted[j] * int(rate[j + 1]) < lifted[j + 1] * int(rate[j]):
-            lifted[j] = -(-lifted[j + 1] * int(rate[j]) // int(rate[j + 1]))
-    return np.array(lifted, dtype=np.int64)
-
-
-def strongest_weights(
-    classes: Sequence[tuple[int, int]], demand: Sequence[float], capacity: int, capacity_mb: int
-) -> IntArray | None:
-    """Weights in units of 1/PATTERN that maximise demand times weight; None when they cannot be had or proved."""
-    size = len(classes)
-    rows = [np.eye(size, dtype=np.int64)[j] * min(capacity // s, capacity_mb // r) for j, (s, r) in enumerate(classes)]
-    weight = np.zeros(size)
-    for _ in range(_ROWS):
-        result = solve("highs", _programme(rows, np.asarray(demand) / max(demand)), Limits())
-        if result.termination is not Termination.OPTIMAL or result.values is None:
-            return None
-        weight = np.maximum(result.values, 0.0)
-        found = heaviest_pattern(classes, np.floor(weight * _SCALE).astype(np.int64), capacity, capacity_mb)
-        if found is None:
-            return None
-        if found[0] <= _SCALE * (1 + 1e-6):
-            break
-        rows.append(found[1])
-    whole = np.floor(weight * PATTERN).astype(np.int64)
-    for _ in range(4):
-        found = heaviest_pattern(classes, whole, capacity, capacity_mb)
-        if found is None:
-            return None
-        if found[0] <= PATTERN:
-            return whole
-        whole = whole * PATTERN // found[0]
-    return None
-
-
-def _programme(rows: list[IntArray], demand: np.typing.NDArray[np.float64]) -> LinearModel:
-    size, count = len(demand), len(rows)
-    return LinearModel(
-        name="weights",
-        objective=demand,
-        lower=np.zeros(size),
-        upper=np.ones(size),
-        integer=np.zeros(size, np.bool_),
-        row_start=np.arange(count + 1, dtype=np.int64) * size,
-        index=np.tile(np.arange(size, dtype=np.int64), count),
-        value=np.concatenate(rows).astype(np.float64),
-        row_lower=np.full(count, -np.inf),
-        row_upper=np.ones(count),
-        columns=tuple(f"w_{j}" for j in range(size)),
-        rows=tuple(f"pattern_{j}" for j in range(count)),
-    )
-
-
-def pattern_weights(p: Pool, pooled: IntArray, price: np.typing.NDArray[np.float64]) -> tuple[Weight, ...]:
-    """The strongest weights for the pooled answer where capacity has a price; empty where there are none.
+class Patterns(NamedTuple):
+    """Maximal patterns of one node type.
 
     Parameters
     ----------
-    pooled : (sum of widths,) local type of each task in each slot of its window, -1 for none.
-    price : (3, G, T) micro-dollars per unit of size.
+    first, last : its classes are first .. last-1 of the pool's.
+    cells : (patterns, classes) of each class.
     """
-    rent = (price * p.capacity[:, :, None]).sum(axis=0)
-    tasks = np.repeat(np.arange(p.tasks), p.width)
-    offset = np.arange(len(tasks)) - np.repeat(np.concatenate([[0], np.cumsum(p.width)[:-1]]), p.width)
-    running = np.flatnonzero(pooled >= 0)
-    entry = p.type_start[tasks[running]] + pooled[running]
-    paid = rent[p.kind[entry], p.first[tasks[running]] + offset[running]]
-    found: list[Weight] = []
-    for g in range(len(p.nodes)):
-        classes = sorted(set(zip(*(p.size[r, p.kind == g].tolist() for r in (0, 1)), strict=True)))
-        demand: defaultdict[tuple[int, int], float] = defaultdict(float)
-        here = np.flatnonzero(p.kind[entry] == g)
-        for s, r, amount in zip(*(p.size[r, entry[here]].tolist() for r in (0, 1)), paid[here].tolist(), strict=True):
-            demand[s, r] += amount
-        if not 1 <= len(classes) <= CLASSES or not any(demand.values()):
+
+    first: int
+    last: int
+    cells: IntArray
+
+
+@njit(cache=True, nogil=True)
+def _list_patterns(rate, memory, capacity, capacity_mb, limit, steps, out):  # type: ignore[no-untyped-def]
+    """Write the maximal patterns to `out`; their number, or -1 when there are more than `limit` or too many steps."""
+    classes = len(rate)
+    count = np.zeros(classes, np.int64)
+    room, room_mb = capacity, capacity_mb
+    found = 0
+    level = 0
+    down = True
+    while True:
+        steps -= 1
+        if steps < 0:
+            return -1
+        if down and level < classes:
+            count[level] = min(room // rate[level], room_mb // memory[level])
+            room -= count[level] * rate[level]
+            room_mb -= count[level] * memory[level]
+            level += 1
             continue
-        capacity, capacity_mb = int(p.compute[g]), int(p.capacity_mb[g])
-        weights = strongest_weights(classes, [demand[c] for c in classes], capacity, capacity_mb)
-        if weights is not None:
-            found += [Weight(g, s, r, w) for (s, r), w in zip(classes, weights.tolist(), strict=True)]
-    return tuple(found)
+        if down:
+            full = True
+            for c in range(classes):
+                if rate[c] <= room and memory[c] <= room_mb:
+                    full = False
+                    break
+            if full:
+                if found == limit:
+                    return -1
+                out[found] = count
+                found += 1
+        down = False
+        level -= 1
+        if level < 0:
+            return found
+        if count[level] > 0:
+            count[level] -= 1
+            room += rate[level]
+            room_mb += memory[level]
+            level += 1
+            down = True
 
 
-def apply_weights(p: Pool, weights: Sequence[Weight]) -> None:
-    """Set the third size of the pool's entries; what has no weight keeps 0."""
-    table = {(w.kind, w.rate, w.memory_mb): w.weight for w in weights}
-    keys = zip(p.kind.tolist(), p.size[0].tolist(), p.size[1].tolist(), strict=True)
-    p.size[2] = [table.get(key, 0) for key in keys]
+def maximal_patterns(rate: IntArray, memory: IntArray, capacity: int, capacity_mb: int) -> IntArray | None:
+    """(patterns, classes) all maximal patterns; None when there are too many.
+
+    Parameters
+    ----------
+    rate, memory : (classes,) samples and MB of a cell, positive.
+    capacity, capacity_mb : of a node.
+    """
+    if not 1 <= len(rate) <= CLASSES:
+        return None
+    order = np.argsort(-rate, kind="stable")
+    out = np.empty((PATTERNS, len(rate)), np.int64)
+    found = _list_patterns(rate[order], memory[order], capacity, capacity_mb, PATTERNS, STEPS, out)
+    if found < 0:
+        return None
+    listed = np.empty((found, len(rate)), np.int64)
+    listed[:, order] = out[:found]
+    return listed
+
+
+def node_patterns(p: Pool) -> tuple[Patterns | None, ...]:
+    """The maximal patterns of each node type, None for types that have no classes or too many patterns."""
+    listed: list[Patterns | None] = []
+    for g in range(len(p.nodes)):
+        first, last = np.searchsorted(p.class_kind, [g, g + 1]).tolist()
+        found = maximal_patterns(
+            p.class_rate[first:last], p.class_memory[first:last], int(p.compute[g]), int(p.capacity_mb[g])
+        )
+        listed.append(None if found is None else Patterns(first, last, found))
+    return tuple(listed)
+
+
+@njit(cache=True, nogil=True)
+def best_pattern(count, price):  # type: ignore[no-untyped-def]
+    """(value, index) of the pattern of largest sum n_c price_c; exact for integers."""
+    best, index = price[0] * 0, -1
+    for a in range(len(count)):
+        total = price[0] * 0
+        for c in range(len(price)):
+            total += count[a, c] * price[c]
+        if index < 0 or total > best:
+            best, index = total, a
+    return best, index
+
+
+@njit(cache=True, nogil=True)
+def node_values(count, price):  # type: ignore[no-untyped-def]
+    """(T,) value of the best pattern in each slot at prices (classes, T); exact for integers."""
+    values = np.empty(price.shape[1], price.dtype)
+    line = np.empty(price.shape[0], price.dtype)
+    for t in range(price.shape[1]):
+        line[:] = price[:, t]
+        values[t] = best_pattern(count, line)[0]
+    return values
+
+
+@njit(cache=True, nogil=True)
+def supplies(count, share, nodes, price, used, penalty, steps, index, mass, limit):  # type: ignore[no-untyped-def]
+    """Some steps towards the mixture of patterns, in every slot, whose supply leaves the least penalty on overload.
+
+    The penalty is sum_c max(0, price_c + penalty * (used_c - limit_c))^2; a step moves nodes from the worst pattern of
+    the mixture to the best one of all (pairwise Frank-Wolfe with exact line search).
+
+    Parameters
+    ----------
+    share : (classes,) nodes that a cell takes; nodes : (T,) to be filled.
+    price, used : (classes, T) per node, in nodes.
+    index, mass : (T, ACTIVE) patterns of the mixture (-1 for none) and the nodes that have them; changed.
+    limit : (classes, T) out: supply in nodes.
+    """
+    classes = len(share)
+    patterns = count.astype(np.float64)
+    worth = np.empty(classes)
+    for t in range(len(nodes)):
+        total = 0.0
+        for a in range(ACTIVE):
+            if index[t, a] >= 0:
+                total += mass[t, a]
+        if total > 0.0:
+            for a in range(ACTIVE):
+                mass[t, a] *= nodes[t] / total
+        for _ in range(steps):
+            limit[:, t] = 0.0
+            for a in range(ACTIVE):
+                if index[t, a] >= 0:
+                    for c in range(classes):
+                        limit[c, t] += mass[t, a] * patterns[index[t, a], c] * share[c]
+            for c in range(classes):
+                worth[c] = share[c] * max(0.0, price[c, t] + penalty * (used[c, t] - limit[c, t]))
+            value, best = best_pattern(patterns, worth)
+            worst, least, free = -1, np.inf, -1
+            for a in range(ACTIVE):
+                if index[t, a] < 0:
+                    free = a
+                    continue
+                earned = 0.0
+                for c in range(classes):
+                    earned += patterns[index[t, a], c] * worth[c]
+                if earned < least:
+                    worst, least = a, earned
+            if worst < 0:
+                index[t, 0] = best
+                mass[t, 0] = nodes[t]
+                continue
+            if value - least <= 1e-6 * value:
+                break
+            low, high = 0.0, 2.0 * mass[t, worst]
+            for _ in range(20):
+                # The first point tried is the whole mass.
+                middle = 0.5 * (low + high)
+                slope = 0.0
+                for c in range(classes):
+                    change = (patterns[best, c] - patterns[index[t, worst], c]) * share[c]
+                    slope += change * max(0.0, price[c, t] + penalty * (used[c, t] - limit[c, t] - middle * change))
+                if slope >= 0.0:
+                    low = middle
+                    if middle == mass[t, worst]:
+                        break
+                else:
+                    high = middle
+            moved = low
+            into = -1
+            for a in range(ACTIVE):
+                if index[t, a] == best:
+                    into = a
+            mass[t, worst] -= moved
+            if into < 0:
+                into = free if free >= 0 else worst
+                if into == worst:
+                    moved += mass[t, worst]
+                index[t, into] = best
+                mass[t, into] = 0.0
+            mass[t, into] += moved
+            if into != worst and mass[t, worst] <= 1e-9:
+                mass[t, into] += mass[t, worst]
+                index[t, worst] = -1
+                mass[t, worst] = 0.0
+        limit[:, t] = 0.0
+        for a in range(ACTIVE):
+            if index[t, a] >= 0:
+                for c in range(classes):
+                    limit[c, t] += mass[t, a] * patterns[index[t, a], c] * share[c]

@@ -18,8 +18,6 @@ from formulations.lora.schedules import StateSpaceTooLarge
 from instances.lora.model import Instance, IntArray
 
 OUTER_LIMIT = 2_000_000
-PATTERN = 2**16
-"""Pattern weight of a whole node: whatever fits on a node together weighs at most this."""
 
 
 class Pool(NamedTuple):
@@ -38,8 +36,8 @@ class Pool(NamedTuple):
     layer, stride : (n,) cells of a layer; with one outer type or none, distance of its rows, else 0.
     energy : (n, G) Wh; tariff : (G, T); explicit : (n,) row in `table_cost` or -1; table_cost : (m, G, T).
     nodes, compute, capacity_mb : (G,) number of nodes, C_kp and C_km - r_b per type.
-    size : (3, entries) what a cell of each usable type takes of each resource: samples, MB, pattern weight.
-    capacity : (3, G) what a node has of each: C_kp, C_km - r_b, `PATTERN` (see `patterns`; all weights may be 0).
+    klass : (entries,) class of a task's cell on each usable type; cells of a class are alike to the nodes.
+    class_kind, class_rate, class_memory : (C,) node type, samples and MB of a class, in ascending order.
     """
 
     task: IntArray
@@ -69,8 +67,10 @@ class Pool(NamedTuple):
     nodes: IntArray
     compute: IntArray
     capacity_mb: IntArray
-    size: IntArray
-    capacity: IntArray
+    klass: IntArray
+    class_kind: IntArray
+    class_rate: IntArray
+    class_memory: IntArray
 
     @property
     def tasks(self) -> int:
@@ -157,6 +157,8 @@ def pool(instance: Instance) -> Pool:
         return np.array(values, dtype=np.int64)
 
     memory_of_entry = np.repeat(instance.memory_mb[chosen], np.diff(starts["type"]))
+    cells = np.stack([ints(lists["kind"]), ints(lists["rate"]), memory_of_entry])
+    classes, klass = np.unique(cells, axis=1, return_inverse=True)
     return Pool(
         task=chosen,
         bid=instance.bid[chosen],
@@ -187,8 +189,10 @@ def pool(instance: Instance) -> Pool:
         nodes=np.array([node.count for node in instance.node_types], dtype=np.int64),
         compute=compute,
         capacity_mb=memory,
-        size=np.stack([ints(lists["rate"]), memory_of_entry, np.zeros(len(memory_of_entry), np.int64)]),
-        capacity=np.stack([compute, memory, np.full(len(compute), PATTERN, np.int64)]),
+        klass=klass.reshape(-1).astype(np.int64),
+        class_kind=np.ascontiguousarray(classes[0]),
+        class_rate=np.ascontiguousarray(classes[1]),
+        class_memory=np.ascontiguousarray(classes[2]),
     )
 
 
@@ -380,56 +384,49 @@ def trace(p, i, cost, usable, far, table, option, x, chosen):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True)
-def _priced(p, i, price, unit, cost):  # type: ignore[no-untyped-def]
-    """cost[g, t] = unit * e + prices times sizes, on the task's window."""
+def _priced(p, i, rent, unit, cost):  # type: ignore[no-untyped-def]
+    """cost[g, t] = unit * e + the rent of the cell's class, on the task's window."""
+    first = p.first[i]
     for g in range(p.type_start[i + 1] - p.type_start[i]):
         entry = p.type_start[i] + g
         kind = p.kind[entry]
+        line = rent[p.klass[entry]]
         for t in range(p.width[i]):
-            slot = p.first[i] + t
-            total = base_cost(p, i, kind, slot) * unit
-            for r in range(price.shape[0]):
-                total += price[r, kind, slot] * p.size[r, entry]
-            cost[g, t] = total
+            cost[g, t] = base_cost(p, i, kind, first + t) * unit + line[first + t]
 
 
-def _surpluses(p, price, unit, far, work_area, surplus, load):  # type: ignore[no-untyped-def]
-    """Best reduced profit max(0, unit*b - cheapest) of every task at the prices, and its usage.
+def _answers(p, rent, unit, far, work_area, at, surplus, pooled):  # type: ignore[no-untyped-def]
+    """Best reduced profit max(0, unit*b - cheapest) of every task at the rents, and the schedule that has it.
 
     Parameters
     ----------
-    price : (3, G, T) int64 or float64, all non-negative, in 1/unit micro-dollars per unit of size.
-    work_area : (parts, table) scratch of the prices' type; tasks are dealt to parts by index, so that sums do not
-        depend on the number of threads.
+    rent : (C, T) int64 or float64, all non-negative, in 1/unit micro-dollars per cell.
+    work_area : (parts, table) scratch of the rents' type; tasks are dealt to parts by index.
+    at : (n,) where each task's places begin.
     surplus : (n,) out.
-    load : (parts, 3, G, T) out: sizes of the chosen schedules by part.
+    pooled : (sum of widths,) out: local type in each slot, -1 for none.
     """
     parts = work_area.shape[0]
     for part in prange(parts):
-        load[part] = 0
         table = work_area[part]
         for i in range(part, len(p.task), parts):
             types = p.type_start[i + 1] - p.type_start[i]
             width = p.width[i]
-            cost = np.empty((types, width), price.dtype)
+            cost = np.empty((types, width), rent.dtype)
             usable = np.ones((types, width), np.bool_)
-            chosen = np.empty(width, np.int64)
-            _priced(p, i, price, unit, cost)
+            chosen = pooled[at[i] : at[i] + width]
+            chosen[:] = -1
+            _priced(p, i, rent, unit, cost)
             fill(p, i, cost, usable, far, table)
             total, option, x = cheapest(p, i, unit, far, table)
             surplus[i] = 0
             if option >= 0 and p.bid[i] * unit - total > 0:
                 surplus[i] = p.bid[i] * unit - total
                 trace(p, i, cost, usable, far, table, option, x, chosen)
-                for t in range(width):
-                    if chosen[t] >= 0:
-                        entry = p.type_start[i] + chosen[t]
-                        for r in range(price.shape[0]):
-                            load[part, r, p.kind[entry], p.first[i] + t] += p.size[r, entry]
 
 
-_surpluses_parallel = njit(cache=True, nogil=True, parallel=True)(_surpluses)
-_surpluses_serial = njit(cache=True, nogil=True)(_surpluses)
+_answers_parallel = njit(cache=True, nogil=True, parallel=True)(_answers)
+_answers_serial = njit(cache=True, nogil=True)(_answers)
 _PARALLEL_FROM = 1_000
 """Below this many tasks starting threads costs more than it saves; the results are the same."""
 
@@ -438,10 +435,10 @@ PARTS = 16
 
 
 class Priced(NamedTuple):
-    """Best reduced profits at given prices, and (3, G, T) what the schedules that attain them take together."""
+    """Best reduced profits at given rents, and (C, T) how many cells the schedules that attain them take together."""
 
     surplus: NDArray[np.float64]
-    load: NDArray[np.float64]
+    cells: NDArray[np.float64]
 
 
 class Pricer:
@@ -451,19 +448,39 @@ class Pricer:
         self.pool = p
         if parallel is None:
             parallel = p.tasks >= _PARALLEL_FROM
-        self._surpluses = _surpluses_parallel if parallel else _surpluses_serial
+        self._answers = _answers_parallel if parallel else _answers_serial
         self._area = np.empty((PARTS, p.table), np.float64)
-        self._load = np.empty((PARTS, 3, *p.tariff.shape), np.float64)
+        self._at = places(p)
+        self._pooled = np.empty(int(p.width.sum()), np.int64)
 
-    def floats(self, price: NDArray[np.float64]) -> Priced:
-        """In doubles, prices in micro-dollars per unit of size."""
+    def floats(self, rent: NDArray[np.float64]) -> Priced:
+        """In doubles, rents in micro-dollars per cell."""
         surplus = np.empty(self.pool.tasks, np.float64)
-        self._surpluses(self.pool, price, 1.0, np.inf, self._area, surplus, self._load)
-        return Priced(surplus, self._load.sum(axis=0))
+        self._answers(self.pool, rent, 1.0, np.inf, self._area, self._at, surplus, self._pooled)
+        return Priced(surplus, class_cells(self.pool, self._pooled))
 
-    def integers(self, price: IntArray, unit: int) -> IntArray:
+    def integers(self, rent: IntArray, unit: int) -> IntArray:
         """(n,) exact best reduced profits in 1/unit micro-dollars; the caller has made sure that nothing overflows."""
         surplus = np.empty(self.pool.tasks, np.int64)
         area = np.empty(self._area.shape, np.int64)
-        self._surpluses(self.pool, price, unit, np.int64(2**62), area, surplus, self._load)
+        self._answers(self.pool, rent, unit, np.int64(2**62), area, self._at, surplus, self._pooled)
         return surplus
+
+
+def places(p: Pool) -> IntArray:
+    """(n,) where each task's places begin in an array of one place per slot of every window."""
+    return np.concatenate([[0], np.cumsum(p.width)[:-1]]).astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def class_cells(p, pooled):  # type: ignore[no-untyped-def]
+    """(C, T) number of cells of each class in each slot, of pooled answers (local types, -1 for none)."""
+    count = np.zeros((len(p.class_kind), p.tariff.shape[1]))
+    at = 0
+    for i in range(len(p.task)):
+        for t in range(p.width[i]):
+            g = pooled[at + t]
+            if g >= 0:
+                count[p.klass[p.type_start[i] + g], p.first[i] + t] += 1
+        at += p.width[i]
+    return count

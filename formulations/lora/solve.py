@@ -18,11 +18,11 @@ import numpy as np
 from formulations import backends
 from formulations.backends import BackendResult, Limits
 from formulations.linear import LinearModel
-from formulations.lora.certificate import Certificate
+from formulations.lora.certificate import Certificate, ClassPrice
 from formulations.lora.check import check
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.lora.formulation import Formulation, number_of_nodes, registry, solution_of, vector_of
-from formulations.lora.lagrangian import DualBound, dual_bound, never, proved
+from formulations.lora.lagrangian import Capacity, DualBound, dual_bound, never
 from formulations.lora.pricing import Pool, Pricer, pool
 from formulations.lora.schedules import StateSpaceTooLarge, standalone_value
 from formulations.lora.search import heuristic
@@ -33,7 +33,7 @@ from instances.lora.model import Instance, Task
 from instances.lora.named import named
 from instances.lora.solution import Solution
 
-VERSION = "6"
+VERSION = "7"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -66,7 +66,7 @@ def solve(
     Parameters
     ----------
     formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
-    effort : units of work, at least 1; the same figures on any machine.
+    effort : units of work, at least 1; the same figures on any machine; `UNLIMITED` to go on until the seconds end.
     gap : relative gap (upper - lower) / upper at which to stop early.
     seconds : a time limit; marks the report `time_limited`.
     start : a solution to begin from; it is verified first.
@@ -80,7 +80,7 @@ def solve(
     _settings(effort, gap, seconds)
     began = time.perf_counter()
     plan = choose(instance, formulation, backend)
-    interval = _Interval(instance)
+    interval = _Interval(instance, began)
     if start is not None:
         interval.offer(start, "start")
     interval.bound(trivial_bound(instance), Proof.TRIVIAL)
@@ -90,7 +90,7 @@ def solve(
         _enumerate(instance, interval)
     elif not plan.tiny or plan.backend == NO_BACKEND:
         _prices_and_search(
-            instance, effort, interval, _clock(began, seconds, 1.0 if plan.backend == NO_BACKEND else 0.6)
+            instance, effort, gap, interval, _clock(began, seconds, 1.0 if plan.backend == NO_BACKEND else 0.6)
         )
     if plan.backend != NO_BACKEND and instance.tasks and not (automatic and interval.within(gap)):
         left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
@@ -98,7 +98,7 @@ def solve(
         termination = _direct(instance, registry()[plan.formulation], plan.backend, limits, interval)
         if plan.tiny and not interval.within(gap):
             # The backend failed, or stopped at a limit by hand, or tolerances spoiled its answer.
-            _prices_and_search(instance, effort, interval, _clock(began, seconds, 1.0))
+            _prices_and_search(instance, effort, gap, interval, _clock(began, seconds, 1.0))
             if automatic and not interval.within(gap):
                 _enumerate(instance, interval)
     if certified and interval.dual is None:
@@ -117,6 +117,7 @@ def solve(
         work=interval.work,
         message="; ".join(interval.notes),
         certificate=interval.certificate(),
+        trail=tuple(interval.trail),
     )
 
 
@@ -179,6 +180,7 @@ class _Interval:
     """The best verified solution and the least proved bound so far."""
 
     instance: Instance
+    began: float
     solution: Solution = ()
     lower: int = 0
     upper: int = 2**63
@@ -186,6 +188,7 @@ class _Interval:
     dual: DualBound | None = None
     work: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    trail: list[tuple[float, int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.solution = (None,) * self.instance.tasks
@@ -198,6 +201,7 @@ class _Interval:
             return False
         if report.welfare > self.lower:
             self.solution, self.lower = solution, report.welfare
+            self._mark()
         return True
 
     def bound(self, upper: int, proof: Proof) -> None:
@@ -206,19 +210,28 @@ class _Interval:
             self.notes.append(f"{proof}: bound {upper} dropped, it is below the verified welfare {self.lower}")
         elif upper < self.upper:
             self.upper, self.proof = upper, proof
+            self._mark()
+
+    def _mark(self) -> None:
+        self.trail.append((time.perf_counter() - self.began, self.lower, self.upper))
 
     def certificate(self) -> Certificate | None:
         """What proves the best solution and the dual bound; a bound that was dropped as wrong proves nothing."""
         if self.dual is None or self.dual.upper < self.lower:
             return None
-        lam, phi, nu = (tuple(map(tuple, prices)) for prices in self.dual.price.tolist())
+        classes = []
+        if self.dual.state is not None:  # else no class has a price of its own
+            p = self.dual.state.capacity.pool
+            table = zip(p.class_kind.tolist(), p.class_rate.tolist(), p.class_memory.tolist(), strict=True)
+            for each, price in zip(table, self.dual.pi.tolist(), strict=True):
+                if any(price):
+                    classes.append(ClassPrice(*each, tuple(price)))
         return Certificate(
             instance=content_hash(self.instance),
             unit=self.dual.unit,
-            lam=lam,
-            phi=phi,
-            nu=nu,
-            weights=tuple((w.kind, w.rate, w.memory_mb, w.weight) for w in self.dual.weights),
+            lam=tuple(map(tuple, self.dual.lam.tolist())),
+            phi=tuple(map(tuple, self.dual.phi.tolist())),
+            classes=tuple(classes),
             upper=self.dual.upper,
             lower=self.lower,
             decisions=tuple(None if each is None else each._replace(payment=None) for each in self.solution),
@@ -267,7 +280,7 @@ def _prices(
     try:
         tasks = pool(instance)
         pricer = Pricer(tasks)
-        dual = dual_bound(pricer, effort, lower=interval.lower, over=clock(0.4))
+        dual = dual_bound(pricer, effort, over=clock(0.4))
     except (StateSpaceTooLarge, OverflowError, MemoryError) as error:
         interval.notes.append(f"{Proof.LAGRANGIAN}: {error}")
         return None
@@ -276,8 +289,9 @@ def _prices(
     interval.dual = dual
     if interval.upper < dual.upper:
         # Tasks that hardly compete are bounded best by what each is worth alone: the dual value at zero prices.
+        nothing = np.zeros((len(tasks.class_kind), instance.slots))
         free = np.zeros(tasks.tariff.shape)
-        interval.dual = min(dual, proved(pricer, free, free), key=lambda each: each.upper)
+        interval.dual = min(dual, Capacity(tasks).proved(pricer, nothing, free, free), key=lambda each: each.upper)
     return tasks, dual
 
 
@@ -289,7 +303,7 @@ def _clock(began: float, seconds: float | None, share: float) -> Callable[[float
 
 
 def _prices_and_search(
-    instance: Instance, effort: int, interval: _Interval, clock: Callable[[float], Callable[[], bool]]
+    instance: Instance, effort: int, gap: float, interval: _Interval, clock: Callable[[float], Callable[[], bool]]
 ) -> None:
     """The Lagrangian bound, and the solution that its prices lead to."""
     priced = _prices(instance, effort, interval, clock)
@@ -301,9 +315,27 @@ def _prices_and_search(
         interval.notes.append(f"search: left out, {cells} cells are more than {SEARCH_CELLS}")
         return
     start = interval.solution if interval.lower > 0 else None
-    found = heuristic(instance, tasks, dual, effort, start=start, over=clock(1.0))
+    enough = math.ceil(interval.upper * (1 - Fraction(gap)))
+    found = heuristic(
+        instance, tasks, dual, effort, start=start, over=clock(1.0), enough=enough, tell=_listener(interval)
+    )
     interval.offer(found.solution, "search")
     interval.work["blocks"] = found.blocks
+
+
+def _listener(interval: _Interval) -> Callable[[Callable[[], Solution]], None]:
+    """Takes solutions on the way, as often as verifying them costs little, so that the trail shows when they came."""
+    last, cost = time.perf_counter(), 0.0
+
+    def tell(make: Callable[[], Solution]) -> None:
+        nonlocal last, cost
+        now = time.perf_counter()
+        if now - last > max(1.0, 30 * cost):
+            interval.offer(make(), "search")
+            last = time.perf_counter()
+            cost = last - now
+
+    return tell
 
 
 def warm() -> None:

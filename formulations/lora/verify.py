@@ -4,37 +4,42 @@ It shares no code with what found them: of this project it uses the readers of i
 that Python's integers and NumPy. Slow is fine; short, exact and easy to read is the point.
 
 Upper end. Let a schedule l of task i be a vendor's offer and cells (type g, slot t), one per slot, from the offer's
-first slot to the deadline, whose rates cover the work. For all prices lam, phi >= 0 (weak duality, (4f) and (4g)
-relaxed after adding them up over the nodes of a type)
+first slot to the deadline, whose rates cover the work. A cell's class c is its type, its rate s and its memory r; it
+pays p_ct = lam_gt s + phi_gt r + pi_ct, with pi = 0 for classes that are not listed. In any solution of P the cells on
+one node of type g in slot t use at most C_p samples and C_m - r_b megabytes (4f, 4g). So, where no price is negative,
+what they pay together is at most
 
-    OPT <= sum_gt K_g (C_p lam + (C_m - r_b) phi) + sum_i max(0, max_l b_i - q_l - sum_(g,t) in l (e + lam s + phi r)).
+    W_gt = C_p lam_gt + (C_m - r_b) phi_gt + max_n sum_c n_c pi_ct,
 
-Pattern weights w add a third resource: if no set of tasks that fits on one node weighs more than NODE_WEIGHT, then a
-node has that much of it, at a price nu >= 0 (the term K_g NODE_WEIGHT nu on the left, nu w on the right).
+n running over the patterns, the counts of listed classes that fit on a node: sum_c n_c s_c <= C_p and
+sum_c n_c r_c <= C_m - r_b. With e the operational cost and q a vendor's price, adding what all nodes earn and taking
+away what all cells pay gives, for all prices lam, phi, pi >= 0,
+
+    OPT <= sum_gt K_g W_gt + sum_i max(0, max_l b_i - q_l - sum_(g,t) in l (e_igt + p_ct)).
+
+The best pattern is found by listing those to which no cell can be added: no other earns more than all of them do.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from fractions import Fraction
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from formulations.lora.certificate import NODE_WEIGHT, Certificate, parse, seal
+from formulations.lora.certificate import Certificate, ClassPrice, parse, seal
 from instances.lora.format import content_hash
 from instances.lora.model import Instance
 from instances.lora.solution import Decision, Solution
 
 Prices = tuple[tuple[int, ...], ...]
-Weights = tuple[tuple[int, int, int, int], ...]
 
-AMOUNTS_LIMIT = 5_000_000
+AMOUNTS_LIMIT = 20_000_000
 """Most amounts of remaining work of one task that are kept."""
-CLASSES_LIMIT, STEPS_LIMIT = 500, 5_000_000
-"""Most classes of tasks with pattern weights on a node type, and most sets of them that are looked at."""
+COUNTS_LIMIT, MAXIMAL_LIMIT = 50_000_000, 500_000
+"""Most counts (patterns times classes) of a node type, on the way to the maximal patterns and of those."""
 
 
 class Verdict(NamedTuple):
@@ -61,9 +66,7 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
         require(certificate.instance == content_hash(instance), "the certificate is about another instance")
         lower = welfare(instance, certificate.decisions)
         require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the schedule is worth {lower}")
-        upper = dual_bound(
-            instance, certificate.lam, certificate.phi, certificate.unit, certificate.nu, certificate.weights
-        )
+        upper = dual_bound(instance, certificate.unit, certificate.lam, certificate.phi, certificate.classes)
         require(upper == certificate.upper, f"upper: {certificate.upper} claimed; the prices prove {upper}")
         require(lower <= upper, f"lower {lower} is above upper {upper}")
         require(seal(certificate) == written_seal, "sha256: the certificate was changed after it was made")
@@ -121,53 +124,80 @@ def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> 
     return spent
 
 
-def dual_bound(
-    instance: Instance, lam: Prices, phi: Prices, unit: int, nu: Prices | None = None, weights: Weights = ()
-) -> int:
+def dual_bound(instance: Instance, unit: int, lam: Prices, phi: Prices, classes: tuple[ClassPrice, ...]) -> int:
     """The upper bound in micro-dollars that prices in 1/unit micro-dollars prove; Wrong for what are no such prices."""
     require(unit > 0 and unit & (unit - 1) == 0, f"unit: {unit} is not a power of two")
-    nu = tuple((0,) * instance.slots for _ in instance.node_types) if nu is None else nu
-    for name, table in (("lam", lam), ("phi", phi), ("nu", nu)):
+    for name, table in (("lam", lam), ("phi", phi)):
         shape = [instance.slots] * len(instance.node_types)
         require([len(row) for row in table] == shape, f"{name}: not one price per node type and slot")
         for g, row in enumerate(table):
-            require(min(row) >= 0, f"{name}[{g}][{row.index(min(row))}]: {min(row)} is negative")
-    require(len({w[:3] for w in weights}) == len(weights), "weights: one class stands twice")
+            _require_no_negative(row, f"{name}[{g}]")
+    pi: dict[tuple[int, int, int], Any] = {}
+    for j, (kind, rate, memory, price) in enumerate(classes):
+        require(0 <= kind < len(instance.node_types), f"classes[{j}].type: there is no node type {kind}")
+        require(rate > 0, f"classes[{j}].rate: {rate} is not positive")
+        require(memory > 0, f"classes[{j}].memory_mb: {memory} is not positive")
+        require((kind, rate, memory) not in pi, f"classes[{j}]: the class stands twice")
+        require(len(price) == instance.slots, f"classes[{j}].price: not one price per slot")
+        _require_no_negative(price, f"classes[{j}].price")
+        pi[kind, rate, memory] = np.array(price, dtype=object)
     total = 0
     for g, node in enumerate(instance.node_types):
         room = node.memory_mb - instance.base_memory_mb
-        total += node.count * (node.compute * sum(lam[g]) + room * sum(phi[g]) + NODE_WEIGHT * sum(nu[g]))
-        heaviest = _heaviest([w[1:] for w in weights if w[0] == g], node.compute, room)
-        require(heaviest <= NODE_WEIGHT, f"weights: tasks that fit on a node of type {g} weigh {heaviest}")
-    prices = tuple(np.array(table, dtype=object) for table in (lam, phi, nu))
-    weight = {(g, rate, memory): each for g, rate, memory, each in weights}
+        total += node.count * (node.compute * sum(lam[g]) + room * sum(phi[g]))
+        total += node.count * _patterns_worth([each for each in classes if each.kind == g], node.compute, room)
+    tables = np.array(lam, dtype=object), np.array(phi, dtype=object)
     for i in range(instance.tasks):
-        total += _surplus(instance, i, prices, weight, unit)
+        total += _surplus(instance, i, unit, *tables, pi)
     return total // unit
 
 
-def _heaviest(classes: list[tuple[int, ...]], compute: int, room: int) -> int:
-    """The largest total weight of classes (rate, memory, weight) that fit on a node together, any number of each."""
-    require(len(classes) <= CLASSES_LIMIT, "weights: too many classes to check")
-    for rate, memory, _ in classes:
-        require(rate > 0 and memory > 0, "weights: a class without rate or memory")
-    order = sorted(classes, key=lambda c: Fraction(c[2], c[0]), reverse=True)
-    best = steps = 0
-
-    def search(j: int, compute: int, room: int, total: int) -> None:
-        nonlocal best, steps
-        best, steps = max(best, total), steps + 1
-        require(steps < STEPS_LIMIT, "weights: too many sets of tasks to check")
-        if j < len(order) and total + order[j][2] * compute // order[j][0] > best:
-            rate, memory, weight = order[j]
-            for count in range(min(compute // rate, room // memory), -1, -1):
-                search(j + 1, compute - count * rate, room - count * memory, total + count * weight)
-
-    search(0, compute, room, 0)
-    return best
+def _require_no_negative(row: tuple[int, ...], name: str) -> None:
+    require(min(row) >= 0, f"{name}[{row.index(min(row))}]: {min(row)} is negative")
 
 
-def _surplus(instance: Instance, i: int, prices: Any, weights: dict[tuple[int, int, int], int], unit: int) -> int:
+def _patterns_worth(classes: list[ClassPrice], compute: int, room: int) -> int:
+    """Sum over all slots of the largest sum_c n_c pi_c of any pattern n, in 1/unit micro-dollars."""
+    if not classes:
+        return 0
+    count = _maximal_patterns([(each.rate, each.memory_mb) for each in classes], compute, room)
+    price = np.array([each.price for each in classes], dtype=object)
+    # No pattern earns more than its number of cells times the largest price; where that may not fit into 64 bits,
+    # Python's integers are used.
+    exact = np.int64 if int(count.sum(axis=1).max()) * int(price.max()) < 2**63 else object
+    count, price = count.astype(exact), price.astype(exact)
+    return sum(int((count @ price[:, slot]).max()) for slot in range(price.shape[1]))
+
+
+def _maximal_patterns(sizes: list[tuple[int, int]], compute: int, room: int) -> Any:
+    """(patterns, classes) all counts of cells of these samples and megabytes that fit, and with no cell more.
+
+    Class by class every count that fits is appended to the patterns so far; of the last class as many as fit.
+    """
+    # Few cells of these classes fit on a node: that keeps the patterns on the way few.
+    order = sorted(range(len(sizes)), key=lambda c: min(compute // sizes[c][0], room // sizes[c][1]))
+    count = np.zeros((1, len(sizes)), dtype=np.int64)
+    left = np.array([[compute, room]])
+    for c in order:
+        most = (left // sizes[c]).min(axis=1)
+        if c == order[-1]:
+            number = most
+        else:
+            patterns = int(np.minimum(most, COUNTS_LIMIT).sum()) + len(most)
+            require(patterns * len(sizes) <= COUNTS_LIMIT, "classes: too many patterns to check")
+            begin = np.repeat(np.cumsum(most + 1) - (most + 1), most + 1)
+            number = np.arange(patterns) - begin
+            count, left = np.repeat(count, most + 1, axis=0), np.repeat(left, most + 1, axis=0)
+        count[:, c] = number
+        left = left - number[:, None] * np.array(sizes[c])
+    full = np.ones(len(count), dtype=bool)
+    for size in sizes:
+        full &= (left < size).any(axis=1)
+    require(int(full.sum()) * len(sizes) <= MAXIMAL_LIMIT, "classes: too many patterns to check")
+    return count[full]
+
+
+def _surplus(instance: Instance, i: int, unit: int, lam: Any, phi: Any, pi: dict[tuple[int, int, int], Any]) -> int:
     """max(0, best reduced profit of task i), in 1/unit micro-dollars.
 
     f[x] at slot t is the least cost, from slot t to the deadline, of doing the x-th amount of work; more may be done
@@ -189,20 +219,18 @@ def _surplus(instance: Instance, i: int, prices: Any, weights: dict[tuple[int, i
         return 0
     first, rate = min(cheapest), instance.rate[i, usable]
     window = slice(first - 1, deadline)
-    lam, phi, nu = (table[usable, window] for table in prices)
-    energy = instance.cost(i)[usable, window]
-    weight = np.array([weights.get((g, int(instance.rate[i, g]), memory), 0) for g in usable], dtype=object)
-    # No sum of costs and prices of cells, and no profit, exceeds `limit`; with `far` above all of them, an amount that
-    # cannot be done in time stays above them too, whatever negative costs take off. Else Python integers are used.
-    largest = (
-        unit * int(np.abs(energy).max()) + lam.max() * int(rate.max()) + phi.max() * memory + nu.max() * weight.max()
-    )
-    limit = energy.shape[1] * largest + unit * (bid + max(cheapest.values())) + 1
+    cost = unit * instance.cost(i)[usable, window].astype(object)
+    cost += lam[usable, window] * rate.astype(object)[:, None] + phi[usable, window] * memory
+    for row, g in enumerate(usable):
+        if (g, int(rate[row]), memory) in pi:
+            cost[row] += pi[g, int(rate[row]), memory][window]
+    # No sum of costs of cells, and no profit, exceeds `limit`; with `far` above all of them, an amount that cannot be
+    # done in time stays above them too, whatever negative costs take off. Else Python integers are used.
+    limit = cost.shape[1] * int(np.abs(cost).max()) + unit * (bid + max(cheapest.values())) + 1
     far = 3 * limit
     exact = np.int64 if 5 * limit < 2**63 else object
-    lam, phi, nu, weight = lam.astype(exact), phi.astype(exact), nu.astype(exact), weight.astype(exact)
-    cost = unit * energy.astype(exact) + lam * rate.astype(exact)[:, None] + phi * memory + nu * weight[:, None]
-    amounts = _amounts(int(instance.work[i]), rate, energy.shape[1])
+    cost = cost.astype(exact)
+    amounts = _amounts(int(instance.work[i]), rate, cost.shape[1])
     require(len(amounts) > 0, f"task {i}: more than {AMOUNTS_LIMIT} amounts of remaining work, too many to check")
     left = np.maximum(0, amounts - rate[:, None])
     after = np.searchsorted(amounts, left)
@@ -220,12 +248,11 @@ def _surplus(instance: Instance, i: int, prices: Any, weights: dict[tuple[int, i
 
 def _amounts(work: int, rate: Any, slots: int) -> Any:
     """Every amount of work that can be left after at most `slots` slots, ascending; empty when there are too many."""
-    amounts = latest = np.array([work])
-    for _ in range(slots):
-        latest = np.setdiff1d(np.maximum(0, latest - rate[:, None]), amounts)
-        amounts = np.union1d(amounts, latest)
-        if len(latest) == 0:
-            break
-        if len(amounts) > AMOUNTS_LIMIT:
+    amounts = np.array([work])
+    for s in rate.tolist():
+        # In how many slots this rate may be used; after so many there is no slot or no work left.
+        often = min(slots, -(-work // s)) + 1
+        if len(amounts) * often > AMOUNTS_LIMIT:
             return amounts[:0]
+        amounts = np.unique(np.maximum(0, amounts[:, None] - s * np.arange(often)))
     return amounts

@@ -1,0 +1,457 @@
+"""Putting tasks into a solution and taking them out: the moves of the search, compiled.
+
+A cell that finds no node with room may still fit: tasks of the slot may move to other nodes of the type, since the
+nodes are alike and a task may run on another one in every slot. One move is tried first, then a packing of the whole
+slot anew, unless weights of patterns say that it cannot succeed. Every move is noted, so that it can be taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from formulations.lora.packing import FILLS, REFILLS, fractional_packing, pack_nodes
+from formulations.lora.patterns import Patterns, node_values
+from formulations.lora.pricing import Pool, base_cost, cheapest, fill, places, trace
+from formulations.lora.state import State, running_cells, type_of_node
+from instances.lora.model import IntArray
+
+JOURNAL = 20_000
+"""Most moves to other nodes within one block."""
+RETRIES = 8
+"""Schedules tried for one task while room turns out not to be where it was hoped for."""
+QUICK_FILLS = 4
+"""Fillings tried when a slot is packed anew for one cell."""
+
+
+class Desk(NamedTuple):
+    """What the moves need beside pool and state; desks of one pool share all but the scratch.
+
+    Parameters
+    ----------
+    at : (n,) where each task's places begin; first_node : (G+1,); type_of : (K,) type of each node.
+    start, members : tasks by slot of their windows: those of slot t are members[start[t] : start[t + 1]].
+    patterns, first_pattern : maximal patterns of all types one below the other, and where each type's begin.
+    first_class, classes : (G,) first class of each type and their number.
+    rent : (C, T) dual price of a cell.
+    version : (G, T) changes of a slot's load so far; failed : (C, T) version at which no room could be made.
+    running : (C, T) cells of each class that run.
+    weight : (2, C, T) weights of which no pattern has more than 1: those of the rents, and those of the slot's last
+        fractional packing. What weighs more than all nodes does not fit.
+    task, slot, node : journal of moves: who, when, from which node; used : (1,) its length.
+    item, cost, usable, target, chosen, table : scratch; seed : (1,) state of the random numbers.
+    """
+
+    at: IntArray
+    first_node: IntArray
+    type_of: IntArray
+    start: IntArray
+    members: IntArray
+    patterns: NDArray[np.float64]
+    first_pattern: IntArray
+    first_class: IntArray
+    classes: IntArray
+    rent: NDArray[np.float64]
+    version: IntArray
+    failed: IntArray
+    running: IntArray
+    weight: NDArray[np.float64]
+    task: IntArray
+    slot: IntArray
+    node: IntArray
+    used: IntArray
+    item: IntArray
+    cost: NDArray[np.float64]
+    usable: NDArray[np.bool_]
+    target: IntArray
+    chosen: IntArray
+    table: NDArray[np.float64]
+    seed: NDArray[np.uint64]
+
+
+def new_desk(p: Pool, listed: Sequence[Patterns | None], rent: NDArray[np.float64], seed: int) -> Desk:
+    """A desk for the empty solution.
+
+    Parameters
+    ----------
+    listed : the maximal patterns of each type, None where they are not known.
+    rent : (C, T) micro-dollars per cell.
+    """
+    kinds, slots = p.tariff.shape
+    tasks = np.repeat(np.arange(p.tasks), p.width)
+    when = np.repeat(p.first - places(p), p.width) + np.arange(len(tasks))
+    order = np.argsort(when, kind="stable")
+    first_class = np.searchsorted(p.class_kind, range(kinds)).astype(np.int64)
+    last_class = np.searchsorted(p.class_kind, range(kinds), side="right").astype(np.int64)
+    first_pattern = np.concatenate([[0], np.cumsum([0 if each is None else len(each.cells) for each in listed])])
+    patterns = np.zeros((int(first_pattern[-1]), max((e.cells.shape[1] for e in listed if e is not None), default=0)))
+    weight = np.zeros((2, *rent.shape))
+    for g, each in enumerate(listed):
+        if each is not None:
+            patterns[first_pattern[g] : first_pattern[g + 1], : each.cells.shape[1]] = each.cells
+            classes = slice(each.first, each.last)
+            weight[0, classes] = rent[classes] / np.maximum(node_values(each.cells, rent[classes]), 1e-300)
+    empty = np.empty(0, np.int64)
+    desk = Desk(
+        at=places(p),
+        first_node=np.concatenate([[0], np.cumsum(p.nodes)]).astype(np.int64),
+        type_of=type_of_node(p),
+        start=np.searchsorted(when[order], np.arange(slots + 1)).astype(np.int64),
+        members=tasks[order],
+        patterns=patterns,
+        first_pattern=first_pattern.astype(np.int64),
+        first_class=first_class,
+        classes=last_class - first_class,
+        rent=rent,
+        version=np.zeros(p.tariff.shape, np.int64),
+        failed=np.full((len(p.class_kind), slots), -1, np.int64),
+        running=np.zeros((len(p.class_kind), slots), np.int64),
+        weight=weight,
+        task=empty, slot=empty, node=empty, used=empty, item=empty,
+        cost=np.empty((0, 0)), usable=np.empty((0, 0), np.bool_), target=np.empty((0, 0), np.int64),
+        chosen=empty, table=np.empty(0), seed=np.empty(0, np.uint64),
+    )  # fmt: skip
+    return another_desk(p, desk, seed)
+
+
+def another_desk(p: Pool, desk: Desk, seed: int, *, apart: bool = False) -> Desk:
+    """A desk with its own scratch and random numbers; with `apart` for a state of its own, too."""
+    kinds, width = len(p.nodes), int(p.width.max(initial=1))
+    if apart:
+        desk = desk._replace(
+            version=desk.version.copy(), failed=desk.failed.copy(), running=desk.running.copy(),
+            weight=desk.weight.copy(),
+        )  # fmt: skip
+    return desk._replace(
+        task=np.empty(JOURNAL, np.int64),
+        slot=np.empty(JOURNAL, np.int64),
+        node=np.empty(JOURNAL, np.int64),
+        used=np.zeros(1, np.int64),
+        item=np.empty(p.tasks, np.int64),
+        cost=np.empty((kinds, width)),
+        usable=np.zeros((kinds, width), np.bool_),
+        target=np.zeros((kinds, width), np.int64),
+        chosen=np.empty(width, np.int64),
+        table=np.empty(p.table),
+        seed=np.array([(seed * 2654435769 + 88172645463325252) % 2**64], np.uint64),
+    )
+
+
+def begin(p: Pool, desk: Desk, s: State) -> None:
+    """Make the desk ready for a state that it has not seen."""
+    desk.running[:] = running_cells(p, s)
+    desk.version[:] += 1
+
+
+@njit(cache=True, nogil=True)
+def _entry(p, i, kind):  # type: ignore[no-untyped-def]
+    """The task's entry for the node type, -1 when it cannot use it."""
+    for j in range(p.type_start[i], p.type_start[i + 1]):
+        if p.kind[j] == kind:
+            return j
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _move(p, s, d, i, slot, rate, k):  # type: ignore[no-untyped-def]
+    """Move task i from its node in the slot to node k, and note it."""
+    place = d.at[i] + slot - p.first[i]
+    old = s.place[place]
+    s.free[old, slot] += rate
+    s.free_mb[old, slot] += p.memory[i]
+    s.free[k, slot] -= rate
+    s.free_mb[k, slot] -= p.memory[i]
+    s.place[place] = k
+    used = d.used[0]
+    d.task[used] = i
+    d.slot[used] = slot
+    d.node[used] = old
+    d.used[0] = used + 1
+
+
+@njit(cache=True, nogil=True)
+def revert(p, s, d, until):  # type: ignore[no-untyped-def]
+    """Take back the moves to other nodes after the first `until`, the last one first."""
+    while d.used[0] > until:
+        used = d.used[0] - 1
+        i, slot = d.task[used], d.slot[used]
+        rate = p.rate[_entry(p, i, d.type_of[d.node[used]])]
+        _move(p, s, d, i, slot, rate, d.node[used])
+        d.used[0] = used
+
+
+@njit(cache=True, nogil=True)
+def _too_heavy(d, c, kind, slot, nodes):  # type: ignore[no-untyped-def]
+    """Do the cells that run and one more of class c weigh more than the nodes can hold?"""
+    for r in range(2):
+        total = d.weight[r, c, slot]
+        for b in range(d.first_class[kind], d.first_class[kind] + d.classes[kind]):
+            total += d.weight[r, b, slot] * d.running[b, slot]
+        if total > nodes * (1 + 1e-9):
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _make_room(p, s, d, c, slot):  # type: ignore[no-untyped-def]
+    """A node with room for a cell of class c in the slot, after one move or a new packing; -1 when none is found."""
+    kind = p.class_kind[c]
+    rate, memory = p.class_rate[c], p.class_memory[c]
+    first_node, last_node = d.first_node[kind], d.first_node[kind + 1]
+    count = 0
+    for a in range(d.start[slot], d.start[slot + 1]):
+        i = d.members[a]
+        if first_node <= s.place[d.at[i] + slot - p.first[i]] < last_node:
+            d.item[count] = i
+            count += 1
+    if d.used[0] + count > JOURNAL:
+        return -1
+    for a in range(count):
+        i = d.item[a]
+        k = s.place[d.at[i] + slot - p.first[i]]
+        mine = p.rate[_entry(p, i, kind)]
+        if s.free[k, slot] + mine >= rate and s.free_mb[k, slot] + p.memory[i] >= memory:
+            for to in range(first_node, last_node):
+                if to != k and s.free[to, slot] >= mine and s.free_mb[to, slot] >= p.memory[i]:
+                    _move(p, s, d, i, slot, mine, to)
+                    return k
+    patterns = d.patterns[d.first_pattern[kind] : d.first_pattern[kind + 1], : d.classes[kind]]
+    if len(patterns) == 0:
+        return -1
+    first, classes = d.first_class[kind], d.classes[kind]
+    demand = d.running[first : first + classes, slot].copy()
+    demand[c - first] += 1
+    weight = np.empty(classes)
+    column = np.empty(classes, np.int64)
+    level = np.empty(classes)
+    if not fractional_packing(patterns, demand.astype(np.float64), weight, column, level):
+        return -1
+    for b in range(classes):
+        d.weight[1, first + b, slot] = max(0.0, weight[b]) / (1.0 + 1e-8)
+    if level.sum() > last_node - first_node + 1e-6:
+        return -1
+    take = np.zeros((last_node - first_node, classes), np.int64)
+    left = pack_nodes(
+        patterns, p.class_rate[first : first + classes], p.class_memory[first : first + classes], np.ones(classes),
+        demand, p.compute[kind], p.capacity_mb[kind], last_node - first_node, d.seed, take, QUICK_FILLS, 0,
+    )  # fmt: skip
+    if left.sum() > 0:
+        return -1
+    mine = 0
+    while take[mine, c - first] == 0:
+        mine += 1
+    take[mine, c - first] -= 1
+    node = np.zeros(classes, np.int64)
+    for a in range(count):
+        i = d.item[a]
+        own = p.klass[_entry(p, i, kind)] - first
+        while take[node[own], own] == 0:
+            node[own] += 1
+        take[node[own], own] -= 1
+        if s.place[d.at[i] + slot - p.first[i]] != first_node + node[own]:
+            _move(p, s, d, i, slot, p.class_rate[first + own], first_node + node[own])
+    return first_node + mine
+
+
+@njit(cache=True, nogil=True)
+def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
+    """Schedule task i at operational cost plus `share` of the rents, tightest node first, if that pays.
+
+    With `dense`, tasks may be moved to other nodes of a slot to make room. Returns whether it was admitted; only
+    schedules of positive welfare are.
+    """
+    types = p.type_start[i + 1] - p.type_start[i]
+    width = p.width[i]
+    first = p.first[i]
+    memory = p.memory[i]
+    cost, usable = d.cost[:types, :width], d.usable[:types, :width]
+    for g in range(types):
+        kind = p.kind[p.type_start[i] + g]
+        rate = p.rate[p.type_start[i] + g]
+        c = p.klass[p.type_start[i] + g]
+        for t in range(width):
+            slot = first + t
+            best = -1
+            left = np.int64(2**62)
+            total = 0
+            total_mb = 0
+            for k in range(d.first_node[kind], d.first_node[kind + 1]):
+                free = s.free[k, slot]
+                total += free
+                total_mb += s.free_mb[k, slot]
+                if free >= rate and free < left and s.free_mb[k, slot] >= memory:
+                    best = k
+                    left = free
+            d.target[g, t] = best
+            usable[g, t] = best >= 0
+            if dense and best < 0 and total >= rate and total_mb >= memory:
+                usable[g, t] = d.failed[c, slot] != d.version[kind, slot] and not _too_heavy(
+                    d, c, kind, slot, p.nodes[kind]
+                )
+            cost[g, t] = base_cost(p, i, kind, slot) + share * d.rent[c, slot]
+    option = -1
+    net = np.int64(0)
+    fits = False
+    for _ in range(RETRIES):
+        fill(p, i, cost, usable, np.inf, d.table)
+        total_cost, option, x = cheapest(p, i, 1, np.inf, d.table)
+        if option < 0 or p.bid[i] - total_cost <= 0:
+            return False
+        trace(p, i, cost, usable, np.inf, d.table, option, x, d.chosen)
+        net = p.bid[i] - p.price[option]
+        for t in range(width):
+            if d.chosen[t] >= 0:
+                net -= base_cost(p, i, p.kind[p.type_start[i] + d.chosen[t]], first + t)
+        if net <= 0:
+            return False
+        fits = True
+        for t in range(width):
+            g = d.chosen[t]
+            if g >= 0 and d.target[g, t] < 0:
+                c = p.klass[p.type_start[i] + g]
+                d.target[g, t] = _make_room(p, s, d, c, first + t)
+                if d.target[g, t] < 0:
+                    d.failed[c, first + t] = d.version[p.class_kind[c], first + t]
+                    usable[g, t] = False
+                    fits = False
+        if fits:
+            break
+    if not fits:
+        return False
+    for t in range(width):
+        g = d.chosen[t]
+        if g >= 0:
+            _place(p, s, d, i, t, p.type_start[i] + g, d.target[g, t])
+    s.option[i] = option
+    s.net[i] = net
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _place(p, s, d, i, t, entry, k):  # type: ignore[no-untyped-def]
+    slot = p.first[i] + t
+    s.place[d.at[i] + t] = k
+    s.free[k, slot] -= p.rate[entry]
+    s.free_mb[k, slot] -= p.memory[i]
+    d.version[p.kind[entry], slot] += 1
+    d.running[p.klass[entry], slot] += 1
+
+
+@njit(cache=True, nogil=True)
+def remove(p, s, d, i):  # type: ignore[no-untyped-def]
+    """Reject task i, which has a place."""
+    for t in range(p.width[i]):
+        k = s.place[d.at[i] + t]
+        if k >= 0:
+            slot = p.first[i] + t
+            entry = _entry(p, i, d.type_of[k])
+            s.free[k, slot] += p.rate[entry]
+            s.free_mb[k, slot] += p.memory[i]
+            s.place[d.at[i] + t] = -1
+            d.version[p.kind[entry], slot] += 1
+            d.running[p.klass[entry], slot] -= 1
+    s.option[i] = -1
+    s.net[i] = 0
+
+
+@njit(cache=True, nogil=True)
+def put_back(p, s, d, i, option, net, nodes):  # type: ignore[no-untyped-def]
+    """Give task i, which has no place, the places (nodes by slot of its window) that it had."""
+    for t in range(p.width[i]):
+        s.place[d.at[i] + t] = -1
+        if nodes[t] >= 0:
+            _place(p, s, d, i, t, _entry(p, i, d.type_of[nodes[t]]), nodes[t])
+    s.option[i] = option
+    s.net[i] = net
+
+
+@njit(cache=True, nogil=True)
+def insert_all(p, s, d, order, share, dense):  # type: ignore[no-untyped-def]
+    """Insert the tasks without a place, in this order."""
+    for i in order:
+        if s.option[i] < 0:
+            insert(p, s, d, i, share, dense)
+            d.used[0] = 0
+
+
+@njit(cache=True, nogil=True)
+def pack_pooled(p, s, d, pooled):  # type: ignore[no-untyped-def]
+    """Put pooled answers (local types) onto the nodes of an empty state, slot by slot; what does not fit is rejected.
+
+    Parameters
+    ----------
+    pooled : (sum of widths,) local type of each task in each slot of its window, -1 for none.
+    """
+    n = len(p.task)
+    slots = p.tariff.shape[1]
+    for i in range(n):
+        # The cheapest option that is done before the first cell; no welfare, no place.
+        start = -1
+        net = p.bid[i]
+        for t in range(p.width[i]):
+            g = pooled[d.at[i] + t]
+            if g >= 0:
+                if start < 0:
+                    start = t
+                net -= base_cost(p, i, p.kind[p.type_start[i] + g], p.first[i] + t)
+        if start < 0:
+            continue
+        option = -1
+        for o in range(p.option_start[i], p.option_start[i + 1]):
+            if p.offset[o] <= start and (option < 0 or p.price[o] < p.price[option]):
+                option = o
+        if option >= 0 and net - p.price[option] > 0:
+            s.option[i] = option
+            s.net[i] = net - p.price[option]
+    members = np.empty(n, np.int64)
+    entry = np.empty(n, np.int64)
+    loss = np.empty(n, np.float64)
+    local = np.full(len(p.class_kind), -1, np.int64)
+    for slot in range(slots):
+        for kind in range(len(p.nodes)):
+            count = 0
+            for a in range(d.start[slot], d.start[slot + 1]):
+                i = d.members[a]
+                g = pooled[d.at[i] + slot - p.first[i]]
+                if s.option[i] >= 0 and g >= 0 and p.kind[p.type_start[i] + g] == kind:
+                    members[count] = i
+                    entry[count] = p.type_start[i] + g
+                    loss[count] = -s.net[i]
+                    count += 1
+            # Classes: all of the type where its patterns are known, else those that are there.
+            patterns = d.patterns[d.first_pattern[kind] : d.first_pattern[kind + 1], : d.classes[kind]]
+            if len(patterns) > 0:
+                klass = d.first_class[kind] + np.arange(d.classes[kind])
+            else:
+                klass = np.unique(p.klass[entry[:count]])
+            for c in range(len(klass)):
+                local[klass[c]] = c
+            demand = np.zeros(len(klass), np.int64)
+            for j in range(count):
+                demand[local[p.klass[entry[j]]]] += 1
+            rate = p.class_rate[klass]
+            memory = p.class_memory[klass]
+            # A little for size, so that cells without a price have a value too.
+            value = d.rent[klass, slot] + 1e-3 * (rate / p.compute[kind] + memory / p.capacity_mb[kind])
+            d.seed[0] = np.uint64(slot * len(p.nodes) + kind + 1) * np.uint64(2654435769)
+            take = np.zeros((p.nodes[kind], len(klass)), np.int64)
+            pack_nodes(
+                patterns, rate, memory, value, demand, p.compute[kind], p.capacity_mb[kind], p.nodes[kind], d.seed,
+                take, FILLS, REFILLS,
+            )  # fmt: skip
+            # Tasks of most welfare are placed first, those left over are rejected.
+            node = np.zeros(len(klass), np.int64)
+            for j in np.argsort(loss[:count], kind="mergesort"):
+                i = members[j]
+                c = local[p.klass[entry[j]]]
+                while node[c] < p.nodes[kind] and take[node[c], c] == 0:
+                    node[c] += 1
+                if node[c] == p.nodes[kind]:
+                    remove(p, s, d, i)
+                else:
+                    take[node[c], c] -= 1
+                    _place(p, s, d, i, slot - p.first[i], entry[j], d.first_node[kind] + node[c])

@@ -1,0 +1,325 @@
+"""Packing the cells of one slot onto the identical nodes of one type.
+
+Cells come as counts of classes (samples, megabytes). Where the type's maximal patterns are known, the fractional
+packing (fewest nodes y >= 0 with sum_a y_a n_a >= demand) is solved by generating columns; its whole nodes stand, and
+what is left, a handful of nodes, is filled by a bounded search many times over under changing values. Whole
+packings of such demands rarely need more nodes than the fractional one rounded up, so what matters is to find one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from formulations.lora.patterns import best_pattern
+
+PIVOTS = 300
+"""Columns generated at most for one fractional packing; what is not proved optimal by then is good enough to round."""
+FILLS = 40
+"""Fillings tried for the nodes that the fractional packing leaves."""
+REFILLS = 300
+"""Attempts to place what is left over, three nodes emptied at a time."""
+SEARCH_STEPS, REFILL_STEPS = 2_000, 500
+"""Steps of the search for one node's filling."""
+
+
+@njit(cache=True, nogil=True)
+def next_word(seed):  # type: ignore[no-untyped-def]
+    """xorshift64*; seed is a (1,) uint64 array."""
+    x = seed[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    seed[0] = x
+    return x * np.uint64(2685821657736338717)
+
+
+@njit(cache=True, nogil=True)
+def below(seed, n):  # type: ignore[no-untyped-def]
+    """An integer from 0 to n-1."""
+    return np.int64((next_word(seed) >> np.uint64(11)) % np.uint64(n))
+
+
+@njit(cache=True, nogil=True)
+def unit_interval(seed):  # type: ignore[no-untyped-def]
+    """A double in [0, 1)."""
+    return np.float64(next_word(seed) >> np.uint64(11)) / 9007199254740992.0
+
+
+@njit(cache=True, nogil=True)
+def fractional_packing(patterns, demand, weight, column, level):  # type: ignore[no-untyped-def]
+    """The fewest nodes, in fractions, whose patterns hold at least the demand: the revised simplex method.
+
+    Returns whether the optimum was reached (rounding apart) before the pivots ran out.
+
+    Parameters
+    ----------
+    patterns : (patterns, classes) doubles, every class in some pattern; demand : (classes,) doubles.
+    weight : (classes,) out: dual prices; no pattern is worth more than 1 (up to rounding) unless pivots ran out.
+    column, level : (classes,) out: basic patterns (-1 for surplus of a class) and their nodes.
+    """
+    size = len(demand)
+    inverse = np.zeros((size, size))
+    cost = np.ones(size)
+    for c in range(size):
+        most = 0
+        for a in range(len(patterns)):
+            if patterns[a, c] > patterns[most, c]:
+                most = a
+        # Pivoting on a class's own richest pattern would not be a basis; begin with its cells alone.
+        column[c] = -2 - most
+        inverse[c, c] = 1.0 / patterns[most, c]
+        level[c] = demand[c] * inverse[c, c]
+    entering = np.empty(size)
+    step = np.empty(size)
+    optimal = False
+    for _ in range(PIVOTS):
+        for c in range(size):
+            weight[c] = 0.0
+            for b in range(size):
+                weight[c] += cost[b] * inverse[b, c]
+        negative = 0
+        for c in range(size):
+            if weight[c] < weight[negative]:
+                negative = c
+        if weight[negative] < -1e-9:
+            entering[:] = 0.0
+            entering[negative] = -1.0
+            enters, index = 0.0, -1
+        else:
+            value, index = best_pattern(patterns, weight)
+            if value <= 1.0 + 1e-9:
+                optimal = True
+                break
+            entering[:] = patterns[index]
+            enters = 1.0
+        leaves, ratio = -1, np.inf
+        for b in range(size):
+            step[b] = 0.0
+            for c in range(size):
+                step[b] += inverse[b, c] * entering[c]
+            if step[b] > 1e-9 and max(0.0, level[b]) / step[b] < ratio:
+                ratio = max(0.0, level[b]) / step[b]
+                leaves = b
+        if leaves < 0:
+            break
+        for b in range(size):
+            level[b] = ratio if b == leaves else level[b] - ratio * step[b]
+        inverse[leaves] /= step[leaves]
+        for b in range(size):
+            if b != leaves:
+                inverse[b] -= step[b] * inverse[leaves]
+        cost[leaves] = enters
+        column[leaves] = index
+    for b in range(size):
+        # A class's cells alone are part of its richest pattern.
+        if column[b] <= -2:
+            column[b] = -2 - column[b]
+    return optimal
+
+
+@njit(cache=True, nogil=True)
+def _fullest(rate, memory, most, value, capacity, capacity_mb, limit, best_take):  # type: ignore[no-untyped-def]
+    """The counts of largest total value for one node, classes by descending value per sample; greedy first."""
+    classes = len(rate)
+    take = np.zeros(classes, np.int64)
+    opened = np.zeros(classes, np.bool_)
+    best_take[:] = 0
+    room = capacity
+    room_mb = capacity_mb
+    total = 0.0
+    best = 0.0
+    steps = 0
+    level = 0
+    while level >= 0:
+        if level == classes:
+            if total > best:
+                best = total
+                best_take[:] = take
+            level -= 1
+            continue
+        if not opened[level]:
+            steps += 1
+            if steps > limit or total + value[level] / rate[level] * room <= best * (1 + 1e-12):
+                if total > best:
+                    best = total
+                    best_take[:] = take
+                level -= 1
+                continue
+            opened[level] = True
+            count = min(most[level], room // rate[level], room_mb // memory[level])
+            take[level] = count
+            room -= count * rate[level]
+            room_mb -= count * memory[level]
+            total += count * value[level]
+            level += 1
+            continue
+        if take[level] == 0 or steps > limit:
+            room += take[level] * rate[level]
+            room_mb += take[level] * memory[level]
+            total -= take[level] * value[level]
+            take[level] = 0
+            opened[level] = False
+            level -= 1
+            continue
+        take[level] -= 1
+        room += rate[level]
+        room_mb += memory[level]
+        total -= value[level]
+        level += 1
+    return best
+
+
+@njit(cache=True, nogil=True)
+def fill_nodes(rate, memory, value, capacity, capacity_mb, first, last, limit, balance, left, take):  # type: ignore[no-untyped-def]
+    """Fill the nodes first .. last-1 one after the other, each as full as a bounded search can make it.
+
+    Every node takes the counts of largest total value that a depth-first search of `limit` steps finds (minimum bin
+    slack, Gupta and Ho 1999, with two resources). The value of a class counts a little more while it is used up more
+    slowly than the nodes are (`balance`): the last nodes then get a mixture that still fits well, instead of what
+    nobody wanted.
+
+    Parameters
+    ----------
+    rate, memory, value : (classes,) of a cell; left : (classes,) cells to be placed; changed.
+    take : (nodes, classes) out.
+    """
+    classes = len(rate)
+    total = left.copy()
+    chosen = np.empty(classes, np.int64)
+    slope = np.empty(classes, np.float64)
+    bent = np.empty(classes, np.float64)
+    found = np.zeros(classes, np.int64)
+    for k in range(first, last):
+        take[k] = 0
+        here = 0
+        for c in range(classes):
+            if left[c] > 0:
+                bent[c] = value[c] * (1.0 + balance * (left[c] / total[c] - (last - k) / (last - first)))
+                chosen[here] = c
+                slope[here] = -bent[c] / rate[c]
+                here += 1
+        if here == 0:
+            continue
+        order = chosen[:here][np.argsort(slope[:here], kind="mergesort")]
+        _fullest(rate[order], memory[order], left[order], bent[order], capacity, capacity_mb, limit, found[:here])
+        for j in range(here):
+            take[k, order[j]] = found[j]
+            left[order[j]] -= found[j]
+
+
+@njit(cache=True, nogil=True)
+def _worth(value, left):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for c in range(len(value)):
+        total += value[c] * left[c]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _refill(rate, memory, value, capacity, capacity_mb, nodes, tries, seed, left, take):  # type: ignore[no-untyped-def]
+    """Try to place what is left: empty three nodes at random, and fill them again together with it.
+
+    A refilling stands when no more value is left over than before.
+    """
+    classes = len(rate)
+    few = min(3, nodes)
+    chosen = np.empty(few, np.int64)
+    pooled = np.empty(classes, np.int64)
+    noisy = np.empty(classes, np.float64)
+    filled = np.empty((few, classes), np.int64)
+    before = _worth(value, left)
+    for _ in range(tries):
+        if before == 0.0:
+            return
+        for a in range(few):
+            chosen[a] = below(seed, nodes)
+            repeated = True
+            while repeated:
+                repeated = False
+                for b in range(a):
+                    if chosen[b] == chosen[a]:
+                        chosen[a] = (chosen[a] + 1) % nodes
+                        repeated = True
+        for c in range(classes):
+            pooled[c] = left[c]
+            noisy[c] = value[c] * (1.0 + 0.1 * unit_interval(seed))
+            for a in range(few):
+                pooled[c] += take[chosen[a], c]
+        fill_nodes(rate, memory, noisy, capacity, capacity_mb, 0, few, REFILL_STEPS, 0.0, pooled, filled)
+        after = _worth(value, pooled)
+        if after <= before * (1 + 1e-12):
+            before = after
+            left[:] = pooled
+            for a in range(few):
+                take[chosen[a]] = filled[a]
+
+
+@njit(cache=True, nogil=True)
+def pack_nodes(patterns, rate, memory, value, demand, capacity, capacity_mb, nodes, seed, take, fills, refills):  # type: ignore[no-untyped-def]
+    """Pack as much of the demand's value as a bounded effort can; returns (classes,) cells left over.
+
+    Parameters
+    ----------
+    patterns : (patterns, classes) all maximal ones, as doubles, or none at all when they are not known.
+    rate, memory, value : (classes,) of a cell, value positive; demand : (classes,) cells.
+    take : (nodes, classes) out: cells of each class on each node.
+    fills, refills : how many fillings and, if something is left over, refillings are tried.
+    """
+    classes = len(rate)
+    left = demand.copy()
+    best_left = demand.copy()
+    least = np.inf
+    trial = np.zeros((nodes, classes), np.int64)
+    whole = 0
+    size = value.copy()
+    if len(patterns) > 0:
+        weight = np.empty(classes)
+        column = np.empty(classes, np.int64)
+        level = np.empty(classes)
+        fractional_packing(patterns, demand.astype(np.float64), weight, column, level)
+        for c in range(classes):
+            size[c] = max(weight[c], 1e-3 / max(1.0, patterns[:, c].max()))
+        for b in range(classes):
+            if column[b] < 0:
+                continue
+            for _ in range(int(level[b] + 1e-9)):
+                if whole == nodes:
+                    break
+                used = False
+                for c in range(classes):
+                    trial[whole, c] = min(left[c], np.int64(patterns[column[b], c]))
+                    left[c] -= trial[whole, c]
+                    used = used or trial[whole, c] > 0
+                if used:
+                    whole += 1
+    start = left.copy()
+    noisy = np.empty(classes)
+    for tried in range(fills if len(patterns) > 0 else 3):
+        left[:] = start
+        first = whole
+        balance = 0.03
+        if tried == 1:
+            balance = 0.0
+        elif tried == 2:
+            balance = 0.2
+        elif tried > 2:
+            # Every second try takes a few more nodes apart.
+            first = max(0, whole - (tried % 4) * 2)
+            for k in range(first, whole):
+                for c in range(classes):
+                    left[c] += trial[k, c]
+        kept = trial[first:whole].copy()
+        for c in range(classes):
+            noisy[c] = size[c] * (1.0 + (0.2 * unit_interval(seed) if tried > 2 else 0.0))
+        fill_nodes(rate, memory, noisy, capacity, capacity_mb, first, nodes, SEARCH_STEPS, balance, left, trial)
+        worth = _worth(value, left)
+        if worth < least:
+            least = worth
+            best_left[:] = left
+            take[:] = trial
+        trial[first:whole] = kept
+        if least == 0.0:
+            return best_left
+    _refill(rate, memory, value, capacity, capacity_mb, nodes, refills, seed, best_left, take)
+    return best_left
