@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from instances.errors import InputError, shown
-from instances.lora import paper
+from instances.lora import families, paper
 from instances.lora.format import read
 from instances.lora.model import Instance
 from instances.lora.named import named
@@ -16,8 +16,9 @@ from instances.lora.recipe import Fields
 def generate(recipe: Mapping[str, Any]) -> Instance:
     """The instance that a recipe names; the same recipe gives the same instance on any machine.
 
-    Recipes are ``{"kind": "paper", ...}`` (see `instances.lora.paper`), ``{"kind": "named", "name": NAME}`` for the
-    shipped instances and ``{"kind": "file", "path": PATH}``.
+    Recipes are ``{"kind": "paper", ...}`` (see `instances.lora.paper`), ``{"kind": "family", "name": NAME, ...}`` (see
+    `instances.lora.families`), ``{"kind": "named", "name": NAME}`` for the shipped instances and
+    ``{"kind": "file", "path": PATH}``.
 
     Raises
     ------
@@ -38,6 +39,7 @@ def _file(recipe: Mapping[str, Any]) -> Instance:
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {
+    "family": families.generate,
     "paper": paper.generate,
     "named": _named,
     "file": _file,
