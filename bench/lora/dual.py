@@ -1,0 +1,267 @@
+"""The dual of P at any non-negative prices of the cells: an upper bound on OPT, in exact arithmetic.
+
+    D(lambda, phi) = sum_kt C_kp lambda_kt + sum_kt (C_km - r_b) phi_kt + sum_i max(0, max_l F'_il),
+    F'_il = b_i - q_in - sum over the cells of l of (lambda_kt s_ik + phi_kt r_i + e_ikt)
+
+Weak duality: every schedule of a solution pays F'_il <= max_l F'_il plus the prices of its cells, and no cell is used
+beyond C_kp and C_km - r_b. So D >= OPT for any prices >= 0; no proof about the algorithm that left them is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from formulations.lora.pricing import Pool, base_cost, cheapest, fill, pool
+from formulations.lora.schedules import Cover, space
+from instances.lora.model import Instance, IntArray, Public, Task
+from online.lora.additive import exact_cover
+
+Number = Fraction | float | int
+Prices = Mapping[tuple[int, int], Number] | Sequence[Sequence[Number]] | NDArray[Any]
+"""{(node, slot from 1): price} with zeros left out, or (K, T) rows; micro-dollars per sample or per MB."""
+
+TAUS = tuple(Fraction(n, 32) for n in (0, 1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64))
+"""The grid of factors on final prices: 0, 1/32, ..., 1, ..., 2."""
+_FAR = np.int64(2**62)
+_HEADROOM = 2**61
+_BITS = 40
+
+
+class _Whole(NamedTuple):
+    """Prices in whole 1/unit micro-dollars, {(node, slot from 1): price}, zeros left out."""
+
+    lam: dict[tuple[int, int], int]
+    phi: dict[tuple[int, int], int]
+    unit: int
+
+
+def _entries(prices: Prices) -> Iterator[tuple[tuple[int, int], Number]]:
+    if isinstance(prices, Mapping):
+        yield from prices.items()
+    elif isinstance(prices, np.ndarray):
+        for k, t in np.argwhere(prices != 0).tolist():
+            yield (k, t + 1), prices[k, t]
+    else:
+        for k, row in enumerate(prices):
+            for t, value in enumerate(row, start=1):
+                if value:
+                    yield (k, t), value
+
+
+def _fraction(value: Number) -> Fraction:
+    if value < 0:
+        raise ValueError(f"a price of {value}")
+    return Fraction(value) if isinstance(value, Fraction | int) else Fraction(float(value))
+
+
+def _whole(lam: Prices, phi: Prices) -> _Whole:
+    """The prices over their common denominator."""
+    parts = [{cell: _fraction(value) for cell, value in _entries(prices)} for prices in (lam, phi)]
+    unit = math.lcm(1, *{value.denominator for part in parts for value in part.values()})
+    whole = [
+        {cell: value.numerator * (unit // value.denominator) for cell, value in part.items() if value} for part in parts
+    ]
+    return _Whole(whole[0], whole[1], unit)
+
+
+def _rounded(lam: Prices, phi: Prices, bits: int) -> _Whole:
+    """The prices to the nearest 2^-bits micro-dollars."""
+    unit = 1 << bits
+    whole = [{cell: round(_fraction(value) * unit) for cell, value in _entries(prices)} for prices in (lam, phi)]
+    return _Whole(whole[0], whole[1], unit)
+
+
+def _cluster(public: Public, prices: _Whole) -> int:
+    """sum C_kp lambda + sum (C_km - r_b) phi, in 1/unit."""
+    kind, compute, memory = public.type_of_node.tolist(), public.compute.tolist(), public.memory_mb.tolist()
+    total: int = sum(compute[kind[k]] * price for (k, _), price in prices.lam.items())
+    total += sum(memory[kind[k]] * price for (k, _), price in prices.phi.items())
+    return total
+
+
+def best_schedule(task: Task, public: Public, lam: Prices, phi: Prices) -> Cover | None:
+    """The cheapest schedule of a task at the prices, room not looked at: cost c (a Fraction), option and cells.
+
+    F' of it is b_i - c, the largest of all the task's schedules. None when it has no schedule.
+    """
+    prices = _whole(lam, phi)
+    found = _cheapest(task, public, prices)
+    return None if found is None else found._replace(cost=Fraction(found.cost, prices.unit))
+
+
+def _cheapest(task: Task, public: Public, prices: _Whole) -> Cover | None:
+    menu = space(task, public)
+    first_node = public.first_node.tolist()
+    cost: list[list[int | None]] = []
+    node: list[list[int]] = []
+    for g, rate in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
+        costs: list[int | None] = []
+        nodes: list[int] = []
+        for t in range(menu.first, menu.last + 1):
+            least, k = min(
+                (prices.lam.get((k, t), 0) * rate + prices.phi.get((k, t), 0) * task.memory_mb, k)
+                for k in range(first_node[g], first_node[g + 1])
+            )
+            costs.append(least + int(task.cost[g, t - 1]) * prices.unit)
+            nodes.append(k)
+        cost.append(costs)
+        node.append(nodes)
+    return exact_cover(task, menu, cost, node, prices.unit)
+
+
+@njit(cache=True, nogil=True)
+def _surpluses(p, lam, phi, first_node, unit, far, surplus):  # type: ignore[no-untyped-def]
+    """max(0, unit b_i - cost of the cheapest schedule) of every pooled task, in int64.
+
+    lam, phi : (K, T) prices of the nodes in 1/unit; a type's cell in a slot costs what its cheapest node does.
+    """
+    table = np.empty(0, np.int64)
+    for i in range(len(p.task)):
+        types = p.type_start[i + 1] - p.type_start[i]
+        width = p.width[i]
+        first = p.first[i]
+        cost = np.empty((types, width), np.int64)
+        usable = np.ones((types, width), np.bool_)
+        for g in range(types):
+            entry = p.type_start[i] + g
+            kind = p.kind[entry]
+            rate = p.rate[entry]
+            memory = p.memory[i]
+            row = cost[g]
+            row[:] = far
+            for k in range(first_node[kind], first_node[kind + 1]):
+                for t in range(width):
+                    value = lam[k, first + t] * rate + phi[k, first + t] * memory
+                    row[t] = min(row[t], value)
+            for t in range(width):
+                row[t] += base_cost(p, i, kind, first + t) * unit
+        need = (width + 1) * p.layer[i]
+        if len(table) < need:
+            table = np.empty(need, np.int64)
+        fill(p, i, cost, usable, far, table)
+        total, option, _ = cheapest(p, i, unit, far, table)
+        surplus[i] = max(0, p.bid[i] * unit - total) if option >= 0 else 0
+
+
+class Dual:
+    """D of one instance; keeps what does not depend on the prices."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._public = instance.public("")
+        self._pool: Pool | None = None
+
+    def exact(self, lam: Prices, phi: Prices) -> Fraction:
+        """D at exactly these prices, in integers of any size over their common denominator."""
+        prices = _whole(lam, phi)
+        value = self._in_64_bits(prices)
+        return self._in_integers(prices) if value is None else value
+
+    def near(self, lam: Prices, phi: Prices) -> Fraction:
+        """D at these prices, or, where their fractions do not fit 64 bits, at the nearest multiples of some 2^-k.
+
+        Either way it is D of non-negative prices, computed without rounding: an upper bound on OPT.
+        """
+        if not any(isinstance(value, float) for part in (lam, phi) for _, value in _entries(part)):
+            value = self._in_64_bits(_whole(lam, phi))
+            if value is not None:
+                return value
+        bits = min(_BITS, self._room_for_bits(lam, phi))
+        while bits >= 0:
+            value = self._in_64_bits(_rounded(lam, phi, bits))
+            if value is not None:
+                return value
+            bits -= 1
+        return self._in_integers(_whole(lam, phi))
+
+    def rescaled(self, lam: Prices, phi: Prices) -> tuple[Fraction, Fraction]:
+        """(tau, D) where tau times the prices is best, over the grid `TAUS`; the smallest tau among equals."""
+        parts = [{cell: _fraction(value) for cell, value in _entries(prices)} for prices in (lam, phi)]
+        tried = []
+        for tau in TAUS:
+            scaled = [{cell: tau * value for cell, value in part.items()} for part in parts]
+            tried.append((self.near(*scaled), tau))
+        value, tau = min(tried)
+        return tau, value
+
+    def _in_integers(self, prices: _Whole) -> Fraction:
+        total = _cluster(self._public, prices)
+        for i in range(self._instance.tasks):
+            task = self._instance.task(i)
+            found = _cheapest(task, self._public, prices)
+            if found is not None:
+                total += max(0, task.bid * prices.unit - found.cost)
+        return Fraction(total, prices.unit)
+
+    def _pooled(self) -> Pool:
+        if self._pool is None:
+            self._pool = pool(self._instance)
+        return self._pool
+
+    def _largest(self, lam: Fraction | int, phi: Fraction | int, unit: int) -> int:
+        """An upper bound on every number in the dynamic programmes at prices of at most lam and phi, in 1/unit."""
+        instance, p = self._instance, self._pooled()
+        energy = int(np.abs(p.energy).max(initial=0)) * int(np.abs(p.tariff).max(initial=0))
+        cost = max(energy, int(np.abs(p.table_cost).max(initial=0)))
+        cell = math.ceil(lam * int(p.rate.max(initial=0)) + phi * int(p.memory.max(initial=0))) + cost * unit
+        return cell * (int(p.width.max(initial=0)) + 1) + unit * (
+            int(p.price.max(initial=0)) + int(instance.bid.max(initial=0))
+        )
+
+    def _room_for_bits(self, lam: Prices, phi: Prices) -> int:
+        tops = [max((_fraction(value) for _, value in _entries(part)), default=Fraction(0)) for part in (lam, phi)]
+        return max(0, (_HEADROOM // max(1, self._largest(tops[0], tops[1], 1))).bit_length() - 1)
+
+    def _in_64_bits(self, prices: _Whole) -> Fraction | None:
+        """D, or None where 64 bits might not hold a number on the way."""
+        top_lam, top_phi = (max(part.values(), default=0) for part in (prices.lam, prices.phi))
+        if self._largest(top_lam, top_phi, prices.unit) >= _HEADROOM:
+            return None
+        instance, p = self._instance, self._pooled()
+        shape = (instance.nodes, instance.slots)
+        surplus = np.zeros(p.tasks, np.int64)
+        _surpluses(
+            p, _array(prices.lam, shape), _array(prices.phi, shape), self._public.first_node,
+            prices.unit, _FAR, surplus,
+        )  # fmt: skip
+        return Fraction(_cluster(self._public, prices) + sum(surplus.tolist()), prices.unit)
+
+
+def _array(prices: dict[tuple[int, int], int], shape: tuple[int, int]) -> IntArray:
+    array = np.zeros(shape, np.int64)
+    if prices:
+        cells = np.array(list(prices), dtype=np.int64)
+        array[cells[:, 0], cells[:, 1] - 1] = list(prices.values())
+    return array
+
+
+def dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
+    """D at exactly these prices, micro-dollars.
+
+    Parameters
+    ----------
+    lam, phi : >= 0, micro-dollars per sample and per MB; {(node, slot from 1): price} or (K, T) rows of fractions
+        (doubles count as the fractions that they are).
+
+    Raises
+    ------
+    ValueError : for a negative price.
+    """
+    return Dual(instance).exact(lam, phi)
+
+
+def near_dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
+    """D at prices next to these, where their fractions are too long for 64 bits: fast, and an upper bound as well."""
+    return Dual(instance).near(lam, phi)
+
+
+def best_rescaled(instance: Instance, lam: Prices, phi: Prices) -> tuple[Fraction, Fraction]:
+    """(tau, D(tau lambda, tau phi)) of the best tau on the grid; prices rounded as in `near_dual_value`."""
+    return Dual(instance).rescaled(lam, phi)
