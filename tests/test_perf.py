@@ -17,6 +17,7 @@ from bench.cli import main
 from bench.family import families
 from bench.lora import perf as parts
 from bench.lora import perf_online as online
+from formulations.lora.solve import solve
 from instances.lora.generate import generate
 from instances.lora.model import Instance
 from instances.seeds import Stream
@@ -160,6 +161,19 @@ def test_models_are_compared_at_equal_seconds_on_verified_incumbents() -> None:
     assert max(incumbents) <= min(bounds)
 
 
+def test_solvers_begin_from_our_solution_and_lose_nothing_of_it() -> None:
+    """A solver's incumbent is at least the start that it was given; all bounds are above all incumbents."""
+    measured = parts.started([(6, 2, 8), (12, 2, 12)], 0.5, ["highs"], _quiet)
+    assert measured.columns == parts.STARTED
+    for name in ("6_2_8", "12_2_12"):
+        mine, highs = (row for row in measured.rows if row["instance"] == name)
+        assert (mine["who"], highs["who"]) == ("opt", "tight / highs from our solution")
+        assert int(str(highs["incumbent"])) >= solve(parts.contention(*map(int, name.split("_"))), "auto", "none").lower
+        assert max(int(str(row["incumbent"])) for row in (mine, highs)) <= min(
+            int(str(row["bound"])) for row in (mine, highs)
+        )
+
+
 def test_no_useful_incumbent_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """None, or up to half of the best bound, is not useful; a row says so."""
     answers = iter([None, 0, 2**60])
@@ -241,8 +255,8 @@ def test_a_part_becomes_a_table_a_csv_file_and_a_page(
 
 
 def test_every_part_of_the_family_is_known_by_name() -> None:
-    """The four of the family `lora`."""
-    assert list(perf.parts()) == ["models", "building", "online", "growth"]
+    """The five of the family `lora`."""
+    assert list(perf.parts()) == ["models", "started", "building", "online", "growth"]
 
 
 @pytest.mark.usefixtures("toy")
