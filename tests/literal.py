@@ -109,9 +109,12 @@ def _printed_objective(task: Task, types: list[int], cells: Cells, lam: Price, p
 
 
 def run_pdftsp(
-    instance: Instance, search: str, *, critical: bool = False, floats: bool = False
+    instance: Instance, search: str, *, critical: bool = False, floats: bool = False, ghosts: bool = True
 ) -> list[tuple[Number | None, bool, Cells, int | None]]:
-    """Algorithm 1: per task F, admitted, schedule, charge; with `floats` in doubles, in the order of the formulas."""
+    """Algorithm 1: per task F, admitted, schedule, charge; with `floats` in doubles, in the order of the formulas.
+
+    Without `ghosts` a task that does not fit moves no price.
+    """
     public = instance.public("")
     types = public.type_of_node.tolist()
     number: type[Number] = float if floats else Fraction
@@ -135,13 +138,13 @@ def run_pdftsp(
         if value > 0:
             work, n, net = figures(task, public, option, cells)
             bbar = number(net) / number(work + task.memory_mb * n)
-            for k, t in cells:
+            admitted = all(_stands(load, task, public, k, t) for k, t in cells)
+            for k, t in cells if ghosts or admitted else ():
                 g = types[k]
                 share = number(int(task.rate[g])) / number(int(public.compute[g]))
                 lam[k, t] = lam.get((k, t), zero) * (1 + share) + alpha * (bbar * share)
                 share = number(task.memory_mb) / number(int(public.memory_mb[g]))
                 phi[k, t] = phi.get((k, t), zero) * (1 + share) + beta * (bbar * share)
-            admitted = all(_stands(load, task, public, k, t) for k, t in cells)
             if admitted:
                 place(load, task, public, cells)
                 paid = task.bid - value

@@ -1,7 +1,8 @@
 """pdFTSP, the main paper's online primal-dual mechanism: Algorithms 1 and 2, equations (7)-(14).
 
 Read with the corrections without which it cannot run (overshoot clipped, first slot usable, F <= 0 rejects). Prices
-move as printed: for every task with F > 0, also when line 8 then finds that it does not fit.
+move as printed: for every task with F > 0, also when line 8 then finds that it does not fit; with `updates=admitted`
+for admitted tasks only.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class PriceTrace:
     exact : prices are fractions.
     money, memory : unit scale: bbar_il = money * b_il / (S + memory * R), prices in file units.
     alpha, beta : in the file's units.
+    updates : whose offers move prices: those with F > 0 (all), or the admitted ones only (admitted).
     offers : one per task, in order.
     lam, phi : final prices {(node, slot): value}, zeros left out.
     """
@@ -72,6 +74,7 @@ class PriceTrace:
     alpha: Fraction
     beta: Fraction
     units: str
+    updates: str = "all"
     offers: list[Offer] = field(default_factory=list)
     lam: dict[tuple[int, int], Fraction | float] = field(default_factory=dict)
     phi: dict[tuple[int, int], Fraction | float] = field(default_factory=dict)
@@ -157,7 +160,7 @@ class PdFtsp:
     """Algorithm 1 with Algorithm 2 (`search=printed`) or an exact maximiser of (9) (`search=exact`).
 
     Options: search, units (given, canonical), money (a further factor on money), payment (printed (14), critical
-    b - F), arith (exact, float, auto).
+    b - F), updates (all as printed, or admitted), arith (exact, float, auto).
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -169,6 +172,7 @@ class PdFtsp:
         if self._money <= 0:
             raise InputError("algorithm", "pdftsp:money", f"{options['money']} is not positive")
         self._critical = options["payment"] == "critical"
+        self._ghosts = options["updates"] == "all"
         self._arith = options["arith"]
         self.constants = ("alpha", "beta")
         if self._units == "canonical":
@@ -192,6 +196,7 @@ class PdFtsp:
             alpha=constants["alpha"],
             beta=constants["beta"],
             units=self._units,
+            updates=self._options["updates"],
         )
         self.counts = {"positive_f": 0, "dropped": 0}
 
@@ -216,15 +221,16 @@ class PdFtsp:
         admitted = False
         if choice.value > 0:
             self.counts["positive_f"] += 1
-            used = choice.work + self._trace.memory * task.memory_mb * len(choice.cells)
-            lift = self._prices.lift(choice.net, self._trace.money, used)
-            self._prices.raise_on(choice, rate, task.memory_mb, lift, self._trace.alpha, self._trace.beta)  # type: ignore[arg-type]
             admitted = bool(
                 all(
                     view.compute[k, t - 1] >= s and view.memory_mb[k, t - 1] >= task.memory_mb
                     for (k, t), s in zip(choice.cells, rate.tolist(), strict=True)
                 )
             )
+            if admitted or self._ghosts:
+                used = choice.work + self._trace.memory * task.memory_mb * len(choice.cells)
+                lift = self._prices.lift(choice.net, self._trace.money, used)
+                self._prices.raise_on(choice, rate, task.memory_mb, lift, self._trace.alpha, self._trace.beta)  # type: ignore[arg-type]
             if admitted:
                 payment = task.bid - choice.value
                 if not self._critical:
@@ -255,6 +261,7 @@ register(
             "units": Option("given", ("given", "canonical"), "units of money and memory in bbar, alpha, beta"),
             "money": Option("1", None, "further factor on the unit of money, a fraction"),
             "payment": Option("printed", ("printed", "critical"), "(14), or b - F"),
+            "updates": Option("all", ("all", "admitted"), "prices move for every task with F > 0, or for the admitted"),
             "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
         },
         make=PdFtsp,
