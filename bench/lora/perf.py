@@ -137,26 +137,14 @@ def models(sizes: Sequence[tuple[int, int, int]], seconds: float, solvers: dict[
         best = min(each.bound for each in answers.values() if each.bound is not None)
         for (model, solver), each in answers.items():
             share = None if each.incumbent is None or best <= 0 else each.incumbent / best
-            gap = None
-            if each.incumbent is not None and each.bound:
-                gap = (each.bound - each.incumbent) / each.bound
             rows.append(
-                {
-                    "instance": instance.name,
-                    "tasks": size[0],
-                    "nodes": size[1],
-                    "slots": size[2],
-                    "load": float(load(instance)),
+                _row(instance, size, each)
+                | {
                     "model": model,
                     "solver": solver,
-                    "incumbent": each.incumbent,
-                    "bound": each.bound,
-                    "gap": gap,
                     "of_best_bound": share,
                     "useful": best <= 0 or (share is not None and share > 0.5),
                     "build_seconds": each.build_seconds,
-                    "seconds": each.seconds,
-                    "ended": each.ended,
                 }
             )
     contenders = list(dict.fromkeys((str(row["model"]), str(row["solver"])) for row in rows))
@@ -177,6 +165,23 @@ def models(sizes: Sequence[tuple[int, int, int]], seconds: float, solvers: dict[
             f"{', '.join(f'{name} {version}' for name, version in solvers.items())}.",
         ),
     )
+
+
+def _row(instance: Instance, size: tuple[int, int, int], answer: Answer) -> dict[str, Value]:
+    """What a row says of an instance and of an answer, whoever gave it."""
+    gap = None
+    if answer.incumbent is not None and answer.bound:
+        gap = (answer.bound - answer.incumbent) / answer.bound
+    return {
+        "instance": instance.name,
+        **dict(zip(("tasks", "nodes", "slots"), size, strict=True)),
+        "load": float(load(instance)),
+        "incumbent": answer.incumbent,
+        "bound": answer.bound,
+        "gap": gap,
+        "seconds": answer.seconds,
+        "ended": answer.ended,
+    }
 
 
 def _told(answer: Answer) -> str:
@@ -205,24 +210,8 @@ def started(sizes: Sequence[tuple[int, int, int]], seconds: float, solvers: Sequ
         answers |= {name: direct(instance, "tight", name, seconds, begin.solution) for name in solvers}
         for name, each in answers.items():
             say(f"{instance.name}: {name} {_told(each)}")
-            gap = None
-            if each.incumbent is not None and each.bound:
-                gap = (each.bound - each.incumbent) / each.bound
-            rows.append(
-                {
-                    "instance": instance.name,
-                    "tasks": size[0],
-                    "nodes": size[1],
-                    "slots": size[2],
-                    "load": float(load(instance)),
-                    "who": name if name == "opt" else f"tight / {name} from our solution",
-                    "incumbent": each.incumbent,
-                    "bound": each.bound,
-                    "gap": gap,
-                    "seconds": each.seconds,
-                    "ended": each.ended,
-                }
-            )
+            who = name if name == "opt" else f"tight / {name} from our solution"
+            rows.append(_row(instance, size, each) | {"who": who})
     return Measured(
         STARTED,
         rows,
