@@ -34,6 +34,21 @@ _HEADROOM = 2**61
 _BITS = 40
 
 
+class Priced(NamedTuple):
+    """D at some prices, and what every task adds to it.
+
+    Parameters
+    ----------
+    value : D, micro-dollars.
+    surplus : max(0, max_l F'_il) of every task, in 1/unit micro-dollars.
+    unit : their denominator.
+    """
+
+    value: Fraction
+    surplus: tuple[int, ...]
+    unit: int
+
+
 class _Whole(NamedTuple):
     """Prices in whole 1/unit micro-dollars, {(node, slot from 1): price}, zeros left out."""
 
@@ -158,47 +173,57 @@ class Dual:
         self._public = instance.public("")
         self._pool: Pool | None = None
 
-    def exact(self, lam: Prices, phi: Prices) -> Fraction:
-        """D at exactly these prices, in integers of any size over their common denominator."""
+    def exact(self, lam: Prices, phi: Prices) -> Priced:
+        """At exactly these prices, in integers of any size over their common denominator."""
         prices = _whole(lam, phi)
-        value = self._in_64_bits(prices)
-        return self._in_integers(prices) if value is None else value
+        return self._in_64_bits(prices) or self._in_integers(prices)
 
-    def near(self, lam: Prices, phi: Prices) -> Fraction:
-        """D at these prices, or, where their fractions do not fit 64 bits, at the nearest multiples of some 2^-k.
+    def near(self, lam: Prices, phi: Prices) -> Priced:
+        """At these prices, or, where their fractions do not fit 64 bits, at the nearest multiples of some 2^-k.
 
         Either way it is D of non-negative prices, computed without rounding: an upper bound on OPT.
         """
         if not any(isinstance(value, float) for part in (lam, phi) for _, value in _entries(part)):
-            value = self._in_64_bits(_whole(lam, phi))
-            if value is not None:
-                return value
-        bits = min(_BITS, self._room_for_bits(lam, phi))
-        while bits >= 0:
-            value = self._in_64_bits(_rounded(lam, phi, bits))
-            if value is not None:
-                return value
-            bits -= 1
+            found = self._in_64_bits(_whole(lam, phi))
+            if found is not None:
+                return found
+        for bits in range(min(_BITS, self._room_for_bits(lam, phi)), -1, -1):
+            found = self._in_64_bits(_rounded(lam, phi, bits))
+            if found is not None:
+                return found
         return self._in_integers(_whole(lam, phi))
 
     def rescaled(self, lam: Prices, phi: Prices) -> tuple[Fraction, Fraction]:
-        """(tau, D) where tau times the prices is best, over the grid `TAUS`; the smallest tau among equals."""
+        """(tau, D) of the tau on the grid `TAUS` whose multiple of the prices is best; D is convex in tau."""
         parts = [{cell: _fraction(value) for cell, value in _entries(prices)} for prices in (lam, phi)]
-        tried = []
-        for tau in TAUS:
-            scaled = [{cell: tau * value for cell, value in part.items()} for part in parts]
-            tried.append((self.near(*scaled), tau))
-        value, tau = min(tried)
-        return tau, value
+        known: dict[int, Fraction] = {}
 
-    def _in_integers(self, prices: _Whole) -> Fraction:
-        total = _cluster(self._public, prices)
+        def at(j: int) -> Fraction:
+            if j not in known:
+                known[j] = self.near(*({cell: TAUS[j] * value for cell, value in part.items()} for part in parts)).value
+            return known[j]
+
+        low, high = 0, len(TAUS) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if at(middle) <= at(middle + 1):
+                high = middle
+            else:
+                low = middle + 1
+        value, j = min((at(j), j) for j in {low, *known})
+        return TAUS[j], value
+
+    def _in_integers(self, prices: _Whole) -> Priced:
+        surplus = [0] * self._instance.tasks
         for i in range(self._instance.tasks):
             task = self._instance.task(i)
             found = _cheapest(task, self._public, prices)
             if found is not None:
-                total += max(0, task.bid * prices.unit - found.cost)
-        return Fraction(total, prices.unit)
+                surplus[i] = max(0, task.bid * prices.unit - found.cost)
+        return self._priced(prices, surplus)
+
+    def _priced(self, prices: _Whole, surplus: list[int]) -> Priced:
+        return Priced(Fraction(_cluster(self._public, prices) + sum(surplus), prices.unit), tuple(surplus), prices.unit)
 
     def _pooled(self) -> Pool:
         if self._pool is None:
@@ -219,8 +244,8 @@ class Dual:
         tops = [max((_fraction(value) for _, value in _entries(part)), default=Fraction(0)) for part in (lam, phi)]
         return max(0, (_HEADROOM // max(1, self._largest(tops[0], tops[1], 1))).bit_length() - 1)
 
-    def _in_64_bits(self, prices: _Whole) -> Fraction | None:
-        """D, or None where 64 bits might not hold a number on the way."""
+    def _in_64_bits(self, prices: _Whole) -> Priced | None:
+        """The same in int64, or None where 64 bits might not hold a number on the way."""
         top_lam, top_phi = (max(part.values(), default=0) for part in (prices.lam, prices.phi))
         if self._largest(top_lam, top_phi, prices.unit) >= _HEADROOM:
             return None
@@ -231,7 +256,9 @@ class Dual:
             p, _array(prices.lam, shape), _array(prices.phi, shape), self._public.first_node,
             prices.unit, _FAR, surplus,
         )  # fmt: skip
-        return Fraction(_cluster(self._public, prices) + sum(surplus.tolist()), prices.unit)
+        every = np.zeros(instance.tasks, np.int64)
+        every[p.task] = surplus
+        return self._priced(prices, every.tolist())
 
 
 def _array(prices: dict[tuple[int, int], int], shape: tuple[int, int]) -> IntArray:
@@ -254,12 +281,12 @@ def dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
     ------
     ValueError : for a negative price.
     """
-    return Dual(instance).exact(lam, phi)
+    return Dual(instance).exact(lam, phi).value
 
 
 def near_dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
     """D at prices next to these, where their fractions are too long for 64 bits: fast, and an upper bound as well."""
-    return Dual(instance).near(lam, phi)
+    return Dual(instance).near(lam, phi).value
 
 
 def best_rescaled(instance: Instance, lam: Prices, phi: Prices) -> tuple[Fraction, Fraction]:

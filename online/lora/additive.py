@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numba import njit
 
 from formulations.lora.schedules import Cover, Space, states
 from instances.lora.model import Task
@@ -99,3 +100,221 @@ def _first(
             listed.append((t + first, pick))
         t += 1
     return listed
+
+
+@njit(cache=True, nogil=True)
+def _best_nodes(lam, phi, compute, memory, tested, first_node, menu, load, cost, cell, node):  # type: ignore[no-untyped-def]
+    """cell[g, t]: price and operational cost on the type's cheapest node with room (first of equals), inf without any.
+
+    menu : usable types and rates; load : (r_i, first slot from 0).
+    """
+    types, rates = menu
+    size, first = load
+    width = cell.shape[1]
+    for g in range(len(types)):
+        best = cell[g]
+        where = node[g]
+        best[:] = np.inf
+        where[:] = -1
+        rate = rates[g]
+        for k in range(first_node[types[g]], first_node[types[g] + 1]):
+            lam_row = lam[k, first : first + width]
+            phi_row = phi[k, first : first + width]
+            compute_row = compute[k, first : first + width]
+            memory_row = memory[k, first : first + width]
+            for t in range(width):
+                value = lam_row[t] * rate + phi_row[t] * size
+                open_ = not tested or (rate <= compute_row[t] and size <= memory_row[t])
+                if open_ and value < best[t]:
+                    best[t] = value
+                    where[t] = k
+        for t in range(width):
+            best[t] += cost[types[g], first + t]
+
+
+@njit(cache=True, nogil=True)
+def _rows(rates, work, width, negative, limit):  # type: ignore[no-untyped-def]
+    """The count vectors that can matter, as rows: the first (slowest) type's count runs, the other types' is fixed.
+
+    Rows are mixed-radix positions of the other types' counts. Returns (stride, digits, at, length, need, size): steps
+    of the positions, counts, where each row begins, its length (0: not needed), the first type's least count that
+    covers, and the number of states; size is -1 above `limit` positions.
+    """
+    types = len(rates)
+    stride = np.ones(types, np.int64)
+    caps = np.zeros(types, np.int64)
+    positions = 1
+    for g in range(1, types):
+        stride[g] = positions
+        caps[g] = min(width, (work + rates[g] - 1) // rates[g] + negative[g])
+        positions *= caps[g] + 1
+        if positions > limit:
+            positions = 0
+            break
+    digits = np.zeros((positions, types), np.int64)
+    at = np.zeros(positions, np.int64)
+    length = np.zeros(positions, np.int64)
+    need = np.zeros(positions, np.int64)
+    size = 0 if positions > 0 else -1
+    for o in range(positions):
+        done = 0
+        taken = 0
+        top = 0
+        within = True
+        for g in range(1, types):
+            count = (o // stride[g]) % (caps[g] + 1)
+            digits[o, g] = count
+            if count > 0:
+                done += count * rates[g]
+                taken += count
+                top = max(top, rates[g])
+                within = within and count <= negative[g]
+        # A cell of non-negative cost is dropped from a cover that does not need it.
+        if taken <= width and (done < work + top or within):
+            need[o] = max(0, (work - done + rates[0] - 1) // rates[0])
+            length[o] = min(need[o] + negative[0], width - taken) + 1
+            at[o] = size
+            size += length[o]
+    return stride, digits, at, length, need, size
+
+
+@njit(cache=True, nogil=True)
+def _fill(cell, stride, digits, at, length, table):  # type: ignore[no-untyped-def]
+    """table[t, x]: least cost of taking exactly x among slots t.. of the window; inf where impossible."""
+    types, width = cell.shape
+    table[width, :] = np.inf
+    table[width, 0] = 0.0
+    for t in range(width - 1, -1, -1):
+        old = table[t + 1]
+        new = table[t]
+        new[:] = old
+        step = cell[0, t]
+        if step < np.inf:
+            for o in range(len(at)):
+                stay = old[at[o] + 1 : at[o] + length[o]]
+                take = old[at[o] : at[o] + length[o] - 1]
+                target = new[at[o] + 1 : at[o] + length[o]]
+                for j in range(len(target)):
+                    value = take[j] + step
+                    target[j] = value if value < stay[j] else stay[j]
+        for g in range(1, types):
+            step = cell[g, t]
+            if step < np.inf:
+                for o in range(stride[g], len(at)):
+                    if digits[o, g] > 0:
+                        begin = at[o - stride[g]]
+                        take = old[begin : begin + length[o]]
+                        target = new[at[o] : at[o] + length[o]]
+                        for j in range(len(target)):
+                            value = take[j] + step
+                            target[j] = value if value < target[j] else target[j]
+
+
+@njit(cache=True, nogil=True)
+def _walk(cell, node, stride, digits, at, table, t, o, j, chosen):  # type: ignore[no-untyped-def]
+    """The smallest list of (slot, node) that attains the state; rows [slot, node, type] in `chosen`."""
+    types = cell.shape[0]
+    n = 0
+    while o != 0 or j != 0:
+        value = table[t, at[o] + j]
+        pick = -1
+        if j > 0 and table[t + 1, at[o] + j - 1] + cell[0, t] == value:
+            pick = 0
+        for g in range(1, types):
+            if (
+                digits[o, g] > 0
+                and table[t + 1, at[o - stride[g]] + j] + cell[g, t] == value
+                and (pick < 0 or node[g, t] < node[pick, t])
+            ):
+                pick = g
+        if pick >= 0:
+            chosen[n, 0] = t
+            chosen[n, 1] = node[pick, t]
+            chosen[n, 2] = pick
+            n += 1
+            if pick == 0:
+                j -= 1
+            else:
+                o -= stride[pick]
+        t += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _before(one, other, n):  # type: ignore[no-untyped-def]
+    """Whether a list of (slot, node) is lexicographically smaller than another of the same length."""
+    for x in range(n):
+        if one[x, 0] != other[x, 0]:
+            return one[x, 0] < other[x, 0]
+        if one[x, 1] != other[x, 1]:
+            return one[x, 1] < other[x, 1]
+    return False
+
+
+@njit(cache=True, nogil=True)
+def cheapest_schedule(lam, phi, compute, memory, tested, first_node, menu, load, work, cost, options, limit):  # type: ignore[no-untyped-def]
+    """The schedule of least vendor price plus cell costs in doubles, among the cells with room; ties as `exact_cover`.
+
+    A cell costs (lambda s + phi r) + e; cells are added from the last slot to the first, then the vendor's price.
+
+    Parameters
+    ----------
+    lam, phi : (K, T) prices; compute, memory : (K, T) what is free; tested : whether room is looked at.
+    menu : usable types and rates, the slowest first; load : (r_i, first slot of the window from 0).
+    cost : (G, T) e_i; options : offsets in the window and vendor prices, and the window's width.
+
+    Returns
+    -------
+    (total, option, rows [slot offset, node, position in the menu]); option is -1 without a schedule, -2 when there are
+    more than `limit` count vectors.
+    """
+    rates = menu[1]
+    offsets, prices, width = options
+    types = len(rates)
+    cell = np.empty((types, width))
+    node = np.empty((types, width), np.int64)
+    _best_nodes(lam, phi, compute, memory, tested, first_node, menu, load, cost, cell, node)
+    negative = np.zeros(types, np.int64)
+    for g in range(types):
+        for t in range(width):
+            if cell[g, t] < 0:
+                negative[g] += 1
+    stride, digits, at, length, need, size = _rows(rates, work, width, negative, limit)
+    chosen = np.empty((width, 3), np.int64)
+    if size < 0:
+        return np.inf, -2, chosen[:0]
+    table = np.empty((width + 1, size))
+    _fill(cell, stride, digits, at, length, table)
+    best = np.inf
+    least = np.inf
+    pick = -1
+    for option in range(len(offsets)):
+        if offsets[option] < width:
+            layer = table[offsets[option]]
+            low = np.inf
+            for o in range(len(at)):
+                for x in range(at[o] + need[o], at[o] + length[o]):
+                    if layer[x] < low:
+                        low = layer[x]
+            if low + prices[option] < best:
+                best = low + prices[option]
+                least = low
+                pick = option
+    if pick < 0:
+        return best, pick, chosen[:0]
+    start = offsets[pick]
+    fewest = width + 1
+    for o in range(len(at)):
+        for j in range(need[o], length[o]):
+            if table[start, at[o] + j] == least:
+                fewest = min(fewest, j + digits[o].sum())
+    found = False
+    other = np.empty((width, 3), np.int64)
+    for o in range(len(at)):
+        j = fewest - digits[o].sum()
+        if need[o] <= j < length[o] and table[start, at[o] + j] == least:
+            _walk(cell, node, stride, digits, at, table, start, o, j, other)
+            if not found or _before(other, chosen, fewest):
+                chosen[:fewest] = other[:fewest]
+                found = True
+    return best, pick, chosen[:fewest]

@@ -10,6 +10,7 @@ import numpy as np
 from formulations.lora.schedules import minimal_covers
 from instances.lora.format import content_hash
 from instances.lora.model import Instance
+from online.lora import public_constants
 
 OBSERVED = "canonical-observed"
 """What is said beside a unit of money that was taken from the schedules of a first run."""
@@ -107,5 +108,13 @@ CONSTANTS: Mapping[str, Callable[[Instance], tuple[Fraction, str]]] = {
     "canonical_memory": _plain(canonical_memory),
     "eris_low": _plain(eris_low),
     "eris_high": _plain(eris_high),
+    "cap_compute": _plain(public_constants.cap_compute),
+    "cap_memory": _plain(public_constants.cap_memory),
+    "largest_share": _plain(public_constants.largest_share),
+    "spread": _plain(public_constants.spread),
+    "memory_density": _plain(public_constants.memory_density),
+    "median_work_density": _plain(public_constants.median_work_density),
+    "median_memory_density": _plain(public_constants.median_memory_density),
+    "median_bbar": _plain(public_constants.median_bbar),
 }
 """Name -> function of an instance that gives the value and a detail to show."""

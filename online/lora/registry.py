@@ -56,6 +56,8 @@ class Entry:
     options : by name.
     make : builds the algorithm from its options, all filled in.
     settle : replaces options that depend on the number of tasks (arithmetic), before `make`.
+    public_constants : its theorem needs constants that are known in advance. A prior that is the instance under test is
+        refused, constants computed from that instance are said in the label, and `constants=public` refuses them.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Entry:
     options: Mapping[str, Option]
     make: Callable[[Mapping[str, str]], Any]
     settle: Callable[[dict[str, str], int], dict[str, str]] = _as_given
+    public_constants: bool = False
 
 
 _ENTRIES: dict[str, Entry] = {}
@@ -293,14 +296,20 @@ def settle_constants(spec: Spec, names: tuple[str, ...], instance: Instance) -> 
     for name in names:
         if name not in CONSTANTS:
             raise InputError("algorithm", spec.name, f"declares the constant {name!r}; known: {', '.join(CONSTANTS)}")
+    public = spec.entry is not None and spec.entry.public_constants
+    head = spec.name.partition(":")[0]
     other = read(spec.prior) if spec.prior and any(name not in spec.given for name in names) else None
     if other is not None and content_hash(other) == content_hash(instance):
+        if public:
+            raise InputError("algorithm", f"{head}:prior", f"{spec.prior} is the instance under test")
         other = None  # the instance under test is no other one, whatever its file is called
     settled = []
     for name in names:
         if name in spec.given:
             settled.append(Constant(name, spec.given[name], Source.GIVEN))
             continue
+        if public and other is None and spec.options.get("constants") == "public":
+            raise InputError("algorithm", f"{head}:{name}", "neither given nor taken from a prior")
         value, detail = CONSTANTS[name](other if other is not None else instance)
         source = Source.ORACLE if other is None else Source.PRIOR
         told = (spec.prior if other is not None else "", detail)
@@ -334,6 +343,8 @@ def run(instance: Instance, text: str, seed: str | None = None) -> OnlineRun:
     options = spec.entry.settle(dict(spec.options), instance.tasks)
     algorithm = spec.entry.make(options)
     constants = settle_constants(spec, tuple(getattr(algorithm, "constants", ())), instance)
+    if spec.entry.public_constants and any(constant.source is Source.ORACLE for constant in constants):
+        algorithm.label = f"{spec.name} (oracle constants)"
     return play(instance, algorithm, spec.name, spec.entry.version, constants, seed)
 
 

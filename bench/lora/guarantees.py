@@ -1,0 +1,388 @@
+"""Theorems A, B, C and G on one run, and the certificate of any run that exposes prices, as exact inequalities.
+
+All of them say OPT <= D <= (a factor) ALG (+ a leak), where D is the dual at prices that the run left (`dual`). D is
+computed in integers. The factors hold real powers; the algorithms use a rational G that is no larger than the real one
+(`roots`, verified by integer powers), and the proofs go through with any such G, so the factors are plain fractions:
+
+- A cell without room is loaded by more than 1 - eps, so psi = lambda + X/G is at least (X/G)(1 + B eps)^((1-eps)/eps)
+  >= (X/G)(1 + G), that is lambda >= X, and a schedule through it costs more than the task is worth.
+- Per admission D grows by at most b_il + (B - 1) sum(price use) + eta_c v S + eta_m v R, and sum(price use) < b_il.
+
+A run in doubles has other prices than the fractions of the theorem, by rounding. Its D is still a proved bound at the
+prices that it left; an inequality that fails by less than rounding, or a doubtful comparison with a bid, is undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from bench.checks import Check, Verdict
+from bench.lora.dual import Dual, Priced
+from formulations.report import SolveReport
+from instances.lora.model import Instance
+from online.lora.linear import LinearTrace, Room, prices
+from online.lora.pdftsp import Offer
+from online.lora.posted import settle_share
+from online.lora.public_constants import cap_compute, cap_memory, largest_share
+from online.lora.roots import is_gain_below, share_above
+from online.outcome import OnlineRun
+
+ROUNDING = Fraction(1, 10**9)
+"""Relative error that prices in doubles do not reach."""
+
+Figures = dict[str, Fraction | int | str | None]
+Cell = tuple[int, int]
+
+
+@runtime_checkable
+class Exposed(Protocol):
+    """A trace with final prices, micro-dollars per sample and per MB."""
+
+    exact: bool
+    lam: Mapping[Cell, Fraction | float]
+    phi: Mapping[Cell, Fraction | float]
+
+
+def guarantees(instance: Instance, run: OnlineRun, reference: SolveReport) -> list[Check]:
+    """`dual_certificate` of a run that exposes prices; `theorem_a`, `theorem_b`, `theorem_c`, `theorem_c_a_priori` and
+    `theorem_g` of the algorithms that they are about.
+    """
+    checks = []
+    if isinstance(run.trace, Exposed):
+        checks.append(_dual_certificate(instance, run, run.trace, reference))
+    if isinstance(run.trace, LinearTrace):
+        case = _Case(instance, run, run.trace, reference)
+        if run.trace.mechanism == "posted":
+            checks.append(_theorem_a(case))
+        if run.trace.mechanism == "minimal-edit":
+            checks.append(_theorem_b(case))
+        checks += [_theorem_c(case), _theorem_c_a_priori(case)]
+    if run.algorithm == "greedy":
+        checks.append(_theorem_g(instance, run, reference))
+    return checks
+
+
+def _dual_certificate(instance: Instance, run: OnlineRun, trace: Exposed, reference: SolveReport) -> Check:
+    """OPT <= D at the final prices, at the best multiple of them."""
+    if not run.valid:
+        return _invalid("dual_certificate")
+    dual = Dual(instance)
+    final = dual.exact(trace.lam, trace.phi) if trace.exact else dual.near(trace.lam, trace.phi)
+    tau, value = dual.rescaled(trace.lam, trace.phi)
+    if final.value <= value:
+        tau, value = Fraction(1), final.value
+    lower = max(reference.lower, run.welfare)
+    figures: Figures = {
+        "d_final": final.value,
+        "tau": tau,
+        "d_tau": value,
+        "d_final_over_welfare": final.value / run.welfare if run.welfare > 0 else None,
+        "d_tau_over_welfare": value / run.welfare if run.welfare > 0 else None,
+        "opt_upper": reference.upper,
+    }
+    verdict = Verdict.HOLDS if lower <= value else Verdict.VIOLATED
+    witness = None if verdict is Verdict.HOLDS else {"opt_lower": lower, "tau": str(tau)}
+    return Check("dual_certificate", verdict, Fraction(lower), value, "OPT <= D(tau * prices)", witness, figures)
+
+
+def _invalid(name: str) -> Check:
+    return Check(name, Verdict.NOT_APPLICABLE, None, None, "the run is not valid")
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """What the theorems need of an instance: X_c, X_m, eps, as its own tasks make them."""
+
+    cap_compute: Fraction
+    cap_memory: Fraction
+    share: Fraction
+
+    @classmethod
+    def of(cls, instance: Instance) -> _Truth:
+        return cls(cap_compute(instance), cap_memory(instance), largest_share(instance))
+
+    def missing(self, constants: Mapping[str, Fraction]) -> str:
+        """Which public constant does not bound what it must, of those the run used."""
+        for name, own in (
+            ("cap_compute", self.cap_compute),
+            ("cap_memory", self.cap_memory),
+            ("largest_share", self.share),
+        ):
+            if name in constants and constants[name] < own:
+                return f"{name} = {float(constants[name]):.6g} was used and this instance needs {float(own):.6g}"
+        return ""
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A run of a mechanism with linear reduced cost."""
+
+    instance: Instance
+    run: OnlineRun
+    trace: LinearTrace
+    reference: SolveReport
+
+    @cached_property
+    def truth(self) -> _Truth:
+        return _Truth.of(self.instance)
+
+    @cached_property
+    def dual(self) -> Dual:
+        return Dual(self.instance)
+
+    @cached_property
+    def final(self) -> Priced:
+        """D at the final prices (a float run's rounded to 2^-k)."""
+        return self.at(self.trace.lam, self.trace.phi)
+
+    def at(self, lam: Mapping[Cell, Fraction | float], phi: Mapping[Cell, Fraction | float]) -> Priced:
+        return self.dual.exact(lam, phi) if self.trace.exact else self.dual.near(lam, phi)
+
+    def admitted(self) -> Iterator[Offer]:
+        return (offer for offer in self.trace.offers if offer.admitted)
+
+    def use(self, offer: Offer) -> int:
+        """R = r_i n."""
+        return int(self.instance.memory_mb[offer.task]) * len(offer.cells)
+
+    def spread(self, top_c: Fraction, top_m: Fraction) -> Fraction:
+        """U of the run: the largest (X_c S + X_m R) / b_il over admitted schedules."""
+        values = ((top_c * o.work + top_m * self.use(o)) / o.net for o in self.admitted())
+        return max(values, default=Fraction(0))
+
+    def increment(self) -> Fraction:
+        """max over admitted of v (eta_c S + eta_m R) / b_il."""
+        rule = self.trace.rule
+        values = []
+        for offer in self.admitted():
+            factor = Fraction(offer.net, offer.work + self.use(offer)) if rule.by_bbar else Fraction(1)
+            values.append(factor * (rule.eta_c * offer.work + rule.eta_m * self.use(offer)) / offer.net)
+        return max(values, default=Fraction(0))
+
+    def settle(
+        self, name: str, claim: str, left: Fraction, right: Fraction, figures: Figures, extra: str = ""
+    ) -> Check:
+        """OPT <= left <= right; `extra` is a doubt that other comparisons left."""
+        lower = max(self.reference.lower, self.run.welfare)
+        figures = {"welfare": self.run.welfare, "opt_lower": lower, "opt_upper": self.reference.upper, **figures}
+        if lower > left:
+            witness: dict[str, Any] = {"opt_lower": lower}
+            return Check(name, Verdict.VIOLATED, left, right, "the certificate is below OPT", witness, figures)
+        if left > right:
+            if not self.trace.exact and left - right <= ROUNDING * (left + right):
+                reason = "float prices: the two sides are closer than rounding"
+                return Check(name, Verdict.UNDECIDED, left, right, reason, None, figures)
+            witness = {"certificate": str(left), "bound": str(right)}
+            return Check(name, Verdict.VIOLATED, left, right, claim, witness, figures)
+        if extra:
+            return Check(name, Verdict.UNDECIDED, left, right, extra, None, figures)
+        return Check(name, Verdict.HOLDS, left, right, claim, None, figures)
+
+    def refused(self) -> tuple[dict[str, Any] | None, str]:
+        """The first task whose cheapest schedule over all cells has F' > 0 and does not fit; or a doubt in doubles.
+
+        The run is replayed: prices and room as each task met them, one more search per task that ignores room.
+        """
+        public = self.instance.public("")
+        kind = public.type_of_node
+        book = prices(public, self.trace.rule, exact=self.trace.exact)
+        compute = np.repeat(public.compute[kind][:, None], public.slots, axis=1)
+        memory = np.repeat(public.memory_mb[kind][:, None], public.slots, axis=1)
+        room = Room(compute, memory)
+        doubt = ""
+        for offer in self.trace.offers:
+            task = self.instance.task(offer.task)
+            quote = book.cheapest(task, None)
+            if quote is not None and task.bid > quote.cost:
+                for k, t in quote.cells:
+                    if task.rate[kind[k]] > room.compute[k, t - 1] or task.memory_mb > room.memory_mb[k, t - 1]:
+                        gain = Fraction(task.bid) - Fraction(quote.cost)
+                        if self.trace.exact or gain > ROUNDING * (task.bid + abs(Fraction(quote.cost))):
+                            return {"task": task.index, "node": k, "slot": t, "surplus": str(gain)}, ""
+                        doubt = f"float prices: F' of task {task.index} is within rounding of 0"
+            if offer.admitted:
+                size = offer.work + task.memory_mb * len(offer.cells)
+                book.move(task, offer.cells, book.bbar(offer.net, size))  # type: ignore[arg-type]
+                for k, t in offer.cells:
+                    compute[k, t - 1] -= task.rate[kind[k]]
+                    memory[k, t - 1] -= task.memory_mb
+        return None, doubt
+
+
+def _not_applicable(case: _Case, name: str, reason: str, figures: Figures) -> Check:
+    return Check(name, Verdict.NOT_APPLICABLE, case.final.value, None, reason, None, figures)
+
+
+def _theorem_a(case: _Case) -> Check:
+    """Capacity by prices alone, and OPT <= D <= Gamma ALG with Gamma = max(1, B) + B U / G."""
+    if not case.run.valid:
+        return _invalid("theorem_a")
+    rule, constants = case.trace.rule, case.trace.constants
+    observed = case.spread(constants["cap_compute"], constants["cap_memory"])
+    assert rule.gain is not None
+    gamma = max(Fraction(1), rule.growth) + rule.growth * observed / rule.gain
+    figures: Figures = {
+        "growth": rule.growth,
+        "gain": rule.gain,
+        "spread_observed": observed,
+        "gamma": gamma,
+        "gamma_known_beforehand": max(Fraction(1), rule.growth) + rule.growth * constants["spread"] / rule.gain,
+    }
+    problem = _no_capacity_by_prices(case)
+    share = settle_share("posted", constants)
+    if not problem and not is_gain_below(rule.gain, 1 + rule.growth * share, (1 - share) / share):
+        problem = "G is above (1 + B eps)^((1 - eps)/eps) - 1"
+    if problem:
+        return _not_applicable(case, "theorem_a", problem, figures)
+    return _with_room(case, "theorem_a", "OPT <= D <= Gamma ALG", gamma, figures)
+
+
+def _theorem_b(case: _Case) -> Check:
+    """With bbar >= 1 on admitted schedules: capacity by prices alone, and OPT <= D <= (1 + max{alpha, beta}) ALG."""
+    if not case.run.valid:
+        return _invalid("theorem_b")
+    rule = case.trace.rule
+    gamma = 1 + max(rule.eta_c, rule.eta_m)
+    densities = [Fraction(offer.net, offer.work + case.use(offer)) for offer in case.admitted()]
+    figures: Figures = {
+        "alpha": rule.eta_c,
+        "beta": rule.eta_m,
+        "gamma": gamma,
+        "bbar_min": min(densities, default=None),
+    }
+    problem = _no_capacity_by_prices(case)
+    share = settle_share("minimal-edit", case.trace.constants)
+    assert rule.gain is not None
+    if not problem and not is_gain_below(rule.gain, Fraction(2), 1 - share):
+        problem = "the divisor is above 2^(1 - eps) - 1"
+    if not problem and densities and min(densities) < 1:
+        problem = f"bbar >= 1 fails on an admitted schedule: {float(min(densities)):.6g}"
+    if problem:
+        return _not_applicable(case, "theorem_b", problem, figures)
+    return _with_room(case, "theorem_b", "OPT <= D <= (1 + max{alpha, beta}) ALG", gamma, figures)
+
+
+def _no_capacity_by_prices(case: _Case) -> str:
+    """Why full cells need not be too dear: eps, X_c or X_m are not what the proof needs."""
+    if case.truth.share >= 1:
+        return "eps < 1 fails: a task can fill a node's compute or memory"
+    if share_above(case.trace.constants["largest_share"]) >= 1:
+        return f"largest_share = {case.trace.constants['largest_share']} was used; below 1 is needed"
+    return case.truth.missing(case.trace.constants)
+
+
+def _with_room(case: _Case, name: str, claim: str, gamma: Fraction, figures: Figures) -> Check:
+    witness, doubt = case.refused()
+    if witness is not None:
+        reason = "a schedule with F' > 0 does not fit"
+        return Check(name, Verdict.VIOLATED, case.final.value, gamma * case.run.welfare, reason, witness, figures)
+    return case.settle(name, claim, case.final.value, gamma * case.run.welfare, figures, doubt)
+
+
+def _theorem_c(case: _Case) -> Check:
+    """OPT <= D <= Gamma' ALG + Leak, for any prices that move by the rule."""
+    if not case.run.valid:
+        return _invalid("theorem_c")
+    gamma = max(Fraction(1), case.trace.rule.growth) + case.increment()
+    arrival = [
+        Fraction(offer.value) if offer.admitted and offer.value is not None else Fraction(0)
+        for offer in case.trace.offers
+    ]
+    unit = case.final.unit
+    leaks = [max(Fraction(0), Fraction(s, unit) - mu) for s, mu in zip(case.final.surplus, arrival, strict=True)]
+    leak = sum(leaks, Fraction(0))
+    bound = gamma * case.run.welfare + leak
+    figures: Figures = {
+        "gamma": gamma,
+        "leak": leak,
+        "leaking_tasks": sum(value > 0 for value in leaks),
+        "bound_over_welfare": bound / case.run.welfare if case.run.welfare > 0 else None,
+    }
+    return case.settle("theorem_c", "OPT <= D <= Gamma' ALG + Leak", case.final.value, bound, figures)
+
+
+def _theorem_c_a_priori(case: _Case) -> Check:
+    """OPT <= (Gamma' + U / (1 - eps)) ALG, by the final prices with X_c, X_m added on full cells."""
+    name = "theorem_c_a_priori"
+    if not case.run.valid:
+        return _invalid(name)
+    truth = case.truth
+    if truth.share >= 1:
+        return _not_applicable(case, name, "eps < 1 fails: a task can fill a node's compute or memory", {})
+    if not case.trace.rule.tested:
+        return _not_applicable(case, name, "room was not looked at", {})
+    top_c, top_m = full_cells(case.instance, case.run, truth.cap_compute, truth.cap_memory, truth.share)
+    raised = case.at(_sum(case.trace.lam, top_c), _sum(case.trace.phi, top_m))
+    gamma = max(Fraction(1), case.trace.rule.growth) + case.increment()
+    observed = case.spread(truth.cap_compute, truth.cap_memory)
+    factor = gamma + observed / (1 - truth.share)
+    figures: Figures = {"gamma": gamma, "spread_observed": observed, "largest_share": truth.share, "factor": factor}
+    claim = "OPT <= D(full cells raised) <= (Gamma' + U/(1-eps)) ALG"
+    return case.settle(name, claim, raised.value, factor * case.run.welfare, figures)
+
+
+def _sum(one: Mapping[Cell, Fraction | float], other: Mapping[Cell, Fraction]) -> dict[Cell, Fraction]:
+    """Two price tables added as fractions."""
+    return {cell: Fraction(one.get(cell, 0)) + other.get(cell, Fraction(0)) for cell in [*one, *other]}
+
+
+def full_cells(
+    instance: Instance, run: OnlineRun, top_c: Fraction, top_m: Fraction, share: Fraction
+) -> tuple[dict[Cell, Fraction], dict[Cell, Fraction]]:
+    """X_c and X_m on the cells whose compute, or memory, is loaded by more than 1 - eps in the end."""
+    public = instance.public("")
+    kind = public.type_of_node.tolist()
+    compute, memory = public.compute.tolist(), public.memory_mb.tolist()
+    load: dict[Cell, list[int]] = {}
+    for i, decision in enumerate(run.decisions):
+        for k, t in decision.cells if decision is not None else ():
+            here = load.setdefault((k, t), [0, 0])
+            here[0] += int(instance.rate[i, kind[k]])
+            here[1] += int(instance.memory_mb[i])
+    lam = {cell: top_c for cell, (used, _) in load.items() if used > (1 - share) * compute[kind[cell[0]]]}
+    phi = {cell: top_m for cell, (_, used) in load.items() if used > (1 - share) * memory[kind[cell[0]]]}
+    return lam, phi
+
+
+def _theorem_g(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+    """OPT <= D <= (1 + U / (1 - eps)) ALG with the prices X_c, X_m on full cells and none elsewhere."""
+    if not run.valid:
+        return _invalid("theorem_g")
+    truth = _Truth.of(instance)
+    if truth.share >= 1:
+        reason = "eps < 1 fails: a task can fill a node's compute or memory"
+        return Check("theorem_g", Verdict.NOT_APPLICABLE, None, None, reason)
+    lam, phi = full_cells(instance, run, truth.cap_compute, truth.cap_memory, truth.share)
+    value = Dual(instance).exact(lam, phi).value
+    observed = Fraction(0)
+    kind = instance.public("").type_of_node.tolist()
+    for i, decision in enumerate(run.decisions):
+        if decision is not None:
+            task = instance.task(i)
+            types = [kind[k] for k, _ in decision.cells]
+            work = sum(int(task.rate[g]) for g in types)
+            cost = sum(int(task.cost[g, t - 1]) for g, (_, t) in zip(types, decision.cells, strict=True))
+            net = task.bid - cost - (0 if decision.vendor is None else task.vendors[decision.vendor].price)
+            weight = truth.cap_compute * work + truth.cap_memory * task.memory_mb * len(decision.cells)
+            observed = max(observed, weight / net)
+    factor = 1 + observed / (1 - truth.share)
+    lower = max(reference.lower, run.welfare)
+    figures: Figures = {
+        "welfare": run.welfare,
+        "opt_lower": lower,
+        "opt_upper": reference.upper,
+        "spread_observed": observed,
+        "largest_share": truth.share,
+        "factor": factor,
+    }
+    bound = factor * run.welfare
+    verdict = Verdict.HOLDS if lower <= value <= bound else Verdict.VIOLATED
+    witness = None if verdict is Verdict.HOLDS else {"opt_lower": lower, "certificate": str(value), "bound": str(bound)}
+    claim = "OPT <= D(full cells) <= (1 + U/(1-eps)) ALG"
+    return Check("theorem_g", verdict, value, bound, claim, witness, figures)

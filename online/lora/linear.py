@@ -1,0 +1,329 @@
+"""A mechanism with linear reduced cost: posted prices of cells, moved on admission only, and the critical payment.
+
+For each task the cheapest schedule among the cells with room is found exactly at the present prices (`additive`); its
+cost c = q + sum (lambda s + phi r + e) does not depend on the task's bid. Admit if b_i > c, charge c, and only then
+
+    lambda_kt <- lambda_kt (1 + B s / C_kp)         + eta_c v s / C_kp
+    phi_kt    <- phi_kt    (1 + B r / (C_km - r_b)) + eta_m v r / (C_km - r_b)
+
+on the schedule's cells, with v = 1 or v = bbar_il = b_il / (S + R). B and eta are what `posted`, `minimal_edit`,
+`capped` and `bbar_rule` differ in.
+
+Theorem T: such a mechanism is truthful in the bid whatever the others do, individually rational for truthful bidders,
+and never leaves the provider with a loss on a task, as long as its constants do not depend on the task's bid: c is a
+take-it-or-leave-it price.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.lora.schedules import STATE_LIMIT, Space, StateSpaceTooLarge, space
+from instances.errors import InputError, shown
+from instances.lora.model import IntArray, Public, Task
+from instances.lora.solution import Decision
+from online.lora.additive import cheapest_schedule, exact_cover
+from online.lora.pdftsp import EXACT_TASKS, Offer
+from online.lora.protocol import View
+from online.lora.registry import Entry, Option, register
+
+Cell = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How prices move, and what the theorem of the mechanism is about.
+
+    Parameters
+    ----------
+    growth : B.
+    eta_c, eta_m : micro-dollars per sample and per MB.
+    by_bbar : v is bbar_il instead of 1.
+    gain : the G (or 2^(1-eps) - 1) behind eta, a lower bound on the real number; None where there is none.
+    tested : whether cells without room are left out. Only `posted` can do without.
+    """
+
+    growth: Fraction
+    eta_c: Fraction
+    eta_m: Fraction
+    by_bbar: bool
+    gain: Fraction | None = None
+    tested: bool = True
+
+
+@dataclass(slots=True)
+class LinearTrace:
+    """What an audit reads after a run; F' stands in the offers' `value`.
+
+    Parameters
+    ----------
+    mechanism : registered name.
+    exact : prices are fractions.
+    rule : how they moved.
+    constants : the public constants that the run used.
+    offers : one per task, in order.
+    lam, phi : final prices {(node, slot): value}, zeros left out.
+    """
+
+    mechanism: str
+    exact: bool
+    rule: Rule
+    constants: Mapping[str, Fraction]
+    offers: list[Offer] = field(default_factory=list)
+    lam: dict[Cell, Fraction | float] = field(default_factory=dict)
+    phi: dict[Cell, Fraction | float] = field(default_factory=dict)
+
+
+class Quote(NamedTuple):
+    """The cheapest schedule: cost c (a Fraction, or a float), option, cells, S, n, and sum e."""
+
+    cost: Fraction | float
+    option: int
+    cells: tuple[Cell, ...]
+    work: int
+    energy: int
+
+
+class Room(NamedTuple):
+    """(K, T) samples and MB that are free; None in place of it: room is not looked at."""
+
+    compute: IntArray
+    memory_mb: IntArray
+
+
+class ExactPrices:
+    """lambda and phi as fractions."""
+
+    def __init__(self, public: Public, rule: Rule) -> None:
+        self.lam: dict[Cell, Fraction] = {}
+        self.phi: dict[Cell, Fraction] = {}
+        self._public, self._rule = public, rule
+        self._first_node = public.first_node.tolist()
+        kind = public.type_of_node
+        self._kind = kind.tolist()
+        self._compute = public.compute[kind].tolist()
+        self._memory = public.memory_mb[kind].tolist()
+
+    def cheapest(self, task: Task, room: Room | None) -> Quote | None:
+        """The cheapest schedule among the cells with room (all usable cells without `room`)."""
+        menu = space(task, self._public)
+        zero, size = Fraction(0), task.memory_mb
+        price: list[list[Fraction | None]] = []
+        node: list[list[int]] = []
+        for g, rate in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
+            nodes = range(self._first_node[g], self._first_node[g + 1])
+            prices: list[Fraction | None] = []
+            where: list[int] = []
+            for t in range(menu.first, menu.last + 1):
+                open_ = [
+                    (self.lam.get((k, t), zero) * rate + self.phi.get((k, t), zero) * size, k)
+                    for k in nodes
+                    if room is None or (rate <= room.compute[k, t - 1] and size <= room.memory_mb[k, t - 1])
+                ]
+                least, k = min(open_, default=(None, -1))
+                prices.append(least)
+                where.append(k)
+            price.append(prices)
+            node.append(where)
+        unit = math.lcm(1, *{value.denominator for row in price for value in row if value is not None})
+        cost = [
+            [None if value is None else int(value * unit) + int(e) * unit for value, e in zip(row, costs, strict=True)]
+            for row, costs in zip(price, task.cost[menu.types, menu.first - 1 : menu.last], strict=True)
+        ]
+        cover = exact_cover(task, menu, cost, node, unit)
+        if cover is None:
+            return None
+        kinds = [self._kind[k] for k, _ in cover.cells]
+        work = sum(int(task.rate[g]) for g in kinds)
+        energy = sum(int(task.cost[g, t - 1]) for g, (_, t) in zip(kinds, cover.cells, strict=True))
+        return Quote(Fraction(cover.cost, unit), cover.option, cover.cells, work, energy)
+
+    def move(self, task: Task, cells: tuple[Cell, ...], bbar: Fraction) -> None:
+        """The update on an admitted schedule."""
+        rule = self._rule
+        factor = bbar if rule.by_bbar else Fraction(1)
+        for k, t in cells:
+            share = Fraction(int(task.rate[self._kind[k]]), self._compute[k])
+            self.lam[k, t] = self.lam.get((k, t), Fraction(0)) * (1 + rule.growth * share) + rule.eta_c * factor * share
+            share = Fraction(task.memory_mb, self._memory[k])
+            self.phi[k, t] = self.phi.get((k, t), Fraction(0)) * (1 + rule.growth * share) + rule.eta_m * factor * share
+
+    def bbar(self, net: int, size: int) -> Fraction:
+        """b_il / (S + R)."""
+        return Fraction(net, size)
+
+    def final(self) -> tuple[dict[Cell, Fraction | float], dict[Cell, Fraction | float]]:
+        """Prices that are not zero."""
+        return (
+            {cell: value for cell, value in self.lam.items() if value},
+            {cell: value for cell, value in self.phi.items() if value},
+        )
+
+
+class FloatPrices:
+    """lambda and phi as doubles; an update is ``old * (1 + B * share) + eta * (v * share)`` in this order."""
+
+    def __init__(self, public: Public, rule: Rule) -> None:
+        shape = (public.nodes, public.slots)
+        self.lam: NDArray[np.float64] = np.zeros(shape)
+        self.phi: NDArray[np.float64] = np.zeros(shape)
+        self._public = public
+        self._first_node = public.first_node
+        self._kind = public.type_of_node
+        self._compute = public.compute[self._kind].astype(np.float64)
+        self._memory = public.memory_mb[self._kind].astype(np.float64)
+        self._nothing = np.zeros((0, 0), np.int64)
+        self._growth, self._eta_c, self._eta_m = float(rule.growth), float(rule.eta_c), float(rule.eta_m)
+        self._by_bbar = rule.by_bbar
+
+    def cheapest(self, task: Task, room: Room | None) -> Quote | None:
+        """The cheapest schedule among the cells with room (all usable cells without `room`)."""
+        menu = space(task, self._public)
+        if menu.width == 0 or len(menu.types) == 0:
+            return None
+        total, option, rows = self._search(task, menu, room)
+        if option == -1:
+            return None
+        slots, nodes, kinds = rows[:, 0], rows[:, 1], rows[:, 2]
+        return Quote(
+            cost=total,
+            option=option,
+            cells=tuple(zip(nodes.tolist(), (slots + menu.first).tolist(), strict=True)),
+            work=int(menu.rates[kinds].sum()),
+            energy=int(task.cost[menu.types[kinds], slots + (menu.first - 1)].sum()),
+        )
+
+    def _search(self, task: Task, menu: Space, room: Room | None) -> tuple[float, int, IntArray]:
+        by_rate = np.argsort(menu.rates, kind="stable")
+        types, rates = menu.types[by_rate], menu.rates[by_rate]
+        compute, memory = room if room is not None else (self._nothing, self._nothing)
+        options = (menu.offsets, menu.prices, menu.width)
+        found: tuple[float, int, IntArray] = cheapest_schedule(
+            self.lam, self.phi, compute, memory, room is not None, self._first_node, (types, rates),
+            (task.memory_mb, menu.first - 1), task.work, task.cost, options, STATE_LIMIT,
+        )  # fmt: skip
+        total, option, rows = found
+        if option == -2:
+            raise StateSpaceTooLarge(f"{len(types)} node types and {menu.width} slots give too many count vectors")
+        rows[:, 2] = by_rate[rows[:, 2]]
+        return total, option, rows
+
+    def move(self, task: Task, cells: tuple[Cell, ...], bbar: float) -> None:
+        """The update on an admitted schedule."""
+        nodes = np.array([k for k, _ in cells], dtype=np.int64)
+        slots = np.array([t - 1 for _, t in cells], dtype=np.int64)
+        factor = bbar if self._by_bbar else 1.0
+        share = task.rate[self._kind[nodes]] / self._compute[nodes]
+        self.lam[nodes, slots] = self.lam[nodes, slots] * (1.0 + self._growth * share) + self._eta_c * (factor * share)
+        share = task.memory_mb / self._memory[nodes]
+        self.phi[nodes, slots] = self.phi[nodes, slots] * (1.0 + self._growth * share) + self._eta_m * (factor * share)
+
+    def bbar(self, net: int, size: int) -> float:
+        """b_il / (S + R)."""
+        return net / size
+
+    def final(self) -> tuple[dict[Cell, Fraction | float], dict[Cell, Fraction | float]]:
+        """Prices that are not zero."""
+
+        def listed(price: NDArray[np.float64]) -> dict[Cell, Fraction | float]:
+            return {(int(k), int(t) + 1): float(price[k, t]) for k, t in np.argwhere(price != 0)}
+
+        return listed(self.lam), listed(self.phi)
+
+
+def prices(public: Public, rule: Rule, *, exact: bool) -> ExactPrices | FloatPrices:
+    """All prices zero."""
+    return ExactPrices(public, rule) if exact else FloatPrices(public, rule)
+
+
+Settle = Callable[[Mapping[str, str], Mapping[str, Fraction]], Rule]
+"""From the options and the public constants to the rule."""
+
+
+class Mechanism:
+    """The loop over the tasks; the theorem is that of the rule."""
+
+    def __init__(self, name: str, constants: tuple[str, ...], settle: Settle, options: Mapping[str, str]) -> None:
+        if options["constants"] not in ("oracle", "public"):
+            problem = f"{shown(options['constants'])} is not one of oracle, public"
+            raise InputError("algorithm", f"{name}:constants", problem)
+        self._name, self._settle, self._options = name, settle, options
+        self.constants = constants
+        self.arithmetic = options["arith"]
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        """The rule follows from the constants; all prices are zero."""
+        rule = self._settle(self._options, constants)
+        exact = self._options["arith"] == "exact"
+        self._public, self._rule = public, rule
+        self._prices = prices(public, rule, exact=exact)
+        self._trace = LinearTrace(self._name, exact, rule, dict(constants))
+
+    @property
+    def trace(self) -> LinearTrace:
+        """The offers so far and the present prices."""
+        self._trace.lam, self._trace.phi = self._prices.final()
+        return self._trace
+
+    def decide(self, task: Task, view: View) -> Decision | None:
+        """Admit if the bid is above the cost of the cheapest schedule with room; charge that cost."""
+        room = Room(view.compute, view.memory_mb) if self._rule.tested else None
+        quote = self._prices.cheapest(task, room)
+        if quote is None:
+            self._trace.offers.append(Offer(task.index, None))
+            return None
+        option = task.options[quote.option]
+        net = task.bid - option.price - quote.energy
+        admitted = bool(task.bid > quote.cost)
+        if admitted:
+            bbar = self._prices.bbar(net, quote.work + task.memory_mb * len(quote.cells))
+            self._prices.move(task, quote.cells, bbar)  # type: ignore[arg-type]
+        self._trace.offers.append(
+            Offer(
+                task=task.index,
+                value=task.bid - quote.cost,
+                option=quote.option,
+                cells=quote.cells,
+                work=quote.work,
+                net=net,
+                admitted=admitted,
+                payment=quote.cost if admitted else None,
+            )
+        )
+        return Decision(option.vendor, quote.cells, math.ceil(quote.cost)) if admitted else None
+
+
+def _arithmetic(options: dict[str, str], tasks: int) -> dict[str, str]:
+    if options["arith"] == "auto":
+        options["arith"] = "exact" if tasks <= EXACT_TASKS else "float"
+    return options
+
+
+OPTIONS = {
+    "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
+    "constants": Option("oracle", None, "what is neither given nor from a prior: oracle, or public to refuse it"),
+}
+
+
+def register_mechanism(
+    name: str, summary: str, constants: tuple[str, ...], settle: Settle, options: Mapping[str, Option]
+) -> None:
+    """Add a mechanism of this kind to the registry."""
+    register(
+        Entry(
+            name=name,
+            summary=summary,
+            version="1",
+            options={**options, **OPTIONS},
+            make=lambda chosen: Mechanism(name, constants, settle, chosen),
+            settle=_arithmetic,
+            public_constants=True,
+        )
+    )

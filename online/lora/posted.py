@@ -1,0 +1,97 @@
+"""`posted`, Theorem A: exponential posted prices, with a competitive ratio that is known beforehand.
+
+The rule of `linear` with v = 1, eta_c = B X_c / G, eta_m = B X_m / G and G = (1 + B eps)^((1 - eps)/eps) - 1.
+
+Claim. If X_c >= max b_i / s_ik, X_m >= max b_i / r_i, 1 > eps >= max {s_ik / C_kp, r_i / (C_km - r_b)} and
+U >= (X_c S + X_m R) / b_il for every schedule that is admitted, then no cell is ever overfilled, also without the room
+test; the mechanism is truthful and rational; and OPT <= D <= Gamma ALG with Gamma = max(1, B) + B U / G.
+
+Why. Up to a constant the price of a cell is multiplied by 1 + B d by a task of relative size d <= eps, which is at
+least (1 + B eps)^(d/eps). Where a task does not fit, the load is above 1 - eps, so the price has reached X and the cell
+alone costs more than the task is worth. What D grows by at an admission is at most Gamma b_il (`guarantees` checks it).
+
+What it must know in advance: X_c, X_m (`cap_compute`, `cap_memory`), eps (`largest_share`) and, for a good B only, U
+(`spread`). Unknown: taken from another day by prior=FILE. Too large an X or U costs about ln of the factor; too small
+an X loses the guarantee, which the check then says. G is a fraction just below the real number (`roots`): the proof
+holds with any smaller G. With eps = 1 no theorem holds; the prices are then made for eps = 1/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+
+from instances.errors import InputError
+from online.lora.linear import Rule, register_mechanism
+from online.lora.registry import Option, fraction
+from online.lora.roots import gain_below, share_above
+
+WITHOUT_GUARANTEE = Fraction(1, 2)
+"""The eps that the prices are made for where some task fills a node (eps = 1) and no theorem holds."""
+
+
+def settle_share(name: str, constants: Mapping[str, Fraction]) -> Fraction:
+    """The eps that prices are made for: the constant, rounded up to a short fraction; 1/2 where that is 1 or more."""
+    share = constants["largest_share"]
+    if share <= 0:
+        raise InputError("algorithm", f"{name}:largest_share", f"{share} is not above 0")
+    short = share_above(share)
+    return short if short < 1 else WITHOUT_GUARANTEE
+
+
+def gain(growth: Fraction, share: Fraction) -> Fraction:
+    """G = (1 + B eps)^((1 - eps) / eps) - 1, from below."""
+    return gain_below(1 + growth * share, (1 - share) / share)
+
+
+@lru_cache(maxsize=256)
+def best_growth(spread: Fraction, share: Fraction) -> Fraction:
+    """The B with the least Gamma = max(1, B) + B U / G on a grid of 8 per octave, in decimals of a fixed length."""
+    with localcontext() as context:
+        context.prec = 28
+        eps = Decimal(share.numerator) / share.denominator
+        most = Decimal(spread.numerator) / spread.denominator
+
+        def gamma(growth: Fraction) -> Decimal:
+            b = Decimal(growth.numerator) / growth.denominator
+            return max(Decimal(1), b) + b * most / (((1 + b * eps).ln() * (1 - eps) / eps).exp() - 1)
+
+        return min(
+            (Fraction(8 + j, 8) * Fraction(2) ** octave for octave in range(-3, 21) for j in range(8)), key=gamma
+        )
+
+
+def settle(options: Mapping[str, str], constants: Mapping[str, Fraction]) -> Rule:
+    """B, eta = B X / G."""
+    share = settle_share("posted", constants)
+    if options["growth"] == "auto":
+        growth = best_growth(constants["spread"], share)
+    else:
+        growth = fraction("posted:growth", options["growth"])
+        if growth <= 0:
+            raise InputError("algorithm", "posted:growth", f"{options['growth']} is not above 0")
+    g = gain(growth, share)
+    if g == 0:
+        raise InputError("algorithm", "posted:growth", f"with {growth} and a largest share of {share} G is 0")
+    return Rule(
+        growth=growth,
+        eta_c=growth * constants["cap_compute"] / g,
+        eta_m=growth * constants["cap_memory"] / g,
+        by_bbar=False,
+        gain=g,
+        tested=options["room"] == "tested" or constants["largest_share"] >= 1,
+    )
+
+
+register_mechanism(
+    "posted",
+    "exponential posted prices, OPT <= Gamma ALG with Gamma known beforehand (Theorem A)",
+    ("cap_compute", "cap_memory", "largest_share", "spread"),
+    settle,
+    {
+        "growth": Option("auto", None, "B; auto: the one with the least Gamma"),
+        "room": Option("tested", ("tested", "ignored"), "skip cells without room, or leave that to the prices"),
+    },
+)
