@@ -46,6 +46,8 @@ BUILD_COLUMNS = 400_000
 """No formulation is built beyond this many columns."""
 SEARCH_CELLS = 20_000_000
 """Up to this many (node, slot) pairs, solutions are searched for."""
+BEFORE_SOLVER = 0.15
+"""Share of a time limit for bounds and search where a solver follows: what it can prove it mostly proves from there."""
 RELATIVE_SLACK = 1e-10
 ABSOLUTE_SLACK = 1e-4
 """A floating-point bound is raised by both before it is rounded down to the next value that the objective can take."""
@@ -90,7 +92,11 @@ def solve(
         _enumerate(instance, interval)
     elif not plan.tiny or plan.backend == NO_BACKEND:
         _prices_and_search(
-            instance, effort, gap, interval, _clock(began, seconds, 1.0 if plan.backend == NO_BACKEND else 0.6)
+            instance,
+            effort,
+            gap,
+            interval,
+            _clock(began, seconds, 1.0 if plan.backend == NO_BACKEND else BEFORE_SOLVER),
         )
     if plan.backend != NO_BACKEND and instance.tasks and not (automatic and interval.within(gap)):
         left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
