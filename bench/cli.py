@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
+import io
 import json
 import os
 import signal
@@ -14,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bench import ratios, work
-from bench.family import Certifying, Family, SolveSettings, families, family_of_format, find_suite
+from bench.family import Bidding, Certifying, Family, SolveSettings, families, family_of_format, find_suite
 from bench.store import StoreError
 from formulations.report import UNLIMITED, SolveReport
 from instances.errors import DEBUG, InputError, shown
@@ -102,6 +104,24 @@ def _parser() -> argparse.ArgumentParser:
     _file(sub)
     _algorithm(sub)
     _solving(sub)
+    sub.add_argument("--claim", metavar="NAME", action="append", default=[], help="this check only; may be repeated")
+    sub.add_argument("--task", metavar="I", type=_index, help="the bidder of --curve, from 0")
+    sub.add_argument("--curve", metavar="CSV", type=Path, help="write that bidder's utility for every bid, no checks")
+    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
+
+    sub = command("search", _search, "look for an instance that violates a claim, or comes closest")
+    sub.add_argument("claim", metavar="CLAIM", help="theorem5, lemma3, ...; any other name lists them")
+    sub.add_argument("--tasks", type=_up_to(8), default=6, metavar="N", help="most tasks (6)")
+    sub.add_argument("--slots", type=_up_to(8), default=5, metavar="N", help="most slots (5)")
+    sub.add_argument("--nodes", type=_up_to(4), metavar="N", help="most nodes (1 or 2, by the claim)")
+    sub.add_argument("--largest", type=_up_to(10**6), default=200, metavar="N", help="largest number (200)")
+    sub.add_argument("--seed", type=_natural, default=0, metavar="S", help="of everything random (0)")
+    limit = sub.add_mutually_exclusive_group()
+    limit.add_argument("--tries", type=_up_to(10**12), metavar="N", help="instances tried in all (100000)")
+    limit.add_argument("--seconds", type=_seconds, metavar="S", help="time limit; the result depends on the machine")
+    sub.add_argument("--smaller", action="store_true", help="after a violation go on for one with fewer tasks")
+    sub.add_argument("--out", metavar="DIR", type=Path, help="folder of the witness and of the search's state")
+    sub.add_argument("--resume", action="store_true", help="go on with the search that stands in the folder")
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
     sub = command("check", _check, "verify a solution, or the certificate of an interval on OPT, exactly")
@@ -167,6 +187,27 @@ def _answer(sub: argparse.ArgumentParser) -> None:
 def _positive(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text[:10]) <= 10**6:
         raise argparse.ArgumentTypeError(f"{text!r} is not an integer in 1..1000000")
+    return int(text)
+
+
+def _up_to(most: int) -> Any:
+    def number(text: str) -> int:
+        if not text.isdecimal() or len(text) > 18 or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not an integer in 1..{most}")
+        return int(text)
+
+    return number
+
+
+def _natural(text: str) -> int:
+    if not text.isdecimal() or len(text) > 18:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer in 0..10^18-1")
+    return int(text)
+
+
+def _index(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer from 0 on")
     return int(text)
 
 
@@ -349,13 +390,44 @@ def _print_run(run: OnlineRun, unit: str, tasks: int) -> None:
     print(f"arithmetic {run.arithmetic}, {run.seconds:.3f} s")
 
 
+def _curve(options: argparse.Namespace, family: Family, instance: Any) -> int:
+    """The utility curve of one bidder, as CSV."""
+    for option, given in (("--task", options.task is not None), ("--curve", options.curve is not None)):
+        if not given:
+            raise InputError(option, "", "--task and --curve go together")
+    if not isinstance(family, Bidding):
+        raise InputError("--curve", "", f"the family {family.name} has no auctions")
+    _writable(options.curve)
+    with _named(options.file, instance):
+        rows = family.utility_curve(instance, options.algorithm, options.task)
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    write_atomically(options.curve, text.getvalue().encode())
+    if options.json:
+        _print_json(
+            {"instance": family.identity(instance), "task": options.task, "pieces": [dict(row) for row in rows]}
+        )
+    else:
+        print(f"{options.curve}: {len(rows)} pieces")
+    return 0
+
+
 def _audit(options: argparse.Namespace) -> int:
     family, instance = _instance(options.file)
     family.algorithm_key(options.algorithm)
+    if options.curve is not None or options.task is not None:
+        return _curve(options, family, instance)
     reference = family.solve(instance, _settings(options))
     with _named(options.file, instance):
         run = family.run(instance, options.algorithm)
     checks = [check.document() for check in family.audit(instance, run, reference)]
+    known = [check["name"] for check in checks]
+    for name in options.claim:
+        if name not in known:
+            raise InputError("--claim", "", f"{shown(name)} is not one of {', '.join(known)}")
+    checks = [check for check in checks if not options.claim or check["name"] in options.claim]
     ratio = ratios.ratio(reference.lower, reference.upper, run.welfare)
     if options.json:
         _print_json(
@@ -384,6 +456,12 @@ def _audit(options: argparse.Namespace) -> int:
         if check["witness"]:
             print(f"    witness: {json.dumps(check['witness'])}")
     return 0
+
+
+def _search(options: argparse.Namespace) -> int:
+    from bench.hunting import search
+
+    return search(options)
 
 
 def _check(options: argparse.Namespace) -> int:

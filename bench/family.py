@@ -10,8 +10,9 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -184,6 +185,97 @@ class Certifying(Family, Protocol):
         """Exact verification of a decoded certificate, by code of its own: ``valid lower upper problem`` at least.
 
         `problem` is the first thing wrong, in one line, None when valid; InputError if it is no certificate at all.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class HuntSettings:
+    """How far a search for a counterexample goes.
+
+    Parameters
+    ----------
+    tasks, slots, nodes : at most so many; nodes None: the claim's own default.
+    largest : the largest number in an instance.
+    seed : of everything random.
+    tries : instances tried in all, those of an interrupted search included; None for no limit.
+    seconds : a time limit by hand; the result then depends on the machine.
+    smaller : go on after the first violation, for one with fewer tasks, until a limit is reached.
+    """
+
+    tasks: int = 6
+    slots: int = 5
+    nodes: int | None = None
+    largest: int = 200
+    seed: int = 0
+    tries: int | None = None
+    seconds: float | None = None
+    smaller: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hunted:
+    """What a search for a counterexample found.
+
+    Parameters
+    ----------
+    claim, statement, algorithm : what was searched for, and whose runs were looked at.
+    violated : whether the claim is violated on `instance`.
+    tries, fresh : instances tried in all, and in this run of the search.
+    seconds : of this run.
+    left, right : the two sides of the claim left <= right on `instance`; None where no instance had any.
+    score : how close: above 1 when violated.
+    instance : the witness, or the closest.
+    check : the audit's verdict on it; None where the audit has no check of this name.
+    """
+
+    claim: str
+    statement: str
+    algorithm: str
+    violated: bool
+    tries: int
+    fresh: int
+    seconds: float
+    left: Fraction | None = None
+    right: Fraction | None = None
+    score: Fraction | None = None
+    instance: Any = None
+    check: Check | None = None
+
+
+@runtime_checkable
+class Hunting(Family, Protocol):
+    """A family that can look for instances that violate a claim; commands ask with isinstance, no family has to."""
+
+    def claims(self) -> Sequence[Listed]:
+        """The claims that can be searched for."""
+        ...
+
+    def hunt(
+        self,
+        claim: str,
+        settings: HuntSettings,
+        state: Any,
+        source: str,
+        keep: Callable[[Mapping[str, Any]], None],
+        tell: Callable[[str], None],
+    ) -> Hunted:
+        """Search, from the state of an earlier search (None: from the start; `source` names its file).
+
+        `keep` is called with the state (JSON values) after every improvement and at the end, `tell` with a line of
+        progress about once a second. InputError for a claim or state that cannot be used.
+        """
+        ...
+
+
+@runtime_checkable
+class Bidding(Family, Protocol):
+    """A family whose algorithms can be auctions; commands ask with isinstance, no family has to."""
+
+    def utility_curve(self, instance: Any, algorithm: str, task: int) -> Sequence[Mapping[str, str]]:
+        """One bidder's outcome, payment and utility for every bid: a row per piece, all with the same keys.
+
+        InputError for a task that does not exist and an algorithm that is no auction.
         """
         ...
 

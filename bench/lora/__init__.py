@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bench.checks import Check
-from bench.family import Listed, SolveSettings, Suite
+from bench.family import Hunted, HuntSettings, Listed, SolveSettings, Suite
 from formulations.report import SolveReport
 from instances.lora.format import FORMAT, content_hash, dumps, parse
 from instances.lora.model import Instance
@@ -144,6 +144,33 @@ class LoraFamily:
         from bench.lora.audit import audit
 
         return audit(instance, run, reference)
+
+    def claims(self) -> Sequence[Listed]:
+        """The claims that can be searched for."""
+        from bench.lora.hunt import available
+
+        return [Listed(name, target.statement) for name, target in available().items()]
+
+    def hunt(
+        self,
+        claim: str,
+        settings: HuntSettings,
+        state: Any,
+        source: str,
+        keep: Callable[[Mapping[str, Any]], None],
+        tell: Callable[[str], None],
+    ) -> Hunted:
+        """Local search over tiny instances, in exact arithmetic."""
+        from bench.lora.hunt import hunt
+
+        return hunt(claim, settings, state, source, keep, tell)
+
+    def utility_curve(self, instance: Instance, algorithm: str, task: int) -> Sequence[Mapping[str, str]]:
+        """The curve of one bidder of pdFTSP; constants that come from the bids follow the bid."""
+        from bench.lora.truth import utility_curve
+        from online.lora.registry import run
+
+        return list(utility_curve(instance, run(instance, algorithm), task).rows())
 
     def check(self, instance: Instance, data: Any, source: str) -> Mapping[str, Any]:
         """Exact verification of a solution document against (4a)-(4k)."""
