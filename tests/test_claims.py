@@ -1,0 +1,211 @@
+"""The paper's claims as checks: verdicts and both sides against the definitions, on random and shipped instances."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.checks import Check, Verdict
+from bench.lora.audit import audit
+from bench.lora.case import Case, case_of
+from bench.lora.claims import CLAIMS, Standing
+from formulations.lora.enumerate import enumerate_optimum
+from formulations.report import Proof, SolveReport, Status, Termination
+from instances.lora import Instance
+from instances.lora.named import expected, named, names
+from online.lora.pdftsp import PriceTrace
+from online.lora.registry import run
+from tests.literal import run_pdftsp
+from tests.literal_claims import Menu, algorithm1, net_cost, verdicts
+from tests.literal_claims import Verdict as Said
+from tests.strategies import tiny_instances
+
+SHIPPED = tuple(name for name in names() if "claims" in expected(name))
+FALSE = {claim.name for claim in CLAIMS if claim.standing is Standing.FALSE}
+
+
+def _report(lower: int, upper: int | None = None) -> SolveReport:
+    upper = lower if upper is None else upper
+    status = Status.OPTIMAL if lower == upper else Status.INTERVAL
+    return SolveReport(status, lower, upper, None, Proof.ENUMERATION, "-", "none", Termination.NONE, False, 0.0)
+
+
+def _case(instance: Instance, algorithm: str, optimum: int) -> Case:
+    return case_of(instance, run(instance, algorithm), _report(optimum))
+
+
+def _checks(case: Case, names_: frozenset[str] | None = None) -> dict[str, Check]:
+    return {each.name: each.check(case) for each in CLAIMS if names_ is None or each.name in names_}
+
+
+def _agrees(check: Check, said: Said, factor: Fraction) -> None:
+    """Status and sides are those of the definition; a ratio is brought back to its two products."""
+    status, left, right = said
+    assert check.status.value == status, (check, said)
+    if status == "not applicable":
+        assert check.reason
+    elif not check.name.startswith("theorem5"):
+        assert (check.left, check.right) == (left, right), check.name
+    elif check.left is not None and check.right is not None:
+        assert (check.left * factor, check.right * factor) == (left, right), check.name
+    assert (check.witness is not None) == (check.status is Verdict.VIOLATED)
+
+
+def _factor(name: str, case: Case) -> Fraction:
+    assert case.seen is not None
+    return Fraction(case.seen.almost_feasible if name == "theorem5_repaired_a" else case.run.welfare)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_shipped_counterexamples_get_the_verdicts_of_the_table(name: str) -> None:
+    """By the audit, and by the definitions over listed schedules and many bids."""
+    instance, table = named(name), expected(name)
+    case = _case(instance, "pdftsp", int(table["opt"]))
+    checks = _checks(case)
+    assert {key: check.status.value for key, check in checks.items()} == table["claims"]
+    twin = verdicts(Menu(instance), int(table["opt"]))
+    assert len(twin) == len(CLAIMS) - 2  # what follows the bid, and lies about the type, have twins in test_truth
+    for key, said in twin.items():
+        _agrees(checks[key], said, _factor(key, case))
+        assert said[0] == table["claims"][key]
+    assert table["claims"]["theorem5"] == ("violated" if table["theorem5_violated"] else "holds")
+    assert table["claims"]["lemma3"] == ("violated" if table["lemma3_violated"] else "holds")
+    assert table["claims"]["lemma4"] == ("violated" if table["violated_6a"] else "holds")
+    assert table["claims"]["weak_duality"] == ("violated" if table["weak_duality_violated"] else "holds")
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_shipped_figures_of_lemma_4_and_of_all_covers_come_out(name: str) -> None:
+    """Every violated row of (6a), D^I, rho over all covers."""
+    instance, table = named(name), expected(name)
+    checks = _checks(_case(instance, "pdftsp", int(table["opt"])), frozenset({"lemma4", "theorem5"}))
+    lemma4, theorem5 = checks["lemma4"], checks["theorem5"]
+    assert lemma4.figures["violated_6a"] == len(table["violated_6a"])
+    assert str(lemma4.figures["d_printed"]) == table["d_printed"]
+    if table["violated_6a"]:
+        first = table["violated_6a"][0]
+        assert lemma4.witness is not None
+        assert {key: lemma4.witness[key] for key in first} == first
+        assert lemma4.witness["tasks"] == [row["task"] for row in table["violated_6a"]]
+    assert str(theorem5.figures["bbar_min_all_covers"]) == table["bbar_min_all_covers"]
+    assert str(theorem5.figures["rho_all_covers"]) == table["rho_all_covers"]
+
+
+def test_every_false_claim_has_a_shipped_counterexample_and_no_proved_one_has() -> None:
+    """The table over all shipped instances is what the claims say about themselves."""
+    violated = {key for name in SHIPPED for key, status in expected(name)["claims"].items() if status == "violated"}
+    assert len(SHIPPED) == 21
+    assert violated == FALSE
+    assert all(claim.repaired or claim.name == "ghost_updates" for claim in CLAIMS if claim.name in FALSE)
+    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)
+    assert all(claim.statement and claim.source and claim.assumptions for claim in CLAIMS)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    instance=tiny_instances(max_slots=4),
+    rule=st.sampled_from(["printed", "critical"]),
+    ghosts=st.sampled_from([True, True, False]),
+)
+def test_every_verdict_is_that_of_the_definition(instance: Instance, rule: str, ghosts: bool) -> None:
+    """Status and both sides, fractions, negative costs and valuations that differ from bids included."""
+    optimum, _ = enumerate_optimum(instance)
+    twin = verdicts(Menu(instance), optimum, rule, ghosts=ghosts, bids=(0, 3, 17, 2**40))
+    case = _case(instance, f"pdftsp:payment={rule},updates={'all' if ghosts else 'admitted'}", optimum)
+    checks = _checks(case, frozenset(twin))
+    for key, said in twin.items():
+        _agrees(checks[key], said, _factor(key, case))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    instance=tiny_instances(max_tasks=5),
+    algorithm=st.sampled_from(["", ":units=canonical", ":units=canonical,updates=admitted", ":money=20", ":alpha=90"]),
+)
+def test_what_is_proved_is_never_violated(instance: Instance, algorithm: str) -> None:
+    """Lemmas 1 and 2, the repaired forms, rationality of truthful bids, one drop per cell."""
+    optimum, _ = enumerate_optimum(instance)
+    proved = frozenset(claim.name for claim in CLAIMS if claim.standing is Standing.PROVED)
+    for check in _checks(_case(instance, f"pdftsp{algorithm}", optimum), proved).values():
+        assert check.status in (Verdict.HOLDS, Verdict.NOT_APPLICABLE), check
+
+
+@settings(max_examples=60, deadline=None)
+@given(instance=tiny_instances())
+def test_the_witness_of_lemma_4_is_a_schedule_of_that_value(instance: Instance) -> None:
+    """It covers the work, and its linear reduced cost at the final prices is the left side."""
+    menu = Menu(instance)
+    check = _checks(_case(instance, "pdftsp", 0), frozenset({"lemma4"}))["lemma4"]
+    if check.witness is None:
+        return
+    after, i = algorithm1(menu), check.witness["task"]
+    cells = tuple((k, t) for k, t in check.witness["schedule"])
+    [row] = [row for row in menu.listed[i] if row[:2] == (check.witness["option"], cells)]
+    assert net_cost(menu, i, row, after.lam, after.phi) == check.left
+    assert check.left is not None
+    assert check.left > Fraction(check.witness["mu"])
+
+
+@settings(max_examples=40, deadline=None)
+@given(instance=tiny_instances())
+def test_a_run_in_doubles_never_contradicts_the_exact_one(instance: Instance) -> None:
+    """It says the same, or that it cannot say."""
+    optimum, _ = enumerate_optimum(instance)
+    exact = _checks(_case(instance, "pdftsp", optimum))
+    rounded = _checks(_case(instance, "pdftsp:arith=float", optimum))
+    for key, check in rounded.items():
+        assert check.status in (exact[key].status, Verdict.UNDECIDED), (exact[key], check)
+
+
+@pytest.mark.parametrize("search", ["exact", "printed"])
+@settings(max_examples=80, deadline=None)
+@given(instance=tiny_instances())
+def test_prices_that_move_on_admission_only_follow_the_literal_twin(search: str, instance: Instance) -> None:
+    """updates=admitted: a task that does not fit moves no price."""
+    result = run(instance, f"pdftsp:search={search},updates=admitted")
+    assert isinstance(result.trace, PriceTrace)
+    payments = [None if decision is None else decision.payment for decision in result.decisions]
+    assert [
+        (offer.value, offer.admitted, offer.cells, payment)
+        for offer, payment in zip(result.trace.offers, payments, strict=True)
+    ] == run_pdftsp(instance, search, ghosts=False)
+
+
+def test_what_a_dropped_task_leaves_behind_costs_180_of_208() -> None:
+    """dropped_duals_hurt_L10: 28 as printed, 208 when prices move on admission only."""
+    instance = named("dropped_duals_hurt_L10")
+    check = _checks(_case(instance, "pdftsp", 280), frozenset({"ghost_updates"}))["ghost_updates"]
+    assert (check.status, check.left) == (Verdict.VIOLATED, 9)
+    assert check.witness == {"task": 2, "tasks": list(range(2, 11))}
+    assert (check.figures["welfare"], check.figures["welfare_admitted_only"]) == (28, 208)
+    assert run(instance, "pdftsp:updates=admitted").welfare == 208
+    assert int(expected("dropped_duals_hurt_L10")["alg_updates_on_admission_only"]) == 208
+
+
+def test_claims_about_the_printed_updates_leave_other_updates_alone() -> None:
+    """Lemma 3, Theorem 5 and the drops speak of line 7 as printed; Lemmas 1 and 2 hold either way."""
+    checks = _checks(_case(named("lemma3_T2_two_tasks"), "pdftsp:updates=admitted", 8))
+    for key in ("theorem5", "theorem5_repaired", "lemma3", "lemma3_repaired", "drops", "overflow", "ghost_updates"):
+        assert checks[key].status is Verdict.NOT_APPLICABLE
+        assert checks[key].reason.startswith("prices moved on admission only")
+    assert {checks[key].status for key in ("lemma1", "lemma2", "lemma4_repaired")} == {Verdict.HOLDS}
+
+
+def test_no_claim_about_pdftsp_is_checked_on_another_algorithm() -> None:
+    """Each says so; the audit lists them in the order of the claims."""
+    instance = named("thm5_T5_3tasks")
+    checks = audit(instance, run(instance, "greedy"), _report(312))
+    assert [check.name for check in checks][: len(CLAIMS)] == [claim.name for claim in CLAIMS]
+    assert {check.reason for check in checks[: len(CLAIMS)]} == {"a claim about pdFTSP"}
+
+
+def test_an_interval_on_opt_leaves_weak_duality_open() -> None:
+    """lemma4_T2_D_below_OPT: D^I = 8 lies between the ends."""
+    instance = named("lemma4_T2_D_below_OPT")
+    weak = next(claim for claim in CLAIMS if claim.name == "weak_duality")
+    result = run(instance, "pdftsp")
+    statuses = [weak.check(case_of(instance, result, _report(*ends))).status for ends in ((2, 8), (8, 12), (9, 12))]
+    assert statuses == [Verdict.HOLDS, Verdict.UNDECIDED, Verdict.VIOLATED]
