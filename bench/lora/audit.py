@@ -6,6 +6,7 @@ from bench.checks import Check
 from bench.lora.case import Case, case_of
 from bench.lora.claims import CLAIMS
 from bench.lora.facts import ROUNDING, Facts, Observed, facts, observed
+from bench.lora.guarantees import guarantees
 from formulations.report import SolveReport
 from instances.lora.model import Instance
 from online.outcome import OnlineRun
@@ -16,4 +17,4 @@ __all__ = ["ROUNDING", "Case", "Facts", "Observed", "audit", "case_of", "facts",
 def audit(instance: Instance, run: OnlineRun, reference: SolveReport) -> list[Check]:
     """Every claim of the paper, then its repaired forms, on one run; see `bench.lora.claims`."""
     case = case_of(instance, run, reference)
-    return [claim.check(case) for claim in CLAIMS]
+    return [claim.check(case) for claim in CLAIMS] + guarantees(instance, run, reference)

@@ -10,7 +10,7 @@ beyond C_kp and C_km - r_b. So D >= OPT for any prices >= 0; no proof about the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -27,8 +27,8 @@ Number = Fraction | float | int
 Prices = Mapping[tuple[int, int], Number] | Sequence[Sequence[Number]] | NDArray[Any]
 """{(node, slot from 1): price} with zeros left out, or (K, T) rows; micro-dollars per sample or per MB."""
 
-TAUS = tuple(Fraction(n, 32) for n in (0, 1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64))
-"""The grid of factors on final prices: 0, 1/32, ..., 1, ..., 2."""
+TAUS = tuple(Fraction(n, 512) for n in (0, 1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 384, 512, 768))
+"""The grid of factors on final prices: 0, 1/512, ..., 1/4, 3/8, 1/2, 3/4, 1, 3/2."""
 _FAR = np.int64(2**62)
 _HEADROOM = 2**61
 _BITS = 40
@@ -86,11 +86,32 @@ def _whole(lam: Prices, phi: Prices) -> _Whole:
     return _Whole(whole[0], whole[1], unit)
 
 
-def _rounded(lam: Prices, phi: Prices, bits: int) -> _Whole:
-    """The prices to the nearest 2^-bits micro-dollars."""
-    unit = 1 << bits
-    whole = [{cell: round(_fraction(value) * unit) for cell, value in _entries(prices)} for prices in (lam, phi)]
-    return _Whole(whole[0], whole[1], unit)
+class _Doubles(NamedTuple):
+    """Prices as doubles, to be rounded to any multiples."""
+
+    lam: dict[tuple[int, int], float]
+    phi: dict[tuple[int, int], float]
+
+    @classmethod
+    def of(cls, lam: Prices, phi: Prices) -> _Doubles:
+        parts = [{cell: float(value) for cell, value in _entries(prices)} for prices in (lam, phi)]
+        for part in parts:
+            if part and min(part.values()) < 0:
+                raise ValueError(f"a price of {min(part.values())}")
+        return cls(*parts)
+
+    def rounded(self, factor: float, bits: int) -> _Whole:
+        """The nearest multiples of 2^-bits to factor times the prices."""
+        parts = []
+        for part in self:
+            values = np.rint(np.array(list(part.values())) * factor * 2.0**bits).astype(np.int64)
+            parts.append({cell: value for cell, value in zip(part, values.tolist(), strict=True) if value})
+        return _Whole(parts[0], parts[1], 1 << bits)
+
+    def tops(self) -> tuple[Fraction, Fraction]:
+        """The largest prices."""
+        lam, phi = (Fraction(max(part.values(), default=0.0)) for part in self)
+        return lam, phi
 
 
 def _cluster(public: Public, prices: _Whole) -> int:
@@ -179,28 +200,20 @@ class Dual:
         return self._in_64_bits(prices) or self._in_integers(prices)
 
     def near(self, lam: Prices, phi: Prices) -> Priced:
-        """At these prices, or, where their fractions do not fit 64 bits, at the nearest multiples of some 2^-k.
+        """At these prices, or, where they do not fit 64 bits, at the nearest multiples of some 2^-k.
 
         Either way it is D of non-negative prices, computed without rounding: an upper bound on OPT.
         """
-        if not any(isinstance(value, float) for part in (lam, phi) for _, value in _entries(part)):
-            found = self._in_64_bits(_whole(lam, phi))
-            if found is not None:
-                return found
-        for bits in range(min(_BITS, self._room_for_bits(lam, phi)), -1, -1):
-            found = self._in_64_bits(_rounded(lam, phi, bits))
-            if found is not None:
-                return found
-        return self._in_integers(_whole(lam, phi))
+        return self._scaled(lam, phi)(Fraction(1))
 
     def rescaled(self, lam: Prices, phi: Prices) -> tuple[Fraction, Fraction]:
         """(tau, D) of the tau on the grid `TAUS` whose multiple of the prices is best; D is convex in tau."""
-        parts = [{cell: _fraction(value) for cell, value in _entries(prices)} for prices in (lam, phi)]
+        scaled = self._scaled(lam, phi)
         known: dict[int, Fraction] = {}
 
         def at(j: int) -> Fraction:
             if j not in known:
-                known[j] = self.near(*({cell: TAUS[j] * value for cell, value in part.items()} for part in parts)).value
+                known[j] = scaled(TAUS[j]).value
             return known[j]
 
         low, high = 0, len(TAUS) - 1
@@ -212,6 +225,50 @@ class Dual:
                 low = middle + 1
         value, j = min((at(j), j) for j in {low, *known})
         return TAUS[j], value
+
+    def pooled(self, prices: Prices) -> dict[tuple[int, int], Number]:
+        """Every node at the mean price of its type's nodes in the slot.
+
+        D is convex and nodes of a type are alike, so the mean over all ways to exchange them has no larger D.
+        """
+        kind = self._public.type_of_node.tolist()
+        first = self._public.first_node.tolist()
+        total: dict[tuple[int, int], Number] = {}
+        for (k, t), value in _entries(prices):
+            g = kind[k]
+            total[g, t] = total.get((g, t), 0) + value
+        count = [node.count for node in self._public.node_types]
+        return {
+            (k, t): value / count[g] if isinstance(value, float) else Fraction(value) / count[g]
+            for (g, t), value in total.items()
+            for k in range(first[g], first[g + 1])
+        }
+
+    def _scaled(self, lam: Prices, phi: Prices) -> Callable[[Fraction], Priced]:
+        """D at (nearly) tau times the prices, as a function of tau."""
+        whole = None
+        if all(isinstance(value, Fraction | int) for part in (lam, phi) for _, value in _entries(part)):
+            whole = _whole(lam, phi)
+        doubles: list[_Doubles] = []
+
+        def at(tau: Fraction) -> Priced:
+            if whole is not None:
+                parts = [{cell: tau.numerator * value for cell, value in part.items()} for part in whole[:2]]
+                found = self._in_64_bits(_Whole(parts[0], parts[1], whole.unit * tau.denominator))
+                if found is not None:
+                    return found
+            if not doubles:
+                doubles.append(_Doubles.of(lam, phi))
+            tops = [tau * top for top in doubles[0].tops()]
+            room = (_HEADROOM // max(1, self._largest(tops[0], tops[1], 1))).bit_length() - 1
+            for bits in range(min(_BITS, room), -1, -1):
+                found = self._in_64_bits(doubles[0].rounded(float(tau), bits))
+                if found is not None:
+                    return found
+            exact = [{cell: tau * _fraction(value) for cell, value in _entries(part)} for part in (lam, phi)]
+            return self._in_integers(_whole(*exact))
+
+        return at
 
     def _in_integers(self, prices: _Whole) -> Priced:
         surplus = [0] * self._instance.tasks
@@ -239,10 +296,6 @@ class Dual:
         return cell * (int(p.width.max(initial=0)) + 1) + unit * (
             int(p.price.max(initial=0)) + int(instance.bid.max(initial=0))
         )
-
-    def _room_for_bits(self, lam: Prices, phi: Prices) -> int:
-        tops = [max((_fraction(value) for _, value in _entries(part)), default=Fraction(0)) for part in (lam, phi)]
-        return max(0, (_HEADROOM // max(1, self._largest(tops[0], tops[1], 1))).bit_length() - 1)
 
     def _in_64_bits(self, prices: _Whole) -> Priced | None:
         """The same in int64, or None where 64 bits might not hold a number on the way."""

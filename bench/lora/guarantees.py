@@ -25,6 +25,7 @@ import numpy as np
 from bench.checks import Check, Verdict
 from bench.lora.dual import Dual, Priced
 from formulations.report import SolveReport
+from instances.lora.format import content_hash
 from instances.lora.model import Instance
 from online.lora.linear import LinearTrace, Room, prices
 from online.lora.pdftsp import Offer
@@ -69,17 +70,20 @@ def guarantees(instance: Instance, run: OnlineRun, reference: SolveReport) -> li
 
 
 def _dual_certificate(instance: Instance, run: OnlineRun, trace: Exposed, reference: SolveReport) -> Check:
-    """OPT <= D at the final prices, at the best multiple of them."""
+    """OPT <= D at the best multiple of the final prices, as they are or with every type's nodes at their mean price."""
     if not run.valid:
         return _invalid("dual_certificate")
     dual = Dual(instance)
     final = dual.exact(trace.lam, trace.phi) if trace.exact else dual.near(trace.lam, trace.phi)
-    tau, value = dual.rescaled(trace.lam, trace.phi)
-    if final.value <= value:
-        tau, value = Fraction(1), final.value
+    scaled_tau, scaled = dual.rescaled(trace.lam, trace.phi)
+    tau, value = dual.rescaled(dual.pooled(trace.lam), dual.pooled(trace.phi))
+    if min(scaled, final.value) < value:
+        tau, value = min((scaled, scaled_tau), (final.value, Fraction(1)))[::-1]
     lower = max(reference.lower, run.welfare)
     figures: Figures = {
         "d_final": final.value,
+        "d_scaled": scaled,
+        "scaled_tau": scaled_tau,
         "tau": tau,
         "d_tau": value,
         "d_final_over_welfare": final.value / run.welfare if run.welfare > 0 else None,
@@ -103,10 +107,6 @@ class _Truth:
     cap_memory: Fraction
     share: Fraction
 
-    @classmethod
-    def of(cls, instance: Instance) -> _Truth:
-        return cls(cap_compute(instance), cap_memory(instance), largest_share(instance))
-
     def missing(self, constants: Mapping[str, Fraction]) -> str:
         """Which public constant does not bound what it must, of those the run used."""
         for name, own in (
@@ -117,6 +117,18 @@ class _Truth:
             if name in constants and constants[name] < own:
                 return f"{name} = {float(constants[name]):.6g} was used and this instance needs {float(own):.6g}"
         return ""
+
+
+_KNOWN: dict[str, _Truth] = {}
+
+
+def _truth(instance: Instance) -> _Truth:
+    key = content_hash(instance)
+    if key not in _KNOWN:
+        if len(_KNOWN) > 64:
+            _KNOWN.clear()
+        _KNOWN[key] = _Truth(cap_compute(instance), cap_memory(instance), largest_share(instance))
+    return _KNOWN[key]
 
 
 @dataclass(frozen=True)
@@ -130,7 +142,7 @@ class _Case:
 
     @cached_property
     def truth(self) -> _Truth:
-        return _Truth.of(self.instance)
+        return _truth(self.instance)
 
     @cached_property
     def dual(self) -> Dual:
@@ -354,7 +366,7 @@ def _theorem_g(instance: Instance, run: OnlineRun, reference: SolveReport) -> Ch
     """OPT <= D <= (1 + U / (1 - eps)) ALG with the prices X_c, X_m on full cells and none elsewhere."""
     if not run.valid:
         return _invalid("theorem_g")
-    truth = _Truth.of(instance)
+    truth = _truth(instance)
     if truth.share >= 1:
         reason = "eps < 1 fails: a task can fill a node's compute or memory"
         return Check("theorem_g", Verdict.NOT_APPLICABLE, None, None, reason)
