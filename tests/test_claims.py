@@ -12,6 +12,7 @@ from bench.checks import Check, Verdict
 from bench.lora.audit import audit
 from bench.lora.case import Case, case_of
 from bench.lora.claims import CLAIMS, Standing
+from bench.lora.survey import shipped_cases, survey
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance
@@ -209,3 +210,25 @@ def test_an_interval_on_opt_leaves_weak_duality_open() -> None:
     result = run(instance, "pdftsp")
     statuses = [weak.check(case_of(instance, result, _report(*ends))).status for ends in ((2, 8), (8, 12), (9, 12))]
     assert statuses == [Verdict.HOLDS, Verdict.UNDECIDED, Verdict.VIOLATED]
+
+
+def test_the_survey_names_the_smallest_witness_of_every_false_claim() -> None:
+    """Over the shipped instances without the largest one: verdicts of the table, fewest tasks first."""
+    cases = [(name, case) for name, case in shipped_cases() if case.instance.tasks < 20]
+    assert len(cases) == 20
+    settled = {each.claim.name: each for each in survey(cases)}
+    assert list(settled) == [claim.name for claim in CLAIMS]
+    assert {name for name, each in settled.items() if each.witness is not None} == FALSE
+    assert {name: settled[name].witness for name in ("theorem5", "lemma3", "lemma4", "weak_duality", "theorem3")} == {
+        "theorem5": "thm5_T5_3tasks",
+        "lemma3": "lemma3_T2_two_tasks",
+        "lemma4": "lemma4_T2_two_tasks",
+        "weak_duality": "thm5_T5_3tasks",
+        "theorem3": "truth_alpha_underbid",
+    }
+    assert settled["theorem5"].verdict == "violated on 6 of 20"
+    assert settled["lemma1"].verdict == "holds on 20 of 20"
+    for each in settled.values():
+        assert (each.check is not None) == (each.witness is not None)
+        if each.check is not None:
+            assert each.check.status is Verdict.VIOLATED

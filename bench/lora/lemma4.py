@@ -104,6 +104,9 @@ def rows(case: Case, factor: Fraction = Fraction(1)) -> list[Row]:
             best = best_schedule(task, case.public, lam, phi)
             assert best is not None
             row = Row(offer.task, task.bid - Fraction(best.cost), mu, best.option, best.cells, scale)
+        if not trace.exact and abs(row.excess) <= margin and offer.value == offer.net >= _alone(task, case.public):
+            # No price at arrival, and no schedule is worth more even at none: (6a) holds, to the last digit.
+            continue
         if row.excess > (0 if trace.exact else margin):
             found.append(row)
         elif closest is None or row.excess > closest.excess:
@@ -116,6 +119,15 @@ def rows(case: Case, factor: Fraction = Fraction(1)) -> list[Row]:
         bid = int(case.instance.bid[closest.task])
         closest = Row(closest.task, bid - Fraction(best.cost), closest.mu, best.option, best.cells, closest.scale)
     return [closest]
+
+
+def _alone(task: Task, public: Public) -> int:
+    """The largest b_il of the task, in integers; it has a schedule."""
+    found = cheapest_cover(
+        task, public, task.cost, np.ones(task.cost.shape, np.bool_), np.zeros(task.cost.shape, np.int64)
+    )
+    assert found is not None
+    return task.bid - int(found.cost)
 
 
 def _check(case: Case, name: str, factor: Fraction, claim: str, problem: str) -> Check:

@@ -831,15 +831,31 @@ def theorem4_literal(case: Case) -> Check:
     return _worst_loss(case, "theorem4_literal", "largest loss p_i - v_i of any bid", any_bid=True)
 
 
+class Charge(NamedTuple):
+    """An admitted task's valuation, bid and charge, and what it costs the provider (vendor and operation)."""
+
+    task: int
+    valuation: int
+    bid: int
+    payment: Fraction
+    outlay: int
+
+
+def charges(auction: Auction, rule: str) -> list[Charge]:
+    """Every admitted task's bid and exact payment, in order (what Figure 11 of the paper shows of ten tasks)."""
+    found = []
+    for i, step in sorted(auction.steps.items()):
+        cost = cost_of(auction, i) if step.offer.admitted else None
+        if cost is not None:
+            instance = auction.instance
+            outlay = cost.fee + cost.energy
+            found.append(Charge(i, int(instance.valuation[i]), int(instance.bid[i]), cost.payment(rule), outlay))
+    return found
+
+
 def deficits(auction: Auction, rule: str) -> dict[int, Fraction]:
     """q + E - p_i of every admitted task: what the provider pays more than it charges; negative is a surplus."""
-    found = {}
-    for i, step in auction.steps.items():
-        if step.offer.admitted:
-            cost = cost_of(auction, i)
-            assert cost is not None
-            found[i] = cost.fee + cost.energy - cost.payment(rule)
-    return found
+    return {charge.task: charge.outlay - charge.payment for charge in charges(auction, rule)}
 
 
 def provider_deficit(case: Case) -> Check:
