@@ -38,6 +38,13 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def theory(session: nox.Session) -> None:
+    """Every proved claim on 10,000 exact random instances: `nox -s theory -- [--count N] [--processes N]`."""
+    install(session, "test")
+    session.run("python", "-m", "tests.theory_run", *session.posargs)
+
+
+@nox.session
 def perf(session: nox.Session) -> None:
     """Speed, side by side: `nox -s perf -- [PART ...] [--quick] [--out DIR]`."""
     install(session)

@@ -329,7 +329,9 @@ def _result(search: _Search, seconds: float, fresh: int) -> Hunted:
 
 def confirm(target: Target, found: Instance) -> Check | None:
     """The audit's check of the target's name on the run under the referee, OPT by enumeration; None without such."""
-    from bench.lora.audit import audit
+    from bench.lora.case import case_of
+    from bench.lora.claims import CLAIMS
+    from bench.lora.guarantees import guarantees
     from online.lora.registry import run
 
     try:
@@ -341,8 +343,11 @@ def confirm(target: Target, found: Instance) -> Check | None:
         from formulations.lora.solve import solve
 
         report = solve(found)
-    checks = audit(found, run(found, target.algorithm), report)
-    return next((check for check in checks if check.name == target.name), None)
+    result = run(found, target.algorithm)
+    for claim in CLAIMS:
+        if claim.name == target.name:
+            return claim.check(case_of(found, result, report))
+    return next((check for check in guarantees(found, result, report) if check.name == target.name), None)
 
 
 def shrink(target: Target, sketch: Sketch, score: Fraction, names: tuple[str | int, ...]) -> Sketch:
