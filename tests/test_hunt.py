@@ -171,6 +171,35 @@ def test_a_search_that_was_broken_off_keeps_where_it_was() -> None:
     assert same(whole, hunt("theorem5_repaired_a", HuntSettings(tries=500), kept[-1], "state"))
 
 
+@pytest.mark.parametrize("calls", [1, 100, 101, 237])
+def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
+    """The state before it is kept, not half of one."""
+    whole = hunt("lemma3", HuntSettings(tries=400, tasks=2, slots=1))
+    kept: list[Any] = []
+    plain, left = module.measured, calls
+
+    def broken(*arguments: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise KeyboardInterrupt
+        return plain(*arguments)
+
+    monkeypatch.setattr(module, "measured", broken)
+    with pytest.raises(KeyboardInterrupt):
+        hunt("lemma3", HuntSettings(tries=400, tasks=2, slots=1), keep=kept.append)
+    state = json.loads(json.dumps(kept[-1]))
+    assert state["tries"] < 400
+    assert same(whole, hunt("lemma3", HuntSettings(tries=400, tasks=2, slots=1), state, "state"))
+
+
+@pytest.mark.parametrize("claim", TARGETS)
+def test_the_least_limits_are_enough_to_search(claim: str) -> None:
+    """One task, one slot, one node, no number above 1."""
+    found = hunt(claim, HuntSettings(tasks=1, slots=1, nodes=1, largest=1, tries=60))
+    assert found.tries <= 60
+
+
 def test_smaller_goes_on_to_fewer_tasks() -> None:
     """After a violation only smaller ones count; the state says how many tasks are tried."""
     kept: list[Any] = []

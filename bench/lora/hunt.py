@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.checks import Check, Verdict
 from bench.family import Hunted, HuntSettings
@@ -70,6 +70,19 @@ class _Found:
 
     sketch: Sketch
     measure: Measure
+
+
+class _Mark(NamedTuple):
+    """A state of `_Search`, see there; `words` were drawn in the round."""
+
+    tries: int
+    number: int
+    step: int
+    words: int
+    tasks: int
+    here: _Found | None
+    top: _Found | None
+    best: _Found | None
 
 
 class _Search:
@@ -178,8 +191,13 @@ class _Search:
         self.draws = self._stream(0)
         return True
 
-    def document(self) -> dict[str, Any]:
-        """The state as JSON values."""
+    def mark(self) -> _Mark:
+        """Where the search stands between two tries."""
+        words = self.draws.used
+        return _Mark(self.tries, self.number, self.step, words, self.tasks, self.here, self.top, self.best)
+
+    def document(self, mark: _Mark) -> dict[str, Any]:
+        """A state as JSON values."""
 
         def plain(found: _Found | None) -> Any:
             return None if found is None else found.sketch
@@ -189,14 +207,14 @@ class _Search:
             "version": VERSION,
             "claim": self.target.name,
             "settings": {key: value for key, value in asdict(self.settings).items() if key not in ("tries", "seconds")},
-            "tries": self.tries,
-            "round": self.number,
-            "step": self.step,
-            "words": self.draws.used,
-            "tasks": self.tasks,
-            "here": plain(self.here),
-            "top": plain(self.top),
-            "best": plain(self.best),
+            "tries": mark.tries,
+            "round": mark.number,
+            "step": mark.step,
+            "words": mark.words,
+            "tasks": mark.tasks,
+            "here": plain(mark.here),
+            "top": plain(mark.top),
+            "best": plain(mark.best),
         }
 
     def load(self, data: Any, source: str) -> None:
@@ -208,7 +226,7 @@ class _Search:
         """
         if not isinstance(data, dict):
             raise InputError(source, "", f"{shown(data)} is not an object")
-        own = self.document()
+        own = self.document(self.mark())
         for key in ("format", "version", "claim", "settings"):
             if data.get(key) != own[key]:
                 raise InputError(source, key, f"{_told(data.get(key))} is not this search's: {_told(own[key])}")
@@ -276,10 +294,13 @@ def hunt(
         search.load(state, source)
     began = told = time.monotonic()
     before = search.tries
+    mark = search.mark()
     try:
         while not search.done and (settings.tries is None or search.tries < settings.tries):
-            if search.advance():
-                keep(search.document())
+            better = search.advance()
+            mark = search.mark()
+            if better:
+                keep(search.document(mark))
             if search.tries % 64 == 0:
                 now = time.monotonic()
                 if settings.seconds is not None and now - began >= settings.seconds:
@@ -288,7 +309,7 @@ def hunt(
                     told = now
                     tell(_progress(search, (search.tries - before) / (now - began)))
     finally:
-        keep(search.document())
+        keep(search.document(mark))  # an interrupt in the middle of a try leaves the state before it
     seconds = time.monotonic() - began
     return _result(search, seconds, search.tries - before)
 
