@@ -37,7 +37,9 @@ def _variants() -> Iterator[str]:
 
 
 VARIANTS = tuple(_variants())
-PRICED_AT_MOST_THE_BID = ("greedy", "eris", "pdftsp:payment=critical")
+PRICED_AT_MOST_THE_BID = (
+    "greedy", "eris", "pdftsp:payment=critical", "posted", "minimal-edit", "capped", "bbar-rule",
+)  # fmt: skip
 """Charges that contain the operational cost; (14) does not, so a negative cost can take it above the bid."""
 
 _PAPER = {"kind": "paper", "arrivals": {"trace": "pai"}, "start": 60, "slots": 30, "quiet": 8}

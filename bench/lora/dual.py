@@ -292,7 +292,7 @@ class Dual:
         instance, p = self._instance, self._pooled()
         energy = int(np.abs(p.energy).max(initial=0)) * int(np.abs(p.tariff).max(initial=0))
         cost = max(energy, int(np.abs(p.table_cost).max(initial=0)))
-        cell = math.ceil(lam * int(p.rate.max(initial=0)) + phi * int(p.memory.max(initial=0))) + cost * unit
+        cell = math.ceil(lam * int(p.rate.max(initial=1)) + phi * int(p.memory.max(initial=1))) + cost * unit
         return cell * (int(p.width.max(initial=0)) + 1) + unit * (
             int(p.price.max(initial=0)) + int(instance.bid.max(initial=0))
         )

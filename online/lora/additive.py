@@ -124,10 +124,12 @@ def _best_nodes(lam, phi, compute, memory, tested, first_node, menu, load, cost,
             memory_row = memory[k, first : first + width]
             for t in range(width):
                 value = lam_row[t] * rate + phi_row[t] * size
-                open_ = not tested or (rate <= compute_row[t] and size <= memory_row[t])
-                if open_ and value < best[t]:
-                    best[t] = value
-                    where[t] = k
+                # Without branches, so that it runs on several slots at once.
+                better = value < best[t]
+                if tested:
+                    better = better & (rate <= compute_row[t]) & (size <= memory_row[t])
+                best[t] = value if better else best[t]
+                where[t] = k if better else where[t]
         for t in range(width):
             best[t] += cost[types[g], first + t]
 
@@ -175,7 +177,22 @@ def _rows(rates, work, width, negative, limit):  # type: ignore[no-untyped-def]
             length[o] = min(need[o] + negative[0], width - taken) + 1
             at[o] = size
             size += length[o]
+    if types <= 2 and positions > 0:
+        # All rows as long as the longest, each after a place that stays impossible: a layer is then two long loops.
+        step = length.max() + 1
+        for o in range(positions):
+            at[o] = o * step + 1
+        size = positions * step
     return stride, digits, at, length, need, size
+
+
+@njit(cache=True, nogil=True)
+def _lower(old, new, step):  # type: ignore[no-untyped-def]
+    """new[x] = min(new[x], old[x] + step), as far as `new` goes."""
+    for x in range(len(new)):
+        value = old[x] + step
+        if value < new[x]:
+            new[x] = value
 
 
 @njit(cache=True, nogil=True)
@@ -183,31 +200,28 @@ def _fill(cell, stride, digits, at, length, table):  # type: ignore[no-untyped-d
     """table[t, x]: least cost of taking exactly x among slots t.. of the window; inf where impossible."""
     types, width = cell.shape
     table[width, :] = np.inf
-    table[width, 0] = 0.0
+    table[width, at[0]] = 0.0
     for t in range(width - 1, -1, -1):
         old = table[t + 1]
         new = table[t]
         new[:] = old
-        step = cell[0, t]
-        if step < np.inf:
+        if types <= 2:
+            if cell[0, t] < np.inf:
+                _lower(old, new[1:], cell[0, t])
+                for o in range(len(at)):
+                    new[at[o] - 1] = np.inf
+            if types == 2 and len(at) > 1 and cell[1, t] < np.inf:
+                _lower(old, new[at[1] - at[0] :], cell[1, t])
+            continue
+        if cell[0, t] < np.inf:
             for o in range(len(at)):
-                stay = old[at[o] + 1 : at[o] + length[o]]
-                take = old[at[o] : at[o] + length[o] - 1]
-                target = new[at[o] + 1 : at[o] + length[o]]
-                for j in range(len(target)):
-                    value = take[j] + step
-                    target[j] = value if value < stay[j] else stay[j]
+                if length[o] > 1:
+                    _lower(old[at[o] :], new[at[o] + 1 : at[o] + length[o]], cell[0, t])
         for g in range(1, types):
-            step = cell[g, t]
-            if step < np.inf:
+            if cell[g, t] < np.inf:
                 for o in range(stride[g], len(at)):
-                    if digits[o, g] > 0:
-                        begin = at[o - stride[g]]
-                        take = old[begin : begin + length[o]]
-                        target = new[at[o] : at[o] + length[o]]
-                        for j in range(len(target)):
-                            value = take[j] + step
-                            target[j] = value if value < target[j] else target[j]
+                    if digits[o, g] > 0 and length[o] > 0:
+                        _lower(old[at[o - stride[g]] :], new[at[o] : at[o] + length[o]], cell[g, t])
 
 
 @njit(cache=True, nogil=True)

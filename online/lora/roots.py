@@ -39,7 +39,7 @@ def gain_below(base: Fraction, exponent: Fraction) -> Fraction:
         exact = Fraction(guess)
     bits = DIGITS - (exact.numerator.bit_length() - exact.denominator.bit_length())
     step = Fraction(2) ** -bits
-    gain = exact // step * step
+    gain = (exact // step + 1) * step  # an exact power is guessed from below
     while gain > 0 and not is_gain_below(gain, base, exponent):
         gain -= step
     return gain
