@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import online.lora
 from bench.checks import Check, Verdict
 from bench.lora.audit import audit
 from bench.lora.case import Case, case_of
@@ -26,6 +29,15 @@ from tests.strategies import tiny_instances
 
 SHIPPED = tuple(name for name in names() if "claims" in expected(name))
 FALSE = {claim.name for claim in CLAIMS if claim.standing is Standing.FALSE}
+
+
+Named = list[tuple[str, Case]]
+
+
+@pytest.fixture(scope="module")
+def smaller() -> Named:
+    """The shipped instances with fewer than 20 tasks."""
+    return [(name, case) for name, case in shipped_cases() if case.instance.tasks < 20]
 
 
 def _report(lower: int, upper: int | None = None) -> SolveReport:
@@ -212,11 +224,10 @@ def test_an_interval_on_opt_leaves_weak_duality_open() -> None:
     assert statuses == [Verdict.HOLDS, Verdict.UNDECIDED, Verdict.VIOLATED]
 
 
-def test_the_survey_names_the_smallest_witness_of_every_false_claim() -> None:
+def test_the_survey_names_the_smallest_witness_of_every_false_claim(smaller: Named) -> None:
     """Over the shipped instances without the largest one: verdicts of the table, fewest tasks first."""
-    cases = [(name, case) for name, case in shipped_cases() if case.instance.tasks < 20]
-    assert len(cases) == 20
-    settled = {each.claim.name: each for each in survey(cases)}
+    assert len(smaller) == 20
+    settled = {each.claim.name: each for each in survey(smaller)}
     assert list(settled) == [claim.name for claim in CLAIMS]
     assert {name for name, each in settled.items() if each.witness is not None} == FALSE
     assert {name: settled[name].witness for name in ("theorem5", "lemma3", "lemma4", "weak_duality", "theorem3")} == {
@@ -232,3 +243,20 @@ def test_the_survey_names_the_smallest_witness_of_every_false_claim() -> None:
         assert (each.check is not None) == (each.witness is not None)
         if each.check is not None:
             assert each.check.status is Verdict.VIOLATED
+
+
+def test_the_table_of_the_readme_is_the_survey(smaller: Named) -> None:
+    """Every claim stands there; witnesses and sides are those that the checks give."""
+    text = (Path(online.lora.__file__).parent / "README.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("|")][2:]
+    assert all(f"`{claim.name}`" in "".join(rows) for claim in CLAIMS)
+    witnesses = {}
+    for row in rows:
+        _, _, check, verdict, witness, _, _ = (part.strip() for part in row.split("|"))
+        assert verdict.startswith("false" if check.strip("`") in FALSE else "true"), row
+        if shown := re.match(r"`(\w+)`: (\S+) > ([\d/]+)", witness):
+            witnesses[check.strip("`")] = shown.groups()
+    assert set(witnesses) == FALSE
+    for each in survey(smaller):
+        if each.check is not None:
+            assert witnesses[each.claim.name] == (each.witness, str(each.check.left), str(each.check.right))

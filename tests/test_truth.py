@@ -144,6 +144,7 @@ def test_the_best_lie_is_the_best_of_all_lies_told(instance: Instance, rule: str
         task = instance.task(i)
         truthful = lie_pays(instance, i, (task.arrival, task.deadline, task.work, task.memory_mb), rule, given_)
         told = {lie: lie_pays(instance, i, lie, rule, given_) for lie in lies(task, auction.public)}
+        assert dict(truth.told(auction, i, rule, Meter(None))) == told
         best = max([truthful, *told.values()])
         found = best_lie(auction, i, rule, Meter(None))
         assert (found is not None) == (best > truthful)
@@ -211,6 +212,60 @@ def test_a_higher_bid_loses_when_alpha_comes_from_the_bids() -> None:
             assert curve.piece(Fraction(row["bid"])).admitted is row["admitted"]
     assert _check(instance, "pdftsp:payment=critical", "theorem3").status is Verdict.VIOLATED
     assert _check(instance, "pdftsp:payment=critical", "theorem3_fixed_constants").status is Verdict.HOLDS
+
+
+def _hand(tasks: list[tuple[int, int, int, int, int, list[int]]], size: int) -> Instance:
+    """One node of `size` samples and MB, two slots; tasks as (arrival, deadline, rate and work, memory, bid, costs)."""
+    return parse(
+        {
+            "format": "ratiobench/lora/1", "name": "by hand", "slots": 2, "slot_seconds": 1, "base_memory_mb": 0,
+            "node_types": [{"name": "a", "count": 1, "compute": size, "memory_mb": size, "tariff": [0, 0]}],
+            "tasks": [
+                {"arrival": a, "deadline": d, "rate": [s], "work": s, "memory_mb": r, "bid": b, "cost": [e],
+                 "vendors": []}
+                for a, d, s, r, b, e in tasks
+            ],
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tasks", "size", "breakpoint_", "wins_there"),
+    [
+        ([(1, 1, 1, 1, 2, [0, 0]), (1, 2, 5, 5, 15, [0, 5]), (2, 2, 1, 1, 5, [0, 0])], 8, 4, True),
+        ([(1, 2, 1, 1, 2, [9, 0]), (1, 2, 5, 5, 15, [5, 0]), (2, 2, 1, 1, 5, [0, 0])], 8, 4, None),
+        ([(1, 1, 1, 1, 2, [0, 0]), (1, 2, 8, 8, 24, [0, 6]), (2, 2, 1, 5, 9, [0, 0])], 16, 9, True),
+    ],
+    ids=["the left side keeps the bid", "the right side keeps it", "half way between the kinks"],
+)
+def test_at_a_breakpoint_the_ties_decide(
+    tasks: list[tuple[int, int, int, int, int, list[int]]], size: int, breakpoint_: int, wins_there: bool | None
+) -> None:
+    """Where two schedules of an earlier task cost the same, the bid itself is run, whatever its sides do."""
+    instance = _hand(tasks, size)
+    menu = Menu(instance)
+    curve = utility_curve(instance, run(instance, "pdftsp"), 2)
+    around = [Fraction(breakpoint_) + Fraction(n, 1000) for n in (-1, 0, 1)]
+    twins = [algorithm1(menu, bids={2: bid}) for bid in around]
+    chosen = [None if twin.served[1] is None else twin.served[1].cells for twin in twins]
+    assert chosen[0] != chosen[2]
+    assert [curve.payment(bid) for bid in around] == [paid(menu, twin, 2, "printed") for twin in twins]
+    if wins_there is not None:
+        assert curve.piece(breakpoint_).admitted is wins_there
+
+
+@pytest.mark.parametrize("name", ["dropped_duals_hurt_L10", "lemma3_T2_two_tasks", "thm5_T2_drop_18tasks"])
+@pytest.mark.parametrize("updates", ["all", "admitted"])
+def test_curves_follow_the_prices_that_dropped_tasks_leave_or_do_not(name: str, updates: str) -> None:
+    """The second and the third task, at breakpoints and around them."""
+    instance = named(name)
+    menu = Menu(instance)
+    result = run(instance, f"pdftsp:updates={updates}")
+    for i in range(1, min(3, instance.tasks)):
+        curve = utility_curve(instance, result, i)
+        for bid in _probes(curve, [Fraction(7), Fraction(31)]):
+            twin = algorithm1(menu, bids={i: bid}, ghosts=updates == "all")
+            assert curve.payment(bid) == paid(menu, twin, i, "printed"), bid
 
 
 def test_a_dropped_task_wins_when_it_claims_to_arrive_later() -> None:

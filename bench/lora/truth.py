@@ -663,44 +663,47 @@ def lies(task: Task, public: Public) -> list[Lie]:
     return found
 
 
-def best_lie(auction: Auction, i: int, rule: str, meter: Meter) -> tuple[Lie, Fraction] | None:
-    """The misreport of arrival, deadline, work or memory that pays best for a truthful bid, and the utility it gives.
+def told(auction: Auction, i: int, rule: str, meter: Meter) -> Iterator[tuple[Lie, Fraction]]:
+    """Every misreport of `lies` with the utility that it gives beside a truthful bid, constants kept.
 
-    Constants stay as they are. A task that says it arrives later is decided after all others of that slot. None when
-    no misreport is better than the truth.
+    A task that says it arrives later is decided after all others of that slot.
 
     Raises
     ------
     OutOfSearches : when the meter does not allow what it takes.
     """
-    instance, trace, public = auction.instance, auction.trace, auction.public
-    truth, valuation = instance.task(i), int(instance.valuation[i])
-    cost = cost_of(auction, i)
-    best = Fraction(0)
-    if cost is not None and cost.fits and valuation > cost.total:
-        best = valuation - cost.payment(rule)
+    instance, trace = auction.instance, auction.trace
+    truth, valuation = auction.tasks[i], int(instance.valuation[i])
     ledger = Ledger(auction, meter)
     for j in range(i):
         ledger.decide(auction.tasks[j], trace.alpha, trace.beta)
-    by_arrival: dict[int, list[Lie]] = {}
-    for lie in lies(truth, public):
-        by_arrival.setdefault(lie.arrival, []).append(lie)
-    found: tuple[Lie, Fraction] | None = None
     after = i + 1
-    for arrival in sorted(by_arrival):
-        while arrival > truth.arrival and after < instance.tasks and instance.arrival[after] <= arrival:
+    for lie in sorted(lies(truth, auction.public)):
+        while lie.arrival > truth.arrival and after < instance.tasks and instance.arrival[after] <= lie.arrival:
             ledger.decide(auction.tasks[after], trace.alpha, trace.beta)
             after += 1
-        for lie in by_arrival[arrival]:
-            said = _with(truth, lie)
-            choice = ledger.search(said, trace.alpha, trace.beta)
-            if choice is None or not ledger.fits(said, choice.cells):
-                continue
+        said = _with(truth, lie)
+        choice = ledger.search(said, trace.alpha, trace.beta)
+        utility = Fraction(0)
+        if choice is not None and ledger.fits(said, choice.cells):
             total = said.bid - Fraction(choice.value)
-            paid = total if rule == "critical" else total - choice.energy
-            if valuation > total and valuation - paid > best:
-                best = valuation - paid
-                found = lie, best
+            if valuation > total:
+                utility = valuation - (total if rule == "critical" else total - choice.energy)
+        yield lie, utility
+
+
+def best_lie(auction: Auction, i: int, rule: str, meter: Meter) -> tuple[Lie, Fraction] | None:
+    """The first misreport of those that pay best, and its utility; None when none is better than the truth.
+
+    Raises
+    ------
+    OutOfSearches : when the meter does not allow what it takes.
+    """
+    best = fixed_curve(auction, i, rule).utility(int(auction.instance.valuation[i]))
+    found: tuple[Lie, Fraction] | None = None
+    for lie, utility in told(auction, i, rule, meter):
+        if utility > best:
+            best, found = utility, (lie, utility)
     return found
 
 
