@@ -22,9 +22,10 @@ from formulations.lora.check import check
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.lora.formulation import registry, solution_of, vector_of
 from formulations.lora.solve import build, choose, formulations, safe_floor, solve
-from formulations.report import Proof, Status, Termination
+from formulations.report import UNLIMITED, Proof, Status, Termination
 from instances.errors import InputError
 from instances.lora import Decision, Instance, parse
+from instances.lora.generate import generate
 from instances.seeds import Stream
 from tests.strategies import tiny_instances
 
@@ -416,6 +417,27 @@ def test_cover_inequalities_hold_for_exactly_the_covers(rates: list[int], work: 
     for counts in np.ndindex(*([7] * len(rates))):
         inside = all(int(weights @ np.array(counts)) >= needed for weights, needed in inequalities)
         assert inside == (int(np.dot(rates, counts)) >= work)
+
+
+def test_with_seconds_alone_the_search_goes_on_beside_the_solver() -> None:
+    """The interval is as good as that of one unit of effort, and the trail ends with it."""
+    morning = {
+        "kind": "paper",
+        "nodes": 2,
+        "arrivals": {"trace": "pai"},
+        "tasks": 60,
+        "start": 60,
+        "slots": 36,
+        "quiet": 8,
+    }
+    instance = generate(morning | {"seed": ["beside"]})
+    once = solve(instance, effort=1, backend="none")
+    report = solve(instance, effort=UNLIMITED, seconds=4.0)
+    assert max(once.lower, report.lower) <= min(once.upper, report.upper)
+    assert report.time_limited
+    assert report.backend == "highs"
+    assert report.trail[-1][1:] == (report.lower, report.upper)
+    assert [lower for _, lower, _ in report.trail] == sorted(lower for _, lower, _ in report.trail)
 
 
 def test_a_limit_in_seconds_marks_the_report() -> None:

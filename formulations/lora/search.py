@@ -85,6 +85,7 @@ def heuristic(
     over: Callable[[], bool] = never,
     enough: int | None = None,
     tell: Tell = quiet,
+    threads: int = 2,
 ) -> Found:
     """A good solution: several constructions guided by the dual prices, the best of them improved.
 
@@ -99,6 +100,7 @@ def heuristic(
     over : asked between steps; True ends the search early.
     enough : a welfare at which to stop, None for the bound.
     tell : called between steps with what makes the best solution so far.
+    threads : at most so many run at once; the result is the same.
     """
     if p.tasks == 0:
         return Found((None,) * instance.tasks, 0, 0)
@@ -112,8 +114,8 @@ def heuristic(
     done = 0
     if best.welfare >= target:
         return Found(solution_of_state(instance, p, best), best.welfare, done)
-    with ThreadPoolExecutor(PARTS) as threads:
-        for state, blocks in improve(p, desk, best, rank, effort, seed, over, threads):
+    with ThreadPoolExecutor(threads) as workers:
+        for state, blocks in improve(p, desk, best, rank, effort, seed, over, workers):
             best = state
             done += blocks
             if best.welfare >= target:

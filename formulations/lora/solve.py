@@ -9,8 +9,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -26,7 +29,7 @@ from formulations.lora.lagrangian import Capacity, DualBound, dual_bound, never
 from formulations.lora.pricing import Pool, Pricer, pool
 from formulations.lora.schedules import StateSpaceTooLarge, standalone_value
 from formulations.lora.search import heuristic
-from formulations.report import Proof, SolveReport, Status, Termination
+from formulations.report import UNLIMITED, Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
 from instances.lora.format import content_hash
 from instances.lora.model import Instance, Task
@@ -90,18 +93,19 @@ def solve(
     automatic = formulation == "auto" and backend == "auto"
     if plan.formulation == ENUMERATE:
         _enumerate(instance, interval)
-    elif not plan.tiny or plan.backend == NO_BACKEND:
-        _prices_and_search(
-            instance,
-            effort,
-            gap,
-            interval,
-            _clock(began, seconds, 1.0 if plan.backend == NO_BACKEND else BEFORE_SOLVER),
-        )
+    # Without an end to the effort the search goes on beside the solver, which begins from what a unit of it finds.
+    beside = effort == UNLIMITED and seconds is not None and plan.backend != NO_BACKEND
+    priced = None
+    if plan.formulation != ENUMERATE and (not plan.tiny or plan.backend == NO_BACKEND):
+        share = 1.0 if plan.backend == NO_BACKEND else BEFORE_SOLVER
+        priced = _prices_and_search(instance, 1 if beside else effort, gap, interval, _clock(began, seconds, share))
     if plan.backend != NO_BACKEND and instance.tasks and not (automatic and interval.within(gap)):
         left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
         limits = Limits(work=None if plan.tiny else effort, gap=gap, seconds=left)
-        termination = _direct(instance, registry()[plan.formulation], plan.backend, limits, interval)
+        meanwhile = None
+        if beside and priced is not None:
+            meanwhile = partial(_search, instance, *priced, effort, gap, interval, seed=2, threads=1)
+        termination = _direct(instance, registry()[plan.formulation], plan.backend, limits, interval, meanwhile)
         if plan.tiny and not interval.within(gap):
             # The backend failed, or stopped at a limit by hand, or tolerances spoiled its answer.
             _prices_and_search(instance, effort, gap, interval, _clock(began, seconds, 1.0))
@@ -310,23 +314,36 @@ def _clock(began: float, seconds: float | None, share: float) -> Callable[[float
 
 def _prices_and_search(
     instance: Instance, effort: int, gap: float, interval: _Interval, clock: Callable[[float], Callable[[], bool]]
-) -> None:
+) -> tuple[Pool, DualBound] | None:
     """The Lagrangian bound, and the solution that its prices lead to."""
     priced = _prices(instance, effort, interval, clock)
-    if priced is None:
-        return
-    tasks, dual = priced
+    if priced is not None:
+        _search(instance, *priced, effort, gap, interval, clock(1.0))
+    return priced
+
+
+def _search(
+    instance: Instance,
+    tasks: Pool,
+    dual: DualBound,
+    effort: int,
+    gap: float,
+    interval: _Interval,
+    over: Callable[[], bool],
+    seed: int = 1,
+    threads: int = 2,
+) -> None:
+    """Improve the interval's solution."""
     cells = number_of_nodes(instance) * instance.slots
     if cells > SEARCH_CELLS:
         interval.notes.append(f"search: left out, {cells} cells are more than {SEARCH_CELLS}")
         return
     start = interval.solution if interval.lower > 0 else None
     enough = math.ceil(interval.upper * (1 - Fraction(gap)))
-    found = heuristic(
-        instance, tasks, dual, effort, start=start, over=clock(1.0), enough=enough, tell=_listener(interval)
-    )
+    tell = _listener(interval)
+    found = heuristic(instance, tasks, dual, effort, seed, start, over, enough, tell, threads)
     interval.offer(found.solution, "search")
-    interval.work["blocks"] = found.blocks
+    interval.work["blocks"] = interval.work.get("blocks", 0) + found.blocks
 
 
 def _listener(interval: _Interval) -> Callable[[Callable[[], Solution]], None]:
@@ -354,9 +371,14 @@ def warm() -> None:
 
 
 def _direct(
-    instance: Instance, formulation: Formulation, backend: str, limits: Limits, interval: _Interval
+    instance: Instance,
+    formulation: Formulation,
+    backend: str,
+    limits: Limits,
+    interval: _Interval,
+    meanwhile: Callable[[Callable[[], bool]], None] | None = None,
 ) -> Termination:
-    """Build, solve, verify; everything that goes wrong is a note."""
+    """Build, solve, verify; everything that goes wrong is a note. `meanwhile` runs until the solver has ended."""
     size = formulation.columns(instance)
     if size > BUILD_COLUMNS:
         interval.notes.append(f"{formulation.name}: not built, {size} columns are more than {BUILD_COLUMNS}")
@@ -368,7 +390,18 @@ def _direct(
     model, step = built.reduced() if isinstance(built, LinearModel) else (built, 1)
     canonical = formulation.canonical or (lambda _, solution: solution)
     begin = vector_of(model.columns, canonical(instance, interval.solution))
-    result = backends.solve(backend, model if isinstance(model, LinearModel) else model.text, limits, begin)
+    run = partial(backends.solve, backend, model if isinstance(model, LinearModel) else model.text, limits, begin)
+    if meanwhile is None:
+        result = run()
+    else:
+        ended = Event()
+        with ThreadPoolExecutor(1) as side:
+            job = side.submit(meanwhile, ended.is_set)
+            try:
+                result = run()
+            finally:
+                ended.set()
+            job.result()
     interval.work |= {"columns": len(model.columns), "nodes": result.nodes, "iterations": result.iterations}
     if limits.work is not None:
         interval.work["effort"] = limits.work
