@@ -235,8 +235,9 @@ def _hand(tasks: list[tuple[int, int, int, int, int, list[int]]], size: int) -> 
         ([(1, 1, 1, 1, 2, [0, 0]), (1, 2, 5, 5, 15, [0, 5]), (2, 2, 1, 1, 5, [0, 0])], 8, 4, True),
         ([(1, 2, 1, 1, 2, [9, 0]), (1, 2, 5, 5, 15, [5, 0]), (2, 2, 1, 1, 5, [0, 0])], 8, 4, None),
         ([(1, 1, 1, 1, 2, [0, 0]), (1, 2, 8, 8, 24, [0, 6]), (2, 2, 1, 5, 9, [0, 0])], 16, 9, True),
+        ([(1, 2, 1, 1, 2, [9, 0]), (1, 2, 8, 8, 24, [8, 0]), (2, 2, 1, 5, 9, [0, 0])], 16, 13, None),
     ],
-    ids=["the left side keeps the bid", "the right side keeps it", "half way between the kinks"],
+    ids=["the left side keeps the bid", "the right side keeps it", "half way between the kinks", "beyond half way"],
 )
 def test_at_a_breakpoint_the_ties_decide(
     tasks: list[tuple[int, int, int, int, int, list[int]]], size: int, breakpoint_: int, wins_there: bool | None
@@ -252,6 +253,14 @@ def test_at_a_breakpoint_the_ties_decide(
     assert [curve.payment(bid) for bid in around] == [paid(menu, twin, 2, "printed") for twin in twins]
     if wins_there is not None:
         assert curve.piece(breakpoint_).admitted is wins_there
+
+
+def test_a_task_that_says_it_arrives_later_comes_after_the_others_of_that_slot() -> None:
+    """Alone in slot 2 it would pay nothing; behind the other one it is too dear."""
+    instance = _hand([(1, 2, 1, 1, 20, [0, 0]), (2, 2, 1, 1, 10, [0, 0])], 8)
+    found = dict(truth.told(auction_of(instance, run(instance, "pdftsp")), 0, "printed", Meter(None)))
+    assert (found[Lie(1, 1, 1, 1)], found[Lie(2, 2, 1, 1)]) == (20, 0)
+    assert lie_pays(instance, 0, Lie(2, 2, 1, 1), "printed", constants(instance)) == 0
 
 
 @pytest.mark.parametrize("name", ["dropped_duals_hurt_L10", "lemma3_T2_two_tasks", "thm5_T2_drop_18tasks"])

@@ -515,12 +515,10 @@ class _Walk:
         history = self.history(regime, middle)
         left = self._reach(history, regime, middle, low)
         right = self._reach(history, regime, middle, high)
-        if not left < middle < right:
-            left = right = middle  # the middle is a breakpoint: both sides on their own
         yield from self.spans(regime, low, left)
         if left > low:
             yield left, left, self.history(regime, left)
-        if left < right:
+        if left < right:  # else the middle itself is a breakpoint, with another history on either side
             yield left, right, history
             if right < high:
                 yield right, right, self.history(regime, right)
