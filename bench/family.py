@@ -84,13 +84,15 @@ class Family(Protocol):
     """What a family offers. Instances and solutions are the family's own objects, opaque here.
 
     `format` is the name of its file format, `unit` the unit of its welfare, `headline` the name of the check whose
-    verdict stands beside the ratio in tables (empty: none).
+    verdict stands beside the ratio in tables (empty: none), `audits` the version of all checks: stored ones of another
+    version are made again.
     """
 
     name: str
     format: str
     unit: str
     headline: str
+    audits: str
 
     def parse(self, data: Any, source: str) -> Any:
         """The instance in a decoded JSON document; InputError if it is not one."""

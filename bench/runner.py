@@ -85,6 +85,7 @@ class _Sweep:
             algorithms=[(name, self.family.algorithm_key(name)) for name in case.algorithms],
             solve=asdict(case.solve),
             solve_key=self.family.solve_key(case.solve),
+            audits=self.family.audits,
         )
         self.left[case.name] = 2 + len(case.algorithms)
 

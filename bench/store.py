@@ -80,6 +80,7 @@ class StoredCase:
     algorithms : (name as asked for, key) pairs in the order of the table.
     solve : the settings of the reference.
     solve_key : their key.
+    audits : version of the family's audits.
     """
 
     name: str
@@ -90,10 +91,11 @@ class StoredCase:
     algorithms: Sequence[Sequence[str]]
     solve: Mapping[str, Any]
     solve_key: str
+    audits: str = ""
 
     def audit_key(self, algorithm_key: str) -> str:
-        """The key of an audit: it depends on the run and on the reference."""
-        return f"{algorithm_key} | {self.solve_key}"
+        """The key of an audit: it depends on the run, on the reference and on what is checked."""
+        return f"{algorithm_key} | {self.solve_key} | audits {self.audits}"
 
 
 @dataclass(slots=True)

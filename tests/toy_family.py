@@ -63,6 +63,7 @@ class ToyFamily:
     format = "ratiobench/toy/1"
     unit = "points"
     headline = "half"
+    audits = "1"
 
     def parse(self, data: Any, source: str) -> Numbers:
         """The instance in a document."""

@@ -25,6 +25,7 @@ class LoraFamily:
     format = FORMAT
     unit = "micro-dollars"
     headline = "theorem5"
+    audits = "2"
 
     def parse(self, data: Any, source: str) -> Instance:
         """The instance in a decoded JSON document."""
