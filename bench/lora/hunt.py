@@ -34,6 +34,8 @@ BACK = 400
 """Tries without a better sketch after which a round goes back to its best one."""
 POLISH = 4000
 """Random changes that shrinking tries after the systematic ones."""
+SHRINKING = 40_000
+"""Most sketches that one shrinking measures."""
 _SLACK = (Fraction(0), Fraction(0), Fraction(1, 100), Fraction(1, 10))
 _NOTHING = Fraction(0)
 
@@ -372,35 +374,37 @@ def confirm(target: Target, found: Instance) -> Check | None:
 
 
 def shrink(target: Target, sketch: Sketch, score: Fraction, names: tuple[str | int, ...]) -> Sketch:
-    """The smallest sketch found whose score stays above 1 (a violation), or at `score` at least.
+    """The smallest sketch found that still violates the claim, or whose score is still `score` at least.
 
     First every task, slot and node is left out that can be, and every number made smaller, until nothing helps; then
-    random changes look for a smaller one still, `POLISH` in a row without success.
+    random changes look for a smaller one still, `POLISH` in a row without success. No more than SHRINKING sketches are
+    measured.
     """
-
-    def good(other: Sketch) -> bool:
-        measure = measured(target, other, _NOTHING)
-        if measure is None:
-            return False
-        return measure.violated if score <= 1 and violating else measure.score >= score
-
     first = measured(target, sketch)
     violating = first is not None and first.violated
+    left = SHRINKING
+
+    def good(other: Sketch) -> bool:
+        nonlocal left
+        if left == 0:
+            return False
+        left -= 1
+        measure = measured(target, other, _NOTHING)
+        return measure is not None and (measure.violated if violating else measure.score >= score)
+
     sketch = _systematically(sketch, good)
     draws = Draws(*names, target.name)
-    left = POLISH
-    while left:
-        left -= 1
+    patience = POLISH
+    while patience and left:
+        patience -= 1
         limit = size(sketch)
-        bounds = Bounds(
-            limit.tasks, limit.slots, limit.nodes, 2**40, target.costs, target.vendors
-        )  # fmt: skip
+        bounds = Bounds(limit.tasks, limit.slots, limit.nodes, 2**40, target.costs, target.vendors)
         other = sketch
         for _ in range(1 + draws.below(4)):
             other = changed(other, draws, bounds)
         if other.jobs and size(other) < limit and good(other):
             sketch = _systematically(other, good)
-            left = POLISH
+            patience = POLISH
     return sketch
 
 
