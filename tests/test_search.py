@@ -16,6 +16,7 @@ from formulations.lora.enumerate import enumerate_optimum
 from formulations.lora.lagrangian import dual_bound
 from formulations.lora.pricing import Pricer, pool
 from formulations.lora.search import _doubling, heuristic
+from formulations.lora.solve import solve
 from instances.lora import Instance, write
 from instances.lora.generate import generate
 from tests.strategies import tiny_instances
@@ -55,8 +56,29 @@ def test_a_search_that_is_over_at_once_still_gives_a_bound_and_a_solution(instan
 def test_annealing_runs_double_and_add_up(total: int) -> None:
     """1, 1, 2, 4, ... units, the last one cut."""
     parts = list(_doubling(total))
-    assert sum(parts) == total
-    assert parts[:-1] == [1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512][: max(0, len(parts) - 1)]
+    assert sum(done for done, _ in parts) == total
+    assert [planned for _, planned in parts] == [1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512][: len(parts)]
+    assert all(done == planned for done, planned in parts[:-1])
+    assert all(0 < done <= planned for done, planned in parts)
+
+
+@settings(max_examples=30)
+@given(instance=tiny_instances(), effort=st.integers(1, 5))
+def test_more_effort_never_widens_the_interval(instance: Instance, effort: int) -> None:
+    """Neither end gets worse: what more effort does begins with what less of it does."""
+    less, more = (solve(instance, "auto", "none", each) for each in (effort, effort + 1))
+    assert less.lower <= more.lower <= more.upper <= less.upper
+
+
+def test_more_effort_never_widens_the_interval_of_a_contended_morning() -> None:
+    """Where neither end is OPT, too."""
+    morning = {"kind": "paper", "nodes": 2, "arrivals": {"trace": "pai"}, "tasks": 40, "start": 60, "slots": 24}
+    instance = generate(morning | {"quiet": 6, "seed": ["effort"]})
+    ends = [
+        (report.lower, -report.upper) for report in (solve(instance, "auto", "none", each) for each in (1, 2, 3, 4))
+    ]
+    assert ends == [tuple(map(max, zip(*ends[: j + 1], strict=True))) for j in range(4)]
+    assert ends[0][0] < -ends[0][1]
 
 
 def test_threads_do_not_change_the_interval(tmp_path: Path) -> None:

@@ -127,9 +127,9 @@ def another_desk(p: Pool, desk: Desk, seed: int, *, apart: bool = False) -> Desk
             weight=desk.weight.copy(),
         )  # fmt: skip
     return desk._replace(
-        task=np.empty(JOURNAL, np.int64),
-        slot=np.empty(JOURNAL, np.int64),
-        node=np.empty(JOURNAL, np.int64),
+        task=np.empty(JOURNAL + 1, np.int64),
+        slot=np.empty(JOURNAL + 1, np.int64),
+        node=np.empty(JOURNAL + 1, np.int64),
         used=np.zeros(1, np.int64),
         item=np.empty(p.tasks, np.int64),
         cost=np.empty((kinds, width)),
@@ -208,7 +208,7 @@ def _make_room(p, s, d, c, slot):  # type: ignore[no-untyped-def]
         if first_node <= s.place[d.at[i] + slot - p.first[i]] < last_node:
             d.item[count] = i
             count += 1
-    if d.used[0] + count > JOURNAL:
+    if d.used[0] + count >= JOURNAL:
         return -1
     for a in range(count):
         i = d.item[a]

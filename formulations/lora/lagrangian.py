@@ -32,7 +32,7 @@ Prices = NDArray[np.float64]
 ROUNDS, CLASS_ROUNDS = 48, 48
 """Rounds of the method of multipliers, before and after classes have prices of their own."""
 MANY = 1_000
-"""From this many tasks on the prices have settled after these rounds; below it effort up to 4 gives more of them."""
+"""From this many tasks on the prices have settled after these rounds; below it effort up to 4 adds more of them."""
 PORTIONS = 4
 """Parts of a round between which the mixtures of patterns follow the demand."""
 SUPPLY_STEPS, FIRST_SUPPLY_STEPS = 4, 100
@@ -159,7 +159,7 @@ def dual_bound(pricer: Pricer, effort: int = 1, over: Callable[[], bool] = never
 
     Parameters
     ----------
-    effort : of small instances, multiplies the rounds; above 4 counts as 4, since prices have settled then.
+    effort : of small instances, adds rounds; above 4 counts as 4, since prices have settled then.
     over : asked between rounds; True ends the search for prices early.
     """
     p = pricer.pool
@@ -167,13 +167,21 @@ def dual_bound(pricer: Pricer, effort: int = 1, over: Callable[[], bool] = never
     state = Multipliers(pricer)
     if p.tasks == 0:
         return state.proved()
-    rounds = effort * ROUNDS
-    state.descend(rounds, _FIRST_PENALTY, over)
+    state.descend(ROUNDS, _FIRST_PENALTY, over)
+    rounds, more = ROUNDS, ROUNDS
     if state.capacity.listed():
         state.by_class()
-        rounds += effort * CLASS_ROUNDS
-        state.descend(effort * CLASS_ROUNDS, _CLASS_PENALTY, over)
-    return state.proved()._replace(passes=rounds + 1, state=state)
+        state.descend(CLASS_ROUNDS, _CLASS_PENALTY, over)
+        rounds, more = rounds + CLASS_ROUNDS, CLASS_ROUNDS
+    # More effort goes on from here for the bound alone: the search always begins at the same prices and answers, so
+    # that neither end of the interval can get worse.
+    settled, rent = state.copy(), state.proved().rent
+    for _ in range(effort - 1):
+        if over():
+            break
+        state.descend(more, _CLASS_PENALTY, over)
+        rounds += more
+    return state.proved()._replace(passes=rounds + 1, rent=rent, state=settled)
 
 
 @njit(cache=True, nogil=True)

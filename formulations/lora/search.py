@@ -185,24 +185,27 @@ def _anneal(
     p: Pool, desk: Desk, best: State, rank: NDArray[np.float64], effort: int, seed: int, over: Callable[[], bool],
     threads: ThreadPoolExecutor,
 ) -> Iterator[tuple[State, int]]:  # fmt: skip
-    """Pairs of annealings from the best state, each pair longer than the one before: 1, 1, 2, 4, ... units."""
+    """Pairs of annealings from the best state, each pair longer than the one before: 1, 1, 2, 4, ... units.
+
+    The last pair stops where the effort ends, in the middle of its cooling: more effort would go on from there.
+    """
     heats = [heat * float(np.median(p.bid)) for heat in HEATS]
     desks = [another_desk(p, desk, seed + chain, apart=True) for chain in range(len(HEATS))]
     unit = BLOCKS + 4 * p.tasks
 
-    def run(desk: Desk, heat: float, blocks: int) -> State:
+    def run(desk: Desk, heat: float, last: int, blocks: int) -> State:
         state, kept = copy_state(best), copy_state(best)
         begin(p, desk, state)
-        for first in range(0, blocks, BLOCKS):
+        for first in range(0, last, BLOCKS):
             if over():
                 break
-            _chain(p, state, desk, rank, first, min(blocks, first + BLOCKS), blocks, heat, kept)
+            _chain(p, state, desk, rank, first, min(last, first + BLOCKS), blocks, heat, kept)
         return kept
 
-    for units in _doubling(effort):
+    for units, planned in _doubling(effort):
         if over():
             return
-        found = list(threads.map(partial(run, blocks=units * unit), desks, heats))
+        found = list(threads.map(partial(run, last=units * unit, blocks=planned * unit), desks, heats))
         best = max(best, *found, key=lambda state: state.welfare)
         yield best, units * unit * len(HEATS)
 
@@ -237,12 +240,13 @@ def _descend(
         yield best, blocks
 
 
-def _doubling(total: int) -> Iterator[int]:
-    """1, 1, 2, 4, ..., the last one cut so that they add up to `total`."""
+def _doubling(total: int) -> Iterator[tuple[int, int]]:
+    """(done, planned) for 1, 1, 2, 4, ...: the last one is cut so that what is done adds up to `total`."""
     done = 0
     while done < total:
-        part = min(max(1, done), total - done)
-        yield part
+        planned = max(1, done)
+        part = min(planned, total - done)
+        yield part, planned
         done += part
 
 

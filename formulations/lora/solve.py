@@ -36,7 +36,7 @@ from instances.lora.model import Instance, Task
 from instances.lora.named import named
 from instances.lora.solution import Solution
 
-VERSION = "7"
+VERSION = "8"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
