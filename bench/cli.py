@@ -46,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        return _complain(options, "interrupted; what was finished is kept", 130)
+        keeps = options.run is _run or getattr(options, "out", None) is not None
+        return _complain(options, "interrupted" + ("; what was finished is kept" if keeps else ""), 130)
     except InputError as error:
         return _complain(options, str(error), 2)
     except StoreError as error:
