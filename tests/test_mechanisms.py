@@ -14,8 +14,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bench.checks import Check, Verdict
-from bench.lora.dual import TAUS, Dual, best_rescaled, best_schedule, dual_value, near_dual_value
-from bench.lora.guarantees import guarantees
+from bench.lora.theory.dual import TAUS, Dual, best_rescaled, best_schedule, dual_value, near_dual_value
+from bench.lora.theory.guarantees import guarantees
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
@@ -26,8 +26,8 @@ from online.lora import public_constants
 from online.lora.linear import ExactPrices, FloatPrices, LinearTrace, Mechanism, Room, Rule
 from online.lora.pdftsp import PriceTrace
 from online.lora.referee import play
+from online.lora.registry import canonical, run, settle_constants
 from online.lora.registry import parse as parse_name
-from online.lora.registry import run, settle_constants
 from online.lora.roots import gain_below, is_gain_below, share_above
 from online.outcome import OnlineRun, Source
 from tests.literal import schedules
@@ -604,6 +604,48 @@ def test_the_instance_under_test_is_refused_as_a_prior(tmp_path: Path) -> None:
         plain = run(instance, name)
         assert {constant.source for constant in plain.constants} == {Source.ORACLE}
         assert plain.label == f"{name} (oracle constants)"
+
+
+def test_yesterday_is_the_instance_that_the_caller_hands_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same constants as from its file, told by its hash; no file is read, and `./yesterday` is one."""
+    monkeypatch.chdir(tmp_path)
+    instance, other = named("truth_overbid_e"), named("thm5_lead_L10")
+    for name in (*MECHANISMS, "pdftsp", "tests.contestants:Declares"):
+        text = f"{name}:prior=yesterday"
+        result = run(instance, text, prior=other)
+        assert result.algorithm == text
+        write(other, tmp_path / "yesterday")
+        from_file = run(instance, f"{name}:prior=./yesterday", prior=instance)
+        (tmp_path / "yesterday").unlink()
+        assert result.decisions == from_file.decisions
+        assert [c.value for c in result.constants] == [c.value for c in from_file.constants]
+        assert {c.source for c in result.constants} == {Source.PRIOR}
+        assert {c.detail for c in result.constants} == {f"yesterday ({content_hash(other)[:12]})"}
+        assert {c.detail for c in from_file.constants} == {"./yesterday"}
+        assert canonical(text) == f"{text} version {result.version}"
+        assert parse_name(text).name == text
+    one = run(instance, "posted:cap_compute=9,prior=yesterday", prior=other).constants
+    assert [c.source for c in one] == [Source.GIVEN] + [Source.PRIOR] * 3
+
+
+@pytest.mark.parametrize("name", [*MECHANISMS, "pdftsp:alpha=1,beta=1", "tests.contestants:Declares"])
+def test_yesterday_without_another_day_is_an_input_error(name: str) -> None:
+    """Also where every constant is given; the instance under test is no other day."""
+    instance = named("truth_overbid_e")
+    head = name.removesuffix(":alpha=1,beta=1")
+    text = f"{name}{',' if head != name else ':'}prior=yesterday"
+    with pytest.raises(InputError) as caught:
+        run(instance, text)
+    assert (caught.value.source, caught.value.field) == ("algorithm", f"{head}:prior")
+    assert caught.value.problem == "`yesterday` is the other day of a suite; name a file"
+    same = parse(document(instance) | {"name": "another"})
+    if name in MECHANISMS:
+        with pytest.raises(InputError, match="yesterday is the instance under test"):
+            run(instance, text, prior=same)
+    else:
+        assert {c.source for c in run(instance, text, prior=same).constants} <= {Source.ORACLE, Source.GIVEN}
+    with pytest.raises(InputError, match="greedy declares no constants"):
+        run(instance, "greedy:prior=yesterday", prior=named("thm5_lead_L10"))
 
 
 @pytest.mark.parametrize(

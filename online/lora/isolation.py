@@ -248,7 +248,12 @@ _Played = tuple[list[Decision | None], list[Violation], tuple[Constant, ...], di
 
 
 def _perform(
-    instance: Instance, original: Instance, spec: Spec, seed: str, constants: tuple[Constant, ...] | None
+    instance: Instance,
+    original: Instance,
+    spec: Spec,
+    seed: str,
+    constants: tuple[Constant, ...] | None,
+    prior: Instance | None = None,
 ) -> _Played:
     """One run in a fresh process; `constants` fixes them, else they are settled from what the algorithm declares.
 
@@ -259,7 +264,7 @@ def _perform(
     try:
         player = _Player(spec, original)
         if constants is None:
-            constants = settle_constants(spec, player.constants, instance)
+            constants = settle_constants(spec, player.constants, instance, prior)
         public = instance.public(seed)
         player.start(public, {constant.name: constant.value for constant in constants})
         decisions, violations, kept = hear(instance, player.ask, public, batch=player.batch)
@@ -288,15 +293,16 @@ def _first_half(instance: Instance) -> Instance:
     return parse_instance(data, "the first half")
 
 
-def play_isolated(instance: Instance, spec: Spec, seed: str) -> OnlineRun:
+def play_isolated(instance: Instance, spec: Spec, seed: str, prior: Instance | None = None) -> OnlineRun:
     """Run anyone's algorithm by its import path, then again on the first half of the arrivals.
 
+    `prior` is the instance that `prior=yesterday` stands for; nothing of it but the constants reaches the algorithm.
     The decisions on the first half must be the same. If they are not, a third run, on the whole, tells an algorithm
     that is `not reproducible` (it draws from an unseeded source) from one that `peeks`.
     """
     code = version(spec)
     started = time.perf_counter()
-    decisions, violations, constants, counts, label = _perform(instance, instance, spec, seed, None)
+    decisions, violations, constants, counts, label = _perform(instance, instance, spec, seed, None, prior)
     seconds = time.perf_counter() - started
     if not violations and instance.tasks:
         half = _first_half(instance)

@@ -2,7 +2,7 @@
 
 A name is ``name[:key=value,...]``, or ``package.module:Class[:key=value,...]`` for anyone's own. Besides its own
 options every algorithm that declares constants takes them by name (``alpha=7/2``) or from another instance
-(``prior=FILE``).
+(``prior=FILE``, or ``prior=yesterday`` for the other day that a suite's case names).
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from instances.errors import InputError, shown
 from instances.lora.format import content_hash, read
 from instances.lora.model import Instance
 from online.outcome import Constant, OnlineRun, Source
+
+YESTERDAY = "yesterday"
+"""The prior that is no file: the instance that the caller of `run` hands over. `./yesterday` is a file."""
 
 _FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
 CELL_LIMIT = 20_000_000
@@ -113,7 +116,7 @@ class Spec:
     path : ``package.module:Class`` for anyone's own algorithm, else empty.
     options : own options, defaults filled in (registered), or as written (import path).
     given : constants stated by the user.
-    prior : file of the instance that constants are taken from, or empty.
+    prior : file of the instance that constants are taken from, `yesterday` for one that the caller has, or empty.
     """
 
     entry: Entry | None
@@ -130,8 +133,12 @@ class Spec:
         parts += [f"{key}={value}" for key, value in sorted(self.given.items())]
         if self.prior:
             parts.append(f"prior={self.prior}")
-        head = self.path if self.entry is None else self.entry.name
-        return f"{head}:{','.join(parts)}" if parts else head
+        return f"{self.head}:{','.join(parts)}" if parts else self.head
+
+    @property
+    def head(self) -> str:
+        """The name without options."""
+        return self.path if self.entry is None else self.entry.name
 
 
 def parse(text: str) -> Spec:
@@ -213,7 +220,10 @@ def algorithms() -> list[tuple[str, str]]:
         ]
         if declared := _declared(entry):
             stated = ", ".join(f"{name}=NUMBER" for name in declared)
-            parts.append(f"{stated} or prior=FILE (default: computed from the instance under test)")
+            parts.append(
+                f"{stated} or prior=FILE or, in a suite that has another day, prior={YESTERDAY}"
+                " (default: computed from the instance under test)"
+            )
         listed.append((entry.name, "; ".join(parts)))
     return listed
 
@@ -221,10 +231,10 @@ def algorithms() -> list[tuple[str, str]]:
 def canonical(text: str) -> str:
     """The name in its one spelling with the version of its code: the algorithm's part of a stored result's key.
 
-    For a prior, the hash of its instance is added.
+    For a prior, the hash of its instance is added; that of `yesterday` is known to the caller alone.
     """
     spec = parse(text)
-    prior = f" prior {content_hash(read(spec.prior))}" if spec.prior else ""
+    prior = f" prior {content_hash(read(spec.prior))}" if spec.prior not in ("", YESTERDAY) else ""
     return f"{spec.name} version {version(spec)}{prior}"
 
 
@@ -289,16 +299,27 @@ def _module_file(path: str) -> Path:
     return file
 
 
-def settle_constants(spec: Spec, names: tuple[str, ...], instance: Instance) -> tuple[Constant, ...]:
-    """The declared constants with their sources: given, from a prior instance, or oracle (the instance under test)."""
+def settle_constants(
+    spec: Spec, names: tuple[str, ...], instance: Instance, prior: Instance | None = None
+) -> tuple[Constant, ...]:
+    """The declared constants with their sources: given, from a prior instance, or oracle (the instance under test).
+
+    `prior` is what `prior=yesterday` stands for; other names do not look at it.
+    """
     from online.lora.constants import CONSTANTS
 
     for name in names:
         if name not in CONSTANTS:
             raise InputError("algorithm", spec.name, f"declares the constant {name!r}; known: {', '.join(CONSTANTS)}")
     public = spec.entry is not None and spec.entry.public_constants
-    head = spec.name.partition(":")[0]
-    other = read(spec.prior) if spec.prior and any(name not in spec.given for name in names) else None
+    head = spec.head
+    other, told_as = None, spec.prior
+    if spec.prior and any(name not in spec.given for name in names):
+        other = prior if spec.prior == YESTERDAY else read(spec.prior)
+        if other is None:
+            raise _no_yesterday(head)
+        if spec.prior == YESTERDAY:
+            told_as = f"{YESTERDAY} ({content_hash(other)[:12]})"
     if other is not None and content_hash(other) == content_hash(instance):
         if public:
             raise InputError("algorithm", f"{head}:prior", f"{spec.prior} is the instance under test")
@@ -312,22 +333,28 @@ def settle_constants(spec: Spec, names: tuple[str, ...], instance: Instance) -> 
             raise InputError("algorithm", f"{head}:{name}", "neither given nor taken from a prior")
         value, detail = CONSTANTS[name](other if other is not None else instance)
         source = Source.ORACLE if other is None else Source.PRIOR
-        told = (spec.prior if other is not None else "", detail)
+        told = (told_as if other is not None else "", detail)
         settled.append(Constant(name, value, source, ", ".join(filter(None, told))))
     return tuple(settled)
 
 
-def run(instance: Instance, text: str, seed: str | None = None) -> OnlineRun:
+def _no_yesterday(head: str) -> InputError:
+    return InputError("algorithm", f"{head}:prior", f"`{YESTERDAY}` is the other day of a suite; name a file")
+
+
+def run(instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None) -> OnlineRun:
     """One run of the algorithm on the instance under the referee.
 
     Parameters
     ----------
     text : the algorithm's name with options, or an import path.
     seed : name of the random stream of algorithms that draw; the instance's hash by default.
+    prior : the other day, from which an algorithm that is named with `prior=yesterday` takes its constants.
 
     Raises
     ------
-    InputError : for a name, option, prior file or import path that does not exist, and for a cluster too large.
+    InputError : for a name, option, prior file or import path that does not exist, for `prior=yesterday` without a
+        prior, and for a cluster too large.
     """
     from online.lora.isolation import play_isolated
     from online.lora.referee import play
@@ -337,12 +364,14 @@ def run(instance: Instance, text: str, seed: str | None = None) -> OnlineRun:
     if cells > CELL_LIMIT:
         problem = f"{instance.nodes} nodes x {instance.slots} slots; an online run takes at most {CELL_LIMIT} cells"
         raise InputError(instance.name, "node_types", problem)
+    if spec.prior == YESTERDAY and prior is None:
+        raise _no_yesterday(spec.head)
     seed = content_hash(instance) if seed is None else seed
     if spec.entry is None:
-        return play_isolated(instance, spec, seed)
+        return play_isolated(instance, spec, seed, prior)
     options = spec.entry.settle(dict(spec.options), instance.tasks)
     algorithm = spec.entry.make(options)
-    constants = settle_constants(spec, tuple(getattr(algorithm, "constants", ())), instance)
+    constants = settle_constants(spec, tuple(getattr(algorithm, "constants", ())), instance, prior)
     if spec.entry.public_constants and any(constant.source is Source.ORACLE for constant in constants):
         algorithm.label = f"{spec.name} (oracle constants)"
     return play(instance, algorithm, spec.name, spec.entry.version, constants, seed)
