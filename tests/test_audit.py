@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bench.checks import Check, Verdict
-from bench.lora.audit import audit, facts
+from bench.lora.theory.audit import audit, facts
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance, document, parse, write

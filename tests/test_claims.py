@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import online.lora
 from bench.checks import Check, Verdict
-from bench.lora.audit import audit
-from bench.lora.case import Case, case_of
-from bench.lora.claims import CLAIMS, Standing
-from bench.lora.survey import shipped_cases, survey
+from bench.lora.theory.audit import audit
+from bench.lora.theory.case import Case, case_of
+from bench.lora.theory.claims import CLAIMS, Standing
+from bench.lora.theory.survey import shipped_cases, survey
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance

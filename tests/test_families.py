@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench.checks import Check, Verdict
-from bench.lora.audit import audit
+from bench.lora.theory.audit import audit
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError

@@ -12,11 +12,11 @@ import pytest
 from bench.checks import Verdict
 from bench.cli import main
 from bench.family import Hunted, HuntSettings
-from bench.lora import hunt as module
-from bench.lora.hunt import available, confirm, hunt, measured, shrink
-from bench.lora.moves import Bounds, Draws, changed, raised, size, start, within
-from bench.lora.sketch import Sketch, TooLarge, instance, menu, play, ratios, sketch_of
-from bench.lora.targets import TARGETS
+from bench.lora.search import hunt as module
+from bench.lora.search.hunt import available, confirm, hunt, measured, shrink
+from bench.lora.search.moves import Bounds, Draws, changed, raised, size, start, within
+from bench.lora.search.sketch import Sketch, TooLarge, instance, menu, play, ratios, sketch_of
+from bench.lora.search.targets import TARGETS
 from instances.errors import InputError
 from instances.lora import content_hash, read
 from instances.lora.named import named

@@ -14,22 +14,14 @@ from hypothesis import strategies as st
 
 from bench.checks import Check, Verdict
 from bench.cli import main
-from bench.lora import truth
-from bench.lora.case import case_of
-from bench.lora.claims import CLAIMS
-from bench.lora.truth import (
-    Curve,
-    Lie,
-    Meter,
-    OutOfSearches,
-    auction_of,
-    best_lie,
-    cost_of,
-    deficits,
-    lies,
-    recomputed_curve,
-    utility_curve,
-)
+from bench.lora.theory import truth
+from bench.lora.theory.auction import auction_of, cost_of, deficits
+from bench.lora.theory.bids import recomputed_curve, utility_curve
+from bench.lora.theory.case import case_of
+from bench.lora.theory.claims import CLAIMS
+from bench.lora.theory.curve import Curve
+from bench.lora.theory.ledger import Meter, OutOfSearches
+from bench.lora.theory.misreports import Lie, best_lie, lies, told
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
 from instances.lora import Instance, document, parse
@@ -143,13 +135,13 @@ def test_the_best_lie_is_the_best_of_all_lies_told(instance: Instance, rule: str
     for i in range(instance.tasks):
         task = instance.task(i)
         truthful = lie_pays(instance, i, (task.arrival, task.deadline, task.work, task.memory_mb), rule, given_)
-        told = {lie: lie_pays(instance, i, lie, rule, given_) for lie in lies(task, auction.public)}
-        assert dict(truth.told(auction, i, rule, Meter(None))) == told
-        best = max([truthful, *told.values()])
+        paid_for = {lie: lie_pays(instance, i, lie, rule, given_) for lie in lies(task, auction.public)}
+        assert dict(told(auction, i, rule, Meter(None))) == paid_for
+        best = max([truthful, *paid_for.values()])
         found = best_lie(auction, i, rule, Meter(None))
         assert (found is not None) == (best > truthful)
         if found is not None:
-            assert found[1] == best == told[found[0]]
+            assert found[1] == best == paid_for[found[0]]
 
 
 @settings(max_examples=80, deadline=None)
@@ -258,7 +250,7 @@ def test_at_a_breakpoint_the_ties_decide(
 def test_a_task_that_says_it_arrives_later_comes_after_the_others_of_that_slot() -> None:
     """Alone in slot 2 it would pay nothing; behind the other one it is too dear."""
     instance = _hand([(1, 2, 1, 1, 20, [0, 0]), (2, 2, 1, 1, 10, [0, 0])], 8)
-    found = dict(truth.told(auction_of(instance, run(instance, "pdftsp")), 0, "printed", Meter(None)))
+    found = dict(told(auction_of(instance, run(instance, "pdftsp")), 0, "printed", Meter(None)))
     assert (found[Lie(1, 1, 1, 1)], found[Lie(2, 2, 1, 1)]) == (20, 0)
     assert lie_pays(instance, 0, Lie(2, 2, 1, 1), "printed", constants(instance)) == 0
 

@@ -20,13 +20,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from bench.checks import Check, Verdict
-from bench.lora.case import case_of
-from bench.lora.claims import CLAIMS, Standing
-from bench.lora.dual import Dual
-from bench.lora.guarantees import guarantees
-from bench.lora.linear_play import caps, play_linear
-from bench.lora.moves import Bounds, Draws, raised, start
-from bench.lora.sketch import Sketch, TooLarge, document, instance, menu, optimum, play, ratios
+from bench.lora.search.linear_play import caps, play_linear
+from bench.lora.search.moves import Bounds, Draws, raised, start
+from bench.lora.search.sketch import Sketch, TooLarge, document, instance, menu, optimum, play, ratios
+from bench.lora.theory.case import case_of
+from bench.lora.theory.claims import CLAIMS, Standing
+from bench.lora.theory.dual import Dual
+from bench.lora.theory.guarantees import guarantees
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora.model import Instance
@@ -52,7 +52,7 @@ INVARIANTS = (
     "two_runs_agree",
     "two_linear_runs_agree",
 )
-"""What must never fail; the first ones are the claims of `bench.lora.claims` that are proved."""
+"""What must never fail; the first ones are the claims of `bench.lora.theory.claims` that are proved."""
 
 
 CHUNK = 200

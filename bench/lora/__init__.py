@@ -142,13 +142,13 @@ class LoraFamily:
 
     def audit(self, instance: Instance, run: OnlineRun, reference: SolveReport) -> Sequence[Check]:
         """The theory's claims on one run."""
-        from bench.lora.audit import audit
+        from bench.lora.theory.audit import audit
 
         return audit(instance, run, reference)
 
     def claims(self) -> Sequence[Listed]:
         """The claims that can be searched for."""
-        from bench.lora.hunt import available
+        from bench.lora.search.hunt import available
 
         return [Listed(name, target.statement) for name, target in available().items()]
 
@@ -162,13 +162,13 @@ class LoraFamily:
         tell: Callable[[str], None],
     ) -> Hunted:
         """Local search over tiny instances, in exact arithmetic."""
-        from bench.lora.hunt import hunt
+        from bench.lora.search.hunt import hunt
 
         return hunt(claim, settings, state, source, keep, tell)
 
     def utility_curve(self, instance: Instance, algorithm: str, task: int) -> Sequence[Mapping[str, str]]:
         """The curve of one bidder of pdFTSP; constants that come from the bids follow the bid."""
-        from bench.lora.truth import utility_curve
+        from bench.lora.theory.bids import utility_curve
         from online.lora.registry import run
 
         return list(utility_curve(instance, run(instance, algorithm), task).rows())

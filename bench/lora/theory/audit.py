@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bench.checks import Check
-from bench.lora.case import Case, case_of
-from bench.lora.claims import CLAIMS
-from bench.lora.facts import ROUNDING, Facts, Observed, facts, observed
-from bench.lora.guarantees import guarantees
+from bench.lora.theory.case import Case, case_of
+from bench.lora.theory.claims import CLAIMS
+from bench.lora.theory.facts import ROUNDING, Facts, Observed, facts, observed
+from bench.lora.theory.guarantees import guarantees
 from formulations.report import SolveReport
 from instances.lora.model import Instance
 from online.outcome import OnlineRun
@@ -15,6 +15,6 @@ __all__ = ["ROUNDING", "Case", "Facts", "Observed", "audit", "case_of", "facts",
 
 
 def audit(instance: Instance, run: OnlineRun, reference: SolveReport) -> list[Check]:
-    """Every claim of the paper, then its repaired forms, on one run; see `bench.lora.claims`."""
+    """Every claim of the paper, then its repaired forms, on one run; see `bench.lora.theory.claims`."""
     case = case_of(instance, run, reference)
     return [claim.check(case) for claim in CLAIMS] + guarantees(instance, run, reference)

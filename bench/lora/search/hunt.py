@@ -17,9 +17,20 @@ from typing import Any, NamedTuple
 
 from bench.checks import Check, Verdict
 from bench.family import Hunted, HuntSettings
-from bench.lora.moves import Bounds, Draws, Size, changed, raised, size, start, within, without_node, without_slot
-from bench.lora.sketch import Job, Kind, Sketch, TooLarge, instance
-from bench.lora.targets import TARGETS, Inapplicable, Measure, Target, Trial
+from bench.lora.search.moves import (
+    Bounds,
+    Draws,
+    Size,
+    changed,
+    raised,
+    size,
+    start,
+    within,
+    without_node,
+    without_slot,
+)
+from bench.lora.search.sketch import Job, Kind, Sketch, TooLarge, instance
+from bench.lora.search.targets import TARGETS, Inapplicable, Measure, Target, Trial
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
@@ -352,9 +363,9 @@ def _result(search: _Search, seconds: float, fresh: int) -> Hunted:
 
 def confirm(target: Target, found: Instance) -> Check | None:
     """The audit's check of the target's name on the run under the referee, OPT by enumeration; None without such."""
-    from bench.lora.case import case_of
-    from bench.lora.claims import CLAIMS
-    from bench.lora.guarantees import guarantees
+    from bench.lora.theory.case import case_of
+    from bench.lora.theory.claims import CLAIMS
+    from bench.lora.theory.guarantees import guarantees
     from online.lora.registry import run
 
     try:

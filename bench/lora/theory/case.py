@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench.checks import Check, Verdict
-from bench.lora.facts import ROUNDING, Facts, Observed, every_bbar, facts, observed
+from bench.lora.theory.facts import ROUNDING, Facts, Observed, every_bbar, facts, observed
 from formulations.report import SolveReport
 from instances.lora.model import Instance, Public
 from online.lora.pdftsp import Offer, PriceTrace

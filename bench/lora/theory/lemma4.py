@@ -13,9 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from bench.checks import Check
-from bench.lora.case import Case, Cell, Figures
-from bench.lora.dual import best_schedule
-from bench.lora.facts import ROUNDING
+from bench.lora.theory.case import Case, Cell, Figures
+from bench.lora.theory.dual import best_schedule
+from bench.lora.theory.facts import ROUNDING
 from formulations.lora.schedules import cheapest_cover, space
 from instances.lora.model import Public, Task
 

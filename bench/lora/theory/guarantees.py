@@ -23,7 +23,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from bench.checks import Check, Verdict
-from bench.lora.dual import Dual, Priced
+from bench.lora.theory.dual import Dual, Priced
 from formulations.report import SolveReport
 from instances.lora.format import content_hash
 from instances.lora.model import Instance

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bench.checks import Check, Verdict
-from bench.lora.case import Case, case_of
-from bench.lora.claims import CLAIMS, Claim
+from bench.lora.theory.case import Case, case_of
+from bench.lora.theory.claims import CLAIMS, Claim
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora.model import Instance
 from instances.lora.named import expected, named, names

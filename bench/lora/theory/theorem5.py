@@ -8,7 +8,7 @@ F > 0, dropped ones included. All quantities are in the units that the run used 
 from __future__ import annotations
 
 from bench.checks import Check
-from bench.lora.case import Case, Figures
+from bench.lora.theory.case import Case, Figures
 
 
 def theorem5(case: Case) -> Check:

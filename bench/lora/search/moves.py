@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bench.lora.sketch import Job, Kind, Sketch, menu
+from bench.lora.search.sketch import Job, Kind, Sketch, menu
 from instances.seeds import Stream
 
 

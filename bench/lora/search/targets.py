@@ -12,9 +12,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from bench.lora.linear_play import LinearPlay, caps, play_linear
-from bench.lora.sketch import Menu, Play, Sketch, most, optimum, play, ratios
-from bench.lora.sketch import menu as menu_of
+from bench.lora.search.linear_play import LinearPlay, caps, play_linear
+from bench.lora.search.sketch import Menu, Play, Sketch, most, optimum, play, ratios
+from bench.lora.search.sketch import menu as menu_of
 from online.lora.linear import Rule
 from online.lora.posted import gain
 from online.lora.roots import gain_below, share_above

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from bench.lora.sketch import Menu, Plan, Sketch
+from bench.lora.search.sketch import Menu, Plan, Sketch
 from online.lora.linear import Rule
 
 

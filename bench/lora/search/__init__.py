@@ -1,0 +1,1 @@
+"""The search for small instances that violate a claim."""

@@ -1,0 +1,151 @@
+"""A bidder's utility over its own bid: lines between breakpoints, and the bid that gains most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+Cell = tuple[int, int]
+
+
+class Line(NamedTuple):
+    """at + slope * bid."""
+
+    at: Fraction
+    slope: Fraction
+
+    def __call__(self, bid: Fraction) -> Fraction:
+        return self.at + self.slope * bid
+
+    def crosses(self, other: Line) -> Fraction:
+        """The bid at which two lines of different slope meet."""
+        return (other.at - self.at) / (self.slope - other.slope)
+
+
+class Piece(NamedTuple):
+    """An interval of bids with one outcome.
+
+    Parameters
+    ----------
+    low, high : its ends; low_in, high_in : whether they belong to it.
+    admitted : whether the task wins.
+    payment : what it pays then, as a function of its bid; None where it loses.
+    cells : the schedule that it wins with; empty where it loses.
+    """
+
+    low: Fraction
+    high: Fraction
+    low_in: bool
+    high_in: bool
+    admitted: bool
+    payment: Line | None
+    cells: tuple[Cell, ...]
+
+    def has(self, bid: Fraction) -> bool:
+        """Whether the bid lies in the interval."""
+        return (self.low < bid or (self.low_in and self.low == bid)) and (
+            bid < self.high or (self.high_in and bid == self.high)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Outcome and utility (15) of one task for every bid in 0..2^40, all other bids as they are.
+
+    Parameters
+    ----------
+    task, valuation : whose, and v_i.
+    rule : payment rule, printed (14) or critical.
+    recomputed : whether alpha and beta follow the bid.
+    pieces : in ascending order, without gaps.
+    """
+
+    task: int
+    valuation: int
+    rule: str
+    recomputed: bool
+    pieces: tuple[Piece, ...]
+
+    def piece(self, bid: Fraction | int) -> Piece:
+        """The piece that a bid lies in."""
+        return next(piece for piece in self.pieces if piece.has(Fraction(bid)))
+
+    def payment(self, bid: Fraction | int) -> Fraction | None:
+        """p_i at a bid; None where the task loses."""
+        line = self.piece(bid).payment
+        return None if line is None else line(Fraction(bid))
+
+    def utility(self, bid: Fraction | int) -> Fraction:
+        """v_i - p_i where the task wins, 0 where it loses (15)."""
+        paid = self.payment(bid)
+        return Fraction(0) if paid is None else self.valuation - paid
+
+    def best(self) -> tuple[Fraction, Fraction]:
+        """(bid, utility): the truthful bid if none is better, else the best bid that can be named.
+
+        A supremum at an open end is not attained; then the bid is an integer near it if one gains, or else a bid that
+        gains at least half as much as the supremum does.
+        """
+        truth = Fraction(self.valuation)
+        best = truth, self.utility(truth)
+        for piece in self.pieces:
+            for bid in _candidates(piece, self.valuation, self.utility(truth)):
+                if self.utility(bid) > best[1]:
+                    best = bid, self.utility(bid)
+        return best
+
+    def breakpoints(self) -> list[Fraction]:
+        """The bids at which the outcome, or the formula of the payment, changes."""
+        return [right.low for _, right in pairwise(self.pieces)]
+
+    def rows(self) -> Iterator[dict[str, str]]:
+        """One row per piece, figures as exact fractions; the header of the CSV is their keys."""
+        for piece in self.pieces:
+            ends = [(piece.low, piece.payment), (piece.high, piece.payment)]
+            paid = ["" if line is None else str(line(bid)) for bid, line in ends]
+            utility = ["0" if line is None else str(self.valuation - line(bid)) for bid, line in ends]
+            yield {
+                "task": str(self.task),
+                "valuation": str(self.valuation),
+                "rule": self.rule,
+                "bid_from": str(piece.low),
+                "bid_to": str(piece.high),
+                "from_included": str(piece.low_in).lower(),
+                "to_included": str(piece.high_in).lower(),
+                "admitted": str(piece.admitted).lower(),
+                "payment_from": paid[0],
+                "payment_to": paid[1],
+                "utility_from": utility[0],
+                "utility_to": utility[1],
+                "schedule": " ".join(f"{k}@{t}" for k, t in piece.cells),
+            }
+
+
+def _candidates(piece: Piece, valuation: int, truthful: Fraction) -> Iterator[Fraction]:
+    """Bids of a piece among which is one that gains, if any bid of the piece does; integers first."""
+    if piece.payment is None:
+        yield piece.low if piece.low_in else (piece.low + piece.high) / 2
+        return
+    rising = piece.payment.slope < 0  # utility grows with the bid
+    ends = ((piece.high, piece.high_in), (piece.low, piece.low_in)) if rising else (
+        (piece.low, piece.low_in),
+        (piece.high, piece.high_in),
+    )  # fmt: skip
+    end, included = ends[0]
+    whole = Fraction(end.__floor__() if rising else end.__ceil__())
+    for near in (whole, whole - 1 if rising else whole + 1):
+        if piece.has(near):
+            yield near
+    if included:
+        yield end
+    else:
+        supremum = valuation - piece.payment(end)
+        middle = (piece.low + piece.high) / 2
+        yield middle
+        if supremum > truthful and piece.payment.slope:
+            halfway = (valuation - (supremum + truthful) / 2 - piece.payment.at) / piece.payment.slope
+            if piece.has(halfway):
+                yield halfway

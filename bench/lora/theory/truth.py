@@ -1,0 +1,159 @@
+"""Theorems 3 and 4, and what the provider loses, as checks on one run."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from bench.checks import Check
+from bench.lora.theory.auction import auction_of, cost_of, deficits, fixed_curve
+from bench.lora.theory.bids import recomputed_curve, unfollowed
+from bench.lora.theory.case import Case, Figures
+from bench.lora.theory.curve import Curve
+from bench.lora.theory.ledger import Meter, OutOfSearches
+from bench.lora.theory.misreports import best_lie
+
+SEARCHES = 4000
+"""Most schedule searches that one check in an audit makes before it says `undecided`."""
+
+
+def _gain(curve: Curve) -> tuple[Fraction, dict[str, Any]]:
+    bid, utility = curve.best()
+    truthful = curve.utility(curve.valuation)
+    witness = {
+        "task": curve.task,
+        "true_bid": curve.valuation,
+        "utility": str(truthful),
+        "better_bid": str(bid),
+        "better_utility": str(utility),
+        "gain": str(utility - truthful),
+    }
+    return utility - truthful, witness
+
+
+def _scale(case: Case) -> int:
+    return int(case.instance.bid.max(initial=0)) + int(case.instance.valuation.max(initial=0))
+
+
+def theorem3_fixed_constants(case: Case) -> Check:
+    """No bid is better than the valuation, for any task, with alpha and beta as they were in the run."""
+    name, claim = "theorem3_fixed_constants", "U_i(b) - U_i(v_i) for the bid that gains most, constants kept"
+    problem = case.problem()
+    if problem:
+        return case.decide(name, None, None, claim, problem=problem)
+    auction = auction_of(case.instance, case.run, case.steps)
+    gain, witness = max(
+        (_gain(fixed_curve(auction, i, auction.rule)) for i in range(case.instance.tasks)), key=lambda pair: pair[0]
+    )
+    figures: Figures = {"payment": auction.rule}
+    return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
+
+
+def theorem3(case: Case) -> Check:
+    """No bid is better than the valuation, for any task; constants that came from the bids follow the misreport."""
+    name, claim = "theorem3", "U_i(b) - U_i(v_i) for the bid that gains most"
+    problem = case.problem()
+    if problem:
+        return case.decide(name, None, None, claim, problem=problem)
+    auction = auction_of(case.instance, case.run, case.steps)
+    figures: Figures = {"payment": auction.rule, "recomputed": ", ".join(sorted(auction.oracle)) or "none"}
+    if not (auction.oracle or auction.moving_units):
+        fixed = theorem3_fixed_constants(case)
+        return Check(name, fixed.status, fixed.left, fixed.right, fixed.reason, fixed.witness, figures)
+    problem = unfollowed(auction)
+    if problem and auction.trace.exact:
+        return case.decide(name, None, None, claim, problem=problem, figures=figures)
+    if problem:
+        return case.undecided(name, problem, figures)
+    meter = Meter(SEARCHES)
+    # First those that gain already while the constants stay: they often gain here, too.
+    fixed_gain = {i: _gain(fixed_curve(auction, i, auction.rule))[0] for i in range(case.instance.tasks)}
+    for count, i in enumerate(sorted(fixed_gain, key=lambda i: -fixed_gain[i])):
+        try:
+            gain, witness = _gain(recomputed_curve(auction, i, auction.rule, meter))
+        except OutOfSearches:
+            figures |= {"tasks_followed": count}
+            return case.undecided(name, f"{count} of {case.instance.tasks} tasks followed, none gains", figures)
+        if gain > 0:
+            return case.decide(name, gain, 0, claim, witness=witness, figures=figures)
+    return case.decide(name, 0, 0, claim, figures=figures)
+
+
+def theorem3_types(case: Case) -> Check:
+    """No task gains by a narrower window, more work or more memory than it has, constants kept, bid truthful."""
+    name, claim = "theorem3_types", "gain by the misreport of arrival, deadline, work or memory that pays best"
+    problem = case.problem()
+    if problem:
+        return case.decide(name, None, None, claim, problem=problem)
+    auction = auction_of(case.instance, case.run, case.steps)
+    figures: Figures = {"payment": auction.rule}
+    if not auction.trace.exact:
+        return case.undecided(name, "float prices: misreports are followed in exact arithmetic only", figures)
+    meter = Meter(SEARCHES)
+    for i in range(case.instance.tasks):
+        try:
+            found = best_lie(auction, i, auction.rule, meter)
+        except OutOfSearches:
+            return case.undecided(name, f"{i} of {case.instance.tasks} tasks followed, none gains", figures)
+        if found is not None:
+            lie, utility = found
+            truthful = fixed_curve(auction, i, auction.rule).utility(int(case.instance.valuation[i]))
+            witness = {"task": i, **lie._asdict(), "utility": str(truthful), "better_utility": str(utility)}
+            return case.decide(name, utility - truthful, 0, claim, witness=witness, figures=figures)
+    return case.decide(name, 0, 0, claim, figures=figures)
+
+
+def _worst_loss(case: Case, name: str, claim: str, *, any_bid: bool) -> Check:
+    problem = case.problem()
+    if problem:
+        return case.decide(name, None, None, claim, problem=problem)
+    auction = auction_of(case.instance, case.run, case.steps)
+    if auction.rule == "printed" and not any_bid:
+        problem = case.negative()
+    worst, witness = Fraction(0), None
+    for i in range(case.instance.tasks):
+        cost, valuation = cost_of(auction, i), int(case.instance.valuation[i])
+        if cost is None or not cost.fits or not (any_bid or valuation > cost.total):
+            continue
+        loss = cost.payment(auction.rule) - valuation
+        if loss > worst:
+            bid = max(0, cost.total.__floor__() + 1) if any_bid else valuation
+            worst, witness = loss, {"task": i, "valuation": valuation, "bid": bid, "utility": str(-loss)}
+    figures: Figures = {"payment": auction.rule}
+    return case.decide(
+        name, worst, 0, claim, problem=problem, witness=witness, figures=figures, scale=_scale(case) if worst else 0
+    )
+
+
+def theorem4(case: Case) -> Check:
+    """A truthful bid never loses: p_i <= v_i of every task that wins with b_i = v_i."""
+    return _worst_loss(case, "theorem4", "largest loss p_i - v_i of a truthful bid", any_bid=False)
+
+
+def theorem4_literal(case: Case) -> Check:
+    """Definition 3 as printed: no bid at all ends in a loss."""
+    return _worst_loss(case, "theorem4_literal", "largest loss p_i - v_i of any bid", any_bid=True)
+
+
+def provider_deficit(case: Case) -> Check:
+    """The charge covers the vendor's price and the operational cost of every admitted task."""
+    name, claim = "provider_deficit", "largest deficit q + sum e - p_i of an admitted task"
+    problem = case.problem()
+    if problem:
+        return case.decide(name, None, None, claim, problem=problem)
+    auction = auction_of(case.instance, case.run, case.steps)
+    found = deficits(auction, auction.rule)
+    short = {i: value for i, value in found.items() if value > 0}
+    worst = max(found, key=lambda i: found[i], default=None)
+    figures: Figures = {
+        "payment": auction.rule,
+        "tasks_in_deficit": len(short),
+        "sum_of_deficits": sum(short.values(), Fraction(0)),
+        "net_revenue": -sum(found.values(), Fraction(0)),
+    }
+    if worst is None:
+        return case.decide(name, None, None, f"{claim}; none was admitted", figures=figures)
+    witness = {"task": worst, "deficit": str(found[worst]), "tasks": sorted(short)}
+    return case.decide(
+        name, found[worst], 0, claim, witness=witness, figures=figures, scale=_scale(case) if found[worst] else 0
+    )
