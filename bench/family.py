@@ -51,6 +51,31 @@ class SolveSettings:
     seconds: float | None = None
 
 
+YESTERDAY = "prior=yesterday"
+"""In an algorithm's name: its constants come from the case's `prior`, an instance other than the one under test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A table about one algorithm on one instance beside its run, for a figure.
+
+    Parameters
+    ----------
+    kind : what the family makes: ``curve``, ``charges``, ...
+    algorithm : name with options.
+    task : whom it is about; None for all.
+    """
+
+    kind: str
+    algorithm: str
+    task: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What identifies it on an instance, but for the algorithm's version."""
+        return f"{self.kind} {'' if self.task is None else f'task {self.task} '}{self.algorithm}"
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One instance of a suite with what is run on it.
@@ -62,6 +87,8 @@ class Case:
     recipe : what `Family.generate` needs to make the instance (JSON values).
     algorithms : names with options, in the order of the table.
     solve : the settings of the reference.
+    prior : recipe of the instance from which algorithms named with `YESTERDAY` take their constants.
+    studies : tables to be made beside the runs.
     """
 
     name: str
@@ -69,15 +96,55 @@ class Case:
     algorithms: tuple[str, ...]
     solve: SolveSettings = SolveSettings()
     group: str = "all"
+    prior: Mapping[str, Any] | None = None
+    studies: tuple[Study, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A figure that a paper prints: in this group, by how many percent `algorithm` is better than `than`."""
+
+    group: str
+    algorithm: str
+    than: str
+    percent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A figure of a suite's page.
+
+    Parameters
+    ----------
+    name : of its files and its place on the page.
+    title : its heading.
+    kind : ``welfare``, ``reached``, ``ratio``, ``revenue``, ``admitted``, ``seconds`` (means over the cases of each
+        group, with their 95 % intervals), or ``curve``, ``charges`` (the studies of the cases of the groups).
+    groups : places on its axis, in order.
+    axis : what the groups vary.
+    algorithms : whom it shows; empty for all.
+    printed : what the paper prints for it.
+    note : a sentence below it.
+    """
+
+    name: str
+    title: str
+    kind: str
+    groups: tuple[str, ...]
+    axis: str
+    algorithms: tuple[str, ...] = ()
+    printed: tuple[Printed, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A named list of cases."""
+    """A named list of cases, and the figures that are made of them beside those that every suite has."""
 
     name: str
     summary: str
     cases: tuple[Case, ...]
+    plots: tuple[Plot, ...] = ()
 
 
 class Family(Protocol):
@@ -142,8 +209,11 @@ class Family(Protocol):
         """The solution in a decoded solution document; InputError if it is not one."""
         ...
 
-    def run(self, instance: Any, algorithm: str) -> OnlineRun:
-        """One run under the referee. InputError for an algorithm or option that does not exist."""
+    def run(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
+        """One run under the referee; `prior` is the instance that `YESTERDAY` in the algorithm's name stands for.
+
+        InputError for an algorithm or option that does not exist.
+        """
         ...
 
     def algorithm_key(self, algorithm: str) -> str:
@@ -267,6 +337,54 @@ class Hunting(Family, Protocol):
         `keep` is called with the state (JSON values) after every improvement and at the end, `tell` with a line of
         progress about once a second. InputError for a claim or state that cannot be used.
         """
+        ...
+
+
+@runtime_checkable
+class Measuring(Family, Protocol):
+    """A family with figures about a run beside its welfare; no family has to."""
+
+    def measures(self, instance: Any, run: OnlineRun) -> Mapping[str, Fraction | None]:
+        """Exact figures by name, the same names for every run; None where one is undefined. Versioned by `audits`."""
+        ...
+
+
+@runtime_checkable
+class Studying(Family, Protocol):
+    """A family that makes tables about algorithms for figures; no family has to."""
+
+    def study(self, instance: Any, study: Study, prior: Any = None) -> Sequence[Mapping[str, str]]:
+        """The rows of a study, all with the same keys, exact figures; InputError for one that cannot be made."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A claim that audits check, in words.
+
+    Parameters
+    ----------
+    name : of its check.
+    statement, source : the claim, and who makes it.
+    standing : what is known about it in general: ``proved``, ``false``, ...
+    assumptions : without which its check says `not applicable`.
+    repaired : what holds instead; empty where nothing is to be repaired.
+    """
+
+    name: str
+    statement: str
+    source: str
+    standing: str
+    assumptions: str
+    repaired: str
+
+
+@runtime_checkable
+class Claiming(Family, Protocol):
+    """A family whose checks are claims of papers, with a page on what holds; no family has to."""
+
+    def statements(self) -> Sequence[Statement]:
+        """The claims, in the order of the audits."""
         ...
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from bench import provenance, work
 from bench.executors import SpawnPool, dask_executor, default_workers
-from bench.family import Case, Family, Suite
+from bench.family import YESTERDAY, Case, Family, Study, Suite
 from bench.progress import Progress
 from bench.store import Piece, Store, StoredCase
 from instances.errors import InputError
@@ -86,19 +86,27 @@ class _Sweep:
             solve=asdict(case.solve),
             solve_key=self.family.solve_key(case.solve),
             audits=self.family.audits,
+            prior_recipe=case.prior,
+            studies=[
+                (each.kind, each.algorithm, each.task, f"{each.name} | {self.family.algorithm_key(each.algorithm)}")
+                for each in case.studies
+            ],
         )
-        self.left[case.name] = 2 + len(case.algorithms)
+        self.left[case.name] = pieces_of(case)
 
         def call(executor: Executor) -> Future[work.Made]:
             self.started[case.name] = time.monotonic()
-            return executor.submit(work.make, self.family.name, case.recipe)
+            return executor.submit(work.make, self.family.name, case.recipe, case.prior)
 
         def made(result: work.Made) -> None:
-            path = self.path(result.instance)
-            if not path.exists() or path.read_bytes() != result.data:
-                write_atomically(path, result.data)
+            for each in filter(None, (result, result.prior)):
+                path = self.path(each.instance)
+                if not path.exists() or path.read_bytes() != each.data:
+                    write_atomically(path, each.data)
             self.store.put(Piece("generate", "", case.name, True, {}, None, result.seconds))
             known = replace(stored, instance=result.instance, describe=result.describe)
+            if result.prior is not None:
+                known = _with_prior(known, result.prior.instance)
             self.store.put_case(position, known)
             self._advance(known, f"{case.name}: instance")
             self._refer(known, case)
@@ -113,6 +121,10 @@ class _Sweep:
     def path(self, instance: str) -> Path:
         """The instance's file."""
         return self.folder / f"{instance}.json.gz"
+
+    def _prior(self, case: StoredCase, algorithm: str) -> bytes | None:
+        """The file of the case's prior, where the algorithm asks for it."""
+        return self.path(case.prior).read_bytes() if case.prior and YESTERDAY in algorithm else None
 
     def _refer(self, case: StoredCase, planned: Case) -> None:
         """OPT of the case: from the store, or awaited with others of the same content, or queued."""
@@ -151,6 +163,12 @@ class _Sweep:
                 continue
             self.claimed.add((case.instance, audit_key))
             jobs.append(self._run_job(case, name, key, audit_key, reference))
+        for kind, algorithm, task, key in case.studies:
+            if self.store.get("study", case.instance, key) is not None or (case.instance, key) in self.claimed:
+                found += 1
+                continue
+            self.claimed.add((case.instance, key))
+            jobs.append(self._study_job(case, Study(kind, algorithm, task), key))
         self.queue.extendleft(reversed(jobs))
         if found:
             self._advance(case, f"{case.name}: from the store", found, fresh=False)
@@ -160,7 +178,10 @@ class _Sweep:
     def _run_job(self, case: StoredCase, name: str, key: str, audit_key: str, reference: Piece) -> _Job:
         def call(executor: Executor) -> Future[tuple[Piece, ...]]:
             data = self.path(case.instance).read_bytes()
-            return executor.submit(work.measure, self.family.name, data, case.instance, name, key, audit_key, reference)
+            prior = self._prior(case, name)
+            return executor.submit(
+                work.measure, self.family.name, data, case.instance, name, key, audit_key, reference, prior
+            )
 
         def done(pieces: Sequence[Piece]) -> None:
             self.store.put(*pieces)
@@ -175,6 +196,18 @@ class _Sweep:
             )
 
         return _Job(call, done, lost)
+
+    def _study_job(self, case: StoredCase, study: Study, key: str) -> _Job:
+        def call(executor: Executor) -> Future[Piece]:
+            data = self.path(case.instance).read_bytes()
+            prior = self._prior(case, study.algorithm)
+            return executor.submit(work.study, self.family.name, data, case.instance, study, key, prior)
+
+        def done(piece: Piece) -> None:
+            self.store.put(piece)
+            self._advance(case, f"{case.name}: {study.name}")
+
+        return _Job(call, done, lambda error: done(work.failed("study", case.instance, key, error)))
 
     def _advance(self, case: StoredCase, what: str, pieces: int = 1, fresh: bool = True) -> None:
         self.progress.advance(what, pieces, fresh)
@@ -201,6 +234,25 @@ class _Sweep:
                     job.lost(error)
 
 
+def pieces_of(case: Case) -> int:
+    """Pieces of progress in a case: the instance, OPT, every run with its audit, every study."""
+    return 2 + len(case.algorithms) + len(case.studies)
+
+
+def _with_prior(case: StoredCase, prior: str) -> StoredCase:
+    """The case with its prior known: results that depend on it have its hash in their keys."""
+
+    def key(algorithm: str, old: str) -> str:
+        return f"{old} | yesterday {prior}" if YESTERDAY in algorithm else old
+
+    return replace(
+        case,
+        prior=prior,
+        algorithms=[(name, key(name, old)) for name, old in case.algorithms],
+        studies=[(kind, name, task, key(name, old)) for kind, name, task, old in case.studies],
+    )
+
+
 def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, float]:
     """Run what is missing of a suite, into the store of the folder.
 
@@ -215,7 +267,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     """
     started = time.monotonic()
     cases = [replace(c, algorithms=(*c.algorithms, *options.algorithms)) for c in suite.cases]
-    for name in dict.fromkeys(name for case in cases for name in case.algorithms):
+    studied = [study.algorithm for case in cases for study in case.studies]
+    for name in dict.fromkeys([*(name for case in cases for name in case.algorithms), *studied]):
         family.algorithm_key(name)
     if options.dask is None:
         parallel = default_workers() if options.workers is None else options.workers
@@ -237,12 +290,13 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     "summary": suite.summary,
                     "family": family.name,
                     "algorithms": list(options.algorithms),
+                    "plots": [asdict(plot) for plot in suite.plots],
                     "workers": parallel,
                     "provenance": provenance.collect(),
                 },
                 [case.name for case in cases],
             )
-            progress = Progress(sum(2 + len(case.algorithms) for case in cases), options.quiet)
+            progress = Progress(sum(map(pieces_of, cases)), options.quiet)
             sweep = _Sweep(family, store, folder, progress)
             for position, case in enumerate(cases):
                 sweep.plan(position, case)
@@ -274,8 +328,12 @@ def generate_suite(family: Family, suite: Suite, out: Path) -> list[Mapping[str,
     folder = make_folder(out)
     written: list[Mapping[str, Any]] = []
     for case in suite.cases:
-        made = work.make(family.name, case.recipe)
+        made = work.make(family.name, case.recipe, case.prior)
         path = folder / f"{case.name}.json.gz"
         write_atomically(path, made.data)
         written.append({"case": case.name, "file": str(path), "instance": made.instance, **made.describe})
+        if made.prior is not None:
+            path = folder / f"{case.name}_yesterday.json.gz"
+            write_atomically(path, made.prior.data)
+            written.append({"case": f"{case.name}, prior", "file": str(path), "instance": made.prior.instance})
     return written

@@ -44,7 +44,7 @@ class Piece:
 
     Parameters
     ----------
-    stage : ``generate``, ``opt``, ``online`` or ``audit``.
+    stage : ``generate``, ``opt``, ``online``, ``audit`` or ``study``.
     instance : SHA-256 of the instance's content.
     key : what was done to it: canonical names, options and code version.
     ok : False for a failure; then `payload` has ``reason``.
@@ -81,6 +81,9 @@ class StoredCase:
     solve : the settings of the reference.
     solve_key : their key.
     audits : version of the family's audits.
+    prior : SHA-256 of the instance that some algorithms take their constants from; empty without one.
+    prior_recipe : how that was made.
+    studies : the tables to be made: kind, algorithm, task (or None), key.
     """
 
     name: str
@@ -92,6 +95,9 @@ class StoredCase:
     solve: Mapping[str, Any]
     solve_key: str
     audits: str = ""
+    prior: str = ""
+    prior_recipe: Mapping[str, Any] | None = None
+    studies: Sequence[Sequence[Any]] = field(default_factory=list)
 
     def audit_key(self, algorithm_key: str) -> str:
         """The key of an audit: it depends on the run, on the reference and on what is checked."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,7 +14,7 @@ import pandas as pd
 
 from bench import ratios
 from bench.checks import Verdict
-from bench.family import Family
+from bench.family import Family, Plot, Printed, Study
 from bench.store import Piece, Store, StoredCase
 
 COLUMNS = {
@@ -53,7 +53,19 @@ COLUMNS = {
     "arithmetic": "exact, float or integer",
     "counts": "things counted on the way, as JSON",
 }
-"""Columns of results.csv; each check adds NAME (its verdict), NAME_left, NAME_right, NAME_reason and NAME_figures."""
+"""Columns of results.csv; then one per measure of the family, exact; each check adds NAME (its verdict), NAME_left,
+NAME_right, NAME_reason and NAME_figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyTable:
+    """What a study found on a case: rows with the same keys, or the reason why there are none."""
+
+    case: str
+    group: str
+    study: Study
+    rows: Sequence[Mapping[str, str]]
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +79,8 @@ class Results:
     rows : one per case and algorithm; the columns of `COLUMNS` and of the checks. The same bytes on every run.
     seconds : one per piece of work: case, algorithm, stage, seconds.
     checks : names of the checks found, in the order of the audits.
+    measures : names of the family's measures found.
+    studies : the tables made beside the runs, in the order of the suite.
     """
 
     about: Mapping[str, Any]
@@ -74,6 +88,23 @@ class Results:
     rows: pd.DataFrame
     seconds: pd.DataFrame
     checks: Sequence[str]
+    measures: Sequence[str] = ()
+    studies: Sequence[StudyTable] = ()
+
+    @property
+    def plots(self) -> list[Plot]:
+        """The figures that the suite asks for."""
+        return [
+            Plot(
+                **each
+                | {
+                    "groups": tuple(each["groups"]),
+                    "algorithms": tuple(each["algorithms"]),
+                    "printed": tuple(Printed(**figure) for figure in each["printed"]),
+                }
+            )
+            for each in self.about.get("plots", ())
+        ]
 
 
 def results(store: Store) -> Results:
@@ -82,17 +113,35 @@ def results(store: Store) -> Results:
     rows: list[dict[str, Any]] = []
     seconds: list[dict[str, Any]] = []
     checks: dict[str, None] = {}
+    measures: dict[str, None] = {}
+    studies: list[StudyTable] = []
     for case in cases:
-        rows.extend(_case_rows(store, case, seconds, checks))
+        rows.extend(_case_rows(store, case, seconds, checks, measures))
+        studies.extend(_case_studies(store, case, seconds))
     parts = ("", "_left", "_right", "_reason", "_figures")
-    columns = [*COLUMNS, *(f"{name}{part}" for name in checks for part in parts)]
+    columns = [*COLUMNS, *measures, *(f"{name}{part}" for name in checks for part in parts)]
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
     times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
-    return Results(store.about(), cases, frame, times, tuple(checks))
+    return Results(store.about(), cases, frame, times, tuple(checks), tuple(measures), studies)
+
+
+def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]]) -> Iterator[StudyTable]:
+    for kind, algorithm, task, key in case.studies:
+        study = Study(kind, algorithm, task)
+        piece = store.get("study", case.instance, key)
+        if piece is None:
+            yield StudyTable(case.name, case.group, study, (), "not made yet")
+            continue
+        seconds.append({"case": case.name, "algorithm": algorithm, "stage": "study", "seconds": piece.seconds})
+        yield StudyTable(case.name, case.group, study, piece.payload.get("rows", ()), piece.payload.get("reason", ""))
 
 
 def _case_rows(
-    store: Store, case: StoredCase, seconds: list[dict[str, Any]], checks: dict[str, None]
+    store: Store,
+    case: StoredCase,
+    seconds: list[dict[str, Any]],
+    checks: dict[str, None],
+    measures: dict[str, None],
 ) -> list[dict[str, Any]]:
     def timed(stage: str, algorithm: str, piece: Piece | None) -> Piece | None:
         if piece is not None:
@@ -119,6 +168,9 @@ def _case_rows(
             row |= _run(run.payload, head["opt_lower"], head["opt_upper"])
         audit = timed("audit", name, store.get("audit", case.instance, case.audit_key(key)))
         if audit is not None and audit.ok:
+            for name_, value in audit.payload.get("measures", {}).items():
+                measures[name_] = None
+                row[name_] = None if value is None else Fraction(value)
             for check in audit.payload["checks"]:
                 checks[check["name"]] = None
                 row[check["name"]] = check["status"]
@@ -272,7 +324,7 @@ def stages(seconds: pd.DataFrame) -> pd.DataFrame:
     names = seconds["stage"].where(seconds["stage"] != "online", "online " + seconds["algorithm"])
     grouped = seconds.groupby(names, sort=False)["seconds"].agg(["size", "sum"]).reset_index()
     grouped.columns = pd.Index(["stage", "pieces", "seconds"])
-    order = {stage: rank for rank, stage in enumerate(("generate", "opt", "online", "audit"))}
+    order = {stage: rank for rank, stage in enumerate(("generate", "opt", "online", "audit", "study"))}
     grouped["rank"] = [order[str(stage).split(" ")[0]] for stage in grouped["stage"]]
     return grouped.sort_values("rank", kind="stable").drop(columns="rank").reset_index(drop=True)
 

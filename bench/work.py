@@ -11,33 +11,40 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from bench.family import SolveSettings, families
+from bench.family import Measuring, SolveSettings, Study, Studying, families
 from bench.store import Piece
 from formulations.report import Proof, SolveReport, Status, Termination
+from instances.errors import InputError
 from instances.files import load_json
 from online.outcome import OnlineRun
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A generated instance: its hash, its gzipped file, the family's figures about it, and the seconds it took."""
+    """A generated instance: its hash, its gzipped file, the family's figures about it, and the seconds it took.
+
+    `prior` is the other instance that was asked for with it.
+    """
 
     instance: str
     data: bytes
     describe: Mapping[str, Any]
     seconds: float
+    prior: Made | None = None
 
 
-def make(family: str, recipe: Mapping[str, Any]) -> Made:
-    """Generate the instance of a recipe."""
+def make(family: str, recipe: Mapping[str, Any], prior: Mapping[str, Any] | None = None) -> Made:
+    """Generate the instance of a recipe, and that of its prior."""
     started = time.perf_counter()
     house = families()[family]
     instance = house.generate(recipe)
     data = gzip.compress(house.dumps(instance).encode(), compresslevel=6, mtime=0)
-    return Made(house.identity(instance), data, dict(house.describe(instance)), time.perf_counter() - started)
+    described = dict(house.describe(instance))
+    other = None if prior is None else make(family, prior)
+    return Made(house.identity(instance), data, described, time.perf_counter() - started, other)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def _instance(family: str, data: bytes) -> Any:
     return families()[family].parse(load_json(data, "instance"), "instance")
 
@@ -55,13 +62,20 @@ def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key:
 
 
 def measure(
-    family: str, data: bytes, identity: str, algorithm: str, online_key: str, audit_key: str, reference: Piece
+    family: str,
+    data: bytes,
+    identity: str,
+    algorithm: str,
+    online_key: str,
+    audit_key: str,
+    reference: Piece,
+    prior: bytes | None = None,
 ) -> tuple[Piece, ...]:
     """One online run and its audit against the reference, as two pieces of work."""
     started = time.perf_counter()
     house = families()[family]
     try:
-        run = house.run(_instance(family, data), algorithm)
+        run = house.run(_instance(family, data), algorithm, None if prior is None else _instance(family, prior))
         if run.valid and reference.ok and run.welfare > int(reference.payload["upper"]):
             raise AssertionError(
                 f"welfare {run.welfare} of a valid run is above the bound {reference.payload['upper']}: one is wrong"
@@ -79,11 +93,27 @@ def measure(
     try:
         instance = _instance(family, data)
         report = restored(reference, house.solution(instance, _document(reference), "reference"))
-        checks = [check.document() for check in house.audit(instance, run, report)]
-        seconds = time.perf_counter() - started
-        return online, Piece("audit", identity, audit_key, True, {"checks": checks}, None, seconds)
+        found: dict[str, Any] = {"checks": [check.document() for check in house.audit(instance, run, report)]}
+        if isinstance(house, Measuring):
+            values = house.measures(instance, run)
+            found["measures"] = {name: None if value is None else str(value) for name, value in values.items()}
+        return online, Piece("audit", identity, audit_key, True, found, None, time.perf_counter() - started)
     except Exception as error:
         return online, failed("audit", identity, audit_key, error, time.perf_counter() - started)
+
+
+def study(family: str, data: bytes, identity: str, wanted: Study, key: str, prior: bytes | None = None) -> Piece:
+    """A table for a figure, as a piece of work."""
+    started = time.perf_counter()
+    try:
+        house = families()[family]
+        if not isinstance(house, Studying):
+            raise InputError("suite", wanted.name, f"the family {family} makes no studies")
+        other = None if prior is None else _instance(family, prior)
+        rows = [dict(row) for row in house.study(_instance(family, data), wanted, other)]
+        return Piece("study", identity, key, True, {"rows": rows}, None, time.perf_counter() - started)
+    except Exception as error:
+        return failed("study", identity, key, error, time.perf_counter() - started)
 
 
 def _document(piece: Piece) -> Any:

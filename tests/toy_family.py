@@ -142,7 +142,7 @@ class ToyFamily:
         """The solution in a document."""
         return tuple(data["decisions"])
 
-    def run(self, instance: Numbers, algorithm: str) -> OnlineRun:
+    def run(self, instance: Numbers, algorithm: str, prior: Numbers | None = None) -> OnlineRun:
         """One run."""
         key = self.algorithm_key(algorithm)
         _log(f"online {self.identity(instance)} {algorithm}")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from bench.checks import Check
-from bench.family import Hunted, HuntSettings, Listed, SolveSettings, Suite
+from bench.family import Hunted, HuntSettings, Listed, SolveSettings, Statement, Study, Suite
 from formulations.report import SolveReport
 from instances.lora.format import FORMAT, content_hash, dumps, parse
 from instances.lora.model import Instance
@@ -25,7 +26,7 @@ class LoraFamily:
     format = FORMAT
     unit = "micro-dollars"
     headline = "theorem5"
-    audits = "2"
+    audits = "3"
 
     def parse(self, data: Any, source: str) -> Instance:
         """The instance in a decoded JSON document."""
@@ -119,11 +120,11 @@ class LoraFamily:
         """The solution in a decoded document; only its shape is judged."""
         return parse_solution(data, source)
 
-    def run(self, instance: Instance, algorithm: str) -> OnlineRun:
+    def run(self, instance: Instance, algorithm: str, prior: Instance | None = None) -> OnlineRun:
         """One run under the referee."""
         from online.lora.registry import run
 
-        return run(instance, algorithm)
+        return run(instance, algorithm, prior=prior)
 
     def algorithm_key(self, algorithm: str) -> str:
         """Canonical name and code version; anyone's own class must exist and can be built."""
@@ -145,6 +146,27 @@ class LoraFamily:
         from bench.lora.theory.audit import audit
 
         return audit(instance, run, reference)
+
+    def measures(self, instance: Instance, run: OnlineRun) -> Mapping[str, Fraction | None]:
+        """Shares of tasks served, of long ones served, of compute used."""
+        from bench.lora.measures import measures
+
+        return measures(instance, run)
+
+    def study(self, instance: Instance, study: Study, prior: Instance | None = None) -> Sequence[Mapping[str, str]]:
+        """Utility curves and charges."""
+        from bench.lora.studies import study as make
+
+        return make(instance, study, prior)
+
+    def statements(self) -> Sequence[Statement]:
+        """The paper's claims with their repairs, then the guarantees of the corrected mechanisms."""
+        from bench.lora.theory.claims import CLAIMS
+
+        return [
+            Statement(each.name, each.statement, each.source, each.standing.value, each.assumptions, each.repaired)
+            for each in CLAIMS
+        ]
 
     def claims(self) -> Sequence[Listed]:
         """The claims that can be searched for."""

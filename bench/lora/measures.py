@@ -1,0 +1,65 @@
+"""Figures about a run beside its welfare: how many are served, whether long tasks are, how full the nodes get."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.lora.figures import servable
+from instances.lora.model import Instance, IntArray
+from online.outcome import OnlineRun
+
+
+def measures(instance: Instance, run: OnlineRun) -> Mapping[str, Fraction | None]:
+    """Exact shares, each None where nothing is to be shared.
+
+    ``admitted_share``: admitted tasks over servable ones. ``long_share``: the same among the long ones, the quarter of
+    the servable tasks that needs most slots (fewest slots at the fastest usable rate; ties at the edge all count).
+    ``long_fairness``: long_share / admitted_share, 1 where length does not matter, 0 where long tasks get nothing.
+    ``compute_used``: samples processed over sum_kt C_kp.
+    """
+    can = servable(instance)
+    admitted = np.array([decision is not None for decision in run.decisions], dtype=np.bool_)
+    share = _share(admitted, can)
+    long = _share(admitted, can & _long(instance, can))
+    kind = instance.public("").type_of_node
+    done = sum(
+        int(instance.rate[i, kind[node]])
+        for i, decision in enumerate(run.decisions)
+        if decision is not None
+        for node, _ in decision.cells
+    )
+    capacity = instance.slots * sum(node.count * node.compute for node in instance.node_types)
+    return {
+        "admitted_share": share,
+        "long_share": long,
+        "long_fairness": None if long is None or not share else long / share,
+        "compute_used": Fraction(done, capacity) if capacity else None,
+    }
+
+
+def _share(admitted: NDArray[np.bool_], among: NDArray[np.bool_]) -> Fraction | None:
+    count = int(among.sum())
+    return Fraction(int((admitted & among).sum()), count) if count else None
+
+
+def _long(instance: Instance, can: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The tasks that need at least as many slots as the upper quartile of the servable ones."""
+    needed = fewest_slots(instance)
+    ordered = np.sort(needed[can])
+    if not len(ordered):
+        return np.zeros(len(can), dtype=np.bool_)
+    edge = ordered[(3 * len(ordered)) // 4]
+    return np.asarray(needed >= edge)
+
+
+def fewest_slots(instance: Instance) -> IntArray:
+    """(I,) ceil(M_i / fastest rate on a node type that can hold the task); the largest integer where none can."""
+    compute = np.array([node.compute for node in instance.node_types], dtype=np.int64)
+    memory = np.array([node.memory_mb for node in instance.node_types], dtype=np.int64) - instance.base_memory_mb
+    usable = (instance.rate > 0) & (instance.rate <= compute) & (instance.memory_mb[:, None] <= memory)
+    best = np.where(usable, instance.rate, 0).max(axis=1, initial=0)
+    return np.where(best > 0, -(-instance.work // np.maximum(best, 1)), np.iinfo(np.int64).max)
