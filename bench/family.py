@@ -344,8 +344,11 @@ class Hunting(Family, Protocol):
 class Measuring(Family, Protocol):
     """A family with figures about a run beside its welfare; no family has to."""
 
-    def measures(self, instance: Any, run: OnlineRun) -> Mapping[str, Fraction | None]:
-        """Exact figures by name, the same names for every run; None where one is undefined. Versioned by `audits`."""
+    def measures(self, instance: Any, run: OnlineRun, checks: Sequence[Check]) -> Mapping[str, Fraction | None]:
+        """Exact figures by name, the same names for every run; None where one is undefined. Versioned by `audits`.
+
+        `checks` are the run's audits.
+        """
         ...
 
 

@@ -93,9 +93,10 @@ def measure(
     try:
         instance = _instance(family, data)
         report = restored(reference, house.solution(instance, _document(reference), "reference"))
-        found: dict[str, Any] = {"checks": [check.document() for check in house.audit(instance, run, report)]}
+        checks = house.audit(instance, run, report)
+        found: dict[str, Any] = {"checks": [check.document() for check in checks]}
         if isinstance(house, Measuring):
-            values = house.measures(instance, run)
+            values = house.measures(instance, run, checks)
             found["measures"] = {name: None if value is None else str(value) for name, value in values.items()}
         return online, Piece("audit", identity, audit_key, True, found, None, time.perf_counter() - started)
     except Exception as error:

@@ -147,11 +147,11 @@ class LoraFamily:
 
         return audit(instance, run, reference)
 
-    def measures(self, instance: Instance, run: OnlineRun) -> Mapping[str, Fraction | None]:
-        """Shares of tasks served, of long ones served, of compute used."""
+    def measures(self, instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Mapping[str, Fraction | None]:
+        """Certificate and revenue over welfare, shares of tasks served, of long ones served, of compute used."""
         from bench.lora.measures import measures
 
-        return measures(instance, run)
+        return measures(instance, run, checks)
 
     def study(self, instance: Instance, study: Study, prior: Instance | None = None) -> Sequence[Mapping[str, str]]:
         """Utility curves and charges."""

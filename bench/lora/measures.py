@@ -1,25 +1,27 @@
-"""Figures about a run beside its welfare: how many are served, whether long tasks are, how full the nodes get."""
+"""Figures about a run beside its welfare: its own certificate, revenue, who is served, how full the nodes get."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.checks import Check
 from instances.lora.figures import servable
 from instances.lora.model import Instance, IntArray
 from online.outcome import OnlineRun
 
 
-def measures(instance: Instance, run: OnlineRun) -> Mapping[str, Fraction | None]:
-    """Exact shares, each None where nothing is to be shared.
+def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Mapping[str, Fraction | None]:
+    """Exact figures, each None where it is undefined.
 
-    ``admitted_share``: admitted tasks over servable ones. ``long_share``: the same among the long ones, the quarter of
-    the servable tasks that needs most slots (fewest slots at the fastest usable rate; ties at the edge all count).
-    ``long_fairness``: long_share / admitted_share, 1 where length does not matter, 0 where long tasks get nothing.
-    ``compute_used``: samples processed over sum_kt C_kp.
+    ``certificate``: what the run's own prices prove of OPT/ALG, D(tau * prices) / ALG at the best tau (check
+    `dual_certificate`). ``revenue_share``: payments over welfare. ``admitted_share``: admitted tasks over servable
+    ones. ``long_share``: the same among the long ones, the quarter of the servable tasks that needs most slots (fewest
+    slots at the fastest usable rate; ties at the edge all count). ``long_fairness``: long_share / admitted_share, 1
+    where length does not matter, 0 where long tasks get nothing. ``compute_used``: samples processed over sum_kt C_kp.
     """
     can = servable(instance)
     admitted = np.array([decision is not None for decision in run.decisions], dtype=np.bool_)
@@ -33,7 +35,11 @@ def measures(instance: Instance, run: OnlineRun) -> Mapping[str, Fraction | None
         for node, _ in decision.cells
     )
     capacity = instance.slots * sum(node.count * node.compute for node in instance.node_types)
+    bound = next((check.right for check in checks if check.name == "dual_certificate"), None)
+    paid = run.revenue if run.welfare > 0 else None
     return {
+        "certificate": bound / run.welfare if bound is not None and run.welfare > 0 else None,
+        "revenue_share": None if paid is None else Fraction(paid, run.welfare),
         "admitted_share": share,
         "long_share": long,
         "long_fairness": None if long is None or not share else long / share,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from bench.family import Case, SolveSettings, Suite
+from bench.family import Case, Plot, SolveSettings, Study, Suite
+from instances.lora.arrivals import days
 from instances.lora.named import names
 
 ALGORITHMS = ("pdftsp", "pdftsp:units=canonical", "pdftsp:search=printed", "titan", "eft", "ntm", "greedy", "eris")
@@ -31,6 +33,22 @@ _ARRIVALS: tuple[dict[str, Any], ...] = (
     {"poisson": 50},
     {"trace": "pai", "day": "1970-03-12"},
 )
+# What can be proved beside what is printed; constants come from the day before, never from the day itself.
+PROVED = ("posted", "minimal-edit", "capped", "bbar-rule", "greedy")
+MECHANISMS = (
+    "pdftsp",
+    "pdftsp:prior=yesterday",
+    "pdftsp:units=canonical",
+    "posted:prior=yesterday",
+    "minimal-edit:prior=yesterday",
+    "capped:prior=yesterday",
+    "bbar-rule:prior=yesterday",
+    "greedy",
+)
+# Tasks on 20 nodes (A100 and A40 half and half) that make these loads, and the days of the five runs.
+_NAMES = ("pai", "philly", "helios")
+_LOADS = (("0.8", 1370), ("1.6", 2740), ("2.5", 4280))
+_RUNS = 5
 _TINY = ("tiny_contention", "tiny_two_types", "tiny_vendors", "tiny_negative_tariff")
 _VIOLATED = ("thm5_T5_3tasks", "thm5_T4_4tasks_strict")
 
@@ -55,6 +73,34 @@ def suites() -> tuple[Suite, ...]:
                 *(_shipped(name, "tiny") for name in _TINY),
                 *(_shipped(name, "counterexamples") for name in _VIOLATED),
             ),
+        ),
+        Suite(
+            "mechanisms",
+            "Mechanisms with proved guarantees beside the printed one: three traces, loads 0.8, 1.6 and 2.5, five days "
+            "each on 20 nodes; public constants are those of the day before",
+            tuple(
+                _mechanisms(trace, load, tasks, j) for trace in _NAMES for load, tasks in _LOADS for j in range(_RUNS)
+            ),
+            tuple(_mechanism_plots()),
+        ),
+        Suite(
+            "theory",
+            "What the paper claims and what holds: every claim on all shipped instances and a part of a day, with "
+            "utility curves (Figures 10 and 11 of the paper)",
+            (
+                *(_theory(name, "tiny" if name.startswith("tiny_") else "counterexamples") for name in names()),
+                Case(
+                    "pai_40",
+                    {**_PART, "name": "pai_40", "seed": ["quick", "pai_40"], **dict(_TRACES)["pai_40"]},
+                    _THEORY,
+                    _EFFORT,
+                    "part of a day",
+                    studies=tuple(
+                        Study(*each) for rule in ("printed", "critical") for each in _bidding(_FIXED, rule, (5, 29))
+                    ),
+                ),
+            ),
+            _THEORY_PLOTS,
         ),
         Suite(
             "gaps",
@@ -82,6 +128,89 @@ def _gap(tasks: int, nodes: int, j: int, part: dict[str, Any], effort: int) -> C
     recipe = {"kind": "paper", "nodes": nodes, "arrivals": _ARRIVALS[j], "tasks": tasks, "seed": ["gaps", name]}
     settings = SolveSettings(backend="none", effort=effort)
     return Case(name, {**recipe, **part, "name": name}, ("greedy",), settings, f"{tasks} tasks, {nodes} nodes")
+
+
+def _mechanisms(trace: str, load: str, tasks: int, j: int) -> Case:
+    """A day of a trace, and the day before it."""
+    name = f"{trace} load {load} run {j}"
+
+    def recipe(day: str, part: str) -> dict[str, Any]:
+        arrivals = {"trace": trace, "day": day}
+        named = {"name": f"{name} {part}", "seed": ["mechanisms", name, part]}
+        return {"kind": "paper", "nodes": 20, "tasks": tasks, "arrivals": arrivals, **named}
+
+    today, before = days(trace)[j + 1], days(trace)[j]
+    settings = SolveSettings(backend="none")
+    return Case(name, recipe(today, "day"), MECHANISMS, settings, f"{trace} {load}", prior=recipe(before, "day before"))
+
+
+def _mechanism_plots() -> Iterator[Plot]:
+    groups = tuple(f"{trace} {load}" for trace in _NAMES for load, _ in _LOADS)
+    for kind, title, note in (
+        ("reached", "Welfare over the upper bound on OPT", "At least this part of the optimum."),
+        ("certificate", "What a run proves of its own OPT/ALG", "D(tau prices) / ALG with the run's own final prices."),
+        ("revenue_share", "Revenue over welfare", "What tasks pay over the welfare. (14) does not charge operation."),
+        ("admitted_share", "Admitted tasks over those that could be served", ""),
+        (
+            "long_fairness",
+            "Fairness to long tasks",
+            "The admitted share among the quarter of the tasks that needs most slots, over that of all tasks.",
+        ),
+    ):
+        yield Plot(f"mechanisms_{kind}", title, kind, groups, "trace and load", note=note)
+
+
+# alpha and beta of pai_40, kept: then a bid moves nothing but its own outcome, as in the paper's proof of Theorem 3.
+_FIXED = "pdftsp:alpha=7253/17088,beta=2012/375"
+_THEORY = ("pdftsp", "pdftsp:payment=critical", "pdftsp:updates=admitted", *PROVED)
+_THEORY_PLOTS = (
+    Plot(
+        "fig10",
+        "Figure 10: utility over the bid, alpha and beta kept",
+        "curve",
+        ("part of a day",),
+        "bid",
+        note="The paper shows a task of valuation 15 and expense 10 whose best bid is its valuation. That is so where "
+        "its price plus its operation is below its valuation (task 5), and under the payment b - F (critical). Under "
+        "(14) a task gains by overbidding where its valuation lies between its payment and payment plus operation "
+        "(task 29): (14) does not charge the operation.",
+    ),
+    Plot(
+        "overbid",
+        "Profitable misreports of the bid on the smallest counterexamples",
+        "curve",
+        ("counterexamples",),
+        "bid",
+        note="truth_overbid_e: (14) with a cost of operation. truth_alpha_underbid and truth_nonmonotone: alpha and "
+        "beta taken from the bids, so that a bid moves the prices that it meets.",
+    ),
+    Plot(
+        "fig11",
+        "Figure 11: bids and payments",
+        "charges",
+        ("part of a day",),
+        "admitted tasks",
+        note="No payment is above its bid, as in the paper. Under (14) some are below what the task costs the provider "
+        "(vendor and operation); under b - F none is.",
+    ),
+)
+_CURVES = {
+    "truth_overbid_e": [("pdftsp:alpha=8,beta=8", 1), ("pdftsp:alpha=8,beta=8,payment=critical", 1)],
+    "truth_alpha_underbid": [("pdftsp", 1)],
+    "truth_nonmonotone": [("pdftsp", 2)],
+}
+
+
+def _bidding(algorithm: str, rule: str, tasks: tuple[int, ...]) -> Iterator[tuple[str, str, int | None]]:
+    named = algorithm if rule == "printed" else f"{algorithm},payment={rule}"
+    yield "charges", named, None
+    for task in tasks:
+        yield "curve", named, task
+
+
+def _theory(name: str, group: str) -> Case:
+    studies = tuple(Study("curve", algorithm, task) for algorithm, task in _CURVES.get(name, ()))
+    return Case(name, {"kind": "named", "name": name}, _THEORY, SolveSettings(), group, studies=studies)
 
 
 def _shipped(name: str, group: str) -> Case:
