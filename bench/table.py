@@ -339,7 +339,7 @@ def text(found: Results, family: Family) -> str:
             continue
         figures = ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, int | float))
         parts.append(f"{case.name}: {figures or 'no instance'}\n  {opt_text(rows[0], family.unit)}")
-        parts.append(_aligned([_line(row, head, found.seconds) for row in rows], indent="  "))
+        parts.append(aligned([_line(row, head, found.seconds) for row in rows], indent="  "))
     table = means(found.rows)
     if not table.empty:
         shown = ["cases", "unbounded", *(name for name in ("undefined", "invalid", "failed") if table[name].any())]
@@ -354,7 +354,7 @@ def text(found: Results, family: Family) -> str:
             for row in table.to_dict("records")
         ]
         parts.append("How much of the upper bound each algorithm reaches, mean over the cases of a group:")
-        parts.append(_aligned(lines, indent="  "))
+        parts.append(aligned(lines, indent="  "))
     parts += _reasons(found.rows, head) if head else []
     if (found.rows["constants_source"] == "oracle").any():
         parts.append("* its constants are computed from the instance under test, future included (oracle).")
@@ -398,7 +398,7 @@ def _line(row: Mapping[Any, Any], head: str, seconds: pd.DataFrame) -> dict[str,
     return line
 
 
-def _aligned(lines: Sequence[Mapping[str, str]], indent: str = "") -> str:
+def aligned(lines: Sequence[Mapping[str, str]], indent: str = "") -> str:
     """Rows under their headings; figures to the right, words to the left."""
     words = {"algorithm", "group", "state"}
     names = list(lines[0])

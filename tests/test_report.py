@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from bench import table
+from bench.checks import Verdict
 from bench.cli import main
 from bench.figures import mean_figure, ratio_figure, time_figure, welfare_figure
 from bench.ratios import interval_text
@@ -70,7 +71,7 @@ class Sound(HTMLParser):
         self.fetched += [
             value
             for key, value in values.items()
-            if key in {"src", "href", "srcset", "data"} and not value.startswith("#")
+            if key in {"src", "href", "srcset", "data"} and not value.startswith(("#", "data:text/csv;"))
         ]
         if tag in {"link", "iframe", "object", "embed", "base"}:
             self.fetched.append(tag)
@@ -152,7 +153,7 @@ def test_csv_columns_are_documented_and_exact(folder: Path) -> None:
     """Each column is documented or belongs to a check; exact figures agree with each other as fractions."""
     frame = pd.read_csv(folder / "results.csv", dtype=str)
     checks = {f"half{part}" for part in ("", "_left", "_right", "_reason", "_figures")}
-    assert set(frame.columns) == set(table.COLUMNS) | checks
+    assert set(frame.columns) == set(table.COLUMNS) | {"share"} | checks
     assert all(table.COLUMNS.values())
     for row in frame.to_dict("records"):
         lower, upper, welfare = (Fraction(row[name]) for name in ("opt_lower", "opt_upper", "welfare"))
@@ -160,6 +161,44 @@ def test_csv_columns_are_documented_and_exact(folder: Path) -> None:
         assert Fraction(row["ratio_upper"]) == upper / welfare
         assert Fraction(row["reached"]) * upper == welfare
         assert float(row["ratio_upper_float"]) == float(upper / welfare)
+
+
+def test_claims_are_counted_and_the_smallest_witness_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """claims.csv and the page say the same of the stored checks as a count over results.csv does."""
+    frame = pd.read_csv(folder / "results.csv", dtype=str)
+    claims = pd.read_csv(folder / "claims.csv", dtype=str)
+    assert list(claims["claim"]) == ["half"]  # nothing was checked about the other statement
+    claim = claims.iloc[0]
+    for verdict in Verdict:
+        assert int(claim[verdict.value.replace(" ", "_")]) == (frame["half"] == verdict.value).sum()
+    violated = frame[frame["half"] == "violated"].sort_values(["case", "algorithm"])  # all cases are of one size
+    assert len(violated) > 0
+    witness = violated.iloc[0]
+    assert (claim["witness_case"], claim["witness_algorithm"]) == (witness["case"], witness["algorithm"])
+    assert (claim["left"], claim["right"]) == (witness["half_left"], witness["half_right"])
+    assert Fraction(claim["left"]) > Fraction(claim["right"])
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert f'href="#row-{witness.name}"' in page
+    assert "What the paper claims and what holds" in page
+    capsys.readouterr()
+    main(["report", str(folder)])
+    assert f"half   false     {claim['holds']} holds, {claim['violated']} violated" in capsys.readouterr().out
+
+
+def test_the_smallest_witness_has_the_fewest_tasks(tmp_path: Path) -> None:
+    """Five numbers before ten and twenty, whatever the names of the cases are."""
+    assert main(["run", "toy-plots", "--out", str(tmp_path), "--quiet"]) == 0
+    claim = pd.read_csv(tmp_path / "claims.csv", dtype=str).iloc[0]
+    assert claim["witness_tasks"] == "5"
+    assert claim["witness_case"].startswith("5 ")
+
+
+def test_links_on_the_page_lead_somewhere(folder: Path) -> None:
+    """Every link to a place on the page has its place."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    links = set(re.findall(r'<a href="#([^"]+)"', page))
+    assert links
+    assert links <= set(read(page).ids)
 
 
 def test_a_better_online_run_raises_the_lower_end_of_opt(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from bench.checks import Check, Verdict
-from bench.family import Case, Listed, SolveSettings, Suite, families
+from bench.family import Case, Listed, Plot, Printed, SolveSettings, Statement, Study, Suite, families
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
 from instances.seeds import Stream
@@ -83,7 +83,7 @@ class ToyFamily:
 
     def describe(self, instance: Numbers) -> Mapping[str, Any]:
         """Figures about the instance."""
-        return {"numbers": len(instance.values), "room": instance.room}
+        return {"numbers": len(instance.values), "room": instance.room, "tasks": len(instance.values)}
 
     def generate(self, recipe: Mapping[str, Any]) -> Numbers:
         """The instance of a recipe."""
@@ -104,6 +104,7 @@ class ToyFamily:
         twin = Case("twin", recipes[0], ("first", "one"), SolveSettings(effort=1), "even")
         return (
             Suite("toy", "Honest algorithms on five cases, two of one content", (*cases, twin)),
+            Suite("toy-plots", "Cases with figures of their own", _plotted(), _PLOTS),
             Suite("toy-bad", "Algorithms that fail", (Case("bad", recipes[0], ("first", "raises", "dies", "cheats")),)),
             Suite("toy-none", "A case that cannot be made", (Case("none", {"broken": 1}, ("first",)), cases[0])),
             Suite("toy-slow", "An algorithm that hangs", (Case("slow", recipes[0], ("hangs", "first")),)),
@@ -194,6 +195,34 @@ class ToyFamily:
             Check("half", verdict, left, right, "OPT <= 2 ALG", None, {"third": Fraction(1, 3), "room": instance.room})
         ]
 
+    def measures(self, instance: Numbers, run: OnlineRun, checks: Sequence[Check]) -> Mapping[str, Fraction | None]:
+        """What part of everything was taken."""
+        return {"share": Fraction(run.welfare, sum(instance.values)) if any(instance.values) else None}
+
+    def statements(self) -> Sequence[Statement]:
+        """What is claimed of every algorithm, and something that no check is about."""
+        return [
+            Statement("half", "OPT <= 2 ALG", "nobody", "false", "none", "OPT <= 2 ALG < 3 ALG for `all`"),
+            Statement("third", "OPT <= 3 ALG", "nobody", "proved", "none", ""),
+        ]
+
+    def study(self, instance: Numbers, study: Study, prior: Numbers | None = None) -> Sequence[Mapping[str, str]]:
+        """A second-price sale of the first number: utility over bids, or what the taken ones pay."""
+        first, others = instance.values[0], max(instance.values[1:])
+        if study.kind == "charges":
+            return [
+                {"task": str(i), "valuation": str(v), "bid": str(v), "payment": f"{v}/2", "outlay": str(40)}
+                for i, v in enumerate(instance.values)
+            ]
+        if study.kind != "curve":
+            raise InputError("study", "kind", f"{shown(study.kind)} is not made")
+        lost = {"task": "0", "valuation": str(first), "bid_from": "0", "bid_to": str(others), "from_included": "true"}
+        lost |= {"to_included": "false", "admitted": "false", "payment_from": "", "payment_to": ""}
+        won = lost | {"bid_from": str(others), "bid_to": str(2**40), "from_included": "true", "to_included": "true"}
+        won |= {"admitted": "true", "payment_from": str(others), "payment_to": str(others)}
+        gain = str(first - others)
+        return [lost | {"utility_from": "0", "utility_to": "0"}, won | {"utility_from": gain, "utility_to": gain}]
+
     def check(self, instance: Numbers, data: Any, source: str) -> Mapping[str, Any]:
         """Verification of a solution."""
         if not isinstance(data, dict) or "decisions" not in data:
@@ -213,6 +242,33 @@ class ToyFamily:
 
     def warm(self) -> None:
         """Nothing is compiled."""
+
+
+_PLOTS = (
+    Plot(
+        "sizes",
+        "Welfare over sizes",
+        "welfare",
+        ("5", "10", "20"),
+        "numbers",
+        ("first", "one", "above:mark=50"),
+        (Printed("10", "first", "one", "150"),),
+        "Numbers are not drawn as in the paper.",
+    ),
+    Plot("parts", "What part is taken", "share", ("5", "10", "20"), "numbers"),
+    Plot("gains", "Utility over bids", "curve", ("5",), "bid"),
+    Plot("sales", "Bids and payments", "charges", ("20",), "numbers"),
+)
+
+
+def _plotted() -> tuple[Case, ...]:
+    def case(size: int, seed: int) -> Case:
+        studies = (Study("curve", "first", 0), Study("charges", "first")) if seed == 0 else ()
+        recipe = {"seed": seed, "size": size, "room": 3}
+        algorithms = ("first", "one", "above:mark=50", "above:mark=100")
+        return Case(f"{size} run {seed}", recipe, algorithms, SolveSettings(), str(size), studies=studies)
+
+    return tuple(case(size, seed) for size in (5, 10, 20) for seed in range(3))
 
 
 FAMILY = ToyFamily()
