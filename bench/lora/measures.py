@@ -18,7 +18,7 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Map
     """Exact figures, each None where it is undefined.
 
     ``certificate``: what the run's own prices prove of OPT/ALG, D(tau * prices) / ALG at the best tau (check
-    `dual_certificate`). ``revenue_share``: payments over welfare. ``admitted_share``: admitted tasks over servable
+    `dual_certificate`); of the greedy rule, which has no prices, D / ALG with a price on its full cells (`theorem_g`). ``revenue_share``: payments over welfare. ``admitted_share``: admitted tasks over servable
     ones. ``long_share``: the same among the long ones, the quarter of the servable tasks that needs most slots (fewest
     slots at the fastest usable rate; ties at the edge all count). ``long_fairness``: long_share / admitted_share, 1
     where length does not matter, 0 where long tasks get nothing. ``compute_used``: samples processed over sum_kt C_kp.
@@ -35,7 +35,10 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Map
         for node, _ in decision.cells
     )
     capacity = instance.slots * sum(node.count * node.compute for node in instance.node_types)
-    bound = next((check.right for check in checks if check.name == "dual_certificate"), None)
+    found = {check.name: check for check in checks}
+    bound = found["dual_certificate"].right if "dual_certificate" in found else None
+    if bound is None and "theorem_g" in found:
+        bound = found["theorem_g"].left
     paid = run.revenue if run.welfare > 0 else None
     return {
         "certificate": bound / run.welfare if bound is not None and run.welfare > 0 else None,
