@@ -125,6 +125,8 @@ class Plot:
     algorithms : whom it shows; empty for all.
     printed : what the paper prints for it.
     note : a sentence below it.
+    hindsight : (label, algorithms): of these, the one with the largest welfare of each case, known only afterwards, is
+        shown under the label.
     """
 
     name: str
@@ -135,16 +137,26 @@ class Plot:
     algorithms: tuple[str, ...] = ()
     printed: tuple[Printed, ...] = ()
     note: str = ""
+    hindsight: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A named list of cases, and the figures that are made of them beside those that every suite has."""
+    """A named list of cases.
+
+    Parameters
+    ----------
+    name, summary : for `list` and the page.
+    cases : in the order of the tables.
+    plots : figures made of them beside those that every suite has.
+    small : the same groups at a small scale (`run --scale small`); empty where there is no such scale.
+    """
 
     name: str
     summary: str
     cases: tuple[Case, ...]
     plots: tuple[Plot, ...] = ()
+    small: tuple[Case, ...] = ()
 
 
 class Family(Protocol):

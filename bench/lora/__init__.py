@@ -161,12 +161,9 @@ class LoraFamily:
 
     def statements(self) -> Sequence[Statement]:
         """The paper's claims with their repairs, then the guarantees of the corrected mechanisms."""
-        from bench.lora.theory.claims import CLAIMS
+        from bench.lora.theory.statements import statements
 
-        return [
-            Statement(each.name, each.statement, each.source, each.standing.value, each.assumptions, each.repaired)
-            for each in CLAIMS
-        ]
+        return statements()
 
     def claims(self) -> Sequence[Listed]:
         """The claims that can be searched for."""

@@ -18,10 +18,11 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Map
     """Exact figures, each None where it is undefined.
 
     ``certificate``: what the run's own prices prove of OPT/ALG, D(tau * prices) / ALG at the best tau (check
-    `dual_certificate`); of the greedy rule, which has no prices, D / ALG with a price on its full cells (`theorem_g`). ``revenue_share``: payments over welfare. ``admitted_share``: admitted tasks over servable
-    ones. ``long_share``: the same among the long ones, the quarter of the servable tasks that needs most slots (fewest
-    slots at the fastest usable rate; ties at the edge all count). ``long_fairness``: long_share / admitted_share, 1
-    where length does not matter, 0 where long tasks get nothing. ``compute_used``: samples processed over sum_kt C_kp.
+    `dual_certificate`); of the greedy rule, which has no prices, D / ALG with a price on its full cells (`theorem_g`).
+    ``revenue_share``: payments over welfare. ``admitted_share``: admitted tasks over servable ones. ``long_share``: the
+    same among the long ones, the quarter of the servable tasks that needs most slots (fewest slots at the fastest
+    usable rate; ties at the edge all count). ``long_fairness``: long_share / admitted_share, 1 where length does not
+    matter, 0 where long tasks get nothing. ``compute_used``: samples processed over sum_kt C_kp.
     """
     can = servable(instance)
     admitted = np.array([decision is not None for decision in run.decisions], dtype=np.bool_)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from bench.family import Case, Plot, SolveSettings, Study, Suite
+from bench.lora.evaluation import figure_suites
 from instances.lora.arrivals import days
 from instances.lora.named import names
 
@@ -91,7 +92,7 @@ def suites() -> tuple[Suite, ...]:
                 *(_theory(name, "tiny" if name.startswith("tiny_") else "counterexamples") for name in names()),
                 Case(
                     "pai_40",
-                    {**_PART, "name": "pai_40", "seed": ["quick", "pai_40"], **dict(_TRACES)["pai_40"]},
+                    _PAI_40,
                     _THEORY,
                     _EFFORT,
                     "part of a day",
@@ -102,6 +103,7 @@ def suites() -> tuple[Suite, ...]:
             ),
             _THEORY_PLOTS,
         ),
+        *figure_suites((_bidding_suite("fig10"), _bidding_suite("fig11"))),
         Suite(
             "gaps",
             "How narrow the interval on OPT is: days of 2,000 to 11,520 tasks and contended parts of days of 100 to "
@@ -160,6 +162,7 @@ def _mechanism_plots() -> Iterator[Plot]:
         yield Plot(f"mechanisms_{kind}", title, kind, groups, "trace and load", note=note)
 
 
+_PAI_40 = {**_PART, "name": "pai_40", "seed": ["quick", "pai_40"], **dict(_TRACES)["pai_40"]}
 # alpha and beta of pai_40, kept: then a bid moves nothing but its own outcome, as in the paper's proof of Theorem 3.
 _FIXED = "pdftsp:alpha=7253/17088,beta=2012/375"
 _THEORY = ("pdftsp", "pdftsp:payment=critical", "pdftsp:updates=admitted", *PROVED)
@@ -211,6 +214,17 @@ def _bidding(algorithm: str, rule: str, tasks: tuple[int, ...]) -> Iterator[tupl
 def _theory(name: str, group: str) -> Case:
     studies = tuple(Study("curve", algorithm, task) for algorithm, task in _CURVES.get(name, ()))
     return Case(name, {"kind": "named", "name": name}, _THEORY, SolveSettings(), group, studies=studies)
+
+
+def _bidding_suite(name: str) -> Suite:
+    """Figure 10 or 11 by itself: the same part of a day."""
+    plot = next(each for each in _THEORY_PLOTS if each.name == name)
+    kinds = [Study(*each) for rule in ("printed", "critical") for each in _bidding(_FIXED, rule, (5, 29))]
+    summaries = {"fig10": "Figure 10: a bidder's utility over its bid", "fig11": "Figure 11: bids and payments"}
+    case = Case(
+        "pai_40", _PAI_40, _THEORY[:2], _EFFORT, "part of a day", studies=tuple(s for s in kinds if s.kind == plot.kind)
+    )
+    return Suite(name, summaries[name], (case,), (plot,), (case,))
 
 
 def _shipped(name: str, group: str) -> Case:
