@@ -7,13 +7,22 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.lora.model import Instance
+from instances.lora.model import Instance, IntArray
 
 
 def load(instance: Instance) -> Fraction:
     """The work of all tasks over the compute of all nodes and slots, sum M_i / (T sum_k C_kp)."""
     capacity = instance.slots * sum(node.count * node.compute for node in instance.node_types)
     return Fraction(int(instance.work.sum()), capacity)
+
+
+def first_slots(instance: Instance) -> IntArray:
+    """(I,) first slot of the widest window: the arrival, and the shortest delay of the task's vendors if it has any."""
+    first = instance.arrival.copy()
+    with_vendors = np.flatnonzero(np.diff(instance.vendor_start) > 0)
+    if len(with_vendors):
+        first[with_vendors] += np.minimum.reduceat(instance.vendor_delay, instance.vendor_start[with_vendors])
+    return first
 
 
 def servable(instance: Instance) -> NDArray[np.bool_]:
@@ -26,8 +35,7 @@ def servable(instance: Instance) -> NDArray[np.bool_]:
     memory = np.array([node.memory_mb for node in instance.node_types], dtype=np.int64) - instance.base_memory_mb
     usable = (instance.rate > 0) & (instance.rate <= compute) & (instance.memory_mb[:, None] <= memory)
     best = np.where(usable, instance.rate, 0).max(axis=1, initial=0)
-    first = [min(option.first for option in instance.task(i).options) for i in range(instance.tasks)]
-    slots = instance.deadline - np.array(first, dtype=np.int64) + 1
+    slots = instance.deadline - first_slots(instance) + 1
     # Fewest slots, by division: the product of rate and slots could pass 64 bits in an odd file.
     needed = np.where(best > 0, -(-instance.work // np.maximum(best, 1)), np.iinfo(np.int64).max)
     return np.asarray(needed <= slots)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,6 +137,12 @@ class Public:
         return frozen([node.tariff for node in self.node_types])
 
 
+@lru_cache(maxsize=16)
+def _tariffs(node_types: tuple[NodeType, ...]) -> IntArray:
+    """(G, T) micro-dollars per Wh, kept: it is asked for at every task."""
+    return frozen([node.tariff for node in node_types])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
     """An instance of problem P. Tasks are columns; `task(i)` gives one as a `Task`.
@@ -193,8 +200,7 @@ class Instance:
         given = self.explicit_cost.get(i)
         if given is not None:
             return given
-        tariff = np.stack([node.tariff for node in self.node_types])
-        cost: IntArray = self.energy_wh[i][:, None] * tariff
+        cost: IntArray = self.energy_wh[i][:, None] * _tariffs(self.node_types)
         cost.setflags(write=False)
         return cost
 

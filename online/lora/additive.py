@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from formulations.lora.schedules import Cover, Space, states
-from instances.lora.model import Task
+from instances.lora.model import IntArray, Public, Task, frozen
 
 Costs = Sequence[Sequence[int | None]]
 """(G', W) cell costs; None where no node of the type can be taken."""
@@ -103,13 +103,11 @@ def _first(
 
 
 @njit(cache=True, nogil=True)
-def _best_nodes(lam, phi, compute, memory, tested, first_node, menu, load, cost, cell, node):  # type: ignore[no-untyped-def]
+def _best_nodes(lam, phi, compute, memory, tested, first_node, types, rates, size, first, cost, cell, node):  # type: ignore[no-untyped-def]
     """cell[g, t]: price and operational cost on the type's cheapest node with room (first of equals), inf without any.
 
-    menu : usable types and rates; load : (r_i, first slot from 0).
+    types, rates : the usable ones; first : slot of column 0, from 0.
     """
-    types, rates = menu
-    size, first = load
     width = cell.shape[1]
     for g in range(len(types)):
         best = cell[g]
@@ -266,28 +264,9 @@ def _before(one, other, n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def cheapest_schedule(lam, phi, compute, memory, tested, first_node, menu, load, work, cost, options, limit):  # type: ignore[no-untyped-def]
-    """The schedule of least vendor price plus cell costs in doubles, among the cells with room; ties as `exact_cover`.
-
-    A cell costs (lambda s + phi r) + e; cells are added from the last slot to the first, then the vendor's price.
-
-    Parameters
-    ----------
-    lam, phi : (K, T) prices; compute, memory : (K, T) what is free; tested : whether room is looked at.
-    menu : usable types and rates, the slowest first; load : (r_i, first slot of the window from 0).
-    cost : (G, T) e_i; options : offsets in the window and vendor prices, and the window's width.
-
-    Returns
-    -------
-    (total, option, rows [slot offset, node, position in the menu]); option is -1 without a schedule, -2 when there are
-    more than `limit` count vectors.
-    """
-    rates = menu[1]
-    offsets, prices, width = options
-    types = len(rates)
-    cell = np.empty((types, width))
-    node = np.empty((types, width), np.int64)
-    _best_nodes(lam, phi, compute, memory, tested, first_node, menu, load, cost, cell, node)
+def _programme(cell, node, rates, work, offsets, prices, limit):  # type: ignore[no-untyped-def]
+    """The cheapest cover of the cells (inf: cannot be taken), with vendor; ties as `exact_cover`."""
+    types, width = cell.shape
     negative = np.zeros(types, np.int64)
     for g in range(types):
         for t in range(width):
@@ -332,3 +311,138 @@ def cheapest_schedule(lam, phi, compute, memory, tested, first_node, menu, load,
                 chosen[:fewest] = other[:fewest]
                 found = True
     return best, pick, chosen[:fewest]
+
+
+@njit(cache=True, nogil=True)
+def _first_nodes(compute, memory, first_node, types, rates, size, first, cost, cell, node):  # type: ignore[no-untyped-def]
+    """cell[g, t]: operational cost on the type's first node with room, inf without any."""
+    width = cell.shape[1]
+    for g in range(len(types)):
+        where = node[g]
+        where[:] = -1
+        left = width
+        for k in range(first_node[types[g]], first_node[types[g] + 1]):
+            for t in range(width):
+                if where[t] < 0 and rates[g] <= compute[k, first + t] and size <= memory[k, first + t]:
+                    where[t] = k
+                    left -= 1
+            if left == 0:
+                break
+        for t in range(width):
+            cell[g, t] = cost[types[g], first + t] if where[t] >= 0 else np.inf
+
+
+@njit(cache=True, nogil=True)
+def _usable(rate, capacity, size):  # type: ignore[no-untyped-def]
+    """Types that can hold the task and their rates, the slowest first (of equals in order)."""
+    types = np.empty(len(rate), np.int64)
+    n = 0
+    for g in range(len(rate)):
+        if 0 < rate[g] <= capacity[0, g] and size <= capacity[1, g]:
+            at = n
+            while at > 0 and rate[types[at - 1]] > rate[g]:
+                types[at] = types[at - 1]
+                at -= 1
+            types[at] = g
+            n += 1
+    return types[:n], rate[types[:n]]
+
+
+@njit(cache=True, nogil=True)
+def _answer(found, types, rate, first, cost):  # type: ignore[no-untyped-def]
+    """(total, option, cells [node, slot from 1], S, sum e) of what `_programme` found."""
+    total, option, rows = found
+    cells = np.empty((len(rows), 2), np.int64)
+    work = 0
+    energy = 0
+    for x in range(len(rows)):
+        g = types[rows[x, 2]]
+        cells[x, 0] = rows[x, 1]
+        cells[x, 1] = rows[x, 0] + first + 1
+        work += rate[g]
+        energy += cost[g, rows[x, 0] + first]
+    return total, option, cells, work, energy
+
+
+@njit(cache=True, nogil=True)
+def cheapest_schedule(lam, phi, compute, memory, tested, cluster, load, rate, cost, starts, prices, limit):  # type: ignore[no-untyped-def]
+    """The schedule of least vendor price plus cell costs in doubles, among the cells with room; ties as `exact_cover`.
+
+    A cell costs (lambda s + phi r) + e; cells are added from the last slot to the first, then the vendor's price.
+
+    Parameters
+    ----------
+    lam, phi : (K, T) prices; compute, memory : (K, T) what is free; tested : whether room is looked at.
+    cluster : (G+1,) first nodes and (2, G) samples and MB of an empty node.
+    load : (r_i, M_i, d_i); rate : (G,) s_i; cost : (G, T) e_i.
+    starts, prices : (n options,) first usable slot, from 1, and vendor price.
+
+    Returns
+    -------
+    (total, option, cells [node, slot], S, sum e); option is -1 without a schedule, -2 when there are more than `limit`
+    count vectors.
+    """
+    first_node, capacity = cluster
+    size, needed, deadline = load
+    types, rates = _usable(rate, capacity, size)
+    first = starts.min() - 1
+    width = deadline - first
+    if width <= 0 or len(types) == 0:
+        return np.inf, -1, np.empty((0, 2), np.int64), 0, 0
+    cell = np.empty((len(types), width))
+    node = np.empty((len(types), width), np.int64)
+    _best_nodes(lam, phi, compute, memory, tested, first_node, types, rates, size, first, cost, cell, node)
+    found = _programme(cell, node, rates, needed, starts - (first + 1), prices, limit)
+    return _answer(found, types, rate, first, cost)
+
+
+@njit(cache=True, nogil=True)
+def first_schedule(compute, memory, cluster, load, rate, cost, starts, prices, limit):  # type: ignore[no-untyped-def]
+    """`cheapest_schedule` where nothing has a price: a slot's node of each type is the first one with room.
+
+    Exact in whole micro-dollars as long as no schedule costs 2^53 of them.
+    """
+    first_node, capacity = cluster
+    size, needed, deadline = load
+    types, rates = _usable(rate, capacity, size)
+    first = starts.min() - 1
+    width = deadline - first
+    if width <= 0 or len(types) == 0:
+        return np.inf, -1, np.empty((0, 2), np.int64), 0, 0
+    cell = np.empty((len(types), width))
+    node = np.empty((len(types), width), np.int64)
+    _first_nodes(compute, memory, first_node, types, rates, size, first, cost, cell, node)
+    found = _programme(cell, node, rates, needed, starts - (first + 1), prices, limit)
+    return _answer(found, types, rate, first, cost)
+
+
+@njit(cache=True, nogil=True)
+def move_prices(lam, phi, cells, cluster, kind, size, rate, growth, eta_c, eta_m, factor):  # type: ignore[no-untyped-def]
+    """lambda <- lambda (1 + B d) + eta (v d) on the cells [node, slot], d = s / C_kp; phi likewise."""
+    capacity = cluster[1]
+    for x in range(len(cells)):
+        k, t = cells[x, 0], cells[x, 1] - 1
+        share = rate[kind[k]] / capacity[0, kind[k]]
+        lam[k, t] = lam[k, t] * (1.0 + growth * share) + eta_c * (factor * share)
+        share = size / capacity[1, kind[k]]
+        phi[k, t] = phi[k, t] * (1.0 + growth * share) + eta_m * (factor * share)
+
+
+class Cluster:
+    """What the compiled searches need of the cluster, kept in their form."""
+
+    def __init__(self, public: Public) -> None:
+        self.kind = public.type_of_node
+        self.arrays = (public.first_node, frozen([public.compute, public.memory_mb]))
+
+    def of_one_node_each(self) -> tuple[IntArray, IntArray]:
+        """The same node types with a single node each."""
+        return frozen(np.arange(len(self.arrays[0]))), self.arrays[1]
+
+
+def offers(task: Task) -> tuple[IntArray, IntArray]:
+    """(n options,) first usable slots, from 1, and vendor prices."""
+    if not task.vendors:
+        return np.array([task.arrival]), np.array([0])
+    both = np.array([(task.arrival + vendor.delay, vendor.price) for vendor in task.vendors], dtype=np.int64).T
+    return both[0], both[1]

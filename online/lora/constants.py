@@ -18,16 +18,12 @@ OBSERVED = "canonical-observed"
 
 def alpha(instance: Instance) -> Fraction:
     """max_i b_i / M_i over all tasks (Lemma 2); 0 without tasks."""
-    return max(
-        (Fraction(b, m) for b, m in zip(instance.bid.tolist(), instance.work.tolist(), strict=True)),
-        default=Fraction(0),
-    )
+    return public_constants.largest_ratio(zip(instance.bid.tolist(), instance.work.tolist(), strict=True))
 
 
 def beta(instance: Instance) -> Fraction:
     """max_i b_i / r_i over all tasks (Lemma 2); 0 without tasks."""
-    pairs = zip(instance.bid.tolist(), instance.memory_mb.tolist(), strict=True)
-    return max((Fraction(b, r) for b, r in pairs), default=Fraction(0))
+    return public_constants.largest_ratio(zip(instance.bid.tolist(), instance.memory_mb.tolist(), strict=True))
 
 
 def canonical_memory(instance: Instance) -> Fraction:

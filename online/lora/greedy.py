@@ -19,11 +19,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import cheapest_cover
+from formulations.lora.schedules import STATE_LIMIT, StateSpaceTooLarge, cheapest_cover
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
+from online.lora.additive import Cluster, first_schedule, offers
 from online.lora.protocol import View
 from online.lora.registry import Entry, register
+
+DOUBLES = 2**53
+"""Whole micro-dollars up to here are doubles."""
 
 
 def first_with_room(room: NDArray[np.bool_], first_node: IntArray) -> tuple[NDArray[np.bool_], IntArray]:
@@ -50,11 +54,27 @@ class Greedy:
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """Nothing to set up."""
         self._public = public
-        self._first_node = public.first_node
+        self._cluster = Cluster(public)
 
     def decide(self, task: Task, view: View) -> Decision | None:
         """The cheapest schedule with room, if the bid is above its cost."""
-        usable, node = first_with_room(view.room(task, self._public), self._first_node)
+        starts, prices = offers(task)
+        dearest = int(prices.max()) + task.cost.shape[1] * int(np.abs(task.cost).max())
+        if dearest >= DOUBLES:
+            return self._in_integers(task, view)
+        total, option, cells, _, _ = first_schedule(
+            view.compute, view.memory_mb, self._cluster.arrays, (task.memory_mb, task.work, task.deadline),
+            task.rate, task.cost, starts, prices, STATE_LIMIT,
+        )  # fmt: skip
+        if option == -2:
+            raise StateSpaceTooLarge(f"task {task.index} has too many count vectors")
+        if option == -1 or task.bid <= total:
+            return None
+        return Decision(option if task.vendors else None, tuple(map(tuple, cells.tolist())), int(total))
+
+    def _in_integers(self, task: Task, view: View) -> Decision | None:
+        """The same where doubles do not hold every sum of costs."""
+        usable, node = first_with_room(view.room(task, self._public), self._public.first_node)
         cover = cheapest_cover(task, self._public, task.cost, usable, node)
         if cover is None or task.bid <= cover.cost:
             return None

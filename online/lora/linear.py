@@ -25,11 +25,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import STATE_LIMIT, Space, StateSpaceTooLarge, space
+from formulations.lora.schedules import STATE_LIMIT, StateSpaceTooLarge, space
 from instances.errors import InputError, shown
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
-from online.lora.additive import cheapest_schedule, exact_cover
+from online.lora.additive import Cluster, cheapest_schedule, exact_cover, move_prices, offers
 from online.lora.pdftsp import EXACT_TASKS, Offer
 from online.lora.protocol import View
 from online.lora.registry import Entry, Option, register
@@ -174,56 +174,33 @@ class FloatPrices:
         shape = (public.nodes, public.slots)
         self.lam: NDArray[np.float64] = np.zeros(shape)
         self.phi: NDArray[np.float64] = np.zeros(shape)
-        self._public = public
-        self._first_node = public.first_node
-        self._kind = public.type_of_node
-        self._compute = public.compute[self._kind].astype(np.float64)
-        self._memory = public.memory_mb[self._kind].astype(np.float64)
-        self._nothing = np.zeros((0, 0), np.int64)
+        self._cluster = Cluster(public)
+        self._nothing = Room(*(np.zeros((0, 0), np.int64),) * 2)
+        for array in self._nothing:
+            array.setflags(write=False)
         self._growth, self._eta_c, self._eta_m = float(rule.growth), float(rule.eta_c), float(rule.eta_m)
         self._by_bbar = rule.by_bbar
 
     def cheapest(self, task: Task, room: Room | None) -> Quote | None:
         """The cheapest schedule among the cells with room (all usable cells without `room`)."""
-        menu = space(task, self._public)
-        if menu.width == 0 or len(menu.types) == 0:
-            return None
-        total, option, rows = self._search(task, menu, room)
-        if option == -1:
-            return None
-        slots, nodes, kinds = rows[:, 0], rows[:, 1], rows[:, 2]
-        return Quote(
-            cost=total,
-            option=option,
-            cells=tuple(zip(nodes.tolist(), (slots + menu.first).tolist(), strict=True)),
-            work=int(menu.rates[kinds].sum()),
-            energy=int(task.cost[menu.types[kinds], slots + (menu.first - 1)].sum()),
-        )
-
-    def _search(self, task: Task, menu: Space, room: Room | None) -> tuple[float, int, IntArray]:
-        by_rate = np.argsort(menu.rates, kind="stable")
-        types, rates = menu.types[by_rate], menu.rates[by_rate]
-        compute, memory = room if room is not None else (self._nothing, self._nothing)
-        options = (menu.offsets, menu.prices, menu.width)
-        found: tuple[float, int, IntArray] = cheapest_schedule(
-            self.lam, self.phi, compute, memory, room is not None, self._first_node, (types, rates),
-            (task.memory_mb, menu.first - 1), task.work, task.cost, options, STATE_LIMIT,
+        compute, memory = room if room is not None else self._nothing
+        total, option, cells, work, energy = cheapest_schedule(
+            self.lam, self.phi, compute, memory, room is not None, self._cluster.arrays,
+            (task.memory_mb, task.work, task.deadline), task.rate, task.cost, *offers(task), STATE_LIMIT,
         )  # fmt: skip
-        total, option, rows = found
-        if option == -2:
-            raise StateSpaceTooLarge(f"{len(types)} node types and {menu.width} slots give too many count vectors")
-        rows[:, 2] = by_rate[rows[:, 2]]
-        return total, option, rows
+        if option < 0:
+            if option == -2:
+                raise StateSpaceTooLarge(f"task {task.index} has too many count vectors")
+            return None
+        return Quote(total, option, tuple(map(tuple, cells.tolist())), work, energy)
 
     def move(self, task: Task, cells: tuple[Cell, ...], bbar: float) -> None:
         """The update on an admitted schedule."""
-        nodes = np.array([k for k, _ in cells], dtype=np.int64)
-        slots = np.array([t - 1 for _, t in cells], dtype=np.int64)
         factor = bbar if self._by_bbar else 1.0
-        share = task.rate[self._kind[nodes]] / self._compute[nodes]
-        self.lam[nodes, slots] = self.lam[nodes, slots] * (1.0 + self._growth * share) + self._eta_c * (factor * share)
-        share = task.memory_mb / self._memory[nodes]
-        self.phi[nodes, slots] = self.phi[nodes, slots] * (1.0 + self._growth * share) + self._eta_m * (factor * share)
+        move_prices(
+            self.lam, self.phi, np.array(cells, dtype=np.int64), self._cluster.arrays, self._cluster.kind,
+            task.memory_mb, task.rate, self._growth, self._eta_c, self._eta_m, float(factor),
+        )  # fmt: skip
 
     def bbar(self, net: int, size: int) -> float:
         """b_il / (S + R)."""
@@ -279,8 +256,8 @@ class Mechanism:
         if quote is None:
             self._trace.offers.append(Offer(task.index, None))
             return None
-        option = task.options[quote.option]
-        net = task.bid - option.price - quote.energy
+        vendor, price = (quote.option, task.vendors[quote.option].price) if task.vendors else (None, 0)
+        net = task.bid - price - quote.energy
         admitted = bool(task.bid > quote.cost)
         if admitted:
             bbar = self._prices.bbar(net, quote.work + task.memory_mb * len(quote.cells))
@@ -297,7 +274,7 @@ class Mechanism:
                 payment=quote.cost if admitted else None,
             )
         )
-        return Decision(option.vendor, quote.cells, math.ceil(quote.cost)) if admitted else None
+        return Decision(vendor, quote.cells, math.ceil(quote.cost)) if admitted else None
 
 
 def _arithmetic(options: dict[str, str], tasks: int) -> dict[str, str]:

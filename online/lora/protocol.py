@@ -77,7 +77,7 @@ class BatchAlgorithm(Protocol):
 
 
 def plain(answer: Any) -> Decision | None:
-    """An answer in builtin types, detached from whatever the algorithm keeps.
+    """An answer in builtin types, detached from whatever the algorithm keeps; itself if nothing in it can be altered.
 
     Raises
     ------
@@ -86,6 +86,8 @@ def plain(answer: Any) -> Decision | None:
     """
     if answer is None:
         return None
+    if _settled(answer):
+        return answer  # type: ignore[no-any-return]
     if not isinstance(answer, tuple | list):
         raise TypeError(answer)
     vendor, cells, payment = answer
@@ -95,6 +97,24 @@ def plain(answer: Any) -> Decision | None:
         None if vendor is None else _whole(vendor),
         tuple((_whole(node), _whole(slot)) for node, slot in cells),
         None if payment is None else _whole(payment),
+    )
+
+
+def _settled(answer: Any) -> bool:
+    """Whether the answer is a Decision of tuples and ints through and through: no copy of it could be safer."""
+    if type(answer) is not Decision or type(answer.cells) is not tuple:
+        return False
+    for cell in answer.cells:
+        if type(cell) is not tuple or len(cell) != 2:
+            return False
+        node, slot = cell
+        if type(node) is not int or type(slot) is not int:
+            return False
+        if not (-NUMBER_LIMIT <= node <= NUMBER_LIMIT and -NUMBER_LIMIT <= slot <= NUMBER_LIMIT):
+            return False
+    return all(
+        value is None or (type(value) is int and abs(value) <= NUMBER_LIMIT)
+        for value in (answer.vendor, answer.payment)
     )
 
 

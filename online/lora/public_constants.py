@@ -6,117 +6,201 @@ schedule is worth more than its bid, so the price caps take b_i + sum_t max(0, -
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from fractions import Fraction
-from statistics import median_low
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
-from formulations.lora.schedules import Space, cheapest_cover, space
-from instances.lora.figures import servable
-from instances.lora.model import Instance, IntArray, Task
+from formulations.lora.schedules import STATE_LIMIT, cheapest_cover
+from instances.lora.figures import first_slots, servable
+from instances.lora.model import Instance, IntArray
+from online.lora.additive import Cluster, first_schedule, offers
+from online.lora.greedy import DOUBLES
 
 
 class Served(NamedTuple):
-    """A task with a schedule: its space, usable costs (G', W), and b_i + sum_t max(0, -min_k e_ikt)."""
+    """A task with a schedule, as far as the constants look at it; all figures over the usable types and the window.
 
-    task: Task
-    menu: Space
-    cost: IntArray
+    Parameters
+    ----------
+    task : index; bid, work, memory_mb : b_i, M_i, r_i.
+    worth : b_i + sum_t max(0, -min_k e_ikt).
+    slowest, fastest : least and largest rate.
+    cells, samples : no schedule that can be cheapest has more: of a minimal cover n <= ceil(M / s_min) and
+        S <= M + s_max - 1; where a cost is negative, of any cover n <= W and S <= W s_max.
+    net : b_il is no less: the bid less the dearest vendor and the `cells` dearest slots; at least 1 micro-dollar.
+    """
+
+    task: int
+    bid: int
+    work: int
+    memory_mb: int
     worth: int
+    slowest: int
+    fastest: int
+    cells: int
+    samples: int
+    net: int
 
 
-def served(instance: Instance) -> Iterator[Served]:
+@njit(cache=True, nogil=True)
+def _window(cost, usable, first, deadline, most, high):  # type: ignore[no-untyped-def]
+    """(sum_t max(0, -min_k e), least e, sum of the `most` largest max_k max(0, e), or of all where some e < 0)."""
+    width = deadline - first + 1
+    credit = 0
+    least = cost[usable[0], first - 1]
+    for t in range(width):
+        low = cost[usable[0], first - 1 + t]
+        top = low
+        for g in usable[1:]:
+            low = min(low, cost[g, first - 1 + t])
+            top = max(top, cost[g, first - 1 + t])
+        credit += max(0, -low)
+        least = min(least, low)
+        high[t] = max(0, top)
+    if least < 0:
+        most = width
+    dearest = 0
+    if most < width:
+        high[:width].sort()
+    for t in range(width - min(most, width), width):
+        dearest += high[t]
+    return credit, least, dearest
+
+
+@lru_cache(maxsize=8)
+def served(instance: Instance) -> tuple[Served, ...]:
     """The tasks with a schedule."""
     public = instance.public("")
+    able = (instance.rate > 0) & (instance.rate <= public.compute) & (instance.memory_mb[:, None] <= public.memory_mb)
+    first, high = first_slots(instance), np.empty(instance.slots, np.int64)
+    found = []
     for i in np.flatnonzero(servable(instance)).tolist():
-        task = instance.task(i)
-        menu = space(task, public)
-        cost = task.cost[menu.types, menu.first - 1 : menu.last]
-        credit = sum(np.maximum(0, -cost.min(axis=0)).tolist())
-        yield Served(task, menu, cost, task.bid + credit)
+        usable = np.flatnonzero(able[i])
+        rates = instance.rate[i, usable].tolist()
+        slowest, fastest = min(rates), max(rates)
+        bid, work, deadline = int(instance.bid[i]), int(instance.work[i]), int(instance.deadline[i])
+        cells, width = -(-work // slowest), deadline - int(first[i]) + 1
+        credit, least, dearest = _window(instance.cost(i), usable, int(first[i]), deadline, cells, high)
+        within = instance.arrival[i] + instance.vendor_delay[_vendors(instance, i)] <= deadline
+        vendor = int(instance.vendor_price[_vendors(instance, i)][within].max(initial=0))
+        samples = width * fastest
+        if least >= 0:
+            cells, samples = min(cells, width), min(samples, work + fastest - 1)
+        else:
+            cells = width
+        net = max(1, bid - vendor - dearest)
+        found.append(
+            Served(i, bid, work, int(instance.memory_mb[i]), bid + credit, slowest, fastest, cells, samples, net)
+        )
+    return tuple(found)
+
+
+def _vendors(instance: Instance, i: int) -> slice:
+    return slice(int(instance.vendor_start[i]), int(instance.vendor_start[i + 1]))
+
+
+def largest_ratio(pairs: Iterable[tuple[int, int]]) -> Fraction:
+    """The largest p / q, q > 0 and no ratio negative; 0 without any."""
+    top, under = 0, 1
+    for p, q in pairs:
+        if p * under > top * q:
+            top, under = p, q
+    return Fraction(top, under)
 
 
 def cap_compute(instance: Instance) -> Fraction:
     """X_c = max (b_i + credit) / s_ik, micro-dollars per sample; 0 without tasks."""
-    return max((Fraction(each.worth, int(each.menu.rates.min())) for each in served(instance)), default=Fraction(0))
+    return largest_ratio((each.worth, each.slowest) for each in served(instance))
 
 
 def cap_memory(instance: Instance) -> Fraction:
     """X_m = max (b_i + credit) / r_i, micro-dollars per MB; 0 without tasks."""
-    return max((Fraction(each.worth, each.task.memory_mb) for each in served(instance)), default=Fraction(0))
+    return largest_ratio((each.worth, each.memory_mb) for each in served(instance))
 
 
 def largest_share(instance: Instance) -> Fraction:
     """eps = max of s_ik / C_kp and r_i / (C_km - r_b); 1 without tasks."""
-    compute, memory = instance.public("").compute, instance.public("").memory_mb
-    shares = {Fraction(0)}
-    for task, menu, _, _ in served(instance):
-        for g, rate in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
-            shares.add(Fraction(rate, int(compute[g])))
-            shares.add(Fraction(task.memory_mb, int(memory[g])))
-    return max(shares) or Fraction(1)
+    public = instance.public("")
+    index = np.array([each.task for each in served(instance)], dtype=np.int64)
+    rate, memory = instance.rate[index], instance.memory_mb[index]
+    shares = []
+    for g, (compute, room) in enumerate(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True)):
+        able = (rate[:, g] > 0) & (rate[:, g] <= compute) & (memory <= room)
+        if able.any():
+            shares += [Fraction(int(rate[able, g].max()), compute), Fraction(int(memory[able].max()), room)]
+    return max(shares, default=Fraction(1)) or Fraction(1)
 
 
 def spread(instance: Instance) -> Fraction:
     """U >= (X_c S + X_m R) / b_il of every schedule with b_il > 0 that can be cheapest, by a formula; 1 without tasks.
 
-    For a minimal cover S <= M + s_max - 1 and n <= ceil(M / s_min); where a cost is negative, for any cover,
-    S <= W s_max and n <= W. The net value is at least 1 micro-dollar, or the bid less the dearest vendor and slots.
+    S, R and b_il by the bounds of `Served`.
     """
     top_c, top_m = cap_compute(instance), cap_memory(instance)
-    largest = Fraction(0)
-    for task, menu, cost, _ in served(instance):
-        cells, work = menu.width, menu.width * int(menu.rates.max())
-        if cost.min() >= 0:
-            cells = min(cells, -(-task.work // int(menu.rates.min())))
-            work = min(work, task.work + int(menu.rates.max()) - 1)
-        dearest = np.sort(cost.max(axis=0))[-cells:].tolist()
-        usable = menu.offsets < menu.width
-        net = task.bid - int(menu.prices[usable].max()) - sum(max(0, value) for value in dearest)
-        largest = max(largest, (top_c * work + top_m * task.memory_mb * cells) / max(1, net))
-    return largest or Fraction(1)
+    weight_c, weight_m = top_c.numerator * top_m.denominator, top_m.numerator * top_c.denominator
+    pairs = ((weight_c * each.samples + weight_m * each.memory_mb * each.cells, each.net) for each in served(instance))
+    return largest_ratio(pairs) / (top_c.denominator * top_m.denominator) or Fraction(1)
 
 
 def _fewest(each: Served) -> int:
     """Slots needed at the fastest usable rate, ceil(M / s_max)."""
-    return -(-each.task.work // int(each.menu.rates.max()))
+    return -(-each.work // each.fastest)
 
 
 def memory_density(instance: Instance) -> Fraction:
     """max b_i / (r_i ceil(M_i / s_max)), micro-dollars per MB and slot; 0 without tasks."""
-    values = (Fraction(each.task.bid, each.task.memory_mb * _fewest(each)) for each in served(instance))
-    return max(values, default=Fraction(0))
+    return largest_ratio((each.bid, each.memory_mb * _fewest(each)) for each in served(instance))
 
 
-def _median(values: list[Fraction]) -> Fraction:
-    """The lower median of the positive ones; 1 where there is none."""
-    positive = [value for value in values if value > 0]
-    return median_low(positive) if positive else Fraction(1)
+def lower_median(pairs: Iterable[tuple[int, int]]) -> Fraction:
+    """The lower median of the positive p / q, q > 0; 1 where there is none."""
+    positive = [pair for pair in pairs if pair[0] > 0]
+    if not positive:
+        return Fraction(1)
+    # Two fractions that differ do so by at least 1 / (q q'), so their multiples of 2^bits have other integer parts.
+    bits = 2 * max(q for _, q in positive).bit_length()
+    positive.sort(key=lambda pair: (pair[0] << bits) // pair[1])
+    return Fraction(*positive[(len(positive) - 1) // 2])
 
 
 def median_work_density(instance: Instance) -> Fraction:
     """median b_i / M_i."""
-    return _median([Fraction(each.task.bid, each.task.work) for each in served(instance)])
+    return lower_median((each.bid, each.work) for each in served(instance))
 
 
 def median_memory_density(instance: Instance) -> Fraction:
     """median b_i / (r_i ceil(M_i / s_max))."""
-    return _median([Fraction(each.task.bid, each.task.memory_mb * _fewest(each)) for each in served(instance)])
+    return lower_median((each.bid, each.memory_mb * _fewest(each)) for each in served(instance))
 
 
 def median_bbar(instance: Instance) -> Fraction:
     """median over tasks of bbar_il = b_il / (S + R) of the schedule l that is cheapest in an empty cluster."""
     public = instance.public("")
-    kind = public.type_of_node
-    found = []
-    for each in served(instance):
-        task = each.task
-        everywhere = np.ones(task.cost.shape, np.bool_)
-        node = np.repeat(public.first_node[:-1, None], instance.slots, axis=1)
-        cover = cheapest_cover(task, public, task.cost, everywhere, node)
-        if cover is not None:
-            work = sum(int(task.rate[kind[k]]) for k, _ in cover.cells)
-            found.append(Fraction(task.bid - int(cover.cost), work + task.memory_mb * len(cover.cells)))
-    return _median(found)
+    alone = Cluster(public).of_one_node_each()
+    room = tuple(np.repeat(amount[:, None], instance.slots, axis=1) for amount in (public.compute, public.memory_mb))
+    found = [_value_alone(instance, each, alone, room) for each in served(instance)]
+    return lower_median(found)
+
+
+def _value_alone(
+    instance: Instance, each: Served, alone: tuple[IntArray, IntArray], room: tuple[IntArray, ...]
+) -> tuple[int, int]:
+    """(b_il, S + R) of the cheapest schedule when every type has an empty node."""
+    task = instance.task(each.task)
+    starts, prices = offers(task)
+    if int(prices.max()) + instance.slots * int(np.abs(task.cost).max()) < DOUBLES:
+        total, _, cells, work, _ = first_schedule(
+            *room, alone, (task.memory_mb, task.work, task.deadline), task.rate, task.cost, starts, prices, STATE_LIMIT
+        )
+        return task.bid - int(total), work + task.memory_mb * len(cells)
+    public = instance.public("")
+    everywhere = np.ones(task.cost.shape, np.bool_)
+    node = np.repeat(np.arange(len(task.rate))[:, None], instance.slots, axis=1)
+    cover = cheapest_cover(task, public, task.cost, everywhere, node)
+    assert cover is not None
+    work = sum(int(task.rate[g]) for g, _ in cover.cells)
+    return task.bid - int(cover.cost), work + task.memory_mb * len(cover.cells)

@@ -35,11 +35,12 @@ class Books:
     def __init__(self, public: Public) -> None:
         nodes, slots = public.nodes, public.slots
         types = public.type_of_node
-        self._type_of = types
-        self._public = public
-        self._compute = np.repeat(public.compute[types][:, None], slots, axis=1)
-        self._memory = np.repeat(public.memory_mb[types][:, None], slots, axis=1)
-        self._shown = [self._compute.copy(), self._memory.copy(), np.zeros((nodes, slots), np.int64)]
+        self._type_of = types.tolist()
+        self._slots = slots
+        free = [np.repeat(amount[types][:, None], slots, axis=1) for amount in (public.compute, public.memory_mb)]
+        # Plain integers to decide by: a decision looks at its cells one at a time.
+        self._compute, self._memory = (array.tolist() for array in free)
+        self._shown = [*free, np.zeros((nodes, slots), np.int64)]
 
     def view(self, slot: int) -> View:
         """The state as the algorithm sees it."""
@@ -67,27 +68,27 @@ class Books:
         else:
             first = options[decision.vendor].first
         done = 0
+        rates, size, deadline = task.rate.tolist(), task.memory_mb, task.deadline
         slots: set[int] = set()
         for node, slot in decision.cells:
-            where = f"node {node} slot {slot}"
-            if not (0 <= node < len(self._type_of) and 1 <= slot <= self._public.slots):
-                raise Foul("4h", task.index, f"{where} does not exist")
+            if not (0 <= node < len(self._type_of) and 1 <= slot <= self._slots):
+                raise Foul("4h", task.index, f"node {node} slot {slot} does not exist")
             if slot in slots:
                 raise Foul("4b", task.index, f"two cells in slot {slot}")
             slots.add(slot)
             if slot < first:
                 raise Foul("4c", task.index, f"runs in slot {slot}, before {first}")
-            if slot > task.deadline:
-                raise Foul("4d", task.index, f"runs in slot {slot}, after the deadline {task.deadline}")
-            rate = int(task.rate[self._type_of[node]])
+            if slot > deadline:
+                raise Foul("4d", task.index, f"runs in slot {slot}, after the deadline {deadline}")
+            rate = rates[self._type_of[node]]
             if rate == 0:
                 raise Foul("4k", task.index, f"runs on node {node}, where its rate is 0")
-            if rate > self._compute[node, slot - 1]:
-                raise Foul("4f", task.index, f"{where}: needs {rate} samples, {self._compute[node, slot - 1]} are free")
-            if task.memory_mb > self._memory[node, slot - 1]:
-                raise Foul(
-                    "4g", task.index, f"{where}: needs {task.memory_mb} MB, {self._memory[node, slot - 1]} are free"
-                )
+            free = self._compute[node][slot - 1]
+            if rate > free:
+                raise Foul("4f", task.index, f"node {node} slot {slot}: needs {rate} samples, {free} are free")
+            free = self._memory[node][slot - 1]
+            if size > free:
+                raise Foul("4g", task.index, f"node {node} slot {slot}: needs {size} MB, {free} are free")
             done += rate
         if done < task.work:
             raise Foul("4e", task.index, f"work done {done} < {task.work}")
@@ -95,12 +96,20 @@ class Books:
 
     def book(self, task: Task, decision: Decision) -> None:
         """Take the decision's cells off what is free."""
+        rates = task.rate.tolist()
+        places, taken = [], []
         for node, slot in decision.cells:
-            rate = int(task.rate[self._type_of[node]])
-            self._compute[node, slot - 1] -= rate
-            self._memory[node, slot - 1] -= task.memory_mb
-            for array, change in zip(self._shown, (-rate, -task.memory_mb, 1), strict=True):
-                array[node, slot - 1] += change
+            rate = rates[self._type_of[node]]
+            self._compute[node][slot - 1] -= rate
+            self._memory[node][slot - 1] -= task.memory_mb
+            places.append(node * self._slots + slot - 1)
+            taken.append(rate)
+        # No cell stands twice in a decision that was judged: (4b).
+        at = np.array(places, dtype=np.int64)
+        compute, memory, tasks = (array.reshape(-1) for array in self._shown)
+        compute[at] -= np.array(taken, dtype=np.int64)
+        memory[at] -= task.memory_mb
+        tasks[at] += 1
 
 
 def _copied(task: Task, answer: Any) -> Decision | None:
@@ -123,12 +132,26 @@ def batches(instance: Instance) -> Iterator[list[int]]:
         yield group
 
 
-def detached(task: Task) -> Task:
-    """The task with arrays of its own: their `base` leads nowhere."""
-    return Task(
-        task.index, task.arrival, task.deadline, task.memory_mb, task.work, task.bid,
-        frozen(task.rate), frozen(task.cost), task.vendors,
-    )  # fmt: skip
+class Arrivals:
+    """The tasks of an instance as algorithms get them: with arrays of their own, whose `base` leads nowhere."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._whole = list(
+            zip(
+                instance.arrival.tolist(), instance.deadline.tolist(), instance.memory_mb.tolist(),
+                instance.work.tolist(), instance.bid.tolist(),
+                strict=True,
+            )
+        )  # fmt: skip
+
+    def task(self, i: int) -> Task:
+        """Task i, made anew."""
+        instance = self._instance
+        cost = instance.cost(i)
+        if i in instance.explicit_cost:  # else it was multiplied out for this very call
+            cost = frozen(cost)
+        return Task(i, *self._whole[i], frozen(instance.rate[i]), cost, instance.vendors(i))
 
 
 Ask = Callable[[Sequence[Task], View], Sequence[Any]]
@@ -140,10 +163,10 @@ def hear(
 ) -> tuple[list[Decision | None], list[Violation], list[tuple[Any, Decision]]]:
     """Put every arrival to the algorithm and book the answers; stops at the first foul.
 
-    Returns the decisions that stand (None from a foul on), the violations, and the answers as received beside their
-    copies.
+    Returns the decisions that stand (None from a foul on), the violations, and the answers that can be altered beside
+    their copies.
     """
-    books = Books(public)
+    books, arrivals = Books(public), Arrivals(instance)
     decisions: list[Decision | None] = [None] * instance.tasks
     kept: list[tuple[Any, Decision]] = []
     try:
@@ -151,17 +174,20 @@ def hear(
             view = books.view(int(instance.arrival[group[0]]))
             parts = [group] if batch else [[i] for i in group]
             for part in parts:
-                tasks = [detached(instance.task(i)) for i in part]
+                tasks = [arrivals.task(i) for i in part]
                 answers = ask(tasks, view)
                 if not isinstance(answers, list | tuple) or len(answers) != len(tasks):
                     raise Foul("protocol", part[0], f"{len(tasks)} tasks asked, answer {shown(answers)!r}")
                 for i, answer in zip(part, answers, strict=True):
+                    if answer is None:
+                        continue
                     truth = instance.task(i)
                     decision = books.judge(truth, answer)
                     if decision is not None:
                         books.book(truth, decision)
                         decisions[i] = decision
-                        kept.append((answer, decision))
+                        if answer is not decision:  # else there is nothing in it that could be altered
+                            kept.append((answer, decision))
     except Foul as foul:
         return decisions, [foul.violation], kept
     return decisions, [], kept
