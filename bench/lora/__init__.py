@@ -214,11 +214,13 @@ class LoraFamily:
 
     def warm(self) -> None:
         """Compile and cache the kernels."""
+        from bench.lora.theory import warming
         from formulations.lora import solve
         from online.lora import registry
 
         solve.warm()
         registry.warm()
+        warming.warm()
 
 
 FAMILY = LoraFamily()

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench.checks import Check, Verdict
-from bench.lora.theory.facts import ROUNDING, Facts, Observed, every_bbar, facts, observed
+from bench.lora.theory.density import every_bbar
+from bench.lora.theory.facts import ROUNDING, Facts, Observed, facts, observed
 from formulations.report import SolveReport
 from instances.lora.model import Instance, Public
 from online.lora.pdftsp import Offer, PriceTrace
@@ -226,6 +227,7 @@ class Case:
             "rho_observed": observed_rho,
             "rho_all_covers": 1 + every[1] / every[0] * known.spread if every and every[0] > 0 else None,
             "bbar_min_all_covers": every[0] if every else None,
+            "bbar_max_all_covers": every[1] if every else None,
             "basis": self.basis,
         }
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from formulations.lora.schedules import minimal_covers, space
 from instances.lora.format import content_hash
-from instances.lora.model import Instance, Public, Task
+from instances.lora.model import Instance, IntArray, Public, Task
 from online.lora.constants import alpha, beta
 from online.lora.pdftsp import Offer, PriceTrace
 
@@ -57,112 +57,119 @@ class Facts:
         return max(Fraction(self.s_max, self.s_min), self.r_max / self.r_min)
 
 
-_KNOWN: dict[tuple[str, Fraction, Fraction], Facts] = {}
+@dataclass(frozen=True, slots=True)
+class Covers:
+    """The minimal covers of an instance by count vector, free of units: every b_il and S + R comes from these.
+
+    Parameters
+    ----------
+    task : (n,) whose; ascending.
+    worst, best : (n,) least and largest b_il of the count vector.
+    work, megabytes : (n,) S and R.
+    cells, slowest : (n,) number of cells, and the least rate used.
+    negative : the first task with a usable cell of negative cost, or None.
+    rates : least and largest rate over the (task, node) pairs that can be used.
+    """
+
+    task: IntArray
+    worst: IntArray
+    best: IntArray
+    work: IntArray
+    megabytes: IntArray
+    cells: IntArray
+    slowest: IntArray
+    negative: int | None
+    rates: tuple[int, int]
+
+    def extreme(self, money: Fraction, memory: Fraction, *, least: bool) -> tuple[Fraction, int]:
+        """The least or largest bbar in given units, and the first task that has it; (0, -1) without a cover."""
+        if len(self.task) == 0:
+            return Fraction(0), -1
+        net = self.worst if least else self.best
+        near = _near(net / (self.work + float(memory) * self.megabytes), least=least)
+        # Rows in ascending order of tasks; a row like an earlier one changes nothing.
+        rows = {(int(net[j]), int(self.work[j]), int(self.megabytes[j])): int(self.task[j]) for j in reversed(near)}
+        values = [(b / (s + memory * r), i) for (b, s, r), i in rows.items()]
+        edge = min(values)[0] if least else max(values)[0]
+        return money * edge, min(i for value, i in values if value == edge)
+
+    def kappa(self) -> Fraction:
+        """The largest of n and S / slowest rate used; 0 without a cover."""
+        if len(self.task) == 0:
+            return Fraction(0)
+        near = _near(self.work / self.slowest, least=False)
+        pairs = {(int(self.work[j]), int(self.slowest[j])) for j in near}
+        return max(Fraction(int(self.cells.max())), *(Fraction(*pair) for pair in pairs))
 
 
-def facts(instance: Instance, money: Fraction, memory: Fraction) -> Facts:
-    """The facts of an instance in units in which b counts `money` times and r `memory` times its file value."""
-    key = (content_hash(instance), money, memory)
-    if key not in _KNOWN:
-        if len(_KNOWN) > 64:
-            _KNOWN.clear()
-        _KNOWN[key] = _facts(instance, money, memory)
-    return _KNOWN[key]
+_COVERS: dict[str, Covers] = {}
 
 
-def _facts(instance: Instance, money: Fraction, memory: Fraction) -> Facts:
+def covers(instance: Instance) -> Covers:
+    """The minimal covers of an instance; kept for the last few instances."""
+    key = content_hash(instance)
+    if key not in _COVERS:
+        if len(_COVERS) >= 8:
+            _COVERS.clear()
+        _COVERS[key] = _covers(instance)
+    return _COVERS[key]
+
+
+def _covers(instance: Instance) -> Covers:
     public = instance.public("")
-    negative = unprofitable = None
-    scheduled = 0
-    low: tuple[Fraction, int] | None = None
-    high: Fraction | None = None
+    negative = None
     rates: list[int] = []
-    sizes: list[int] = []
-    kappa = Fraction(0)
+    rows = [np.zeros((7, 0), np.int64)]
     for i in range(instance.tasks):
         task = instance.task(i)
         menus = minimal_covers(task, public)
         if not menus:
             continue
-        scheduled += 1
         menu = space(task, public)
-        rates += menu.rates.tolist()
-        sizes.append(task.memory_mb)
-        below_zero = bool((task.cost[menu.types, menu.first - 1 : menu.last] < 0).any())
-        if below_zero and negative is None:
+        rates += (int(menu.rates.min()), int(menu.rates.max()))
+        if negative is None and (task.cost[menu.types, menu.first - 1 : menu.last] < 0).any():
             negative = i
         for m in menus:
-            worst = task.bid - m.price - m.largest_cost
-            best = task.bid - m.price - m.least_cost
-            if unprofitable is None and (worst <= 0).any():
-                unprofitable = i
-            used = m.work + float(memory) * task.memory_mb * m.cells
-            for j in _near(worst / used, least=True):
-                value = money * int(worst[j]) / (int(m.work[j]) + memory * task.memory_mb * int(m.cells[j]))
-                if low is None or value < low[0]:
-                    low = (value, i)
-            for j in _near(best / used, least=False):
-                value = money * int(best[j]) / (int(m.work[j]) + memory * task.memory_mb * int(m.cells[j]))
-                high = value if high is None else max(high, value)
-        kappa = max(kappa, _kappa(task, public))
-    if negative is not None:
+            net = task.bid - m.price
+            rows.append(
+                np.stack(
+                    [np.full_like(m.work, i), net - m.largest_cost, net - m.least_cost, m.work,
+                     task.memory_mb * m.cells, m.cells, m.slowest]
+                )
+            )  # fmt: skip
+    task_, worst, best, work, megabytes, cells, slowest = np.concatenate(rows, axis=1)
+    ends = min(rates, default=1), max(rates, default=1)
+    return Covers(task_, worst, best, work, megabytes, cells, slowest, negative, ends)
+
+
+def facts(instance: Instance, money: Fraction, memory: Fraction) -> Facts:
+    """The facts of an instance in units in which b counts `money` times and r `memory` times its file value."""
+    known = covers(instance)
+    low, high = (known.extreme(money, memory, least=least) for least in (True, False))
+    scheduled = np.unique(known.task)
+    losses = known.task[known.worst <= 0]
+    sizes = instance.memory_mb[scheduled].tolist()
+    if known.negative is None:
+        kappa = known.kappa()
+    else:
         # A wasteful cover can be the best one then.
+        public = instance.public("")
         kappa = max(_kappa_every(instance.task(i), public) for i in range(instance.tasks))
     return Facts(
-        negative=negative,
-        scheduled=scheduled,
-        unprofitable=unprofitable,
-        bbar_min=low[0] if low else Fraction(0),
-        bbar_max=high if high is not None else Fraction(0),
-        bbar_min_task=low[1] if low else -1,
-        s_min=min(rates, default=1),
-        s_max=max(rates, default=1),
+        negative=known.negative,
+        scheduled=len(scheduled),
+        unprofitable=int(losses[0]) if len(losses) else None,
+        bbar_min=low[0],
+        bbar_max=high[0],
+        bbar_min_task=low[1],
+        s_min=known.rates[0],
+        s_max=known.rates[1],
         r_min=memory * min(sizes, default=1),
         r_max=memory * max(sizes, default=1),
         kappa=kappa,
         alpha=money * alpha(instance),
         beta=money * beta(instance) / memory,
     )
-
-
-EVERY_COVER_LIMIT = 20_000_000
-"""Most steps of the dynamic programme over all covers of all tasks for which their bbar is asked."""
-
-
-def every_bbar(instance: Instance, money: Fraction, memory: Fraction) -> tuple[Fraction, Fraction] | None:
-    """Least and largest bbar over all covers, wasteful ones included, in units as in `facts`.
-
-    None without a cover, and where the instance is too large to look at all count vectors.
-    """
-    key = (content_hash(instance), money, memory)
-    if key not in _EVERY:
-        if len(_EVERY) > 64:
-            _EVERY.clear()
-        _EVERY[key] = _every_bbar(instance, money, memory)
-    return _EVERY[key]
-
-
-_EVERY: dict[tuple[str, Fraction, Fraction], tuple[Fraction, Fraction] | None] = {}
-
-
-def _every_bbar(instance: Instance, money: Fraction, memory: Fraction) -> tuple[Fraction, Fraction] | None:
-    public = instance.public("")
-    steps = 0
-    low: list[Fraction] = []
-    high: list[Fraction] = []
-    for i in range(instance.tasks):
-        task = instance.task(i)
-        menu = space(task, public)
-        steps += menu.width * (menu.width + 1) ** len(menu.types)
-        if steps > EVERY_COVER_LIMIT:
-            return None
-        for m in minimal_covers(task, public, every_cover=True):
-            used = m.work + float(memory) * task.memory_mb * m.cells
-            for cost, kept, least in ((m.largest_cost, low, True), (m.least_cost, high, False)):
-                net = task.bid - m.price - cost
-                for j in _near(net / used, least=least):
-                    kept.append(money * int(net[j]) / (int(m.work[j]) + memory * task.memory_mb * int(m.cells[j])))
-    return (min(low), max(high)) if low else None
 
 
 def _near(values: NDArray[np.float64], *, least: bool) -> list[int]:
@@ -173,18 +180,8 @@ def _near(values: NDArray[np.float64], *, least: bool) -> list[int]:
     return [int(j) for j in np.flatnonzero(close)]
 
 
-def _kappa(task: Task, public: Public) -> Fraction:
-    """max of n and S / slowest rate used, over the minimal covers of a task."""
-    largest = Fraction(0)
-    for m in minimal_covers(task, public):
-        largest = max(largest, Fraction(int(m.cells.max())))
-        for j in _near(m.work / m.slowest, least=False):
-            largest = max(largest, Fraction(int(m.work[j]), int(m.slowest[j])))
-    return largest
-
-
 def _kappa_every(task: Task, public: Public) -> Fraction:
-    """The same over all covers: fill the widest window, one cell at the slowest rate and the others at the fastest."""
+    """kappa of a task over all covers: the widest window, one cell at the slowest rate, the others at the fastest."""
     menu = space(task, public)
     rates = menu.rates.tolist()
     if not rates or menu.width * max(rates) < task.work:
