@@ -16,12 +16,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bench import ratios, work
+from bench.executors import ExecutorLost
 from bench.family import Bidding, Certifying, Family, SolveSettings, families, family_of_format, find_suite
 from bench.store import StoreError
 from formulations.report import UNLIMITED, SolveReport
 from instances.errors import DEBUG, InputError, shown
 from instances.files import check_writable, load_json, read_bytes, write_atomically
 from online.outcome import OnlineRun
+
+HIGH_EFFORT = 8
 
 
 class _Parser(argparse.ArgumentParser):
@@ -50,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(options, "interrupted" + ("; what was finished is kept" if keeps else ""), 130)
     except InputError as error:
         return _complain(options, str(error), 2)
-    except StoreError as error:
+    except (StoreError, ExecutorLost) as error:
         return _complain(options, str(error), 1)
     except Exception as error:
         return _complain(options, f"failed: {work.one_line(error)} (--debug shows where)", 1)
@@ -145,8 +148,20 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--algorithm", metavar="NAME", action="append", default=[], help="one more algorithm in every case"
     )
+    sub.add_argument(
+        "--only", metavar="PATTERN", action="append", default=[], help="these cases only (* ? [...]); may be repeated"
+    )
+    sub.add_argument(
+        "--effort", type=_effort, default=1, metavar="N", help="N times the suite's work on OPT; `high` is 8 times"
+    )
     sub.add_argument("--limit", type=_seconds, metavar="S", help="give a piece of work up after this many seconds")
-    sub.add_argument("--fresh", action="store_true", help="forget earlier results")
+    sub.add_argument(
+        "--share",
+        metavar="FILE",
+        type=Path,
+        help="where runs find each other's results (results/pieces.sqlite; with --out none)",
+    )
+    sub.add_argument("--fresh", action="store_true", help="forget earlier results, and take none from --share")
     sub.add_argument("--retry-failed", action="store_true", help="try failed pieces again")
     sub.add_argument("--quiet", action="store_true", help="no progress")
 
@@ -189,6 +204,10 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text[:10]) <= 10**6:
         raise argparse.ArgumentTypeError(f"{text!r} is not an integer in 1..1000000")
     return int(text)
+
+
+def _effort(text: str) -> int:
+    return HIGH_EFFORT if text == "high" else _positive(text)
 
 
 def _up_to(most: int) -> Any:
@@ -506,10 +525,10 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from bench.runner import RunOptions, run_suite
+    from bench.runner import RunOptions, places, run_suite
 
     family, suite = find_suite(options.suite)
-    out = options.out or Path("results") / suite.name
+    out, share = places(options.out, options.share, suite.name)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     chosen = RunOptions(
         out=out,
@@ -520,6 +539,9 @@ def _run(options: argparse.Namespace) -> int:
         quiet=options.quiet,
         limit=options.limit,
         algorithms=tuple(options.algorithm),
+        share=share,
+        only=tuple(options.only),
+        effort=options.effort,
     )
     spent = run_suite(family, suite, chosen)
     return _show(out, spent)

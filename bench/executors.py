@@ -1,4 +1,8 @@
-"""Where pieces of work run: a pool of spawned processes, or a dask cluster; both are `concurrent.futures.Executor`."""
+"""Where pieces of work run: a pool of spawned processes, or a dask cluster; both are `concurrent.futures.Executor`.
+
+Both give each piece to a process that nothing else depends on, both tell by the same reasons what became of it, so a
+table does not show where it was made.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,18 @@ import importlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+from bench import remote
+from bench.remote import OtherCode, WorkerLost
 from instances.errors import InputError
 
 P = ParamSpec("P")
@@ -23,9 +31,14 @@ T = TypeVar("T")
 WORKER_BYTES = 2 * 2**30
 """Memory set aside for one worker with its solver process: a day with 7,200 tasks stays below it."""
 
+POLL = 2.0
+"""Seconds between two looks at how many workers a cluster has."""
+WORKERLESS = 300.0
+"""Seconds to wait for a first or a new worker of a cluster that has none."""
 
-class WorkerLost(RuntimeError):
-    """The process that ran a piece of work died or was ended; only this piece is lost."""
+
+class ExecutorLost(RuntimeError):
+    """Whatever runs the pieces is gone as a whole; the run cannot go on, and what was finished is kept."""
 
 
 class SpawnPool(Executor):
@@ -51,6 +64,10 @@ class SpawnPool(Executor):
         self._stopped = False
         self._threads = ThreadPoolExecutor(workers, initializer=_shield_from_interrupts)
 
+    def parallel(self) -> int:
+        """Pieces that can be in work at a time."""
+        return self.workers
+
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run the call in one of the processes; the future raises `WorkerLost` if that process dies."""
         return self._threads.submit(self._drive, partial(fn, *args, **kwargs))
@@ -62,7 +79,9 @@ class SpawnPool(Executor):
                 slot = self._own.slot = ProcessPoolExecutor(
                     1, mp_context=self._context, initializer=_start_worker, initargs=(self._cores_each,)
                 )
-                self._own.pid = slot.submit(os.getpid).result()
+                with _no_main_module():
+                    started = slot.submit(os.getpid)
+                self._own.pid = started.result()
                 with self._lock:
                     self._alive.add(self._own.pid)
             if self._stopped:
@@ -100,6 +119,25 @@ class SpawnPool(Executor):
             for pid in self._alive:
                 _kill_group(pid)
             self._alive.clear()
+
+
+_MAIN = threading.Lock()
+
+
+@contextlib.contextmanager
+def _no_main_module() -> Iterator[None]:
+    """Processes started inside do not run the parent's main module again.
+
+    Our workers need nothing of it, and a script or a notebook need not be written so that it can be run twice.
+    """
+    main = sys.modules["__main__"]
+    with _MAIN:
+        kept: dict[str, Any] = {n: vars(main).pop(n) for n in ("__file__", "__spec__") if n in vars(main)}
+        main.__spec__ = None
+        try:
+            yield
+        finally:
+            vars(main).update(kept)
 
 
 def _shield_from_interrupts() -> None:
@@ -161,20 +199,113 @@ def default_workers() -> int:
     return max(1, usable_cores() if free is None else min(usable_cores(), free // WORKER_BYTES))
 
 
-def dask_executor(address: str) -> tuple[Executor, int]:
-    """The executor of a dask.distributed cluster, and how many pieces it runs at a time.
+class DaskCluster(Executor):
+    """The workers of a dask.distributed cluster.
+
+    A worker that dies costs nothing: the scheduler gives its piece to another one. A piece that takes more workers with
+    it than the scheduler allows (`distributed.scheduler.allowed-failures`, 3 by default) is lost, and it alone.
+
+    Parameters
+    ----------
+    address : of the scheduler.
+    limit : seconds after which a piece is given up; None for no limit.
 
     Raises
     ------
     InputError : when `distributed` is not installed or no scheduler answers.
     """
-    try:
-        distributed = importlib.import_module("distributed")
-    except ImportError:
-        problem = "needs the package `distributed`, which is not installed: pip install -e '.[dask]'"
-        raise InputError("--dask", "", problem) from None
-    try:
-        client = distributed.Client(address, timeout=10, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InputError("--dask", "", f"no scheduler answers at {address}: {error}") from None
-    return client.get_executor(pure=False), max(1, sum(client.nthreads().values()))
+
+    def __init__(self, address: str, limit: float | None = None) -> None:
+        try:
+            distributed = importlib.import_module("distributed")
+        except ImportError:
+            problem = "needs the package `distributed`, which is not installed: pip install -e '.[dask]'"
+            raise InputError("--dask", "", problem) from None
+        try:
+            self._client = distributed.Client(address, timeout=10, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise InputError("--dask", "", f"no scheduler answers at {address}: {error}") from None
+        self.address, self.limit = address, limit
+        self._executor: Executor = self._client.get_executor(pure=False)
+        self._threads, self._looked = 0, -POLL
+        self._had_workers = time.monotonic()
+
+    def parallel(self) -> int:
+        """Pieces that can be in work at a time: threads of all workers, which may come and go.
+
+        Raises
+        ------
+        ExecutorLost : there has been no worker for five minutes, or the scheduler does not answer.
+        """
+        now = time.monotonic()
+        if now - self._looked >= POLL:
+            try:
+                self._threads = sum(self._client.nthreads().values())
+            except Exception as error:  # distributed raises many kinds for a scheduler that is gone
+                raise self._gone() from error
+            self._looked = now
+            if self._threads:
+                self._had_workers = now
+            elif now - self._had_workers > WORKERLESS:
+                raise ExecutorLost(f"no dask worker at {self.address} for {WORKERLESS:g} s; what was finished is kept")
+        return max(1, self._threads)
+
+    def _gone(self) -> ExecutorLost:
+        return ExecutorLost(
+            f"the dask scheduler at {self.address} is gone; what was finished is kept, and the same command resumes"
+        )
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Run the call on a worker, in a process of its own there.
+
+        The future raises what the call raises, `WorkerLost` if its process dies or runs into the limit, and
+        `ExecutorLost` if the cluster cannot run it.
+        """
+        handed: Future[T] = Future()
+        call = remote.packed(partial(fn, *args, **kwargs))
+        try:
+            inner = self._executor.submit(remote.run, call, self.limit, remote.code())
+        except Exception as error:
+            raise self._gone() from error
+        inner.add_done_callback(lambda done: self._hand_over(done, handed))
+        return handed
+
+    def _hand_over(self, done: Future[tuple[Any, Exception | None]], handed: Future[T]) -> None:
+        if done.cancelled():
+            handed.set_exception(self._gone())
+            return
+        lost = done.exception()
+        if lost is not None:
+            if type(lost).__name__ == "KilledWorker":
+                handed.set_exception(
+                    WorkerLost("the dask worker died, and so did the others that were given the piece")
+                )
+            else:
+                problem = f"a dask worker cannot run ratiobench: {type(lost).__name__}: {lost}; install it there"
+                handed.set_exception(ExecutorLost(problem))
+            return
+        value, error = done.result()
+        if isinstance(error, OtherCode):
+            handed.set_exception(ExecutorLost(f"a dask worker cannot be used: {error}"))
+        elif error is not None:
+            handed.set_exception(error)
+        else:
+            handed.set_result(value)
+
+    def stop(self) -> None:
+        """Leave the cluster at once; pieces that its workers have begun end there, and nobody waits for them."""
+        with contextlib.suppress(Exception):
+            self._executor.shutdown(wait=False)
+        self._close()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the cluster, after what was submitted is finished."""
+        self._executor.shutdown(wait=wait)
+        self._close()
+
+    def _close(self) -> None:
+        with contextlib.suppress(Exception):
+            self._client.close(timeout=2)
+
+
+Pool = SpawnPool | DaskCluster

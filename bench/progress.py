@@ -4,52 +4,87 @@ from __future__ import annotations
 
 import shutil
 import sys
-import time
+from collections.abc import Mapping
 from typing import TextIO
+
+Kind = tuple[str, str]
+"""What is done (``OPT``, an algorithm, ...) and the group of the case: pieces of one kind take similar times."""
 
 
 class Progress:
     """Progress of a known number of pieces of work.
 
+    The remaining time is that of every kind of work left, each at the mean of its finished pieces: a search for OPT
+    takes many times what an online run does, so a count of pieces would say nothing.
+
     Parameters
     ----------
-    total : pieces in all, those found in the store included.
-    quiet : print nothing.
+    planned : pieces of each kind, those found in the store included.
+    workers : pieces that are in work at a time.
+    quiet : print nothing but warnings.
     stream : where to; standard error by default.
     """
 
     WIDTH = 24
 
-    def __init__(self, total: int, quiet: bool = False, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, planned: Mapping[Kind, int], workers: int = 1, quiet: bool = False, stream: TextIO | None = None
+    ) -> None:
         self._stream = sys.stderr if stream is None else stream
-        self._total, self._quiet = total, quiet
+        self._left, self._total = dict(planned), sum(planned.values())
+        self._quiet, self.workers = quiet, workers
         self._bar = not quiet and self._stream.isatty()
-        self._started = time.monotonic()
-        self._done = self._found = 0
+        self._spent: dict[Kind, list[float]] = {}
+        self._done = 0
 
-    def advance(self, what: str, pieces: int = 1, fresh: bool = True) -> None:
-        """These pieces were finished just now (or, not `fresh`, found in the store)."""
-        self._done += pieces
-        self._found += 0 if fresh else pieces
+    def advance(self, kind: Kind, what: str, seconds: float | None = None) -> None:
+        """A piece of this kind is there; `seconds` of work, where they are known (they may be those of an old run)."""
+        self._done += 1
+        self._left[kind] -= 1
+        if seconds is not None:
+            self._spent.setdefault(kind, []).append(seconds)
         if self._bar:
             filled = self.WIDTH * self._done // max(1, self._total)
             bar = "#" * filled + "." * (self.WIDTH - filled)
-            self._over(f"[{bar}] {self._done}/{self._total}{self._remaining()}  {what}")
+            self._over(f"[{bar}] {self._done}/{self._total}{self._told()}  {what}")
 
-    def _remaining(self) -> str:
-        fresh = self._done - self._found
-        if not fresh or self._done >= self._total:
+    def remaining(self) -> float | None:
+        """Seconds that are left by the clock; None before anything is known about any kind of work.
+
+        A kind without a finished piece is put at the mean of the same work in other groups, or else of everything.
+        """
+
+        def mean(times: list[list[float]]) -> float | None:
+            every = [each for one in times for each in one]
+            return sum(every) / len(every) if every else None
+
+        overall = mean(list(self._spent.values()))
+        if overall is None:
+            return None
+        total = 0.0
+        for kind, count in self._left.items():
+            same = [times for other, times in self._spent.items() if other[0] == kind[0]]
+            guesses = (mean([self._spent.get(kind, [])]), mean(same), overall)
+            total += count * next(guess for guess in guesses if guess is not None)
+        return total / max(1, self.workers)
+
+    def _told(self) -> str:
+        left = None if self._done >= self._total else self.remaining()
+        if left is None:
             return ""
-        left = (time.monotonic() - self._started) / fresh * (self._total - self._done)
         return f", about {left:.0f} s left" if left < 100 else f", about {left / 60:.0f} min left"
 
     def line(self, text: str) -> None:
         """A line of its own, above the bar where there is one."""
+        if not self._quiet:
+            self.warn(text)
+
+    def warn(self, text: str) -> None:
+        """A line of its own in any case."""
         if self._bar:
             self._over("")
             self._write("\r")
-        if not self._quiet:
-            self._write(text + "\n")
+        self._write(text + "\n")
 
     def close(self) -> None:
         """Leave the bar's line."""

@@ -6,23 +6,27 @@ content alone, so the numbers do not depend on the number of workers, on the ord
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import asdict, dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from bench import provenance, work
-from bench.executors import SpawnPool, dask_executor, default_workers
+from bench.executors import POLL, DaskCluster, ExecutorLost, Pool, SpawnPool, default_workers
 from bench.family import YESTERDAY, Case, Family, Study, Suite
-from bench.progress import Progress
+from bench.library import LIBRARY, Shelf, open_library
+from bench.progress import Kind, Progress
 from bench.store import Piece, Store, StoredCase
-from instances.errors import InputError
+from instances.errors import InputError, shown
 from instances.files import write_atomically
 
 STORE = "results.sqlite"
+OPT = "OPT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +38,14 @@ class RunOptions:
     out : folder of the store, the instances and the report.
     workers : number of worker processes; None for one per core, fewer where memory is short.
     dask : address of a dask scheduler, instead of processes of our own.
-    fresh : forget earlier results first.
+    fresh : forget earlier results first, and take none from the library.
     retry_failed : try failed pieces again.
     quiet : no progress.
-    limit : seconds after which a piece of work is given up (own processes only); a row with that reason.
+    limit : seconds after which a piece of work is given up; a row with that reason.
     algorithms : further algorithms, run on every case.
+    share : file of the library, in which runs find each other's results; None for none.
+    only : patterns (``*``, ``?``, ``[...]``) of names of cases, others are left out; empty for all.
+    effort : how many times the suite's own effort goes into OPT.
     """
 
     out: Path
@@ -49,6 +56,9 @@ class RunOptions:
     quiet: bool = False
     limit: float | None = None
     algorithms: tuple[str, ...] = ()
+    share: Path | None = None
+    only: tuple[str, ...] = ()
+    effort: int = 1
 
 
 @dataclass(slots=True)
@@ -65,13 +75,13 @@ class _Sweep:
     """The state of one run."""
 
     family: Family
-    store: Store
+    store: Shelf
     folder: Path
     progress: Progress
     queue: deque[_Job] = field(default_factory=deque)
     waiting: dict[tuple[str, str], list[StoredCase]] = field(default_factory=dict)
     claimed: set[tuple[str, str]] = field(default_factory=set)
-    left: dict[str, int] = field(default_factory=dict)
+    left: dict[str, Counter[str]] = field(default_factory=dict)
     started: dict[str, float] = field(default_factory=dict)
 
     def plan(self, position: int, case: Case) -> None:
@@ -92,7 +102,7 @@ class _Sweep:
                 for each in case.studies
             ],
         )
-        self.left[case.name] = pieces_of(case)
+        self.left[case.name] = Counter(kinds_of(case))
 
         def call(executor: Executor) -> Future[work.Made]:
             self.started[case.name] = time.monotonic()
@@ -107,14 +117,15 @@ class _Sweep:
             known = replace(stored, instance=result.instance, describe=result.describe)
             if result.prior is not None:
                 known = _with_prior(known, result.prior.instance)
-            self.store.put_case(position, known)
-            self._advance(known, f"{case.name}: instance")
+            self.store.own.put_case(position, known)
+            self._advance(known, "instance", result.seconds)
             self._refer(known, case)
 
         def lost(error: BaseException) -> None:
-            self.store.put_case(position, stored)
+            self.store.own.put_case(position, stored)
             self.store.put(work.failed("generate", "", case.name, error))
-            self._advance(stored, f"{case.name}: no instance", self.left[case.name])
+            for what in list(self.left[case.name].elements()):
+                self._advance(stored, what, None)
 
         self.queue.append(_Job(call, made, lost))
 
@@ -130,7 +141,7 @@ class _Sweep:
         """OPT of the case: from the store, or awaited with others of the same content, or queued."""
         piece = self.store.get("opt", case.instance, case.solve_key)
         if piece is not None:
-            self._measure(case, piece, fresh=False)
+            self._measure(case, piece)
             return
         address = (case.instance, case.solve_key)
         self.waiting.setdefault(address, []).append(case)
@@ -144,36 +155,38 @@ class _Sweep:
         def done(piece: Piece) -> None:
             self.store.put(piece)
             for each in self.waiting.pop(address):
-                self._measure(each, piece, fresh=True)
+                self._measure(each, piece)
 
         self.queue.appendleft(
             _Job(call, done, lambda error: done(work.failed("opt", case.instance, case.solve_key, error)))
         )
 
-    def _measure(self, case: StoredCase, reference: Piece, fresh: bool) -> None:
+    def _measure(self, case: StoredCase, reference: Piece) -> None:
         """Queue the runs and audits of a case that are not in the store."""
+        self._advance(case, OPT, reference.seconds)
         jobs = []
-        found = 0 if fresh else 1
         for name, key in case.algorithms:
             audit_key = case.audit_key(key)
             online = self.store.get("online", case.instance, key)
             audit = self.store.get("audit", case.instance, audit_key)
-            if (online is not None and audit is not None) or (case.instance, audit_key) in self.claimed:
-                found += 1
-                continue
-            self.claimed.add((case.instance, audit_key))
-            jobs.append(self._run_job(case, name, key, audit_key, reference))
+            if online is not None and audit is not None:
+                self._advance(case, name, online.seconds + audit.seconds)
+            elif (case.instance, audit_key) in self.claimed:
+                self._advance(case, name, None)
+            else:
+                self.claimed.add((case.instance, audit_key))
+                jobs.append(self._run_job(case, name, key, audit_key, reference))
         for kind, algorithm, task, key in case.studies:
-            if self.store.get("study", case.instance, key) is not None or (case.instance, key) in self.claimed:
-                found += 1
-                continue
-            self.claimed.add((case.instance, key))
-            jobs.append(self._study_job(case, Study(kind, algorithm, task), key))
+            study = Study(kind, algorithm, task)
+            piece = self.store.get("study", case.instance, key)
+            if piece is not None:
+                self._advance(case, study.name, piece.seconds)
+            elif (case.instance, key) in self.claimed:
+                self._advance(case, study.name, None)
+            else:
+                self.claimed.add((case.instance, key))
+                jobs.append(self._study_job(case, study, key))
         self.queue.extendleft(reversed(jobs))
-        if found:
-            self._advance(case, f"{case.name}: from the store", found, fresh=False)
-        if fresh:
-            self._advance(case, f"{case.name}: OPT")
 
     def _run_job(self, case: StoredCase, name: str, key: str, audit_key: str, reference: Piece) -> _Job:
         def call(executor: Executor) -> Future[tuple[Piece, ...]]:
@@ -185,7 +198,7 @@ class _Sweep:
 
         def done(pieces: Sequence[Piece]) -> None:
             self.store.put(*pieces)
-            self._advance(case, f"{case.name}: {name}")
+            self._advance(case, name, sum(piece.seconds for piece in pieces))
 
         def lost(error: BaseException) -> None:
             done(
@@ -205,38 +218,47 @@ class _Sweep:
 
         def done(piece: Piece) -> None:
             self.store.put(piece)
-            self._advance(case, f"{case.name}: {study.name}")
+            self._advance(case, study.name, piece.seconds)
 
         return _Job(call, done, lambda error: done(work.failed("study", case.instance, key, error)))
 
-    def _advance(self, case: StoredCase, what: str, pieces: int = 1, fresh: bool = True) -> None:
-        self.progress.advance(what, pieces, fresh)
-        self.left[case.name] -= pieces
-        if self.left[case.name] <= 0:
-            over = sum(count <= 0 for count in self.left.values())
-            seconds = time.monotonic() - self.started[case.name]
-            self.progress.line(f"{over} of {len(self.left)} cases: {case.name} done in {seconds:.1f} s")
+    def _advance(self, case: StoredCase, what: str, seconds: float | None) -> None:
+        """A piece of the case is there."""
+        self.progress.advance((what, case.group), f"{case.name}: {what}", seconds)
+        self.left[case.name][what] -= 1
+        if not self.left[case.name].total():
+            over = sum(not left.total() for left in self.left.values())
+            clock = time.monotonic() - self.started[case.name]
+            self.progress.line(f"{over} of {len(self.left)} cases: {case.name} done in {clock:.1f} s")
 
-    def drain(self, executor: Executor, parallel: int) -> None:
-        """Work until nothing is left; at most `parallel` pieces are in workers' hands, so memory stays bounded."""
+    def drain(self, pool: Pool) -> None:
+        """Work until nothing is left; what is in workers' hands is at most one piece each, so memory stays bounded.
+
+        Raises
+        ------
+        ExecutorLost : the cluster is gone.
+        """
         running: dict[Future[Any], _Job] = {}
         while self.queue or running:
-            while self.queue and len(running) < parallel:
+            self.progress.workers = pool.parallel()
+            while self.queue and len(running) < self.progress.workers:
                 job = self.queue.popleft()
-                running[job.call(executor)] = job
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                running[job.call(pool)] = job
+            finished, _ = wait(running, POLL if isinstance(pool, DaskCluster) else None, FIRST_COMPLETED)
             for future in finished:
                 job = running.pop(future)
                 error = future.exception()
                 if error is None:
                     job.done(future.result())
+                elif isinstance(error, ExecutorLost):
+                    raise error
                 else:
                     job.lost(error)
 
 
-def pieces_of(case: Case) -> int:
+def kinds_of(case: Case) -> list[str]:
     """Pieces of progress in a case: the instance, OPT, every run with its audit, every study."""
-    return 2 + len(case.algorithms) + len(case.studies)
+    return ["instance", OPT, *case.algorithms, *(study.name for study in case.studies)]
 
 
 def _with_prior(case: StoredCase, prior: str) -> StoredCase:
@@ -253,6 +275,28 @@ def _with_prior(case: StoredCase, prior: str) -> StoredCase:
     )
 
 
+def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
+    """The cases that are to be run, with what the options add to them.
+
+    Raises
+    ------
+    InputError : a pattern that no case's name fits.
+    """
+    for pattern in options.only:
+        if not any(fnmatchcase(case.name, pattern) for case in suite.cases):
+            some = ", ".join(case.name for case in suite.cases[:5]) + (", ..." if len(suite.cases) > 5 else "")
+            raise InputError("--only", "", f"{shown(pattern)} fits no case of {suite.name}: {some}")
+    return [
+        replace(
+            case,
+            algorithms=tuple(dict.fromkeys((*case.algorithms, *options.algorithms))),
+            solve=replace(case.solve, effort=case.solve.effort * options.effort),
+        )
+        for case in suite.cases
+        if not options.only or any(fnmatchcase(case.name, pattern) for pattern in options.only)
+    ]
+
+
 def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, float]:
     """Run what is missing of a suite, into the store of the folder.
 
@@ -264,54 +308,79 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     ------
     InputError : an unknown algorithm, a folder that cannot be written, an unsound store, no dask.
     StoreError : a full disk; what was finished is kept.
+    ExecutorLost : the dask cluster is gone; what was finished is kept.
     """
     started = time.monotonic()
-    cases = [replace(c, algorithms=(*c.algorithms, *options.algorithms)) for c in suite.cases]
+    cases = chosen_cases(suite, options)
     studied = [study.algorithm for case in cases for study in case.studies]
     for name in dict.fromkeys([*(name for case in cases for name in case.algorithms), *studied]):
         family.algorithm_key(name)
+    pool: Pool
     if options.dask is None:
-        parallel = default_workers() if options.workers is None else options.workers
-        executor: Executor = SpawnPool(parallel, options.limit)
+        pool = SpawnPool(default_workers() if options.workers is None else options.workers, options.limit)
     else:
-        executor, parallel = dask_executor(options.dask)
+        pool = DaskCluster(options.dask, options.limit)
     try:
-        folder = options.out / "instances"
-        if folder.exists() and not folder.is_dir():
-            raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
-        # The store first: where it is not sound, nothing else is written.
-        with Store.open(make_folder(options.out) / STORE) as store:
-            make_folder(folder)
+        with contextlib.ExitStack() as open_stores:
+            own, library = _open_stores(options, open_stores)
+            folder = make_folder(options.out / "instances")
             if options.fresh or options.retry_failed:
-                store.clear(failed_only=not options.fresh)
-            store.begin(
+                own.clear(failed_only=not options.fresh)
+            own.begin(
                 {
                     "suite": suite.name,
                     "summary": suite.summary,
                     "family": family.name,
                     "algorithms": list(options.algorithms),
+                    "only": list(options.only),
+                    "effort": options.effort,
                     "plots": [asdict(plot) for plot in suite.plots],
-                    "workers": parallel,
+                    "workers": pool.parallel(),
                     "provenance": provenance.collect(),
                 },
                 [case.name for case in cases],
             )
-            progress = Progress(sum(map(pieces_of, cases)), options.quiet)
-            sweep = _Sweep(family, store, folder, progress)
+            planned: Counter[Kind] = Counter((what, case.group) for case in cases for what in kinds_of(case))
+            progress = Progress(planned, pool.parallel(), options.quiet)
+            shelf = Shelf(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
+            sweep = _Sweep(family, shelf, folder, progress)
             for position, case in enumerate(cases):
                 sweep.plan(position, case)
             try:
-                sweep.drain(executor, parallel)
+                sweep.drain(pool)
             finally:
                 progress.close()
-        executor.shutdown()
+        pool.shutdown()
     except BaseException:
-        if isinstance(executor, SpawnPool):
-            executor.stop()
-        else:
-            executor.shutdown(wait=False, cancel_futures=True)
+        pool.stop()
         raise
     return {"run": time.monotonic() - started}
+
+
+def _open_stores(options: RunOptions, close: contextlib.ExitStack) -> tuple[Store, Store | None]:
+    """The folder's store and the library. Where one of them is not sound, nothing is written."""
+    folder = options.out / "instances"
+    if folder.exists() and not folder.is_dir():
+        raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
+    library = open_library(options.share)
+    if library is not None:
+        close.enter_context(library)
+    if options.share is not None:
+        make_folder(options.share.parent)
+    own = close.enter_context(Store.open(make_folder(options.out) / STORE))
+    if library is None and options.share is not None:
+        library = close.enter_context(Store.open(options.share))
+    return own, library
+
+
+def places(out: Path | None, share: Path | None, suite: str) -> tuple[Path, Path | None]:
+    """The folder of the results and the library, where they are not named: ``results/SUITE``, and one for all of them.
+
+    A folder that is named has no library unless that is named as well.
+    """
+    if out is None:
+        return Path("results") / suite, share or Path("results") / LIBRARY
+    return out, share
 
 
 def make_folder(path: Path) -> Path:

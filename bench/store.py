@@ -19,6 +19,9 @@ from instances.errors import InputError
 VERSION = 1
 _APPLICATION = 0x52424E43  # "RBNC" in SQLite's header, to know our own files
 
+PATIENCE = 60.0
+"""Seconds to wait while another process writes the same store."""
+
 EMPTY = "holds no results; `run SUITE --out DIR` with this folder as DIR makes them"
 
 _TABLES = """
@@ -128,7 +131,7 @@ class Store:
         if not create and not path.is_file():
             raise InputError(str(path), "", "there is no result store here; `run` makes one")
         with _plain_words(path):
-            connection = sqlite3.connect(path, timeout=60.0, isolation_level=None)
+            connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         store = cls(path, connection)
         try:
             store._prepare(create)
@@ -200,6 +203,12 @@ class Store:
         ok, payload, solution, seconds = row
         return Piece(stage, instance, key, bool(ok), json.loads(payload), solution, seconds)
 
+    def has(self, stage: str, instance: str, key: str) -> bool:
+        """Whether there is a piece at this address."""
+        query = "SELECT 1 FROM pieces WHERE stage = ? AND instance = ? AND key = ?"
+        with _plain_words(self.path):
+            return self.connection.execute(query, (stage, instance, key)).fetchone() is not None
+
     def clear(self, *, failed_only: bool = False) -> None:
         """Forget all pieces, or all failed ones."""
         with self._transaction():
@@ -245,7 +254,10 @@ def _plain_words(path: Path) -> Iterator[None]:
         if "unable to open" in text or "readonly" in text or "read-only" in text:
             raise InputError(str(path), "", f"the result store cannot be opened for writing ({text})") from None
         if isinstance(error, sqlite3.OperationalError) and "malformed" not in text:
-            raise StoreError(f"{path}: the result could not be stored ({text}); earlier results are kept") from None
+            what = (
+                "another process has locked the result store" if "locked" in text else "the result could not be stored"
+            )
+            raise StoreError(f"{path}: {what} ({text}); earlier results are kept") from None
         raise InputError(
             str(path), "", f"not a sound result store ({text}); move it away or name another folder with --out"
         ) from None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from bench.family import Measuring, SolveSettings, Study, Studying, families
+from bench.family import Family, Measuring, SolveSettings, Study, Studying, families
 from bench.store import Piece
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
@@ -75,6 +75,7 @@ def measure(
     started = time.perf_counter()
     house = families()[family]
     try:
+        _same_code(house, algorithm, online_key)
         run = house.run(_instance(family, data), algorithm, None if prior is None else _instance(family, prior))
         if run.valid and reference.ok and run.welfare > int(reference.payload["upper"]):
             raise AssertionError(
@@ -110,11 +111,19 @@ def study(family: str, data: bytes, identity: str, wanted: Study, key: str, prio
         house = families()[family]
         if not isinstance(house, Studying):
             raise InputError("suite", wanted.name, f"the family {family} makes no studies")
+        _same_code(house, wanted.algorithm, key.partition(" | ")[2])
         other = None if prior is None else _instance(family, prior)
         rows = [dict(row) for row in house.study(_instance(family, data), wanted, other)]
         return Piece("study", identity, key, True, {"rows": rows}, None, time.perf_counter() - started)
     except Exception as error:
         return failed("study", identity, key, error, time.perf_counter() - started)
+
+
+def _same_code(house: Family, algorithm: str, key: str) -> None:
+    """The algorithm here is the one that the run was planned with; anyone's own may have been edited since."""
+    here = house.algorithm_key(algorithm)
+    if not f"{key} |".startswith(f"{here} |"):
+        raise RuntimeError(f"{algorithm} is not the one that the run was planned with: {here} here, {key} there")
 
 
 def _document(piece: Piece) -> Any:

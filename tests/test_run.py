@@ -19,7 +19,8 @@ import pandas as pd
 import pytest
 
 from bench.cli import main
-from bench.executors import SpawnPool, WorkerLost, default_workers
+from bench.executors import SpawnPool, default_workers
+from bench.remote import WorkerLost
 from bench.store import Store
 from instances.lora.named import expected
 from tests.toy_family import toy  # noqa: F401
@@ -44,10 +45,10 @@ def rows(out: Path) -> dict[str, dict[Any, Any]]:
     return {row["algorithm"]: row for row in frame.to_dict("records")}
 
 
-def start(suite: str, out: Path, log: Path, nap: float) -> subprocess.Popen[str]:
+def start(suite: str, out: Path, log: Path, nap: float, *more: str) -> subprocess.Popen[str]:
     """`run` in a process group of its own, with two workers and pieces of work that take `nap` seconds."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TOY_NAP": str(nap), "TOY_LOG": str(log)}
-    command = [sys.executable, "-m", "bench", "run", suite, "--out", str(out), "--workers", "2"]
+    command = [sys.executable, "-m", "bench", "run", suite, "--out", str(out), "--workers", "2", *more]
     return subprocess.Popen(
         command, env=environment, cwd=ROOT, text=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
     )
