@@ -353,6 +353,15 @@ class Hunting(Family, Protocol):
 
 
 @runtime_checkable
+class Ranking(Family, Protocol):
+    """A family that says what is known of its algorithms, for leaderboards; no family has to."""
+
+    def standing(self, algorithm: str) -> Mapping[str, str]:
+        """What is proved or known, by heading: ``guarantee``, ``truthful``, ...; the same headings for all."""
+        ...
+
+
+@runtime_checkable
 class Measuring(Family, Protocol):
     """A family with figures about a run beside its welfare; no family has to."""
 

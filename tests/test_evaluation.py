@@ -187,3 +187,18 @@ def test_a_study_that_cannot_be_made_is_one_line(wanted: Study, problem: str) ->
     """Unknown kinds, curves of nobody, and algorithms that are no pdFTSP."""
     with pytest.raises(InputError, match=problem):
         study(named("truth_overbid_e"), wanted)
+
+
+def test_standing_says_what_is_proved_and_never_more() -> None:
+    """Truthful only with constants that no bid moves and a payment that covers operation; unknown for anyone's own."""
+    assert FAMILY.standing("pdftsp")["truthful"].startswith("no: alpha")
+    assert FAMILY.standing("pdftsp:prior=yesterday")["truthful"].startswith("no: (14)")
+    assert FAMILY.standing("pdftsp:prior=yesterday,payment=critical")["truthful"] == "in the bid"
+    assert FAMILY.standing("pdftsp:alpha=1,beta=1,units=canonical,payment=critical")["truthful"].startswith("no: its")
+    assert "Theorem 5'" in FAMILY.standing("pdftsp")["guarantee"]
+    assert FAMILY.standing("pdftsp:search=printed")["guarantee"].startswith("none")
+    assert FAMILY.standing("posted")["truthful"].startswith("no")
+    assert FAMILY.standing("posted:prior=yesterday")["truthful"] == FAMILY.standing("greedy")["truthful"]
+    assert FAMILY.standing("mine:Earliest") == {"guarantee": "none known", "truthful": "not examined"}
+    names = {listed.name for listed in FAMILY.algorithms()}
+    assert all(FAMILY.standing(name)["guarantee"] != "none known" for name in names)

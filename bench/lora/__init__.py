@@ -153,6 +153,12 @@ class LoraFamily:
 
         return measures(instance, run, checks)
 
+    def standing(self, algorithm: str) -> Mapping[str, str]:
+        """The guarantee that is proved, and truthfulness."""
+        from bench.lora.standing import standing
+
+        return standing(algorithm)
+
     def study(self, instance: Instance, study: Study, prior: Instance | None = None) -> Sequence[Mapping[str, str]]:
         """Utility curves and charges."""
         from bench.lora.studies import study as make

@@ -108,15 +108,19 @@ class _Truth:
     share: Fraction
 
     def missing(self, constants: Mapping[str, Fraction]) -> str:
-        """Which public constant does not bound what it must, of those the run used."""
+        """Which public constants do not bound what they must, of those the run used."""
+        found = []
         for name, own in (
             ("cap_compute", self.cap_compute),
             ("cap_memory", self.cap_memory),
             ("largest_share", self.share),
         ):
             if name in constants and constants[name] < own:
-                return f"{name} = {float(constants[name]):.6g} was used and this instance needs {float(own):.6g}"
-        return ""
+                figures = f"{name} = {float(constants[name]):.6g} was used and this instance needs {float(own):.6g}"
+                times = -((-100 * own) // constants[name]) / 100 if constants[name] else 0
+                found.append(f"{figures} ({times:g} times as much)" if times else figures)
+        consequence = ": full cells may be too cheap to keep tasks away" if found else ""
+        return "; ".join(found) + consequence
 
 
 _KNOWN: dict[str, _Truth] = {}
