@@ -395,10 +395,15 @@ def test_constants_that_do_not_bound_are_named() -> None:
     """Too small a cap or share: not applicable, the constant and what the instance needs; larger ones hold."""
     instance = named("truth_overbid_e")
     optimum, _ = enumerate_optimum(instance)
+    cheap = ": full cells may be too cheap to keep tasks away"
     for given_, reason in (
-        ("cap_compute=7", "cap_compute = 7 was used and this instance needs 8"),
-        ("cap_memory=1", "cap_memory = 1 was used and this instance needs 8"),
-        ("largest_share=1/8", "largest_share = 0.125 was used and this instance needs 0.25"),
+        ("cap_compute=7", f"cap_compute = 7 was used and this instance needs 8 (1.15 times as much){cheap}"),
+        ("cap_memory=1", f"cap_memory = 1 was used and this instance needs 8 (8 times as much){cheap}"),
+        (
+            "cap_compute=0,largest_share=1/8",
+            "cap_compute = 0 was used and this instance needs 8; "
+            f"largest_share = 0.125 was used and this instance needs 0.25 (2 times as much){cheap}",
+        ),
         ("largest_share=1", "largest_share = 1 was used; below 1 is needed"),
     ):
         for name, claim in (("posted", "theorem_a"), ("minimal-edit", "theorem_b")):
@@ -528,6 +533,66 @@ def test_the_payment_is_the_critical_value(name: str, instance: Instance, data: 
         assert all(honest >= (value - charge if won[b] is not None else 0) for b in bids)
 
 
+@st.composite
+def told_instances(draw: st.DrawFn) -> tuple[Instance, int, list[tuple[Instance, int]]]:
+    """An instance with a task i that bids its valuation, and instances where it says something else.
+
+    Any bid; a window inside the true one, at least as much work and memory, each as often as not the true one. A task
+    that says it comes later stands after the others of that slot.
+    """
+    instance = draw(st.one_of(tiny_instances(max_tasks=5), roomy_instances(max_tasks=5)))
+    assume(instance.tasks)
+    i = draw(st.integers(0, instance.tasks - 1))
+    told = []
+    for _ in range(3):
+        data = document(instance)
+        task = data["tasks"].pop(i)
+        task.pop("valuation", None)
+        lies_in = st.booleans()
+        if draw(lies_in):
+            task["arrival"] = draw(st.integers(task["arrival"], task["deadline"]))
+        if draw(lies_in):
+            task["deadline"] = draw(st.integers(task["arrival"], task["deadline"]))
+        if draw(lies_in):
+            task["work"] += draw(st.integers(1, 4))
+        if draw(lies_in):
+            task["memory_mb"] += draw(st.integers(1, 3))
+        if draw(lies_in):
+            task["bid"] = draw(st.integers(0, 80))
+        later = task["arrival"] > int(instance.arrival[i])
+        place = next((j for j, t in enumerate(data["tasks"]) if t["arrival"] > task["arrival"]), len(data["tasks"]))
+        data["tasks"].insert(place if later else i, task)
+        told.append((parse(data), place if later else i))
+    return instance, i, told
+
+
+def _utility(result: OnlineRun, i: int, value: int) -> Fraction:
+    """Value less the exact payment, in fractions; 0 for a rejected task."""
+    decision = result.decisions[i]
+    if decision is None:
+        return Fraction(0)
+    return value - Fraction(decision.payment if result.trace is None else result.trace.offers[i].payment)
+
+
+@pytest.mark.parametrize("name", [*MECHANISMS, "greedy"])
+@settings(max_examples=50)
+@given(told=told_instances())
+def test_no_lie_that_can_be_kept_up_beats_the_truth(name: str, told: Any) -> None:
+    """Bid, later arrival, earlier deadline, more work, more memory, alone and together; exact, negative costs too.
+
+    The menu only shrinks and gets dearer: prices only rise, room only shrinks, and what covers more work covers less.
+    """
+    instance, i, lies = told
+    value = int(instance.bid[i])
+    honest = _utility(_fixed(instance, name, instance), i, value)
+    assert honest >= 0
+    for lie, place in lies:
+        result = _fixed(instance, name, lie)
+        assert result.valid
+        assert result.arithmetic in ("exact", "integer")
+        assert _utility(result, place, value) <= honest
+
+
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_nothing_is_gained_where_the_printed_payment_can_be_gamed(name: str) -> None:
     """truth_overbid_e: bidding 8 instead of 6 gained 2 under (14); here no bid from 0 to 40 beats the truth."""
@@ -648,9 +713,27 @@ def test_yesterday_without_another_day_is_an_input_error(name: str) -> None:
         run(instance, "greedy:prior=yesterday", prior=named("thm5_lead_L10"))
 
 
+@pytest.mark.parametrize(("name", "claim"), [("posted", "theorem_a"), ("minimal-edit", "theorem_b")])
+def test_a_margin_makes_up_for_constants_that_are_too_small(name: str, claim: str) -> None:
+    """The rule is that of constants so many times as large; the guarantee applies from the factor that is needed on."""
+    instance = named("truth_overbid_e")
+    optimum, _ = enumerate_optimum(instance)
+    small = "cap_compute=4,cap_memory=5,largest_share=1/4" + (",spread=3" if name == "posted" else "")
+    for margin, status in (("1", Verdict.NOT_APPLICABLE), ("1.99", Verdict.NOT_APPLICABLE), ("2", Verdict.HOLDS)):
+        result = run(instance, f"{name}:{small},margin={margin}")
+        assert _checks(instance, result, optimum)[claim].status is status
+        w = Fraction(margin)
+        large = f"cap_compute={4 * w},cap_memory={5 * w},largest_share=1/4" + (
+            f",spread={3 * w}" if name == "posted" else ""
+        )
+        assert result.trace == run(instance, f"{name}:{large}").trace
+        assert [constant.value for constant in result.constants][:2] == [4, 5]
+
+
 @pytest.mark.parametrize(
     "name",
-    ["posted:growth=0", "posted:growth=x", "posted:largest_share=0", "capped:growth=0", "capped:scale=-1",
+    ["posted:margin=0.9", "minimal-edit:margin=0", "posted:margin=x",
+     "posted:growth=0", "posted:growth=x", "posted:largest_share=0", "capped:growth=0", "capped:scale=-1",
      "bbar-rule:divisor=0", "bbar-rule:median_bbar=0", "minimal-edit:largest_share=0"],
 )  # fmt: skip
 def test_constants_that_make_no_prices_are_input_errors(name: str) -> None:

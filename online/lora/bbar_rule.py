@@ -4,7 +4,9 @@ The rule of `linear` with B = 1, v = bbar_il of the admitted schedule, eta_c = m
 eta_m = median(b / (r ceil(M / s_max))) / median(bbar) / divisor. Tasks of median density alone then take a full cell's
 price to the median density, since (e - 1) / 1.72 is about 1.
 
-Claim: as for `capped`, OPT <= D_cert <= Gamma' ALG + Leak on every run, with v in Gamma'.
+Claim (Theorem C): as for `capped`, OPT <= D_cert <= Gamma' ALG + Leak on every run, where Gamma' = max(1, B) + the
+largest v (eta_c S + eta_m R) / b_il of an admitted schedule; with v = bbar_il that is at most 1 + max{eta_c, eta_m}.
+Beforehand OPT <= (Gamma' + U / (1 - eps)) ALG.
 
 What it must know in advance: the three medians over tasks with a schedule; bbar is taken of each task's cheapest
 schedule in an empty cluster. When unknown, from another day by prior=FILE: medians of a day with similar customers are

@@ -9,8 +9,10 @@ Claim (Theorem C). On every run OPT <= D_cert <= Gamma' ALG + Leak, with Gamma' 
 what they gained on arrival. Beforehand OPT <= (Gamma' + U / (1 - eps)) ALG, as for `greedy`.
 
 What it must know in advance: max b_i / M_i (`alpha`), max b_i / (r_i ceil(M_i / s_max)) (`memory_density`) and
-`largest_share`; when unknown, from another day by prior=FILE. Truthful with any such constants (Theorem T). B = 2 and
-scale = 0.35 come from tests on generated days (no theorem); they are options.
+`largest_share`; when unknown, from another day by prior=FILE. The claim needs nothing of them, so there is no margin:
+X and U in it are those of the day itself, and both inequalities held on all nine days of `minimal-edit`'s docstring.
+Truthful with any such constants (Theorem T). B = 2 and scale = 0.35 come from tests on generated days (no theorem);
+they are options.
 """
 
 from __future__ import annotations

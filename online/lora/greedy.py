@@ -1,7 +1,7 @@
 """`greedy`, Theorem G: zero prices, first come, first served; the cheapest schedule that fits, if it pays.
 
-Claim. OPT <= D <= (1 + U / (1 - eps)) ALG, with eps = max {s_ik / C_kp, r_i / (C_km - r_b)} < 1 and U the largest
-(X_c S + X_m R) / b_il of an admitted schedule, X_c = max b_i / s_ik, X_m = max b_i / r_i.
+Claim (Theorem G). OPT <= D <= (1 + U / (1 - eps)) ALG, with eps = max {s_ik / C_kp, r_i / (C_km - r_b)} < 1 and U the
+largest (X_c S + X_m R) / b_il of an admitted schedule, X_c = max b_i / s_ik, X_m = max b_i / r_i.
 
 Why. Price the cells whose final load is above 1 - eps at X and all others at zero: whoever did not fit would have had
 to use such a cell and pays more than it is worth, and those cells hold admitted tasks worth (1 - eps) / U of their

@@ -32,7 +32,7 @@ from instances.lora.solution import Decision
 from online.lora.additive import Cluster, cheapest_schedule, exact_cover, move_prices, offers
 from online.lora.pdftsp import EXACT_TASKS, Offer
 from online.lora.protocol import View
-from online.lora.registry import Entry, Option, register
+from online.lora.registry import Entry, Option, fraction, register
 
 Cell = tuple[int, int]
 
@@ -67,7 +67,7 @@ class LinearTrace:
     mechanism : registered name.
     exact : prices are fractions.
     rule : how they moved.
-    constants : the public constants that the run used.
+    constants : the public constants that the run used, margin included.
     offers : one per task, in order.
     lam, phi : final prices {(node, slot): value}, zeros left out.
     """
@@ -227,21 +227,33 @@ Settle = Callable[[Mapping[str, str], Mapping[str, Fraction]], Rule]
 class Mechanism:
     """The loop over the tasks; the theorem is that of the rule."""
 
-    def __init__(self, name: str, constants: tuple[str, ...], settle: Settle, options: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        constants: tuple[str, ...],
+        settle: Settle,
+        options: Mapping[str, str],
+        widened: tuple[str, ...] = (),
+    ) -> None:
         if options["constants"] not in ("oracle", "public"):
             problem = f"{shown(options['constants'])} is not one of oracle, public"
             raise InputError("algorithm", f"{name}:constants", problem)
         self._name, self._settle, self._options = name, settle, options
+        self._margin = fraction(f"{name}:margin", options["margin"]) if widened else Fraction(1)
+        if self._margin < 1:
+            raise InputError("algorithm", f"{name}:margin", f"{shown(options['margin'])} is below 1")
+        self._widened = widened
         self.constants = constants
         self.arithmetic = options["arith"]
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """The rule follows from the constants; all prices are zero."""
+        """The rule follows from the constants, those that bound something times the margin; all prices are zero."""
+        constants = {key: value * (self._margin if key in self._widened else 1) for key, value in constants.items()}
         rule = self._settle(self._options, constants)
         exact = self._options["arith"] == "exact"
         self._public, self._rule = public, rule
         self._prices = prices(public, rule, exact=exact)
-        self._trace = LinearTrace(self._name, exact, rule, dict(constants))
+        self._trace = LinearTrace(self._name, exact, rule, constants)
 
     @property
     def trace(self) -> LinearTrace:
@@ -287,19 +299,26 @@ OPTIONS = {
     "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
     "constants": Option("oracle", None, "what is neither given nor from a prior: oracle, or public to refuse it"),
 }
+MARGIN = Option("1", None, "X_c, X_m and U are this times the constants: another day's may be too small for this one")
 
 
 def register_mechanism(
-    name: str, summary: str, constants: tuple[str, ...], settle: Settle, options: Mapping[str, Option]
+    name: str,
+    summary: str,
+    constants: tuple[str, ...],
+    settle: Settle,
+    options: Mapping[str, Option],
+    widened: tuple[str, ...] = (),
 ) -> None:
-    """Add a mechanism of this kind to the registry."""
+    """Add a mechanism of this kind to the registry; it has an option `margin` where constants are `widened` by it."""
+    margin = {"margin": MARGIN} if widened else {}
     register(
         Entry(
             name=name,
             summary=summary,
             version="1",
-            options={**options, **OPTIONS},
-            make=lambda chosen: Mechanism(name, constants, settle, chosen),
+            options={**options, **margin, **OPTIONS},
+            make=lambda chosen: Mechanism(name, constants, settle, chosen, widened),
             settle=_arithmetic,
             public_constants=True,
         )
