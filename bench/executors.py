@@ -33,6 +33,8 @@ WORKER_BYTES = 2 * 2**30
 
 POLL = 2.0
 """Seconds between two looks at how many workers a cluster has."""
+CONNECT = 10.0
+"""Seconds to wait for a scheduler's answer."""
 WORKERLESS = 300.0
 """Seconds to wait for a first or a new worker of a cluster that has none."""
 
@@ -222,7 +224,7 @@ class DaskCluster(Executor):
             problem = "needs the package `distributed`, which is not installed: pip install -e '.[dask]'"
             raise InputError("--dask", "", problem) from None
         try:
-            self._client = distributed.Client(address, timeout=10, set_as_default=False)
+            self._client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError) as error:
             raise InputError("--dask", "", f"no scheduler answers at {address}: {error}") from None
         self.address, self.limit = address, limit
@@ -277,9 +279,7 @@ class DaskCluster(Executor):
         lost = done.exception()
         if lost is not None:
             if type(lost).__name__ == "KilledWorker":
-                handed.set_exception(
-                    WorkerLost("the dask worker died, and so did the others that were given the piece")
-                )
+                handed.set_exception(WorkerLost("the dask workers that were given this piece died, one after another"))
             else:
                 problem = f"a dask worker cannot run ratiobench: {type(lost).__name__}: {lost}; install it there"
                 handed.set_exception(ExecutorLost(problem))

@@ -12,9 +12,9 @@ import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
+from bench.family import SolveSettings, families
 from bench.store import Piece
 from formulations.report import Termination
 from formulations.worker import worker
@@ -33,16 +33,20 @@ class OtherCode(RuntimeError):
 
 @lru_cache(maxsize=1)
 def code() -> str:
-    """Hash of our source files and of the versions of the packages that the numbers depend on."""
+    """Hash of what the numbers depend on: versions of our algorithms, solves and audits, and of the packages."""
     from bench import provenance
 
-    root = Path(__file__).resolve().parents[1]
-    digest = hashlib.sha256()
-    for package in ("bench", "formulations", "instances", "online"):
-        for path in sorted((root / package).rglob("*.py")):
-            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
-    digest.update(repr(sorted(provenance.collect()["packages"].items())).encode())
-    return digest.hexdigest()
+    ours = [
+        (
+            family.name,
+            family.audits,
+            family.solve_key(SolveSettings()),
+            [family.algorithm_key(each.name) for each in family.algorithms()],
+        )
+        for family in families().values()
+    ]
+    packages = sorted(provenance.collect()["packages"].items())
+    return hashlib.sha256(repr((ours, packages)).encode()).hexdigest()
 
 
 def packed(call: Callable[[], Any]) -> bytes:
@@ -54,7 +58,7 @@ def run(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Excepti
     """In a dask worker: what the call returns, or its exception."""
     if planned_by != code():
         return None, OtherCode(
-            "its code or its packages are not the ones here: install the same version, then restart it"
+            "its version of ratiobench, or of a package, is not the one here: install the same, then restart it"
         )
     reply = worker("piece").call("bench.remote:answer", call, wall_seconds=limit or _EVER, memory_mb=_ALL_MEMORY_MB)
     if reply.termination is None:
