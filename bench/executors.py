@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import multiprocessing
 import os
 import signal
@@ -223,6 +224,8 @@ class DaskCluster(Executor):
         except ImportError:
             problem = "needs the package `distributed`, which is not installed: pip install -e '.[dask]'"
             raise InputError("--dask", "", problem) from None
+        # What its client logs with a traceback when a scheduler goes away, ExecutorLost says in a line.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         try:
             self._client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError) as error:
