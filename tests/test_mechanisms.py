@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import online.lora
 from bench.checks import Check, Verdict
 from bench.lora.theory.dual import TAUS, Dual, best_rescaled, best_schedule, dual_value, near_dual_value
 from bench.lora.theory.guarantees import guarantees
@@ -26,7 +28,7 @@ from online.lora import public_constants
 from online.lora.linear import ExactPrices, FloatPrices, LinearTrace, Mechanism, Room, Rule
 from online.lora.pdftsp import PriceTrace
 from online.lora.referee import play
-from online.lora.registry import canonical, run, settle_constants
+from online.lora.registry import canonical, entries, run, settle_constants
 from online.lora.registry import parse as parse_name
 from online.lora.roots import gain_below, is_gain_below, share_above
 from online.outcome import OnlineRun, Source
@@ -603,6 +605,20 @@ def test_nothing_is_gained_where_the_printed_payment_can_be_gamed(name: str) -> 
             decision = _fixed(instance, name, _with_bid(instance, i, bid)).decisions[i]
             utility[bid] = 0 if decision is None else int(instance.valuation[i]) - (decision.payment or 0)
         assert utility[int(instance.valuation[i])] == max(utility.values())
+
+
+def test_the_table_of_the_mechanisms_lists_each_with_its_theorem() -> None:
+    """A row for every mechanism, with the theorem that its docstring states and the guarantee of its summary."""
+    text = (Path(online.lora.__file__).parent / "README.md").read_text(encoding="utf-8")
+    section = text.partition("## Mechanisms whose guarantees are true")[2].partition("\n## ")[0]
+    rows = [[part.strip() for part in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("|")]
+    listed = {row[0].strip("`"): row[1] for row in rows[2:]}
+    assert set(listed) == {*MECHANISMS, "greedy"}
+    for name, theorem in listed.items():
+        module = importlib.import_module(f"online.lora.{name.replace('-', '_')}")
+        assert f"Claim (Theorem {theorem})" in (module.__doc__ or "")
+        assert f"(Theorem {theorem})" in entries()[name].summary
+        assert f"**Theorem {theorem}**" in section
 
 
 # ------------------------------------------------------------------------------------------------ public constants
