@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench import table, verdicts
+from bench import plots, table, verdicts
 from bench.family import families
 from bench.runner import STORE
 from bench.store import EMPTY, Store
@@ -52,7 +52,10 @@ def write_report(folder: Path, spent: Mapping[str, float]) -> int:
     _write_csv(folder / "seconds.csv", found.seconds)
     if settled:
         _write_csv(folder / "claims.csv", verdicts.frame(settled))
-    write_atomically(folder / "report.html", page(found, family, settled).encode())
+    drawn = [plots.draw(found, plot, family.unit) for plot in found.plots]
+    for file, frame in (pair for each in drawn for pair in each.files.items()):
+        _write_csv(folder / file, frame)
+    write_atomically(folder / "report.html", page(found, family, settled, drawn).encode())
     print("\n".join(filter(None, [table.text(found, family), verdicts.text(settled)])))
     print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
     print(f"page: {folder / 'report.html'}   table: {folder / 'results.csv'}")

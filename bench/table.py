@@ -56,6 +56,9 @@ COLUMNS = {
 """Columns of results.csv; then one per measure of the family, exact; each check adds NAME (its verdict), NAME_left,
 NAME_right, NAME_reason and NAME_figures."""
 
+LISTED = 40
+"""Cases up to which the text for a terminal has a table for each."""
+
 
 @dataclass(frozen=True, slots=True)
 class StudyTable:
@@ -333,13 +336,20 @@ def text(found: Results, family: Family) -> str:
     """The whole result as text tables for a terminal."""
     parts = []
     head = family.headline if family.headline in found.checks else ""
+    spent = online_seconds(found)
+    every: dict[str, list[dict[Any, Any]]] = {}
+    for row in found.rows.to_dict("records"):
+        every.setdefault(row["case"], []).append(row)
+    if len(every) > LISTED:
+        parts.append(f"{len(every)} cases, {len(found.rows)} rows: all of them are on the page and in results.csv.\n")
+        every = {}
     for case in found.cases:
-        rows = found.rows[found.rows["case"] == case.name].to_dict("records")
-        if not rows:
+        if case.name not in every:
             continue
+        rows = every[case.name]
         figures = ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, int | float))
         parts.append(f"{case.name}: {figures or 'no instance'}\n  {opt_text(rows[0], family.unit)}")
-        parts.append(aligned([_line(row, head, found.seconds) for row in rows], indent="  "))
+        parts.append(aligned([_line(row, head, spent) for row in rows], indent="  "))
     table = means(found.rows)
     if not table.empty:
         shown = ["cases", "unbounded", *(name for name in ("undefined", "invalid", "failed") if table[name].any())]
@@ -379,11 +389,14 @@ def _verdicts(rows: pd.DataFrame, group: Mapping[Any, Any], check: str) -> str:
     return ", ".join(f"{count} {name}" for name, count in counted if count) or "-"
 
 
-def _line(row: Mapping[Any, Any], head: str, seconds: pd.DataFrame) -> dict[str, str]:
+def online_seconds(found: Results) -> dict[tuple[str, str], float]:
+    """Seconds of every online run by (case, algorithm)."""
+    online = found.seconds[found.seconds["stage"] == "online"]
+    return {(row["case"], row["algorithm"]): float(row["seconds"]) for row in online.to_dict("records")}
+
+
+def _line(row: Mapping[Any, Any], head: str, spent: Mapping[tuple[str, str], float]) -> dict[str, str]:
     mark = " *" if "oracle" in str(row["constants_source"]) else ""
-    spent = seconds[
-        (seconds["case"] == row["case"]) & (seconds["algorithm"] == row["algorithm"]) & (seconds["stage"] == "online")
-    ]["seconds"].sum()
     line = {
         "algorithm": f"{row['label']}{mark}",
         "welfare": number(row["welfare"]),
@@ -393,7 +406,7 @@ def _line(row: Mapping[Any, Any], head: str, seconds: pd.DataFrame) -> dict[str,
     if head:
         line[title(head)] = row[head] if known(row[head]) else "-"
         line["bound"] = bound_text(row, head)
-    line["seconds"] = f"{spent:.3f}"
+    line["seconds"] = f"{spent.get((row['case'], row['algorithm']), 0.0):.3f}"
     line["state"] = row["state"] if row["state"] == "ok" else f"{row['state']}: {row['reason']}"
     return line
 

@@ -16,7 +16,7 @@ from bench.checks import Verdict
 from bench.cli import main
 from bench.figures import mean_figure, ratio_figure, time_figure, welfare_figure
 from bench.ratios import interval_text
-from tests.toy_family import toy  # noqa: F401
+from tests.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 
@@ -47,11 +47,10 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with the results of the toy suite."""
-    assert main(["run", "toy", "--out", str(tmp_path), "--quiet"]) == 0
-    return tmp_path
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the results of the toy suite, made once."""
+    return made("toy", tmp_path_factory.mktemp("toy"))
 
 
 class Sound(HTMLParser):

@@ -14,11 +14,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.checks import Check, Verdict
+from bench.cli import main
 from bench.family import Case, Listed, Plot, Printed, SolveSettings, Statement, Study, Suite, families
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
@@ -33,6 +35,16 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     families.cache_clear()
     yield
     families.cache_clear()
+
+
+def made(suite: str, folder: Path, *options: str) -> Path:
+    """The folder, with the results of a suite of this family; for fixtures that live longer than `toy`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RATIOBENCH_FAMILIES", __name__)
+        families.cache_clear()
+        assert main(["run", suite, "--out", str(folder), "--quiet", *options]) == 0
+    families.cache_clear()
+    return folder
 
 
 @dataclass(frozen=True)

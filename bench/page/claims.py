@@ -9,7 +9,7 @@ from typing import Any
 
 from bench import table
 from bench.checks import Verdict
-from bench.page.markup import cell, code, download, rows_table
+from bench.page.markup import breakable, cell, download, folded, rows_table
 from bench.table import number
 from bench.verdicts import Settled, frame
 
@@ -18,16 +18,31 @@ def section(settled: Sequence[Settled]) -> str:
     """Claim, standing, verdicts here, smallest witness, what holds instead; empty without claims."""
     if not settled:
         return ""
-    head = ["claim", "statement", "in general", *(verdict.value for verdict in Verdict), "smallest witness here"]
-    head += ["left > right there", "what holds instead"]
+    head = ["claim", "statement", "in general", "in these runs", "smallest witness here", "what holds instead"]
     return (
         '<h2 id="claims">What the paper claims and what holds</h2>'
-        "<p>Every claim was checked in exact arithmetic on every valid run of this page; the counts are runs. "
-        "<i>In general</i> says what is known beyond these runs. The witness is the violated row with the fewest "
-        "tasks, then slots, then nodes; its command, in the folder of the results, shows it with all figures. A claim "
-        "that was not checked on a run, or whose assumptions fail there (not applicable), is not supported by it.</p>"
-        + rows_table(head, [_row(each) for each in settled], "Claims and verdicts", ids=[_id(each) for each in settled])
+        "<p>Every claim was checked in exact arithmetic on every valid run of this page. <i>In general</i> says what "
+        "is known beyond these runs: proved, or false because somewhere there is a counterexample. The witness is the "
+        "violated run with the fewest tasks, then slots, then nodes. A run to which a claim is not applicable, because "
+        "an assumption fails there, says nothing about it.</p>"
+        + rows_table(
+            head,
+            [_row(each) for each in settled],
+            "Claims and verdicts",
+            ids=[_id(each) for each in settled],
+            css="text",
+        )
+        + _commands(settled)
         + download("claims.csv", frame(settled).to_csv(index=False, lineterminator="\n").encode(), "This table as CSV")
+    )
+
+
+def _commands(settled: Sequence[Settled]) -> str:
+    commands = [each.command for each in settled if each.command]
+    if not commands:
+        return ""
+    return folded(
+        "Commands that show the witnesses, in the folder of the results", f"<pre>{escape(chr(10).join(commands))}</pre>"
     )
 
 
@@ -43,39 +58,42 @@ def _row(each: Settled) -> list[str]:
     alarm = said.standing == "proved" and each.counts[Verdict.VIOLATED] > 0
     return [
         f'<td><a href="#check-{escape(said.name)}">{name}</a><br><small>{escape(said.source)}</small></td>',
-        f'<td class="wrap">{escape(said.statement)}{assumptions}</td>',
+        f"<td>{escape(said.statement)}{assumptions}</td>",
         cell(f"{said.standing}, yet violated here" if alarm else said.standing, css="failed" * alarm),
-        *(
-            cell(
-                each.counts[verdict],
-                sort=each.counts[verdict],
-                number=True,
-                css="violated" * (verdict is Verdict.VIOLATED and each.counts[verdict] > 0),
-            )
-            for verdict in Verdict
-        ),
+        _here(each),
         _witness(each),
-        _sides(each),
-        f'<td class="wrap">{escape(said.repaired or "-")}</td>',
+        f"<td>{escape(said.repaired or '-')}</td>",
     ]
+
+
+def _here(each: Settled) -> str:
+    """The verdicts with their counts, sorted by how many are violated."""
+    lines = [
+        f'<span class="{verdict.value.replace(" ", "-")}">{each.counts[verdict]} {verdict.value}</span>'
+        for verdict in Verdict
+        if each.counts[verdict]
+    ]
+    return f'<td data-v="{each.counts[Verdict.VIOLATED]}">{"<br>".join(lines)}</td>'
 
 
 def _witness(each: Settled) -> str:
     if each.witness is None:
         return cell("-")
-    where = escape(f"{each.witness['case']}, {each.witness['algorithm']}")
-    return (
-        f'<td class="wrap"><a href="#row-{each.place}">{where}</a><br><small>{escape(each.size)}</small><br>'
-        f"{code(each.command)}</td>"
-    )
-
-
-def _sides(each: Settled) -> str:
     left, right = each.sides
-    if each.witness is None or left is None:
-        return cell("-")
-    reason = each.witness[f"{each.statement.name}_reason"]
-    return cell(f"{_short(left)} > {_short(right)}", title=f"{left} > {'?' if right is None else right}: {reason}")
+    lines = [
+        f'<a href="#row-{each.place}">{breakable(each.witness["case"])}, {breakable(each.witness["algorithm"])}</a>',
+        f"<small>{escape(each.size)}</small>",
+    ]
+    title = ""
+    if left is not None:
+        lines.append(f"{escape(_short(left))} &gt; {escape(_short(right))}")
+        reason = each.witness[f"{each.statement.name}_reason"]
+        title = f' title="{escape(f"{left} > {_exactly(right)}: {reason}")}"'
+    return f"<td{title}>{'<br>'.join(filter(None, lines))}</td>"
+
+
+def _exactly(figure: Any) -> str:
+    return "?" if figure is None else str(figure)
 
 
 def _short(figure: Any) -> str:

@@ -13,20 +13,24 @@ from typing import Any
 
 from bench import figures, table
 from bench.family import Family
-from bench.page import claims, markup, rows
+from bench.page import claims, markup, plotted, rows
 from bench.page.markup import cell, code, panels, rows_table
+from bench.plots import Drawn
 from bench.store import StoredCase
 from bench.table import Results
 from bench.verdicts import Settled
 
 
-def page(found: Results, family: Family, settled: Sequence[Settled] = ()) -> str:
+def page(found: Results, family: Family, settled: Sequence[Settled] = (), drawn: Sequence[Drawn] = ()) -> str:
     """The results as one HTML page that needs nothing from a network."""
     every = found.rows.to_dict("records")
     suite = str(found.about.get("suite", ""))
+    reached, *more = _overview(found, family, every)
     sections = [
-        *_overview(found, family, every),
+        plotted.section(found, drawn, family.unit),
+        reached,
         claims.section(settled),
+        *more,
         rows.checks(found, family, every),
         '<h2 id="rows">All rows</h2>' + rows.all_rows(found, family, every),
         '<h2 id="provenance">Provenance</h2>' + _provenance(found),
@@ -54,7 +58,11 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
     """What every suite has: how much is reached, ratios, welfare and run time."""
     by_case = [(case, [row for row in every if row["case"] == case.name]) for case in found.cases]
     by_case = [(case, chosen) for case, chosen in by_case if chosen]
-    means = table.means(found.rows).to_dict("records")
+    oracle = {(row["group"], row["algorithm"]) for row in every if "oracle" in str(row["constants_source"])}
+    means = [
+        {**row, "constants_source": "oracle" * ((row["group"], row["algorithm"]) in oracle)}
+        for row in table.means(found.rows).to_dict("records")
+    ]
     grouped = {group: [row for row in means if row["group"] == group] for group in dict.fromkeys(found.rows["group"])}
     plotted = bool(found.plots)
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,16 +36,17 @@ def rows_table(
     *,
     ids: Sequence[str] = (),
     filtered: bool = False,
+    css: str = "",
 ) -> str:
     """A sortable table in a box of its own that scrolls; `filtered`: with a box and lists to choose rows by.
 
-    `body` are cells as `cell` and `exact` make them, `ids` what links to rows refer to.
+    `body` are cells as `cell` and `exact` make them, `ids` what links to rows refer to; `css` is a class of the table.
     """
     columns = [Column(each) if isinstance(each, str) else each for each in head]
     headings = "".join(f'<th scope="col"{" data-choose" * each.chosen}>{escape(each.name)}</th>' for each in columns)
     names = [f' id="{escape(name)}"' for name in ids] or [""] * len(body)
     lines = "\n".join(f"<tr{name}>{''.join(cells)}</tr>" for name, cells in zip(names, body, strict=True))
-    kinds = "sortable" + " filtered" * filtered
+    kinds = " ".join(filter(None, ["sortable", "filtered" * filtered, css]))
     return (
         f'<div class="scroll{" tall" * (len(body) > 25)}" tabindex="0" role="region" aria-label="{escape(label)}">'
         f'<table class="{kinds}"><thead><tr>{headings}</tr></thead><tbody>\n{lines}\n</tbody></table></div>'
@@ -73,6 +75,11 @@ def exact(value: Any) -> str:
     return cell(table.number(figure), sort=float(figure), title=title, number=True)
 
 
+def breakable(name: Any) -> str:
+    """A long name that may be broken where its parts end."""
+    return re.sub(r"([:,_/]|&amp;)(?=.)", r"\1<wbr>", escape(str(name)))
+
+
 def code(*lines: str) -> str:
     """Commands, one below the other."""
     return "<br>".join(f"<code>{escape(line)}</code>" for line in lines)
@@ -81,7 +88,7 @@ def code(*lines: str) -> str:
 def panels(drawn: Iterable[tuple[str, str, str]], *, heading: str = "h3") -> str:
     """Figures side by side as (heading, SVG, note)."""
     cells = [
-        f"<figure><{heading}>{escape(head)}</{heading}>{svg}<figcaption>{escape(note)}</figcaption></figure>"
+        f"<figure><{heading}>{breakable(head)}</{heading}>{svg}<figcaption>{escape(note)}</figcaption></figure>"
         for head, svg, note in drawn
     ]
     return '<div class="grid">' + "\n".join(cells) + "</div>"

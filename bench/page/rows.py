@@ -20,8 +20,7 @@ _ORDER = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLIC
 
 def all_rows(found: Results, family: Family, rows: Sequence[Mapping[Any, Any]]) -> str:
     """Every run, to be sorted and filtered; row n has the id `row-n`."""
-    online = found.seconds[found.seconds["stage"] == "online"]
-    spent = {(row["case"], row["algorithm"]): row["seconds"] for row in online.to_dict("records")}
+    spent = table.online_seconds(found)
     check = family.headline if family.headline in found.checks else ""
     head: list[str | Column] = ["case", Column("group", True), Column("algorithm", True), "OPT, at least"]
     head += ["OPT, at most", "gap", "proof", f"welfare, {family.unit}", "OPT/ALG", "ALG/upper", "admitted"]

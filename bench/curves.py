@@ -1,0 +1,90 @@
+"""Reading the studies of bidders: utility over the bid, piece by piece, and what was charged; exact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+SAMPLE = 10
+"""Tasks shown of those that were charged, as in the paper."""
+
+
+class Where(StrEnum):
+    """Which bids gain most."""
+
+    AT = "the bid"
+    ABOVE = "bids above"
+    BELOW = "bids below"
+    NEAR = "bids close to"
+    """No bid gains as much as those close enough to this one nearly do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The bids that gain most, exact.
+
+    Parameters
+    ----------
+    bid : one of them, or the end of their piece where it does not belong to it.
+    utility : what they gain, or nearly gain.
+    where : they lie as seen from `bid`.
+    other : the other end of their piece; `bid` for a single one.
+    """
+
+    bid: Fraction
+    utility: Fraction
+    where: Where
+    other: Fraction
+
+    def place(self, right: Fraction) -> Fraction:
+        """A bid to mark in a figure that ends at `right`: in the middle of the bids above or below an end."""
+        if self.where in (Where.AT, Where.NEAR):
+            return self.bid
+        low, high = sorted((min(self.bid, right), min(self.other, right)))
+        return (low + high) / 2
+
+
+def best(rows: Sequence[Mapping[str, str]]) -> tuple[Fraction, Best]:
+    """The utility of the truthful bid, and the best bids: the truthful one unless another gains more."""
+    valuation = Fraction(rows[0]["valuation"])
+    truthful = utility(next(row for row in rows if has(row, valuation)), valuation)
+    found = Best(valuation, truthful, Where.AT, valuation)
+    for row in rows:
+        for end, other in (("from", "to"), ("to", "from")):
+            gain = Fraction(row[f"utility_{end}"])
+            if gain > found.utility:
+                found = Best(Fraction(row[f"bid_{end}"]), gain, _where(row, end, other), Fraction(row[f"bid_{other}"]))
+    return truthful, found
+
+
+def _where(row: Mapping[str, str], end: str, other: str) -> Where:
+    """The bids of a piece that gain what its end would, as seen from the end."""
+    if row[f"{end}_included"] == "true":
+        return Where.AT
+    if row[f"utility_{end}"] != row[f"utility_{other}"]:
+        return Where.NEAR
+    return Where.ABOVE if end == "from" else Where.BELOW
+
+
+def has(row: Mapping[str, str], bid: Fraction) -> bool:
+    """Whether the bid belongs to the piece."""
+    low, high = Fraction(row["bid_from"]), Fraction(row["bid_to"])
+    return (low < bid or (low == bid and row["from_included"] == "true")) and (
+        bid < high or (bid == high and row["to_included"] == "true")
+    )
+
+
+def utility(row: Mapping[str, str], bid: Fraction) -> Fraction:
+    """The utility of a bid on the line between the ends of a piece."""
+    low, high = Fraction(row["bid_from"]), Fraction(row["bid_to"])
+    start, end = Fraction(row["utility_from"]), Fraction(row["utility_to"])
+    return start if low == high else start + (end - start) * (bid - low) / (high - low)
+
+
+def sample(rows: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """At most `SAMPLE` rows, evenly spaced, in order, the first and the last among them."""
+    if len(rows) <= SAMPLE:
+        return list(rows)
+    return [rows[round(place * (len(rows) - 1) / (SAMPLE - 1))] for place in range(SAMPLE)]

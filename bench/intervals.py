@@ -1,0 +1,117 @@
+"""Means over repetitions with their 95 % intervals, by Student's t; ratios of two means by Fieller's theorem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean and its interval.
+
+    Parameters
+    ----------
+    mean : exact; None without values.
+    low, high : ends of the 95 % interval; None where there is none (fewer than two values, or it is unbounded).
+    cases : how many values.
+    """
+
+    mean: Fraction | None
+    low: float | None
+    high: float | None
+    cases: int
+
+
+def mean(values: Sequence[Fraction]) -> Estimate:
+    """The mean of independent values, +- t(n - 1) s / sqrt(n).
+
+    It covers the expected value in 95 % of all samples where values are normally distributed, approximately elsewhere.
+    """
+    count = len(values)
+    if not count:
+        return Estimate(None, None, None, 0)
+    middle = sum(values, Fraction(0)) / count
+    if count == 1:
+        return Estimate(middle, None, None, 1)
+    spread = math.fsum(float(value - middle) ** 2 for value in values) / (count - 1)
+    half = quantile(count - 1) * math.sqrt(spread / count)
+    return Estimate(middle, float(middle) - half, float(middle) + half, count)
+
+
+def improvement(ours: Sequence[Fraction], others: Sequence[Fraction]) -> Estimate:
+    """By how many percent the mean of `ours` is above the mean of `others`, values paired.
+
+    The interval has all 100 (r - 1) for which the paired differences ours - r others do not contradict a mean of 0 at
+    5 % by Student's t (Fieller, 1954). It is unbounded, so None, where the mean of `others` may be 0.
+
+    Returns
+    -------
+    `mean` is None where the mean of `others` is not positive: then a percentage says nothing.
+
+    Raises
+    ------
+    ValueError : sequences of different lengths.
+    """
+    pairs = list(zip(ours, others, strict=True))
+    count = len(pairs)
+    if not count:
+        return Estimate(None, None, None, 0)
+    a, b = sum(ours, Fraction(0)) / count, sum(others, Fraction(0)) / count
+    if b <= 0:
+        return Estimate(None, None, None, count)
+    middle = 100 * (a / b - 1)
+    if count == 1:
+        return Estimate(middle, None, None, 1)
+    # t^2 times the (co)variances of the two means.
+    scale = Fraction(quantile(count - 1)) ** 2 / (count * (count - 1))
+    aa = scale * sum((x - a) ** 2 for x, _ in pairs)
+    bb = scale * sum((y - b) ** 2 for _, y in pairs)
+    ab = scale * sum((x - a) * (y - b) for x, y in pairs)
+    # (a - r b)^2 <= aa - 2 r ab + r^2 bb, a quadratic in r.
+    lead, half, rest = b * b - bb, a * b - ab, a * a - aa
+    if lead <= 0:
+        return Estimate(middle, None, None, count)
+    root = math.sqrt(half * half - lead * rest)
+    low, high = (100 * ((float(half) + sign * root) / float(lead) - 1) for sign in (-1, 1))
+    return Estimate(middle, low, high, count)
+
+
+@cache
+def quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """The t with P(|T| <= t) = confidence for Student's T with that many degrees of freedom.
+
+    Raises
+    ------
+    ValueError : freedom < 1, or a confidence outside (0, 1).
+    """
+    if freedom < 1 or not 0 < confidence < 1:
+        raise ValueError(f"no quantile with {freedom} degrees of freedom at confidence {confidence}")
+    # theta = arctan(t / sqrt(freedom)): P(|T| <= t) rises with it from 0 at 0 to 1 at pi / 2.
+    low, high = 0.0, math.pi / 2
+    while True:
+        theta = (low + high) / 2
+        if theta in (low, high):
+            return math.sqrt(freedom) * math.tan(theta)
+        if _within(theta, freedom) < confidence:
+            low = theta
+        else:
+            high = theta
+
+
+def _within(theta: float, freedom: int) -> float:
+    """P(|T| <= sqrt(freedom) tan theta): Abramowitz and Stegun, 26.7.3 (odd) and 26.7.4 (even degrees of freedom)."""
+    sine, cosine = math.sin(theta), math.cos(theta)
+    odd = freedom % 2
+    term = cosine if odd else 1.0
+    terms = [] if freedom == 1 else [term]
+    for step in range(2 + odd, freedom - 1, 2):
+        term *= cosine * cosine * (step - 1) / step
+        terms.append(term)
+    total = sine * math.fsum(terms)
+    return 2 / math.pi * (theta + total) if odd else total

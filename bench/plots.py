@@ -1,0 +1,222 @@
+"""The figures that a suite asks for, as tables: means over the cases of a group with their 95 % intervals, or studies.
+
+Cases of a group are repetitions (other seeds or days). A mean is exact. Its interval is Student's t (`intervals.mean`);
+where every case is an interval itself (OPT, OPT/ALG), the mean of the lower ends less its t-interval and the mean of
+the upper ends plus its t-interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from bench import intervals
+from bench.family import Plot
+from bench.ratios import Kind
+from bench.table import Results, StudyTable, known, online_seconds, title
+
+STUDIED = ("curve", "charges")
+"""Kinds of plots that show studies; all others show means."""
+OPT = "OPT"
+COLUMNS = {
+    "plot": "name of the figure",
+    "kind": "what is averaged",
+    "group": "whose cases",
+    "algorithm": "name with options, or OPT",
+    "cases": "cases in the mean",
+    "mean_lower": "exact mean over the cases (of the lower ends, where each case is an interval); seconds: float",
+    "mean_upper": "the same of the upper ends; equal to mean_lower where every case is a number",
+    "low": "float: lower end of the 95 % interval of the mean; empty for one case",
+    "high": "float: its upper end",
+    "unbounded": "cases with an unbounded OPT/ALG, which no mean contains",
+    "left_out": "other cases without a figure: failed, invalid, undefined",
+    "oracle": "whether constants come from the instance under test",
+}
+"""Columns of NAME.csv for a figure of means."""
+PRINTED = {
+    "plot": "name of the figure",
+    "group": "whose cases",
+    "algorithm": "who is better",
+    "than": "than whom",
+    "paper_percent": "by how much, as the paper prints it",
+    "cases": "cases with both",
+    "percent": "exact: 100 (mean / mean - 1) over the same cases; empty where the mean below is not positive",
+    "low": "float: lower end of its 95 % interval (Fieller); empty where it is unbounded",
+    "high": "float: its upper end",
+}
+"""Columns of NAME_printed.csv."""
+_TITLES = {
+    "welfare": "mean welfare",
+    "reached": "mean of ALG / upper bound on OPT",
+    "ratio": "mean of OPT / ALG (1 is optimal)",
+    "revenue": "mean revenue",
+    "admitted": "mean of admitted tasks",
+    "seconds": "mean of seconds per task",
+}
+_MONEY = ("welfare", "revenue")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A plot with its data.
+
+    Parameters
+    ----------
+    plot : what was asked for.
+    means : `COLUMNS`, in the order of groups and algorithms; empty for a plot of studies.
+    printed : `PRINTED`, one row per figure that the paper prints.
+    studies : the tables of a plot of studies.
+    axis : what is shown, in words.
+    """
+
+    plot: Plot
+    means: pd.DataFrame
+    printed: pd.DataFrame
+    studies: Sequence[StudyTable]
+    axis: str
+
+    @property
+    def files(self) -> dict[str, pd.DataFrame]:
+        """The figure's data by file name."""
+        if self.plot.kind in STUDIED:
+            return {f"{self.plot.name}.csv": studied(self.studies)}
+        found = {f"{self.plot.name}.csv": self.means}
+        return found | ({f"{self.plot.name}_printed.csv": self.printed} if len(self.printed) else {})
+
+
+def draw(found: Results, plot: Plot, unit: str) -> Drawn:
+    """The data of one figure; `unit` is that of welfare."""
+    nothing = pd.DataFrame(columns=list(COLUMNS), dtype=object), pd.DataFrame(columns=list(PRINTED), dtype=object)
+    if plot.kind in STUDIED:
+        return Drawn(plot, *nothing, _studies(found, plot), "")
+    axis = _TITLES.get(plot.kind, f"mean of {title(plot.kind)[:1].lower()}{title(plot.kind)[1:]}")
+    values = _Values(found, plot)
+    means = pd.DataFrame(list(_means(values)), columns=list(COLUMNS), dtype=object)
+    printed = pd.DataFrame(list(_printed(values)), columns=list(PRINTED), dtype=object)
+    return Drawn(plot, means, printed, (), f"{axis}, {unit}" if plot.kind in _MONEY else axis)
+
+
+class _Values:
+    """The figure of every case: an interval [lower, upper] or nothing."""
+
+    def __init__(self, found: Results, plot: Plot) -> None:
+        self.plot = plot
+        rows = found.rows.drop_duplicates(["case", "algorithm"])
+        self.rows = rows[rows["group"].isin(plot.groups)].to_dict("records")
+        present = dict.fromkeys(str(row["algorithm"]) for row in self.rows)
+        wanted = [*plot.algorithms, *found.about.get("algorithms", ())] if plot.algorithms else list(present)
+        self.algorithms = [name for name in dict.fromkeys(wanted) if name in present]
+        self.tasks = {case.name: case.describe.get("tasks") for case in found.cases}
+        self.seconds = online_seconds(found)
+
+    def of(self, group: str, algorithm: str) -> list[Mapping[Any, Any]]:
+        """The rows of an algorithm in a group."""
+        return [row for row in self.rows if row["group"] == group and row["algorithm"] == algorithm]
+
+    def value(self, row: Mapping[Any, Any], kind: str) -> tuple[Fraction, Fraction] | None:
+        """The figure of a valid run, as an interval; None where there is none."""
+        if row["state"] != "ok":
+            return None
+        if kind == "seconds":
+            seconds, tasks = self.seconds.get((row["case"], row["algorithm"])), self.tasks.get(row["case"])
+            if seconds is None or not tasks:
+                return None
+            return (Fraction(seconds) / int(tasks),) * 2
+        lower, upper = (row["ratio_lower"], row["ratio_upper"]) if kind == "ratio" else (row.get(kind), row.get(kind))
+        return (Fraction(lower), Fraction(upper)) if known(lower) else None  # type: ignore[arg-type]
+
+
+def _means(values: _Values) -> Iterator[dict[str, Any]]:
+    plot = values.plot
+    for group in plot.groups:
+        if plot.kind == "welfare":
+            yield from _optimum(values, group)
+        for algorithm in values.algorithms:
+            rows = values.of(group, algorithm)
+            if not rows:
+                continue
+            unbounded = [row for row in rows if plot.kind == "ratio" and row["ratio_kind"] == Kind.UNBOUNDED]
+            figures = [pair for pair in (values.value(row, plot.kind) for row in rows) if pair is not None]
+            yield {
+                **_mean(plot, group, algorithm, figures),
+                "unbounded": len(unbounded),
+                "left_out": len(rows) - len(unbounded) - len(figures),
+                "oracle": any("oracle" in str(row["constants_source"]) for row in rows),
+            }
+
+
+def _optimum(values: _Values, group: str) -> Iterator[dict[str, Any]]:
+    """OPT of every case once, as an interval."""
+    cases = {row["case"]: row for row in values.rows if row["group"] == group}
+    figures = [
+        (Fraction(row["opt_lower"]), Fraction(row["opt_upper"])) for row in cases.values() if known(row["opt_lower"])
+    ]
+    if cases:
+        left_out = len(cases) - len(figures)
+        yield {**_mean(values.plot, group, OPT, figures), "unbounded": 0, "left_out": left_out, "oracle": False}
+
+
+def _mean(plot: Plot, group: str, algorithm: str, figures: Sequence[tuple[Fraction, Fraction]]) -> dict[str, Any]:
+    lower, upper = (intervals.mean([pair[end] for pair in figures]) for end in (0, 1))
+    means: list[Fraction | float | None] = [lower.mean, upper.mean]
+    if plot.kind == "seconds":  # measured by a clock: digits beyond a float's say nothing
+        means = [None if each is None else float(each) for each in means]
+    return {
+        "plot": plot.name,
+        "kind": plot.kind,
+        "group": group,
+        "algorithm": algorithm,
+        "cases": lower.cases,
+        "mean_lower": means[0],
+        "mean_upper": means[1],
+        "low": lower.low,
+        "high": upper.high,
+    }
+
+
+def _printed(values: _Values) -> Iterator[dict[str, Any]]:
+    """What the paper prints beside what was found, over the cases in which both algorithms have a figure."""
+    kind = values.plot.kind if values.plot.kind not in ("ratio", "seconds") else "welfare"
+    for figure in values.plot.printed:
+        ours, others = (
+            {row["case"]: values.value(row, kind) for row in values.of(figure.group, name)}
+            for name in (figure.algorithm, figure.than)
+        )
+        pairs = [(ours[case], others.get(case)) for case in ours]
+        both = [(a[0], b[0]) for a, b in pairs if a is not None and b is not None]
+        found = intervals.improvement([a for a, _ in both], [b for _, b in both])
+        yield {
+            "plot": values.plot.name,
+            "group": figure.group,
+            "algorithm": figure.algorithm,
+            "than": figure.than,
+            "paper_percent": figure.percent,
+            "cases": found.cases,
+            "percent": found.mean,
+            "low": found.low,
+            "high": found.high,
+        }
+
+
+def _studies(found: Results, plot: Plot) -> list[StudyTable]:
+    wanted = [*plot.algorithms, *found.about.get("algorithms", ())]
+    return [
+        each
+        for each in found.studies
+        if each.study.kind == plot.kind
+        and each.group in plot.groups
+        and (not plot.algorithms or each.study.algorithm in wanted)
+    ]
+
+
+def studied(tables: Sequence[StudyTable]) -> pd.DataFrame:
+    """The rows of studies one below the other, with whose they are; one row with the reason for a study without."""
+    lines: list[dict[str, Any]] = []
+    for each in tables:
+        head = {"case": each.case, "group": each.group, "algorithm": each.study.algorithm}
+        lines += [head | dict(row) for row in each.rows] or [head | {"reason": each.reason}]
+    return pd.DataFrame(lines, dtype=object)
