@@ -94,6 +94,11 @@ class Cost(NamedTuple):
     cells: tuple[Cell, ...]
     fits: bool
 
+    @property
+    def wins_somewhere(self) -> bool:
+        """Whether some bid that can be named wins."""
+        return self.fits and self.total < LIMIT
+
     def payment(self, rule: str) -> Fraction:
         """(14) leaves the operational cost out; the critical payment is c_i(l)."""
         return self.total if rule == "critical" else self.total - self.energy
@@ -113,7 +118,7 @@ def fixed_curve(auction: Auction, task: int, rule: str) -> Curve:
     """Lose up to c_i(l), win above it for a price that does not depend on the bid."""
     cost, top = cost_of(auction, task), Fraction(LIMIT)
     valuation = int(auction.instance.valuation[task])
-    if cost is None or not cost.fits or cost.total >= top:
+    if cost is None or not cost.wins_somewhere:
         pieces = [Piece(Fraction(0), top, True, True, False, None, ())]
     else:
         paid = Line(cost.payment(rule), Fraction(0))

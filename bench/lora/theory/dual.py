@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from formulations.lora.pricing import Pool, base_cost, cheapest, fill, pool
 from formulations.lora.schedules import Cover, space
+from instances.lora.format import content_hash
 from instances.lora.model import Instance, IntArray, Public, Task
 from online.lora.additive import exact_cover
 
@@ -87,30 +88,27 @@ def _whole(lam: Prices, phi: Prices) -> _Whole:
 
 
 class _Doubles(NamedTuple):
-    """Prices as doubles, to be rounded to any multiples."""
+    """(K, T) prices as doubles, to be rounded to any multiples."""
 
-    lam: dict[tuple[int, int], float]
-    phi: dict[tuple[int, int], float]
+    lam: NDArray[np.float64]
+    phi: NDArray[np.float64]
 
     @classmethod
-    def of(cls, lam: Prices, phi: Prices) -> _Doubles:
-        parts = [{cell: float(value) for cell, value in _entries(prices)} for prices in (lam, phi)]
-        for part in parts:
-            if part and min(part.values()) < 0:
-                raise ValueError(f"a price of {min(part.values())}")
+    def of(cls, lam: Prices, phi: Prices, shape: tuple[int, int]) -> _Doubles:
+        parts = [_array({cell: float(v) for cell, v in _entries(part)}, shape, np.float64) for part in (lam, phi)]
+        least = min(part.min(initial=0) for part in parts)
+        if least < 0:
+            raise ValueError(f"a price of {least}")
         return cls(*parts)
 
-    def rounded(self, factor: float, bits: int) -> _Whole:
+    def rounded(self, factor: float, bits: int) -> tuple[IntArray, IntArray]:
         """The nearest multiples of 2^-bits to factor times the prices."""
-        parts = []
-        for part in self:
-            values = np.rint(np.array(list(part.values())) * factor * 2.0**bits).astype(np.int64)
-            parts.append({cell: value for cell, value in zip(part, values.tolist(), strict=True) if value})
-        return _Whole(parts[0], parts[1], 1 << bits)
+        lam, phi = (np.rint(part * factor * 2.0**bits).astype(np.int64) for part in self)
+        return lam, phi
 
     def tops(self) -> tuple[Fraction, Fraction]:
         """The largest prices."""
-        lam, phi = (Fraction(max(part.values(), default=0.0)) for part in self)
+        lam, phi = (Fraction(float(part.max(initial=0.0))) for part in self)
         return lam, phi
 
 
@@ -153,37 +151,84 @@ def _cheapest(task: Task, public: Public, prices: _Whole) -> Cover | None:
 
 
 @njit(cache=True, nogil=True)
-def _surpluses(p, lam, phi, first_node, unit, far, surplus):  # type: ignore[no-untyped-def]
-    """max(0, unit b_i - cost of the cheapest schedule) of every pooled task, in int64.
+def _frontier(lam, phi, first_node, start, pairs):  # type: ignore[no-untyped-def]
+    """The price pairs of a type's nodes in a slot that no other node's undercut: the cheapest node is one of these.
 
-    lam, phi : (K, T) prices of the nodes in 1/unit; a type's cell in a slot costs what its cheapest node does.
+    start : (G * T + 1,), overwritten; the pairs of type g in slot t are pairs[start[g T + t] : start[g T + t + 1]].
+    pairs : (K T, 2), overwritten from its beginning.
     """
-    table = np.empty(0, np.int64)
+    slots = lam.shape[1]
+    count = 0
+    start[0] = 0
+    for g in range(len(first_node) - 1):
+        for t in range(slots):
+            here = lam[first_node[g] : first_node[g + 1], t]
+            other = phi[first_node[g] : first_node[g + 1], t]
+            begin = count
+            for k in range(len(here)):
+                kept = begin
+                beaten = False
+                for j in range(begin, count):
+                    if pairs[j, 0] <= here[k] and pairs[j, 1] <= other[k]:
+                        beaten = True
+                        break
+                if beaten:
+                    continue
+                for j in range(begin, count):
+                    if pairs[j, 0] < here[k] or pairs[j, 1] < other[k]:
+                        pairs[kept, 0] = pairs[j, 0]
+                        pairs[kept, 1] = pairs[j, 1]
+                        kept += 1
+                pairs[kept, 0] = here[k]
+                pairs[kept, 1] = other[k]
+                count = kept + 1
+            start[g * slots + t + 1] = count
+
+
+@njit(cache=True, nogil=True)
+def _values(p, start, pairs, slots, unit, far, value):  # type: ignore[no-untyped-def]
+    """unit b_i - cost of the cheapest schedule of every pooled task, in integers or doubles as the prices are.
+
+    start, pairs : from `_frontier`, in 1/unit.
+    value : (n,), overwritten; -far for a task without a schedule.
+    """
+    table = np.empty(0, pairs.dtype)
     for i in range(len(p.task)):
         types = p.type_start[i + 1] - p.type_start[i]
         width = p.width[i]
         first = p.first[i]
-        cost = np.empty((types, width), np.int64)
+        memory = p.memory[i]
+        cost = np.empty((types, width), pairs.dtype)
         usable = np.ones((types, width), np.bool_)
         for g in range(types):
             entry = p.type_start[i] + g
             kind = p.kind[entry]
             rate = p.rate[entry]
-            memory = p.memory[i]
-            row = cost[g]
-            row[:] = far
-            for k in range(first_node[kind], first_node[kind + 1]):
-                for t in range(width):
-                    value = lam[k, first + t] * rate + phi[k, first + t] * memory
-                    row[t] = min(row[t], value)
             for t in range(width):
-                row[t] += base_cost(p, i, kind, first + t) * unit
+                at = kind * slots + first + t
+                least = far
+                for j in range(start[at], start[at + 1]):
+                    least = min(least, pairs[j, 0] * rate + pairs[j, 1] * memory)
+                cost[g, t] = least + base_cost(p, i, kind, first + t) * unit
         need = (width + 1) * p.layer[i]
         if len(table) < need:
-            table = np.empty(need, np.int64)
+            table = np.empty(need, pairs.dtype)
         fill(p, i, cost, usable, far, table)
         total, option, _ = cheapest(p, i, unit, far, table)
-        surplus[i] = max(0, p.bid[i] * unit - total) if option >= 0 else 0
+        value[i] = p.bid[i] * unit - total if option >= 0 else -far
+
+
+_DUALS: dict[str, Dual] = {}
+
+
+def dual_of(instance: Instance) -> Dual:
+    """`Dual` of the instance; kept for the last few instances."""
+    key = content_hash(instance)
+    if key not in _DUALS:
+        if len(_DUALS) >= 8:
+            _DUALS.clear()
+        _DUALS[key] = Dual(instance)
+    return _DUALS[key]
 
 
 class Dual:
@@ -192,6 +237,7 @@ class Dual:
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
         self._public = instance.public("")
+        self._shape = instance.nodes, instance.slots
         self._pool: Pool | None = None
 
     def exact(self, lam: Prices, phi: Prices) -> Priced:
@@ -258,11 +304,11 @@ class Dual:
                 if found is not None:
                     return found
             if not doubles:
-                doubles.append(_Doubles.of(lam, phi))
+                doubles.append(_Doubles.of(lam, phi, self._shape))
             tops = [tau * top for top in doubles[0].tops()]
             room = (_HEADROOM // max(1, self._largest(tops[0], tops[1], 1))).bit_length() - 1
             for bits in range(min(_BITS, room), -1, -1):
-                found = self._in_64_bits(doubles[0].rounded(float(tau), bits))
+                found = self._in_arrays(*doubles[0].rounded(float(tau), bits), 1 << bits)
                 if found is not None:
                     return found
             exact = [{cell: tau * _fraction(value) for cell, value in _entries(part)} for part in (lam, phi)]
@@ -302,20 +348,40 @@ class Dual:
         top_lam, top_phi = (max(part.values(), default=0) for part in (prices.lam, prices.phi))
         if self._largest(top_lam, top_phi, prices.unit) >= _HEADROOM:
             return None
-        instance, p = self._instance, self._pooled()
-        shape = (instance.nodes, instance.slots)
-        surplus = np.zeros(p.tasks, np.int64)
-        _surpluses(
-            p, _array(prices.lam, shape), _array(prices.phi, shape), self._public.first_node,
-            prices.unit, _FAR, surplus,
-        )  # fmt: skip
-        every = np.zeros(instance.tasks, np.int64)
-        every[p.task] = surplus
-        return self._priced(prices, every.tolist())
+        return self._in_arrays(_array(prices.lam, self._shape), _array(prices.phi, self._shape), prices.unit)
+
+    def _in_arrays(self, lam: IntArray, phi: IntArray, unit: int) -> Priced | None:
+        if self._largest(int(lam.max(initial=0)), int(phi.max(initial=0)), unit) >= _HEADROOM:
+            return None
+        every = np.zeros(self._instance.tasks, np.int64)
+        every[self._pooled().task] = np.maximum(self._run(lam, phi, unit, _FAR), 0)
+        surplus = every.tolist()
+        kind = self._public.type_of_node
+        total = sum(surplus)
+        for price, capacity in ((lam, self._public.compute), (phi, self._public.memory_mb)):
+            # Halves of 32 bits, so that no sum passes 64.
+            low, high = ((part.sum(axis=1)).tolist() for part in (price & 0xFFFFFFFF, price >> 32))
+            total += sum(c * (a + (b << 32)) for c, a, b in zip(capacity[kind].tolist(), low, high, strict=True))
+        return Priced(Fraction(total, unit), tuple(surplus), unit)
+
+    def doubles(self, lam: NDArray[np.float64], phi: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(I,) the largest F' of every task at (K, T) prices, in doubles; -inf for a task without a schedule."""
+        every = np.full(self._instance.tasks, -np.inf)
+        every[self._pooled().task] = self._run(lam, phi, 1.0, np.inf)
+        return every
+
+    def _run(self, lam: NDArray[Any], phi: NDArray[Any], unit: int | float, far: Any) -> NDArray[Any]:
+        p, first_node = self._pooled(), self._public.first_node
+        start = np.empty((len(first_node) - 1) * self._instance.slots + 1, np.int64)
+        pairs = np.empty((lam.size, 2), lam.dtype)
+        _frontier(lam, phi, first_node, start, pairs)
+        values = np.empty(p.tasks, lam.dtype)
+        _values(p, start, pairs, self._instance.slots, unit, far, values)
+        return values
 
 
-def _array(prices: dict[tuple[int, int], int], shape: tuple[int, int]) -> IntArray:
-    array = np.zeros(shape, np.int64)
+def _array(prices: Mapping[tuple[int, int], Any], shape: tuple[int, int], dtype: Any = np.int64) -> NDArray[Any]:
+    array = np.zeros(shape, dtype)
     if prices:
         cells = np.array(list(prices), dtype=np.int64)
         array[cells[:, 0], cells[:, 1] - 1] = list(prices.values())
@@ -334,14 +400,14 @@ def dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
     ------
     ValueError : for a negative price.
     """
-    return Dual(instance).exact(lam, phi).value
+    return dual_of(instance).exact(lam, phi).value
 
 
 def near_dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
     """D at prices next to these, where their fractions are too long for 64 bits: fast, and an upper bound as well."""
-    return Dual(instance).near(lam, phi).value
+    return dual_of(instance).near(lam, phi).value
 
 
 def best_rescaled(instance: Instance, lam: Prices, phi: Prices) -> tuple[Fraction, Fraction]:
     """(tau, D(tau lambda, tau phi)) of the best tau on the grid; prices rounded as in `near_dual_value`."""
-    return Dual(instance).rescaled(lam, phi)
+    return dual_of(instance).rescaled(lam, phi)

@@ -23,7 +23,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from bench.checks import Check, Verdict
-from bench.lora.theory.dual import Dual, Priced
+from bench.lora.theory.dual import Dual, Priced, dual_of
 from formulations.report import SolveReport
 from instances.lora.format import content_hash
 from instances.lora.model import Instance
@@ -73,7 +73,7 @@ def _dual_certificate(instance: Instance, run: OnlineRun, trace: Exposed, refere
     """OPT <= D at the best multiple of the final prices, as they are or with every type's nodes at their mean price."""
     if not run.valid:
         return _invalid("dual_certificate")
-    dual = Dual(instance)
+    dual = dual_of(instance)
     final = dual.exact(trace.lam, trace.phi) if trace.exact else dual.near(trace.lam, trace.phi)
     scaled_tau, scaled = dual.rescaled(trace.lam, trace.phi)
     tau, value = dual.rescaled(dual.pooled(trace.lam), dual.pooled(trace.phi))
@@ -150,7 +150,7 @@ class _Case:
 
     @cached_property
     def dual(self) -> Dual:
-        return Dual(self.instance)
+        return dual_of(self.instance)
 
     @cached_property
     def final(self) -> Priced:
@@ -375,7 +375,7 @@ def _theorem_g(instance: Instance, run: OnlineRun, reference: SolveReport) -> Ch
         reason = "eps < 1 fails: a task can fill a node's compute or memory"
         return Check("theorem_g", Verdict.NOT_APPLICABLE, None, None, reason)
     lam, phi = full_cells(instance, run, truth.cap_compute, truth.cap_memory, truth.share)
-    value = Dual(instance).exact(lam, phi).value
+    value = dual_of(instance).exact(lam, phi).value
     observed = Fraction(0)
     kind = instance.public("").type_of_node.tolist()
     for i, decision in enumerate(run.decisions):

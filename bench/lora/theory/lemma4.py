@@ -6,6 +6,7 @@ exactly without listing schedules. Doubles sort out the tasks that are far from 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,10 +15,11 @@ import numpy as np
 
 from bench.checks import Check
 from bench.lora.theory.case import Case, Cell, Figures
-from bench.lora.theory.dual import best_schedule
+from bench.lora.theory.dual import best_schedule, dual_of
 from bench.lora.theory.facts import ROUNDING
 from formulations.lora.schedules import cheapest_cover, space
 from instances.lora.model import Public, Task
+from online.lora.pdftsp import Offer
 
 Price = Mapping[Cell, Fraction | float]
 
@@ -54,8 +56,8 @@ class Doubles:
     def __init__(self, public: Public, lam: Price, phi: Price) -> None:
         self._public = public
         self._first = public.first_node.tolist()
-        self._lam, self._phi = (np.zeros((public.nodes, public.slots)) for _ in range(2))
-        for table, price in ((self._lam, lam), (self._phi, phi)):
+        self.lam, self.phi = (np.zeros((public.nodes, public.slots)) for _ in range(2))
+        for table, price in ((self.lam, lam), (self.phi, phi)):
             for (k, t), value in price.items():
                 table[k, t - 1] = float(value)
 
@@ -69,7 +71,7 @@ class Doubles:
         node = np.zeros(cost.shape, np.int64)
         for g, s in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
             nodes = slice(self._first[g], self._first[g + 1])
-            priced = self._lam[nodes, window] * s + self._phi[nodes, window] * task.memory_mb
+            priced = self.lam[nodes, window] * s + self.phi[nodes, window] * task.memory_mb
             cost[g, window] += priced.min(axis=0)
             node[g, window] = priced.argmin(axis=0) + self._first[g]
         found = cheapest_cover(task, self._public, cost, np.ones(cost.shape, np.bool_), node)
@@ -83,42 +85,77 @@ def rows(case: Case, factor: Fraction = Fraction(1)) -> list[Row]:
     """
     trace = case.trace
     assert trace is not None
-    lam: Price = {cell: factor * Fraction(price) for cell, price in trace.lam.items()}
-    phi: Price = {cell: factor * Fraction(price) for cell, price in trace.phi.items()}
-    doubles = Doubles(case.public, lam, phi)
-    closest: Row | None = None
+    prices = Final(case, factor)
     found: list[Row] = []
-    for offer in trace.offers:
-        task = case.instance.task(offer.task)
-        near = doubles.best(task)
-        if near is None:
+    closest: Row | None = None
+    # From the task nearest to a violation on; all others are farther from one than rounding can move them.
+    for excess, slack, offer in sorted(zip(*prices.guesses(), trace.offers, strict=True), key=lambda g: -g[0]):
+        if excess == -math.inf:
+            break
+        if excess < -slack and (found or (closest is not None and excess < closest.excess - slack)):
             continue
+        row, violated = prices.row(offer)
+        if row is None:
+            continue
+        if violated:
+            found.append(row)
+        elif closest is None or (row.excess, -row.task) > (closest.excess, -closest.task):
+            closest = row
+    if found or closest is None:
+        return sorted(found, key=lambda row: row.task)
+    if trace.exact and closest.excess < 0:  # it may come from the doubles
+        closest = prices.exactly(closest)
+    return [closest]
+
+
+class Final:
+    """A multiple of the final prices of a run, exactly and in doubles."""
+
+    def __init__(self, case: Case, factor: Fraction) -> None:
+        assert case.trace is not None
+        self._case, self._trace = case, case.trace
+        self._lam: Price = {cell: factor * Fraction(price) for cell, price in case.trace.lam.items()}
+        self._phi: Price = {cell: factor * Fraction(price) for cell, price in case.trace.phi.items()}
+        self._doubles = Doubles(case.public, self._lam, self._phi)
+
+    def guesses(self) -> tuple[list[float], list[float]]:
+        """Of every task: linear - mu in doubles, and more than rounding can make of it or `row` asks of it."""
+        instance = self._case.instance
+        linear = dual_of(instance).doubles(self._doubles.lam, self._doubles.phi)
+        mu = np.array([max(0.0, float(offer.value or 0)) for offer in self._trace.offers])
+        dearest = max((int(np.abs(instance.cost(i)).max(initial=0)) for i in instance.explicit_cost), default=0)
+        tariff = max(int(np.abs(node.tariff).max(initial=0)) for node in instance.node_types)
+        dearest = max(dearest, tariff * int(np.abs(instance.energy_wh).max(initial=0)))
+        fee = int(instance.vendor_price.max(initial=0))
+        scale = instance.bid + float(fee) + float(dearest) * instance.slots + 1
+        slack = 4 * ROUNDING * (scale + np.where(np.isfinite(linear), np.abs(linear), 0) + mu)
+        return (linear - mu).tolist(), slack.tolist()
+
+    def row(self, offer: Offer) -> tuple[Row | None, bool]:
+        """The sharpest (6a) of a task and whether it is violated; None where it holds to the last digit."""
+        exact, task = self._trace.exact, self._case.instance.task(offer.task)
+        near = self._doubles.best(task)
+        assert near is not None
         mu = Fraction(max(0, offer.value or 0))
-        menu = space(task, case.public)
+        menu = space(task, self._case.public)
         dearest = np.abs(task.cost[menu.types, menu.first - 1 : menu.last]).max(axis=0)
         scale = task.bid + int(menu.prices.max()) + int(dearest.sum()) + 1
         row = Row(offer.task, Fraction(near[0]), mu, near[1], near[2], scale)
         # Above this nothing is certain in doubles; below it (6a) holds with room to spare.
         margin = Fraction(ROUNDING) * (scale + abs(row.linear))
-        if row.excess > -margin and trace.exact:
-            best = best_schedule(task, case.public, lam, phi)
-            assert best is not None
-            row = Row(offer.task, task.bid - Fraction(best.cost), mu, best.option, best.cells, scale)
-        if not trace.exact and abs(row.excess) <= margin and offer.value == offer.net >= _alone(task, case.public):
+        if row.excess > -margin and exact:
+            row = self.exactly(row)
+        if not exact and abs(row.excess) <= margin and offer.value == offer.net >= _alone(task, self._case.public):
             # No price at arrival, and no schedule is worth more even at none: (6a) holds, to the last digit.
-            continue
-        if row.excess > (0 if trace.exact else margin):
-            found.append(row)
-        elif closest is None or row.excess > closest.excess:
-            closest = row
-    if found or closest is None:
-        return found
-    if trace.exact and closest.excess < 0:  # it may come from the doubles
-        best = best_schedule(case.instance.task(closest.task), case.public, lam, phi)
+            return None, False
+        return row, row.excess > (0 if exact else margin)
+
+    def exactly(self, row: Row) -> Row:
+        """The sharpest (6a) of the same task in fractions."""
+        task = self._case.instance.task(row.task)
+        best = best_schedule(task, self._case.public, self._lam, self._phi)
         assert best is not None
-        bid = int(case.instance.bid[closest.task])
-        closest = Row(closest.task, bid - Fraction(best.cost), closest.mu, best.option, best.cells, closest.scale)
-    return [closest]
+        return Row(row.task, task.bid - Fraction(best.cost), row.mu, best.option, best.cells, row.scale)
 
 
 def _alone(task: Task, public: Public) -> int:

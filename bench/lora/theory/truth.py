@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from bench.checks import Check
-from bench.lora.theory.auction import auction_of, cost_of, deficits, fixed_curve
+from bench.lora.theory.auction import Auction, auction_of, cost_of, deficits, fixed_curve
 from bench.lora.theory.bids import recomputed_curve, unfollowed
 from bench.lora.theory.case import Case, Figures
 from bench.lora.theory.curve import Curve
@@ -35,6 +35,23 @@ def _scale(case: Case) -> int:
     return int(case.instance.bid.max(initial=0)) + int(case.instance.valuation.max(initial=0))
 
 
+def _fixed_gains(auction: Auction) -> list[Fraction]:
+    """U_i(b) - U_i(v_i) of every task for the bid that gains most, constants kept: `_gain` of each `fixed_curve`.
+
+    The task wins above its cost c for a price p that does not depend on the bid, and loses up to c.
+    """
+    gains = [Fraction(0)] * auction.instance.tasks
+    for i, valuation in enumerate(auction.instance.valuation.tolist()):
+        cost = cost_of(auction, i)
+        if cost is not None and cost.wins_somewhere:
+            surplus = valuation - cost.payment(auction.rule)
+            if valuation <= cost.total:
+                gains[i] = max(surplus, Fraction(0))
+            elif cost.total >= 0:
+                gains[i] = max(-surplus, Fraction(0))
+    return gains
+
+
 def theorem3_fixed_constants(case: Case) -> Check:
     """No bid is better than the valuation, for any task, with alpha and beta as they were in the run."""
     name, claim = "theorem3_fixed_constants", "U_i(b) - U_i(v_i) for the bid that gains most, constants kept"
@@ -42,9 +59,9 @@ def theorem3_fixed_constants(case: Case) -> Check:
     if problem:
         return case.decide(name, None, None, claim, problem=problem)
     auction = auction_of(case.instance, case.run, case.steps)
-    gain, witness = max(
-        (_gain(fixed_curve(auction, i, auction.rule)) for i in range(case.instance.tasks)), key=lambda pair: pair[0]
-    )
+    gains = _fixed_gains(auction)
+    best = max(range(case.instance.tasks), key=lambda i: gains[i])
+    gain, witness = _gain(fixed_curve(auction, best, auction.rule))
     figures: Figures = {"payment": auction.rule}
     return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
 
@@ -58,8 +75,8 @@ def theorem3(case: Case) -> Check:
     auction = auction_of(case.instance, case.run, case.steps)
     figures: Figures = {"payment": auction.rule, "recomputed": ", ".join(sorted(auction.oracle)) or "none"}
     if not (auction.oracle or auction.moving_units):
-        fixed = theorem3_fixed_constants(case)
-        return Check(name, fixed.status, fixed.left, fixed.right, fixed.reason, fixed.witness, figures)
+        kept = theorem3_fixed_constants(case)
+        return Check(name, kept.status, kept.left, kept.right, kept.reason, kept.witness, figures)
     problem = unfollowed(auction)
     if problem and auction.trace.exact:
         return case.decide(name, None, None, claim, problem=problem, figures=figures)
@@ -67,8 +84,8 @@ def theorem3(case: Case) -> Check:
         return case.undecided(name, problem, figures)
     meter = Meter(SEARCHES)
     # First those that gain already while the constants stay: they often gain here, too.
-    fixed_gain = {i: _gain(fixed_curve(auction, i, auction.rule))[0] for i in range(case.instance.tasks)}
-    for count, i in enumerate(sorted(fixed_gain, key=lambda i: -fixed_gain[i])):
+    fixed = _fixed_gains(auction)
+    for count, i in enumerate(sorted(range(case.instance.tasks), key=lambda i: -fixed[i])):
         try:
             gain, witness = _gain(recomputed_curve(auction, i, auction.rule, meter))
         except OutOfSearches:
