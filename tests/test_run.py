@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sqlite3
@@ -20,9 +21,11 @@ import pytest
 
 from bench.cli import main
 from bench.executors import SpawnPool, default_workers
+from bench.progress import Progress
 from bench.remote import WorkerLost
 from bench.store import Store
 from instances.lora.named import expected
+from instances.seeds import Stream
 from tests.toy_family import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -45,12 +48,22 @@ def rows(out: Path) -> dict[str, dict[Any, Any]]:
     return {row["algorithm"]: row for row in frame.to_dict("records")}
 
 
-def start(suite: str, out: Path, log: Path, nap: float, *more: str) -> subprocess.Popen[str]:
+def start(
+    suite: str, out: Path, log: Path, nap: float, *more: str, largest_file: int | None = None
+) -> subprocess.Popen[str]:
     """`run` in a process group of its own, with two workers and pieces of work that take `nap` seconds."""
+    import resource
+
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TOY_NAP": str(nap), "TOY_LOG": str(log)}
     command = [sys.executable, "-m", "bench", "run", suite, "--out", str(out), "--workers", "2", *more]
+
+    def limit() -> None:
+        if largest_file is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
+
+    pipe = subprocess.PIPE
     return subprocess.Popen(
-        command, env=environment, cwd=ROOT, text=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
+        command, env=environment, cwd=ROOT, text=True, stderr=pipe, stdout=pipe, process_group=0, preexec_fn=limit
     )
 
 
@@ -116,30 +129,35 @@ def test_opt_is_solved_once_per_content_and_settings(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
-def test_kill_9_at_any_moment_then_resume_equals_the_uninterrupted_run(tmp_path: Path) -> None:
-    """One run is killed nine times, always a few pieces further; nothing is lost, nothing stored is done again."""
-    assert run("toy", tmp_path / "whole") == 0
+def test_20_kills_at_random_moments_then_resume_equal_the_uninterrupted_run(tmp_path: Path) -> None:
+    """While it starts, and some pieces further and some milliseconds later; nothing stored is lost or done again."""
+    assert run("toy-plots", tmp_path / "whole") == 0
     out, log = tmp_path / "out", tmp_path / "log"
-    kills = 0
-    for count in (0, 1, 2, 5, 8, 13, 17, 22, 26):
-        process = start("toy", out, log, nap=0.02)
-        wait_for_pieces(process, out, count)
+    moments = Stream("tests", "kills")
+    for kill in range(20):
+        process = start("toy-plots", out, log, 0.1)
         before = pieces(out)
+        if kill % 4 == 0:
+            time.sleep(moments.integer(0, 900) / 1000)
+        else:
+            wait_for_pieces(process, out, before + moments.integer(1, 2))
+            time.sleep(moments.integer(0, 20) / 1000)
+        assert process.poll() is None
+        stored = pieces(out)
         process.kill()
         process.communicate()
-        kills += process.returncode == -signal.SIGKILL
-        if Path("/proc").is_dir():
-            wait_until_gone(log)
-        assert pieces(out) >= before
-    assert kills >= 5
-    process = start("toy", out, log, nap=0.0)
+        assert process.returncode == -signal.SIGKILL
+        assert pieces(out) >= stored
+    if Path("/proc").is_dir():
+        wait_until_gone(log)
+    process = start("toy-plots", out, log, 0.0)
     output, errors = process.communicate()
     assert process.returncode == 0, errors
     assert table(out) == table(tmp_path / "whole")
-    assert "toy0" in output
+    assert "20 run 2" in output
     # A kill costs at most what the two workers had in hand.
     done = Counter(line for line in log.read_text().splitlines() if line.startswith(("opt", "online")))
-    assert sum(count - 1 for count in done.values()) <= 2 * kills
+    assert sum(count - 1 for count in done.values()) <= 2 * 20
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
@@ -259,6 +277,96 @@ def test_an_unsound_store_is_refused_and_nothing_is_written(tmp_path: Path, caps
         assert capsys.readouterr().err.count("\n") == 1
         assert [path.name for path in folder.iterdir()] == [name]
         assert (folder / name).read_bytes() == b"garbage " * 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the size of files as Linux does")
+def test_a_disk_that_fills_up_is_one_line_and_the_run_can_be_resumed(tmp_path: Path) -> None:
+    """Files that cannot grow stop the run with status 1; what was stored stays, and the next run ends it."""
+    out = tmp_path / "out"
+    process = start("toy-plots", out, tmp_path / "log", 0.0, "--quiet", largest_file=64 * 1024)
+    output, errors = process.communicate()
+    assert process.returncode == 1
+    assert output == ""
+    assert errors.count("\n") == 1, errors
+    assert "results.sqlite: the result could not be stored" in errors
+    assert "earlier results are kept" in errors
+    stored = pieces(out)
+    assert stored > 5
+    wait_until_gone(tmp_path / "log")
+    (tmp_path / "log").unlink()
+    process = start("toy-plots", out, tmp_path / "log", 0.0)
+    process.communicate()
+    assert process.returncode == 0
+    assert run("toy-plots", tmp_path / "whole") == 0
+    assert table(out) == table(tmp_path / "whole")
+
+
+def test_damaged_instance_files_are_made_again(tmp_path: Path) -> None:
+    """Cut off, overwritten or deleted between two runs: the next run repairs them before it reads any."""
+    assert run("toy", tmp_path) == 0
+    before = table(tmp_path)
+    files = sorted((tmp_path / "instances").iterdir())
+    contents = [file.read_bytes() for file in files]
+    files[0].write_bytes(contents[0][:20])
+    files[1].write_bytes(b"garbage")
+    files[2].unlink()
+    with Store.open(tmp_path / "results.sqlite") as store:
+        store.connection.execute("DELETE FROM pieces WHERE stage = 'audit'")
+    assert run("toy", tmp_path) == 0
+    assert table(tmp_path) == before
+    assert [file.read_bytes() for file in files] == contents
+
+
+def test_some_cases_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--only` runs and shows what its patterns fit, in the suite's order; the rest comes with the next full run."""
+    assert run("toy", tmp_path, "--only", "toy[12]", "--only", "twi?") == 0
+    assert list(pd.read_csv(tmp_path / "results.csv")["case"].unique()) == ["toy1", "toy2", "twin"]
+    done = pieces(tmp_path)
+    assert run("toy", tmp_path) == 0
+    assert pd.read_csv(tmp_path / "results.csv")["case"].nunique() == 5
+    # A part again: pieces stay, the table is that of the part.
+    assert run("toy", tmp_path, "--only", "toy3") == 0
+    assert list(pd.read_csv(tmp_path / "results.csv")["case"].unique()) == ["toy3"]
+    assert pieces(tmp_path) > done
+    capsys.readouterr()
+    assert run("toy", tmp_path, "--only", "toy1", "--only", "nothing*") == 2
+    assert "--only: 'nothing*' fits no case of toy: toy0, toy1, toy2, toy3, twin" in capsys.readouterr().err
+
+
+def test_the_time_left_weighs_kinds_of_work() -> None:
+    """Two OPT of 20 s and eight runs of 1 s are 48 s for one worker, whatever the number of finished pieces."""
+    progress = Progress({("OPT", "a"): 3, ("fast", "a"): 10, ("fast", "b"): 1}, quiet=True)
+    assert progress.remaining() is None
+    progress.advance(("OPT", "a"), "", 20.0)
+    for seconds in (0.5, 1.5):
+        progress.advance(("fast", "a"), "", seconds)
+    # The group without a finished piece is put at what the same work takes elsewhere.
+    assert progress.remaining() == 2 * 20 + 8 * 1 + 1
+    progress.workers = 2
+    assert progress.remaining() == 49 / 2
+    progress.advance(("fast", "b"), "", 9.0)
+    progress.advance(("OPT", "a"), "", None)
+    assert progress.remaining() == (20 + 8) / 2
+
+
+def test_a_terminal_sees_a_bar_and_a_file_sees_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bar has counts and the time left; without a terminal there is no bar; quiet leaves warnings alone."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "100")
+    for stream, quiet in ((Terminal(), False), (io.StringIO(), False), (Terminal(), True)):
+        progress = Progress({("OPT", ""): 4}, quiet=quiet, stream=stream)
+        progress.advance(("OPT", ""), "a: OPT", 50.0)
+        progress.line("1 of 4 cases: a done")
+        progress.warn("a warning")
+        progress.close()
+        text = stream.getvalue()
+        assert ("1/4, about 2 min left  a: OPT" in text) == (stream.isatty() and not quiet)
+        assert ("1 of 4 cases: a done\n" in text) != quiet
+        assert "a warning\n" in text
 
 
 def test_a_report_of_nothing_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
