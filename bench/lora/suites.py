@@ -40,7 +40,7 @@ MECHANISMS = (
     "pdftsp",
     "pdftsp:prior=yesterday",
     "pdftsp:units=canonical",
-    "posted:prior=yesterday",
+    "posted:prior=yesterday,margin=3/2",
     "minimal-edit:prior=yesterday",
     "capped:prior=yesterday",
     "bbar-rule:prior=yesterday",
