@@ -7,6 +7,7 @@ the upper ends plus its t-interval.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +19,7 @@ from bench import intervals
 from bench.family import Plot
 from bench.ratios import Kind
 from bench.table import Results, StudyTable, known, online_seconds, title
+from instances.errors import InputError, shown
 
 STUDIED = ("curve", "charges")
 """Kinds of plots that show studies; all others show means."""
@@ -49,6 +51,8 @@ PRINTED = {
     "high": "float: its upper end",
 }
 """Columns of NAME_printed.csv."""
+TAKEN = ("results", "seconds", "claims")
+"""Names of other files of a report."""
 _TITLES = {
     "welfare": "mean welfare",
     "reached": "mean of ALG / upper bound on OPT",
@@ -89,7 +93,17 @@ class Drawn:
 
 
 def draw(found: Results, plot: Plot, unit: str) -> Drawn:
-    """The data of one figure; `unit` is that of welfare."""
+    """The data of one figure; `unit` is that of welfare.
+
+    Raises
+    ------
+    InputError : a name that its files cannot have.
+    """
+    if not re.fullmatch(r"[\w-]+", plot.name) or plot.name in TAKEN:
+        problem = (
+            f"{shown(plot.name)} is no name for a file of its own (letters, digits, _ and -; not {', '.join(TAKEN)})"
+        )
+        raise InputError("suite", "plots", problem)
     nothing = pd.DataFrame(columns=list(COLUMNS), dtype=object), pd.DataFrame(columns=list(PRINTED), dtype=object)
     if plot.kind in STUDIED:
         return Drawn(plot, *nothing, _studies(found, plot), "")

@@ -289,11 +289,9 @@ def bound_text(row: Mapping[Any, Any], check: str) -> str:
 
 
 def title(check: str) -> str:
-    """``theorem5_repaired`` as `Theorem 5 repaired`."""
-    words = check.replace("_", " ")
-    for kind in ("theorem", "lemma"):
-        if words.startswith(kind) and words[len(kind) : len(kind) + 1].isdigit():
-            words = f"{kind} {words[len(kind) :]}"
+    """``theorem5_repaired`` as `Theorem 5 repaired`, ``theorem_a`` as `Theorem A`."""
+    words = re.sub(r"^(theorem|lemma)(?=\d)", r"\1 ", check.replace("_", " "))
+    words = re.sub(r"^(theorem|lemma) ([a-z])\b", lambda found: f"{found[1]} {found[2].upper()}", words)
     return words[:1].upper() + words[1:]
 
 

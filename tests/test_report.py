@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,8 +15,11 @@ import pytest
 from bench import table
 from bench.checks import Verdict
 from bench.cli import main
+from bench.family import families
 from bench.figures import mean_figure, ratio_figure, time_figure, welfare_figure
+from bench.page import layout, rows
 from bench.ratios import interval_text
+from bench.store import Piece, Store
 from tests.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -184,14 +188,6 @@ def test_claims_are_counted_and_the_smallest_witness_is_named(folder: Path, caps
     assert f"half   false     {claim['holds']} holds, {claim['violated']} violated" in capsys.readouterr().out
 
 
-def test_the_smallest_witness_has_the_fewest_tasks(tmp_path: Path) -> None:
-    """Five numbers before ten and twenty, whatever the names of the cases are."""
-    assert main(["run", "toy-plots", "--out", str(tmp_path), "--quiet"]) == 0
-    claim = pd.read_csv(tmp_path / "claims.csv", dtype=str).iloc[0]
-    assert claim["witness_tasks"] == "5"
-    assert claim["witness_case"].startswith("5 ")
-
-
 def test_links_on_the_page_lead_somewhere(folder: Path) -> None:
     """Every link to a place on the page has its place."""
     page = (folder / "report.html").read_text(encoding="utf-8")
@@ -202,8 +198,6 @@ def test_links_on_the_page_lead_somewhere(folder: Path) -> None:
 
 def test_a_better_online_run_raises_the_lower_end_of_opt(tmp_path: Path) -> None:
     """A valid run is a verified solution: no ratio below 1 is printed where one beat the solver's solution."""
-    from bench.store import Piece, Store
-
     assert main(["run", "toy", "--out", str(tmp_path), "--quiet"]) == 0
     with Store.open(tmp_path / "results.sqlite") as store:
         case = store.cases()[0]
@@ -231,8 +225,38 @@ def test_report_of_a_folder_says_the_same_as_the_run(folder: Path, capsys: pytes
     assert str(folder / "report.html") in output
 
 
+def test_many_figures_are_folded_away_and_very_many_not_drawn() -> None:
+    """Above 12 the reader opens them; above 40 the page says where to look instead, and nothing is drawn."""
+    drawn: list[int] = []
+
+    def part(number: int) -> tuple[str, Any, str]:
+        return f"case {number}", lambda: drawn.append(number) or "<svg></svg>", "a note"
+
+    open_, closed, none = (layout._drawn([part(i) for i in range(count)], "cases", False) for count in (12, 13, 41))
+    assert len(drawn) == 12 + 13
+    assert "<details" not in open_
+    assert closed.startswith("<details><summary>A figure for each of the 13 cases")
+    assert 'href="#rows"' in none
+    assert "<figure" not in none
+
+
+def test_a_page_of_many_rows_lists_the_worst_of_each_check_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is violated comes first, and how many rows are left out is said; all are in the table of all rows."""
+    with Store.open(folder / "results.sqlite", create=False) as store:
+        found = table.results(store)
+    many = pd.concat([found.rows] * 5, ignore_index=True)
+    monkeypatch.setattr(rows, "LISTED", 25)
+    section = rows.checks(replace(found, rows=many), families()["toy"], many.to_dict("records"))
+    violated = int((many["half"] == "violated").sum())
+    assert violated > 25
+    assert section.count("<tr>") == 1 + 25
+    assert section.count('class="violated"') == 25
+    assert f"{len(many) - 25} more in <code>results.csv</code>" in section
+
+
 def test_titles_of_checks_are_words() -> None:
     """`theorem5_repaired` reads `Theorem 5 repaired`."""
     assert table.title("theorem5_repaired") == "Theorem 5 repaired"
     assert table.title("lemma1") == "Lemma 1"
+    assert table.title("theorem_c_a_priori") == "Theorem C a priori"
     assert table.title("individual_rationality") == "Individual rationality"

@@ -53,17 +53,22 @@ def _id(each: Settled) -> str:
 def _row(each: Settled) -> list[str]:
     said = each.statement
     name = escape(table.title(said.name))
-    assumptions = "" if said.assumptions in ("", "none") else f"<br><small>assuming {escape(said.assumptions)}</small>"
+    assumptions = "" if said.assumptions in ("", "none") else f"<br><small>assuming {_words(said.assumptions)}</small>"
     # A proved claim that a run violates is an error of ours; it must not look like any other red cell.
     alarm = said.standing == "proved" and each.counts[Verdict.VIOLATED] > 0
     return [
-        f'<td><a href="#check-{escape(said.name)}">{name}</a><br><small>{escape(said.source)}</small></td>',
-        f"<td>{escape(said.statement)}{assumptions}</td>",
+        f'<td><a href="#check-{escape(said.name)}">{name}</a><br><small>{_words(said.source)}</small></td>',
+        f"<td>{_words(said.statement)}{assumptions}</td>",
         cell(f"{said.standing}, yet violated here" if alarm else said.standing, css="failed" * alarm),
         _here(each),
         _witness(each),
-        f"<td>{escape(said.repaired or '-')}</td>",
+        f"<td>{_words(said.repaired or '-')}</td>",
     ]
+
+
+def _words(text: str) -> str:
+    """A statement with the signs of print."""
+    return escape(text.replace("<=", "≤").replace(">=", "≥"))
 
 
 def _here(each: Settled) -> str:

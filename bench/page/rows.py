@@ -116,7 +116,7 @@ def _check(rows: Sequence[Mapping[Any, Any]], check: str, most: int, is_open: bo
     more = f"<p>{rest} more in <code>results.csv</code>.</p>" if rest else ""
     title = table.title(check)
     return (
-        f'<section id="check-{escape(check)}"><h3>{escape(title)}</h3>'
-        + folded(f"{summary}.", rows_table(head, body, title) + more, is_open=is_open)
+        f'<section id="check-{escape(check)}">'
+        + folded(f"{title}: {summary}.", rows_table(head, body, title) + more, is_open=is_open)
         + "</section>"
     )

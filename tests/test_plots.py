@@ -1,0 +1,289 @@
+"""The figures that suites ask for: their data against the rows of results.csv, and their drawings."""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bench import charts, plots, table
+from bench.curves import Best, Where, best, sample
+from bench.family import Plot, Study
+from bench.plots import Drawn
+from bench.store import Store
+from bench.table import Results, StudyTable
+from instances.errors import InputError
+from tests.toy_family import made, toy  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("toy")
+
+T2 = 4.302653  # Student's t at 95 % with two degrees of freedom
+GROUPS = ("5", "10", "20")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of three groups of three cases, with one algorithm that the suite does not name."""
+    return made("toy-plots", tmp_path_factory.mktemp("toy"), "--algorithm", "above:mark=30")
+
+
+@pytest.fixture
+def found(folder: Path) -> Results:
+    """The same, read."""
+    with Store.open(folder / "results.sqlite", create=False) as store:
+        return table.results(store)
+
+
+def drawn(found: Results, kind: str, **more: Any) -> Drawn:
+    """A figure of this kind over all groups."""
+    return plots.draw(found, Plot("it", "It", kind, GROUPS, "numbers", **more), "points")
+
+
+def test_means_and_intervals_follow_from_the_rows(folder: Path, found: Results) -> None:
+    """Exact means of every group and algorithm, with t(2) s / sqrt(3) to both sides, recomputed from results.csv."""
+    rows = pd.read_csv(folder / "results.csv", dtype=str)
+    means = drawn(found, "welfare").means
+    assert list(means.columns) == list(plots.COLUMNS)
+    assert all(plots.COLUMNS.values())
+    assert len(means) == 3 * (5 + 1)
+    for row in means[means["algorithm"] != plots.OPT].to_dict("records"):
+        chosen = rows[(rows["group"] == row["group"]) & (rows["algorithm"] == row["algorithm"])]["welfare"]
+        values = [int(value) for value in chosen]
+        assert row["cases"] == 3
+        assert row["mean_lower"] == row["mean_upper"] == Fraction(sum(values), 3)
+        half = T2 * statistics.stdev(values) / math.sqrt(3)
+        assert row["low"] == pytest.approx(statistics.fmean(values) - half, rel=1e-5, abs=1e-9)
+        assert row["high"] == pytest.approx(statistics.fmean(values) + half, rel=1e-5, abs=1e-9)
+
+
+def test_opt_stands_among_the_welfares_as_an_interval(found: Results) -> None:
+    """One row per group: the mean of the lower ends, the mean of the upper ends, and an interval around both."""
+    means = drawn(found, "welfare").means
+    for row in means[means["algorithm"] == plots.OPT].to_dict("records"):
+        cases = found.rows[found.rows["group"] == row["group"]].drop_duplicates("case")
+        assert row["mean_lower"] == sum(cases["opt_lower"]) / Fraction(3)
+        assert row["mean_upper"] == sum(cases["opt_upper"]) / Fraction(3)
+        assert row["low"] < row["mean_lower"] < row["mean_upper"] < row["high"]
+    assert plots.OPT not in set(drawn(found, "reached").means["algorithm"])
+
+
+def test_ratios_widen_outward_and_unbounded_ones_are_counted(found: Results) -> None:
+    """Lower ends make the lower end, upper ends the upper; who earned nothing is in no mean and is said."""
+    figure = drawn(found, "ratio")
+    for row in figure.means.to_dict("records"):
+        chosen = found.rows[(found.rows["group"] == row["group"]) & (found.rows["algorithm"] == row["algorithm"])]
+        bounded = chosen[chosen["ratio_kind"] == "interval"]
+        assert row["unbounded"] == (chosen["ratio_kind"] == "unbounded").sum()
+        assert row["cases"] == len(bounded)
+        if row["cases"]:
+            lower, upper = list(bounded["ratio_lower"]), list(bounded["ratio_upper"])
+            assert (row["mean_lower"], row["mean_upper"]) == (sum(lower) / len(lower), sum(upper) / len(upper))
+        if row["cases"] == 3:
+            low = float(row["mean_lower"]) - T2 * statistics.stdev(map(float, lower)) / math.sqrt(3)
+            high = float(row["mean_upper"]) + T2 * statistics.stdev(map(float, upper)) / math.sqrt(3)
+            assert (row["low"], row["high"]) == (pytest.approx(low, rel=1e-5), pytest.approx(high, rel=1e-5))
+    assert (figure.means["unbounded"] == 3).any()
+    assert "unbounded" in charts.group_panel(figure, "5", charts.span(figure))
+
+
+def test_other_kinds_are_the_columns_of_that_name(found: Results) -> None:
+    """Measures of the family and columns of the table by name; seconds are divided by the tasks of the case."""
+    first = found.rows[(found.rows["group"] == "10") & (found.rows["algorithm"] == "first")]
+    for kind, column in (("share", "share"), ("reached", "reached"), ("admitted", "admitted")):
+        means = drawn(found, kind, algorithms=("first",)).means
+        row = means[(means["group"] == "10") & (means["algorithm"] == "first")].iloc[0]
+        assert row["mean_lower"] == sum(map(Fraction, first[column])) / 3
+    seconds = found.seconds[(found.seconds["stage"] == "online") & (found.seconds["algorithm"] == "first")]
+    chosen = seconds[seconds["case"].isin(first["case"])]["seconds"]
+    means = drawn(found, "seconds", algorithms=("first",)).means
+    row = means[(means["group"] == "10") & (means["algorithm"] == "first")].iloc[0]
+    assert row["mean_lower"] == pytest.approx(sum(chosen) / 3 / 10)
+    revenue = drawn(found, "revenue").means  # nobody pays anything here
+    assert (revenue["left_out"] == 3).all()
+    assert revenue["mean_lower"].isna().all()
+
+
+def test_an_algorithm_that_was_added_is_in_every_figure(found: Results) -> None:
+    """Also in those that name theirs; and a figure shows those that it names, in their order."""
+    assert list(drawn(found, "share", algorithms=("one", "first")).means["algorithm"])[:3] == [
+        "one",
+        "first",
+        "above:mark=30",
+    ]
+    assert found.about["algorithms"] == ["above:mark=30"]
+
+
+def test_the_smallest_witness_has_the_fewest_tasks(folder: Path) -> None:
+    """Five numbers before ten and twenty, whatever the names of the cases are."""
+    claim = pd.read_csv(folder / "claims.csv", dtype=str).iloc[0]
+    assert claim["witness_tasks"] == "5"
+    assert claim["witness_case"].startswith("5 ")
+
+
+def test_what_the_paper_prints_stands_beside_ours(folder: Path) -> None:
+    """By how many percent of the mean welfare, exactly, over the same cases."""
+    printed = pd.read_csv(folder / "sizes_printed.csv", dtype=str)
+    assert list(printed.columns) == list(plots.PRINTED)
+    rows = pd.read_csv(folder / "results.csv", dtype=str)
+    rows = rows[rows["group"] == "10"]
+    first, one = (sum(map(int, rows[rows["algorithm"] == name]["welfare"])) for name in ("first", "one"))
+    row = printed.iloc[0]
+    assert Fraction(row["percent"]) == 100 * (Fraction(first, one) - 1)
+    assert (row["paper_percent"], row["cases"]) == ("150", "3")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<td>one</td>" in page
+    assert f">{float(Fraction(row['percent'])):.2f}</td>" in page
+    assert "Numbers are not drawn as in the paper." in page
+    assert "python -m bench run toy-plots --algorithm above:mark=30" in page
+
+
+def test_failed_and_invalid_runs_are_left_out_and_counted(tmp_path: Path) -> None:
+    """They are in no mean, and the figure says how many there were."""
+    from bench.cli import main
+
+    assert main(["run", "toy-bad", "--out", str(tmp_path), "--quiet", "--workers", "1"]) == 1
+    with Store.open(tmp_path / "results.sqlite", create=False) as store:
+        bad = table.results(store)
+    means = plots.draw(bad, Plot("it", "It", "welfare", ("all",), ""), "points").means.set_index("algorithm")
+    assert dict(means["left_out"]) == {plots.OPT: 0, "first": 0, "raises": 1, "dies": 1, "cheats": 1}
+    assert means.loc["cheats", "mean_lower"] is None
+
+
+def test_a_figure_of_groups_that_did_not_run_is_empty(found: Results) -> None:
+    """No row, and axes without anything on them."""
+    figure = plots.draw(found, Plot("it", "It", "welfare", ("nowhere",), ""), "points")
+    assert len(figure.means) == 0
+    assert charts.spans(figure) == {}
+
+
+@pytest.mark.parametrize("name", ["results", "claims", "a/b", "", "x.csv"])
+def test_figures_whose_files_would_be_others_are_refused(found: Results, name: str) -> None:
+    """Nothing else of the report is overwritten, nothing is written elsewhere."""
+    with pytest.raises(InputError, match="no name for a file"):
+        plots.draw(found, Plot(name, "It", "welfare", GROUPS, "numbers"), "points")
+
+
+def test_studies_are_found_by_kind_group_and_algorithm(found: Results) -> None:
+    """Rows with whose they are; a study that could not be made is a row with the reason."""
+    figure = plots.draw(found, Plot("it", "It", "curve", ("5", "20"), ""), "points")
+    assert [(each.case, each.study.kind) for each in figure.studies] == [("5 run 0", "curve"), ("20 run 0", "curve")]
+    frame = figure.files["it.csv"]
+    assert list(frame["case"]) == ["5 run 0"] * 2 + ["20 run 0"] * 2
+    assert {"bid_from", "utility_to", "algorithm"} <= set(frame.columns)
+    assert not plots.draw(found, Plot("it", "It", "curve", GROUPS, "", ("one",)), "points").studies
+    failed = StudyTable("case", "group", Study("curve", "x", 1), (), "no such task")
+    assert plots.studied([failed]).to_dict("records") == [
+        {"case": "case", "group": "group", "algorithm": "x", "reason": "no such task"}
+    ]
+
+
+def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int = 10) -> dict[str, str]:
+    """A piece of a curve; `ends` as in mathematics: `[)`."""
+    return {
+        "valuation": str(valuation),
+        "bid_from": str(low),
+        "bid_to": str(high),
+        "from_included": str(ends[0] == "[").lower(),
+        "to_included": str(ends[1] == "]").lower(),
+        "utility_from": str(gains[0]),
+        "utility_to": str(gains[1]),
+    }
+
+
+def gain(bid: int, utility: int, where: Where, other: int) -> Best:
+    """What is expected, in integers."""
+    return Best(Fraction(bid), Fraction(utility), where, Fraction(other))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "truthful", "expected"),
+    [
+        # It wins and pays the same from 4 on: nothing is better than the truth.
+        ([piece(0, 4, (0, 0), "[)"), piece(4, 99, (6, 6), "[]")], 6, gain(10, 6, Where.AT, 10)),
+        # It would win above 12 only: any bid above gains.
+        ([piece(0, 12, (0, 0), "[]"), piece(12, 99, (5, 5), "(]")], 0, gain(12, 5, Where.ABOVE, 99)),
+        # Below 8 it is served best.
+        ([piece(0, 8, (7, 7), "[)"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, Where.AT, 8)),
+        ([piece(0, 8, (7, 7), "()"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, Where.ABOVE, 8)),
+        # The less it bids the more it gains, down to an end that loses.
+        ([piece(0, 3, (0, 0), "[]"), piece(3, 20, (9, -8), "(]")], 2, gain(3, 9, Where.NEAR, 20)),
+        ([piece(0, 3, (0, 0), "[)"), piece(3, 20, (9, -8), "[]")], 2, gain(3, 9, Where.AT, 20)),
+    ],
+)
+def test_the_best_bid_of_a_curve_is_found_with_its_end(pieces: list[Any], truthful: int, expected: Best) -> None:
+    """Open and closed ends, flat and falling pieces; the truth wins ties."""
+    assert best(pieces) == (truthful, expected)
+    assert 0 <= expected.place(Fraction(30)) <= 30
+
+
+def test_the_sample_of_charges_is_evenly_spaced() -> None:
+    """Ten of many, in order, with the first and the last; all of few."""
+    rows = [{"task": str(i)} for i in range(46)]
+    assert [int(row["task"]) for row in sample(rows)] == [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]
+    assert sample(rows[:7]) == rows[:7]
+
+
+def test_groups_share_an_axis_unless_they_are_far_apart(found: Results) -> None:
+    """The same limits for all groups; their own where one has figures many times those of another."""
+    figure = drawn(found, "welfare")
+    assert len(set(charts.spans(figure).values())) == 1
+    far = figure.means.copy()
+    for name in ("mean_lower", "mean_upper", "low", "high"):
+        far.loc[far["group"] == "20", name] = [each * 1000 for each in far.loc[far["group"] == "20", name]]
+    spans = charts.spans(replace(figure, means=far))
+    assert len(set(spans.values())) == 3
+    assert spans["20"].high > 100 * spans["5"].high
+
+
+def test_lines_are_drawn_over_numbers_only(found: Results) -> None:
+    """Groups that differ in a number, three at least, and few algorithms; panels otherwise."""
+    few = drawn(found, "share", algorithms=("one", "first"))
+    assert charts.is_lines(few.plot, few.means)
+    for groups in (("5", "10"), ("pai", "philly", "helios"), ("pai 1", "philly 2", "helios 3")):
+        assert not charts.is_lines(replace(few.plot, groups=groups), few.means)
+    nodes = replace(few.plot, groups=("50 nodes", "100 nodes", "150 nodes"))
+    assert charts.is_lines(nodes, few.means)
+    many = pd.concat([few.means, few.means.assign(algorithm=[f"a{i}" for i in range(len(few.means))])])
+    assert not charts.is_lines(few.plot, many)
+
+
+@pytest.mark.parametrize("what", ["panel", "ratio", "lines", "curve", "charges"])
+def test_charts_are_the_same_every_time_and_take_the_pages_colours(found: Results, what: str) -> None:
+    """Two drawings are alike byte for byte; every colour is the page's; every algorithm's name is written out."""
+
+    def draw() -> str:
+        if what in ("panel", "ratio"):
+            figure = drawn(found, "welfare" if what == "panel" else "ratio")
+            return charts.group_panel(figure, "10", charts.spans(figure)["10"])
+        if what == "lines":
+            figure = drawn(found, "seconds")
+            return charts.lines_chart(figure, charts.span(figure))
+        study = plots.draw(found, Plot("it", "It", what, ("20",), ""), "points").studies[0]
+        return {"curve": charts.curve_panel, "charges": charts.charges_panel}[what](study.rows, "label", "points")
+
+    svg = draw()
+    assert svg == draw()
+    colours = set(re.findall(r"(?:fill|stroke): ([^;\"]+)", svg)) - {"none"}
+    assert all(colour == "currentColor" or colour.startswith("var(--") for colour in colours)
+    if what in ("panel", "ratio", "lines"):
+        assert all(name in svg for name in ("first", "one", "mark=50", "mark=100"))
+
+
+def test_every_colour_that_figures_use_is_defined_for_light_dark_and_paper() -> None:
+    """The style sheet gives each of them a value three times."""
+    from importlib.resources import files
+
+    from bench import drawing
+
+    style = files("bench").joinpath("page.css").read_text(encoding="utf-8")
+    names = re.findall(r"var\((--\w+)\)", " ".join(drawing._PAGE.values()))
+    assert len(names) == 9
+    for name in names:
+        assert len(re.findall(rf"{name}: #", style)) == 3
