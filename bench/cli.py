@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from bench import ratios, work
 from bench.executors import ExecutorLost
-from bench.family import Bidding, Certifying, Family, SolveSettings, families, family_of_format, find_suite
+from bench.family import Bidding, Certifying, Family, SolveSettings, families, find_suite, read_instance
 from bench.store import StoreError
 from formulations.report import UNLIMITED, SolveReport
 from instances.errors import DEBUG, InputError, shown
@@ -167,6 +167,13 @@ def _parser() -> argparse.ArgumentParser:
 
     sub = command("report", _report, "tables, CSV and the page, from the results in a folder")
     sub.add_argument("folder", metavar="DIR", type=Path)
+    sub.add_argument("--parquet", action="store_true", help="write results.parquet as well")
+
+    sub = command("compare", _compare, "two folders of results side by side, with what differs beyond noise")
+    sub.add_argument("a", metavar="A", type=Path)
+    sub.add_argument("b", metavar="B", type=Path)
+    sub.add_argument("--csv", metavar="FILE", type=Path, help="write the rows side by side")
+    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
     sub = command("perf", _perf, "speed, side by side, in one run")
     sub.add_argument("parts", metavar="PART", nargs="*", help="all parts, if none is named")
@@ -252,16 +259,7 @@ def _number(text: str, what: str, allowed: Any) -> float:
 def _instance(path: str) -> tuple[Family, Any]:
     """The instance in a file, and its family, known by the file's format."""
     data, source = read_bytes(path)
-    document = load_json(data, source)
-    if not isinstance(document, dict):
-        raise InputError(source, "document", f"{shown(document)} is not an object")
-    if "format" not in document:
-        raise InputError(source, "format", "the field is missing")
-    family = family_of_format(document["format"])
-    if family is None:
-        known = ", ".join(repr(each.format) for each in families().values())
-        raise InputError(source, "format", f"{shown(document['format'])} is not one of {known}")
-    return family, family.parse(document, source)
+    return read_instance(load_json(data, source), source)
 
 
 def _settings(options: argparse.Namespace) -> SolveSettings:
@@ -548,7 +546,15 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    return _show(options.folder, {})
+    if not options.parquet:
+        return _show(options.folder, {})
+    from bench import parquet
+    from bench.api import results
+
+    parquet.require()
+    status = _show(options.folder, {})
+    parquet.write(results(options.folder).rows, options.folder / parquet.FILE)
+    return status
 
 
 def _show(folder: Path, spent: dict[str, float]) -> int:
@@ -556,6 +562,21 @@ def _show(folder: Path, spent: dict[str, float]) -> int:
     from bench.report import write_report
 
     return write_report(folder, spent)
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from bench import compare
+
+    _writable(options.csv)
+    found = compare.compare(options.a, options.b)
+    if options.json:
+        _print_json(compare.document(found))
+    else:
+        print(compare.text(found))
+    if options.csv:
+        sys.stdout.flush()
+        write_atomically(options.csv, compare.as_csv(found).encode())
+    return 0
 
 
 def _perf(options: argparse.Namespace) -> int:

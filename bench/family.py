@@ -455,3 +455,21 @@ def find_suite(name: str) -> tuple[Family, Suite]:
 def family_of_format(name: object) -> Family | None:
     """The family whose file format has this name."""
     return next((family for family in families().values() if family.format == name), None)
+
+
+def read_instance(document: object, source: str) -> tuple[Family, Any]:
+    """The instance in a decoded document, and its family, known by the format that it names.
+
+    Raises
+    ------
+    InputError : no object, no known format, no instance.
+    """
+    if not isinstance(document, Mapping):
+        raise InputError(source, "document", f"{shown(document)} is not an object")
+    if "format" not in document:
+        raise InputError(source, "format", "the field is missing")
+    family = family_of_format(document["format"])
+    if family is None:
+        known = ", ".join(repr(each.format) for each in families().values())
+        raise InputError(source, "format", f"{shown(document['format'])} is not one of {known}")
+    return family, family.parse(document, source)

@@ -1,0 +1,164 @@
+"""The commands as functions, for notebooks and scripts: `import bench; bench.run("quick")`.
+
+Tables are pandas DataFrames with the columns of `bench.table.COLUMNS`; exact figures in them are integers and
+fractions. Workers are processes of their own that run nothing of the caller's script, so it needs no main guard.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.family import Family, SolveSettings, families, find_suite, read_instance
+from bench.runner import STORE, RunOptions, places, run_suite
+from bench.store import EMPTY, Store
+from bench.table import Results, StudyTable
+from bench.table import results as _results
+from formulations.report import UNLIMITED, SolveReport
+from instances.errors import InputError, shown
+from instances.files import load_json, read_bytes
+from online.outcome import OnlineRun
+
+__all__ = [
+    "InputError",
+    "OnlineRun",
+    "Results",
+    "SolveReport",
+    "StudyTable",
+    "instance",
+    "online",
+    "opt",
+    "results",
+    "run",
+]
+
+AnyPath = str | os.PathLike[str]
+
+
+def run(
+    suite: str,
+    algorithms: Sequence[str] = (),
+    out: AnyPath | None = None,
+    *,
+    only: Sequence[str] | str = (),
+    workers: int | None = None,
+    dask: str | None = None,
+    effort: int = 1,
+    limit: float | None = None,
+    share: AnyPath | None = None,
+    fresh: bool = False,
+    retry_failed: bool = False,
+    quiet: bool = True,
+) -> Results:
+    """Run a suite, or what is missing of it, and read its tables.
+
+    Parameters
+    ----------
+    suite : name of the suite.
+    algorithms : further algorithms in every case: names with options, or import paths ``package.module:Class``.
+    out : folder of the results; ``results/SUITE`` by default.
+    only : patterns of names of cases; empty for all.
+    workers : number of processes; None for one per core.
+    dask : address of a dask scheduler, instead of processes of our own.
+    effort : how many times the suite's own effort goes into OPT.
+    limit : seconds after which a piece of work is given up.
+    share : file of the library of results; by default that of ``results``, and none where `out` is named.
+    fresh, retry_failed : forget earlier results, or the failed ones, first.
+    quiet : no progress on the error stream.
+
+    Returns
+    -------
+    The tables: ``rows`` (`bench.table.COLUMNS`), ``seconds``, ``studies``. Failures are rows with a reason.
+
+    Raises
+    ------
+    InputError : a suite, algorithm or folder that cannot be used.
+    """
+    family, chosen = find_suite(suite)
+    folder, library = places(None if out is None else Path(out), None if share is None else Path(share), chosen.name)
+    options = RunOptions(
+        out=folder,
+        workers=workers,
+        dask=dask,
+        fresh=fresh,
+        retry_failed=retry_failed,
+        quiet=quiet,
+        limit=limit,
+        algorithms=tuple(algorithms),
+        share=library,
+        only=(only,) if isinstance(only, str) else tuple(only),
+        effort=effort,
+    )
+    run_suite(family, chosen, options)
+    return results(folder)
+
+
+def results(folder: AnyPath) -> Results:
+    """The tables of a folder in which a suite was run.
+
+    Raises
+    ------
+    InputError : no results there.
+    """
+    path = Path(folder) / STORE
+    with Store.open(path, create=False) as store:
+        found = _results(store)
+    if not found.about:
+        raise InputError(str(path), "", EMPTY)
+    return found
+
+
+def instance(file: AnyPath) -> Any:
+    """The instance in a file (.json, .json.gz, or - for standard input), of whatever family its format says."""
+    return _read(file)[1]
+
+
+def opt(
+    file: Any,
+    *,
+    effort: int | None = None,
+    gap: float = 0.0,
+    seconds: float | None = None,
+    formulation: str = "auto",
+    backend: str = "auto",
+) -> SolveReport:
+    """OPT, or a certified interval on it: ``lower``, ``upper``, ``proof``, ``solution``, ...
+
+    Parameters
+    ----------
+    file : an instance or its file.
+    effort : amount of work; 1, or with `seconds` as much as they allow.
+    gap, seconds, formulation, backend : as those of the command ``opt``.
+    """
+    family, chosen = _read(file)
+    amount = effort or (1 if seconds is None else UNLIMITED)
+    return family.solve(chosen, SolveSettings(formulation, backend, amount, gap, seconds))
+
+
+def online(file: Any, algorithm: str, *, prior: Any = None) -> OnlineRun:
+    """One online run under the referee: ``welfare``, ``valid``, ``decisions``, ``constants``, ...
+
+    Parameters
+    ----------
+    file : an instance or its file.
+    algorithm : name with options, or import path.
+    prior : the other day (an instance or its file) that ``prior=yesterday`` in the name stands for.
+    """
+    family, chosen = _read(file)
+    return family.run(chosen, algorithm, None if prior is None else _read(prior)[1])
+
+
+def _read(given: Any) -> tuple[Family, Any]:
+    """The instance and its family; files say by their format whose they are, objects by the module of their class."""
+    if isinstance(given, str | os.PathLike):
+        data, source = read_bytes(given)
+        return read_instance(load_json(data, source), source)
+    for family in families().values():
+        try:
+            family.identity(given)
+        except Exception:  # anything but an instance of this family
+            continue
+        return family, given
+    raise InputError("instance", "", f"{shown(str(given))} is neither an instance of a known family nor a file")
