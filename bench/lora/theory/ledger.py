@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
 from bench.lora.theory.auction import Auction
-from bench.lora.theory.case import Cell
+from bench.lora.theory.case import Cell, positive
 from bench.lora.theory.curve import Line
 from instances.lora.model import IntArray, Task
 from online.lora.maxprice import Choice, Prices, exact_search, printed_search, window
@@ -42,6 +41,20 @@ class Past(NamedTuple):
     admitted: bool
 
 
+def past_of(auction: Auction, i: int) -> Past | None:
+    """What the run did with a task; None when it has no schedule."""
+    step = auction.steps.get(i)
+    if step is None or step.offer.value is None:
+        return None
+    offer = step.offer
+    return Past(offer.option, offer.cells, positive(offer), offer.admitted)
+
+
+def moves(auction: Auction, past: Past | None) -> bool:
+    """Whether a decision changes prices or loads."""
+    return past is not None and past.positive and (past.admitted or auction.trace.updates == "all")
+
+
 History = tuple[Past | None, ...]
 
 
@@ -50,6 +63,47 @@ class Regime(NamedTuple):
 
     alpha: Line
     beta: Line
+
+
+class Book:
+    """One price on every cell, in fractions; equal prices are one entry, so that they are compared once.
+
+    Parameters
+    ----------
+    shape : (K, T).
+    """
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self._values = [Fraction(0)]
+        self._entry = {Fraction(0): 0}
+        self._at = np.zeros(shape, np.int64)
+
+    def copy(self) -> Book:
+        """Another book with the same prices."""
+        other = Book((0, 0))
+        other._values, other._entry, other._at = list(self._values), dict(self._entry), self._at.copy()
+        return other
+
+    def __getitem__(self, cell: Cell) -> Fraction:
+        return self._values[int(self._at[cell[0], cell[1] - 1])]
+
+    def __setitem__(self, cell: Cell, price: Fraction) -> None:
+        entry = self._entry.setdefault(price, len(self._values))
+        if entry == len(self._values):
+            self._values.append(price)
+        self._at[cell[0], cell[1] - 1] = entry
+
+    def ranked(self, factor: Fraction, nodes: IntArray, first: int, last: int) -> tuple[IntArray, list[Fraction]]:
+        """(K', W) ranks of the cells of some nodes in slots first..last, and their distinct prices times a factor."""
+        entries, inverse = np.unique(self._at[nodes, first - 1 : last], return_inverse=True)
+        inverse = inverse.reshape(len(nodes), -1)
+        if factor == 0:
+            return np.zeros_like(inverse), [factor]
+        # Doubles keep the order up to ties: a fraction becomes the double nearest to it.
+        here = sorted((float(self._values[e]), self._values[e], j) for j, e in enumerate(entries.tolist()))
+        rank = np.empty(len(here), np.int64)
+        rank[[j for _, _, j in here]] = np.arange(len(here))
+        return rank[inverse], [factor * price for _, price, _ in here]
 
 
 class Ledger:
@@ -61,10 +115,21 @@ class Ledger:
         self._types = self._public.type_of_node.tolist()
         self._compute, self._memory = self._public.compute.tolist(), self._public.memory_mb.tolist()
         self._search = exact_search if auction.trace.search == "exact" else printed_search
-        self.lam: dict[Cell, Fraction] = {}
-        self.phi: dict[Cell, Fraction] = {}
+        self._lam, self._phi = (Book((self._public.nodes, self._public.slots)) for _ in range(2))
         self._load: dict[Cell, tuple[int, int]] = {}
         self._found: dict[int, Choice | None] = {}
+
+    def copy(self) -> Ledger:
+        """Another ledger that goes on from here, on the same meter."""
+        other = Ledger(self._auction, self._meter)
+        other._lam, other._phi, other._load = self._lam.copy(), self._phi.copy(), dict(self._load)
+        return other
+
+    def follow(self, task: Task) -> None:
+        """Move prices and loads as the run did with the task."""
+        past = past_of(self._auction, task.index)
+        if past is not None:
+            self.take(task, past)
 
     def search_again(self, task: Task, alpha: Fraction, beta: Fraction) -> Choice | None:
         """As `search`, for tasks of the instance; like tasks are searched once while no price moves."""
@@ -80,16 +145,15 @@ class Ledger:
             return None
         self._meter.spend()
         menu, nodes = where
-        span = range(menu.first, menu.last + 1)
-        lam, lam_exact = _ranked(self.lam, alpha, nodes, span)
-        phi, phi_exact = _ranked(self.phi, beta, nodes, span)
+        lam, lam_exact = self._lam.ranked(alpha, nodes, menu.first, menu.last)
+        phi, phi_exact = self._phi.ranked(beta, nodes, menu.first, menu.last)
         return self._search(task, self._public, menu, nodes, Prices(lam, phi, lam_exact, phi_exact))
 
     def line(self, task: Task, option: int, cells: tuple[Cell, ...], regime: Regime) -> Line:
         """F of a schedule as a function of the bid that alpha and beta follow; the task's own b_i as it stands."""
         work, net = self._figures(task, option, cells)
-        a = max((self.lam.get(cell, Fraction(0)) for cell in cells), default=Fraction(0)) * work
-        b = max((self.phi.get(cell, Fraction(0)) for cell in cells), default=Fraction(0)) * task.memory_mb * len(cells)
+        a = max((self._lam[cell] for cell in cells), default=Fraction(0)) * work
+        b = max((self._phi[cell] for cell in cells), default=Fraction(0)) * task.memory_mb * len(cells)
         return Line(net - regime.alpha.at * a - regime.beta.at * b, -(regime.alpha.slope * a + regime.beta.slope * b))
 
     def fits(self, task: Task, cells: tuple[Cell, ...]) -> bool:
@@ -113,9 +177,9 @@ class Ledger:
             for k, t in past.cells:
                 g = self._types[k]
                 share = Fraction(int(task.rate[g]), self._compute[g])
-                self.lam[k, t] = self.lam.get((k, t), Fraction(0)) * (1 + share) + lift * share
+                self._lam[k, t] = self._lam[k, t] * (1 + share) + lift * share
                 share = Fraction(task.memory_mb, self._memory[g])
-                self.phi[k, t] = self.phi.get((k, t), Fraction(0)) * (1 + share) + lift * share
+                self._phi[k, t] = self._phi[k, t] * (1 + share) + lift * share
         if past.admitted:
             for k, t in past.cells:
                 samples, memory = self._load.get((k, t), (0, 0))
@@ -139,14 +203,3 @@ class Ledger:
             work += int(task.rate[g])
             energy += int(task.cost[g, t - 1])
         return work, task.bid - task.options[option].price - energy
-
-
-def _ranked(
-    price: Mapping[Cell, Fraction], factor: Fraction, nodes: IntArray, span: range
-) -> tuple[IntArray, list[Fraction]]:
-    """Prices on a window as ranks in the list of their distinct values."""
-    zero = Fraction(0)
-    here = [[factor * price.get((k, t), zero) for t in span] for k in nodes.tolist()]
-    values = sorted({value for row in here for value in row})
-    rank = {value: j for j, value in enumerate(values)}
-    return np.array([[rank[value] for value in row] for row in here], dtype=np.int64), values

@@ -10,7 +10,7 @@ from bench.lora.theory.auction import Auction, auction_of, cost_of, deficits, fi
 from bench.lora.theory.bids import recomputed_curve, unfollowed
 from bench.lora.theory.case import Case, Figures
 from bench.lora.theory.curve import Curve
-from bench.lora.theory.ledger import Meter, OutOfSearches
+from bench.lora.theory.ledger import Ledger, Meter, OutOfSearches
 from bench.lora.theory.misreports import best_lie
 
 SEARCHES = 4000
@@ -107,9 +107,10 @@ def theorem3_types(case: Case) -> Check:
     if not auction.trace.exact:
         return case.undecided(name, "float prices: misreports are followed in exact arithmetic only", figures)
     meter = Meter(SEARCHES)
+    before = Ledger(auction, meter)
     for i in range(case.instance.tasks):
         try:
-            found = best_lie(auction, i, auction.rule, meter)
+            found = best_lie(auction, i, auction.rule, meter, before)
         except OutOfSearches:
             return case.undecided(name, f"{i} of {case.instance.tasks} tasks followed, none gains", figures)
         if found is not None:
@@ -117,6 +118,7 @@ def theorem3_types(case: Case) -> Check:
             truthful = fixed_curve(auction, i, auction.rule).utility(int(case.instance.valuation[i]))
             witness = {"task": i, **lie._asdict(), "utility": str(truthful), "better_utility": str(utility)}
             return case.decide(name, utility - truthful, 0, claim, witness=witness, figures=figures)
+        before.follow(auction.tasks[i])
     return case.decide(name, 0, 0, claim, figures=figures)
 
 
