@@ -17,6 +17,7 @@ from bench.cli import main
 from bench.family import families
 from bench.lora import perf as parts
 from bench.lora import perf_online as online
+from bench.lora.perf_scaling import scaling, sweep
 from formulations.lora.solve import solve
 from instances.lora.generate import generate
 from instances.lora.model import Instance
@@ -255,8 +256,16 @@ def test_a_part_becomes_a_table_a_csv_file_and_a_page(
 
 
 def test_every_part_of_the_family_is_known_by_name() -> None:
-    """The five of the family `lora`."""
-    assert list(perf.parts()) == ["models", "started", "building", "online", "growth"]
+    """The six of the family `lora`."""
+    assert list(perf.parts()) == ["models", "started", "building", "online", "growth", "scaling"]
+
+
+def test_scaling_compares_clocks_and_tables_of_whole_runs() -> None:
+    """A row per number of workers, the first being the measure; the table does not depend on it."""
+    measured = scaling(sweep(2, 25, 1), 25, (1, 2), 1, lambda _: None)
+    assert [(row["workers"], row["same_table"]) for row in measured.rows] == [(1, True), (2, True)]
+    assert measured.rows[0]["times_one_worker"] == 1.0
+    assert all(float(str(row[name])) > 0 for row in measured.rows for name in ("clock_seconds", "work_seconds"))
 
 
 @pytest.mark.usefixtures("toy")

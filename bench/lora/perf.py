@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from bench.lora.perf_online import PART as ONLINE
+from bench.lora.perf_scaling import PART as SCALING
 from bench.perf import Curves, Measured, Part, Value, in_turns
 from formulations import backends
 from formulations.backends import Limits
@@ -395,4 +396,5 @@ PARTS: tuple[Part, ...] = (
     Part("building", "Building the printed model with PuLP against building arrays", _measure_building),
     ONLINE,
     Part("growth", "How seconds grow with tasks and nodes", _measure_growth),
+    SCALING,
 )
