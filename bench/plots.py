@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
 from bench import intervals
-from bench.family import Plot
+from bench.family import Family, Plot, Ranking
 from bench.ratios import Kind
 from bench.table import Results, StudyTable, known, online_seconds, title
 from instances.errors import InputError, shown
 
 STUDIED = ("curve", "charges")
-"""Kinds of plots that show studies; all others show means."""
+"""Kinds of plots that show studies."""
+LEADERBOARD = "leaderboard"
+"""The kind that is a table of algorithms; all others show means."""
 OPT = "OPT"
 COLUMNS = {
     "plot": "name of the figure",
@@ -75,6 +77,7 @@ class Drawn:
     printed : `PRINTED`, one row per figure that the paper prints.
     studies : the tables of a plot of studies.
     axis : what is shown, in words.
+    board : of a leaderboard, a row per algorithm as `board` makes it; empty for all others.
     """
 
     plot: Plot
@@ -82,23 +85,31 @@ class Drawn:
     printed: pd.DataFrame
     studies: Sequence[StudyTable]
     axis: str
+    board: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def files(self) -> dict[str, pd.DataFrame]:
         """The figure's data by file name."""
         if self.plot.kind in STUDIED:
             return {f"{self.plot.name}.csv": studied(self.studies)}
+        if self.plot.kind == LEADERBOARD:
+            return {f"{self.plot.name}.csv": self.board}
         found = {f"{self.plot.name}.csv": self.means}
         return found | ({f"{self.plot.name}_printed.csv": self.printed} if len(self.printed) else {})
 
 
-def draw(found: Results, plot: Plot, unit: str) -> Drawn:
-    """The data of one figure; `unit` is that of welfare.
+def draw(found: Results, plot: Plot, family: Family) -> Drawn:
+    """The data of one figure.
 
     Raises
     ------
-    InputError : a name that its files cannot have.
+    InputError : a name that its files cannot have, a kind that is neither one of ours nor a measure of the family.
     """
+    unit = family.unit
+    kinds = (*_TITLES, *STUDIED, LEADERBOARD)
+    if plot.kind not in kinds and found.measures and plot.kind not in found.measures:
+        problem = f"{shown(plot.kind)} is not one of {', '.join((*kinds, *found.measures))}"
+        raise InputError("suite", f"plots, {plot.name}, kind", problem)
     if not re.fullmatch(r"[\w-]+", plot.name) or plot.name in TAKEN:
         problem = (
             f"{shown(plot.name)} is no name for a file of its own (letters, digits, _ and -; not {', '.join(TAKEN)})"
@@ -107,6 +118,8 @@ def draw(found: Results, plot: Plot, unit: str) -> Drawn:
     nothing = pd.DataFrame(columns=list(COLUMNS), dtype=object), pd.DataFrame(columns=list(PRINTED), dtype=object)
     if plot.kind in STUDIED:
         return Drawn(plot, *nothing, _studies(found, plot), "")
+    if plot.kind == LEADERBOARD:
+        return Drawn(plot, *nothing, (), "", board(found, plot, family))
     axis = _TITLES.get(plot.kind, f"mean of {title(plot.kind)[:1].lower()}{title(plot.kind)[1:]}")
     values = _Values(found, plot)
     means = pd.DataFrame(list(_means(values)), columns=list(COLUMNS), dtype=object)
@@ -120,7 +133,7 @@ class _Values:
     def __init__(self, found: Results, plot: Plot) -> None:
         self.plot = plot
         rows = found.rows.drop_duplicates(["case", "algorithm"])
-        self.rows = rows[rows["group"].isin(plot.groups)].to_dict("records")
+        self.rows = with_hindsight(rows[rows["group"].isin(plot.groups)].to_dict("records"), plot.hindsight)
         present = dict.fromkeys(str(row["algorithm"]) for row in self.rows)
         wanted = [*plot.algorithms, *found.about.get("algorithms", ())] if plot.algorithms else list(present)
         self.algorithms = [name for name in dict.fromkeys(wanted) if name in present]
@@ -142,6 +155,29 @@ class _Values:
             return (Fraction(seconds) / int(tasks),) * 2
         lower, upper = (row["ratio_lower"], row["ratio_upper"]) if kind == "ratio" else (row.get(kind), row.get(kind))
         return (Fraction(lower), Fraction(upper)) if known(lower) else None  # type: ignore[arg-type]
+
+
+def with_hindsight(
+    rows: Sequence[Mapping[Any, Any]], groups: Sequence[tuple[str, Sequence[str]]]
+) -> list[Mapping[Any, Any]]:
+    """The rows with, per case and (label, algorithms), the algorithm of largest welfare once more under the label.
+
+    Of the algorithms only the first one keeps its own place: the others are there to be chosen from.
+    """
+    hidden = {name for _, names in groups for name in names[1:]}
+    found = [row for row in rows if row["algorithm"] not in hidden]
+    for label, names in groups:
+        best: dict[str, Mapping[Any, Any]] = {}
+        for row in rows:
+            if row["algorithm"] in names and row["state"] == "ok":
+                other = best.get(row["case"])
+                if other is None or row["welfare"] > other["welfare"]:
+                    best[row["case"]] = row
+        for row in best.values():
+            of_case = [i for i, other in enumerate(found) if other["case"] == row["case"]]
+            after = [i for i in of_case if found[i]["algorithm"] == names[0]] or of_case
+            found.insert(after[-1] + 1 if after else len(found), {**row, "algorithm": label})
+    return found
 
 
 def _means(values: _Values) -> Iterator[dict[str, Any]]:
@@ -214,6 +250,50 @@ def _printed(values: _Values) -> Iterator[dict[str, Any]]:
             "low": found.low,
             "high": found.high,
         }
+
+
+BOARD = {
+    "algorithm": "name with options",
+    "cases": "cases with a figure, of all groups",
+    "mean_reached": "exact mean of ALG / upper bound on OPT over all cases: at least this part of OPT",
+    "low": "float: lower end of its 95 % interval (Student's t)",
+    "high": "float: its upper end",
+    "decisions_per_second": "float: tasks over seconds of all runs, by the clock",
+    "constants": "what it had to know in advance: none, prior (another day), given, or oracle (the day itself)",
+}
+"""Columns of a leaderboard's CSV file; then what the family knows of the algorithm, and `mean in GROUP` per group."""
+
+
+def board(found: Results, plot: Plot, family: Family) -> pd.DataFrame:
+    """A row per algorithm, the best mean first; see `BOARD`. Whoever used oracle constants stands below all others."""
+    values = _Values(found, replace(plot, kind="reached"))
+    lines: list[dict[str, Any]] = []
+    for algorithm in values.algorithms:
+        rows = [row for row in values.rows if row["algorithm"] == algorithm]
+        parts = {
+            group: [v[0] for v in (values.value(r, "reached") for r in rows if r["group"] == group) if v is not None]
+            for group in plot.groups
+        }
+        whole = intervals.mean([each for part in parts.values() for each in part])
+        timed = [row for row in rows if row["state"] == "ok" and (row["case"], algorithm) in values.seconds]
+        seconds = sum(values.seconds[row["case"], algorithm] for row in timed)
+        decided = sum(int(values.tasks.get(row["case"]) or 0) for row in timed)
+        sources = sorted({str(row["constants_source"]) for row in rows if known(row["constants_source"])})
+        lines.append(
+            {
+                "algorithm": algorithm,
+                "cases": whole.cases,
+                "mean_reached": whole.mean,
+                "low": whole.low,
+                "high": whole.high,
+                "decisions_per_second": decided / seconds if seconds else None,
+                "constants": "+".join(sources) or "none",
+                **(family.standing(algorithm) if isinstance(family, Ranking) else {}),
+                **{f"mean in {group}": intervals.mean(part).mean for group, part in parts.items()},
+            }
+        )
+    lines.sort(key=lambda line: ("oracle" in line["constants"], -(line["mean_reached"] or Fraction(-1))))
+    return pd.DataFrame(lines, dtype=object)
 
 
 def _studies(found: Results, plot: Plot) -> list[StudyTable]:

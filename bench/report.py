@@ -52,7 +52,7 @@ def write_report(folder: Path, spent: Mapping[str, float]) -> int:
     _write_csv(folder / "seconds.csv", found.seconds)
     if settled:
         _write_csv(folder / "claims.csv", verdicts.frame(settled))
-    drawn = [plots.draw(found, plot, family.unit) for plot in found.plots]
+    drawn = [plots.draw(found, plot, family) for plot in found.plots]
     for file, frame in (pair for each in drawn for pair in each.files.items()):
         _write_csv(folder / file, frame)
     write_atomically(folder / "report.html", page(found, family, settled, drawn).encode())

@@ -20,7 +20,7 @@ from bench.plots import Drawn
 from bench.store import Store
 from bench.table import Results, StudyTable
 from instances.errors import InputError
-from tests.toy_family import made, toy  # noqa: F401
+from tests.toy_family import ToyFamily, made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 
@@ -43,7 +43,7 @@ def found(folder: Path) -> Results:
 
 def drawn(found: Results, kind: str, **more: Any) -> Drawn:
     """A figure of this kind over all groups."""
-    return plots.draw(found, Plot("it", "It", kind, GROUPS, "numbers", **more), "points")
+    return plots.draw(found, Plot("it", "It", kind, GROUPS, "numbers", **more), ToyFamily())
 
 
 def test_means_and_intervals_follow_from_the_rows(folder: Path, found: Results) -> None:
@@ -151,33 +151,66 @@ def test_failed_and_invalid_runs_are_left_out_and_counted(tmp_path: Path) -> Non
     assert main(["run", "toy-bad", "--out", str(tmp_path), "--quiet", "--workers", "1"]) == 1
     with Store.open(tmp_path / "results.sqlite", create=False) as store:
         bad = table.results(store)
-    means = plots.draw(bad, Plot("it", "It", "welfare", ("all",), ""), "points").means.set_index("algorithm")
+    means = plots.draw(bad, Plot("it", "It", "welfare", ("all",), ""), ToyFamily()).means.set_index("algorithm")
     assert dict(means["left_out"]) == {plots.OPT: 0, "first": 0, "raises": 1, "dies": 1, "cheats": 1}
     assert means.loc["cheats", "mean_lower"] is None
 
 
 def test_a_figure_of_groups_that_did_not_run_is_empty(found: Results) -> None:
     """No row, and axes without anything on them."""
-    figure = plots.draw(found, Plot("it", "It", "welfare", ("nowhere",), ""), "points")
+    figure = plots.draw(found, Plot("it", "It", "welfare", ("nowhere",), ""), ToyFamily())
     assert len(figure.means) == 0
     assert charts.spans(figure) == {}
+
+
+def test_hindsight_shows_the_best_of_several_per_case(found: Results) -> None:
+    """The label has, case by case, the largest welfare of its algorithms; all but the first are hidden."""
+    rows = found.rows[found.rows["group"] == "20"]
+    names = ("first", "above:mark=50", "above:mark=30")
+    figure = drawn(found, "welfare", hindsight=(("best of three", names),))
+    shown_ = list(figure.means[figure.means["group"] == "20"]["algorithm"])
+    assert shown_ == [plots.OPT, "first", "best of three", "one", "above:mark=100"]
+    best_of = [
+        rows[(rows["case"] == case) & rows["algorithm"].isin(names)]["welfare"].max() for case in set(rows["case"])
+    ]
+    means = figure.means.set_index(["group", "algorithm"])
+    assert means.loc[("20", "best of three"), "mean_lower"] == sum(best_of, Fraction(0)) / len(best_of)
+
+
+def test_a_leaderboard_ranks_by_the_mean_and_oracles_last(found: Results) -> None:
+    """Means over all cases, decisions per second, the source of constants; whoever knew the day itself stands below."""
+    board = drawn(found, "leaderboard").board
+    assert set(plots.BOARD) <= set(board.columns)
+    for row in board.to_dict("records"):
+        chosen = found.rows[(found.rows["algorithm"] == row["algorithm"]) & found.rows["group"].isin(GROUPS)]
+        assert row["cases"] == len(chosen) == 9
+        assert row["mean_reached"] == sum(chosen["reached"], Fraction(0)) / 9
+        assert row["mean in 5"] == sum(chosen[chosen["group"] == "5"]["reached"], Fraction(0)) / 3
+    ranked = [("oracle" in row["constants"], -row["mean_reached"]) for row in board.to_dict("records")]
+    assert ranked == sorted(ranked)
+
+
+def test_a_figure_of_an_unknown_kind_is_refused(found: Results) -> None:
+    """Once measures are known, a kind that is none of them is a slip of the suite's author."""
+    with pytest.raises(InputError, match="welfair"):
+        drawn(replace(found, measures=("size",)), "welfair")
 
 
 @pytest.mark.parametrize("name", ["results", "claims", "a/b", "", "x.csv"])
 def test_figures_whose_files_would_be_others_are_refused(found: Results, name: str) -> None:
     """Nothing else of the report is overwritten, nothing is written elsewhere."""
     with pytest.raises(InputError, match="no name for a file"):
-        plots.draw(found, Plot(name, "It", "welfare", GROUPS, "numbers"), "points")
+        plots.draw(found, Plot(name, "It", "welfare", GROUPS, "numbers"), ToyFamily())
 
 
 def test_studies_are_found_by_kind_group_and_algorithm(found: Results) -> None:
     """Rows with whose they are; a study that could not be made is a row with the reason."""
-    figure = plots.draw(found, Plot("it", "It", "curve", ("5", "20"), ""), "points")
+    figure = plots.draw(found, Plot("it", "It", "curve", ("5", "20"), ""), ToyFamily())
     assert [(each.case, each.study.kind) for each in figure.studies] == [("5 run 0", "curve"), ("20 run 0", "curve")]
     frame = figure.files["it.csv"]
     assert list(frame["case"]) == ["5 run 0"] * 2 + ["20 run 0"] * 2
     assert {"bid_from", "utility_to", "algorithm"} <= set(frame.columns)
-    assert not plots.draw(found, Plot("it", "It", "curve", GROUPS, "", ("one",)), "points").studies
+    assert not plots.draw(found, Plot("it", "It", "curve", GROUPS, "", ("one",)), ToyFamily()).studies
     failed = StudyTable("case", "group", Study("curve", "x", 1), (), "no such task")
     assert plots.studied([failed]).to_dict("records") == [
         {"case": "case", "group": "group", "algorithm": "x", "reason": "no such task"}
@@ -265,7 +298,7 @@ def test_charts_are_the_same_every_time_and_take_the_pages_colours(found: Result
         if what == "lines":
             figure = drawn(found, "seconds")
             return charts.lines_chart(figure, charts.span(figure))
-        study = plots.draw(found, Plot("it", "It", what, ("20",), ""), "points").studies[0]
+        study = plots.draw(found, Plot("it", "It", what, ("20",), ""), ToyFamily()).studies[0]
         return {"curve": charts.curve_panel, "charges": charts.charges_panel}[what](study.rows, "label", "points")
 
     svg = draw()

@@ -31,10 +31,10 @@ def section(found: Results, drawn: Sequence[Drawn], unit: str) -> str:
 
 def _figure(found: Results, drawn: Drawn, unit: str) -> str:
     plot = drawn.plot
-    studied = plot.kind in plots.STUDIED
+    studied = plot.kind in (*plots.STUDIED, plots.LEADERBOARD)
     parts = [
         f"<h3>{escape(plot.title)}</h3>",
-        _studies(drawn, unit) if studied else _means(drawn),
+        _shown(drawn, unit),
         f"<p>{escape(plot.note)}</p>" if plot.note else "",
         _printed(drawn.printed) if len(drawn.printed) else "",
         "" if studied else f'<p class="method">{escape(METHOD)}{escape(_left_out(drawn.means))}</p>',
@@ -46,6 +46,37 @@ def _figure(found: Results, drawn: Drawn, unit: str) -> str:
         f"<p>Made by {code(_command(found))}</p>",
     ]
     return f'<section class="figure" id="figure-{escape(plot.name)}">' + "\n".join(filter(None, parts)) + "</section>"
+
+
+def _shown(drawn: Drawn, unit: str) -> str:
+    if drawn.plot.kind == plots.LEADERBOARD:
+        return _board(drawn.board)
+    return _studies(drawn, unit) if drawn.plot.kind in plots.STUDIED else _means(drawn)
+
+
+def _board(board: pd.DataFrame) -> str:
+    """The leaderboard: figures rounded down, what is known of each algorithm, then the groups."""
+    if board.empty:
+        return "<p>Nothing has run yet.</p>"
+    groups = [name for name in board.columns if name.startswith("mean in ")]
+    about = [name for name in board.columns if name not in plots.BOARD and name not in groups]
+    body = []
+    for row in board.to_dict("records"):
+        interval = f"{row['low']:.3f} to {row['high']:.3f}" if known(row["low"]) else "-"
+        pace = row["decisions_per_second"]
+        body.append(
+            [
+                cell(row["algorithm"]),
+                exact(row["mean_reached"]),
+                cell(interval),
+                *(cell(row[name]) for name in about),
+                cell(row["constants"]),
+                cell(f"{pace:,.0f}" if known(pace) else "-", sort=pace, number=True),
+                *(exact(row[name]) for name in groups),
+            ]
+        )
+    head = ["algorithm", "mean ALG/upper", "95 % interval", *about, "constants", "decisions/s"]
+    return rows_table([*head, *(name.removeprefix("mean in ") for name in groups)], body, "Leaderboard", css="text")
 
 
 def _command(found: Results) -> str:
