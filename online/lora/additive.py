@@ -194,6 +194,34 @@ def _lower(old, new, step):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _lower_both(old, new, row, step, leap):  # type: ignore[no-untyped-def]
+    """new[x] = min(old[x], old[x - 1] + step, old[x - row] + leap) in one pass; rows are `row` long."""
+    new[0] = old[0]
+    before = old[: row - 1]
+    here = old[1:row]
+    out = new[1:row]
+    for x in range(len(out)):
+        best = here[x]
+        value = before[x] + step
+        if value < best:
+            best = value
+        out[x] = best
+    before = old[row - 1 :]
+    here = old[row:]
+    above = old[: len(old) - row]
+    out = new[row:]
+    for x in range(len(out)):
+        best = here[x]
+        value = before[x] + step
+        if value < best:
+            best = value
+        value = above[x] + leap
+        if value < best:
+            best = value
+        out[x] = best
+
+
+@njit(cache=True, nogil=True)
 def _fill(cell, stride, digits, at, length, table):  # type: ignore[no-untyped-def]
     """table[t, x]: least cost of taking exactly x among slots t.. of the window; inf where impossible."""
     types, width = cell.shape
@@ -202,15 +230,13 @@ def _fill(cell, stride, digits, at, length, table):  # type: ignore[no-untyped-d
     for t in range(width - 1, -1, -1):
         old = table[t + 1]
         new = table[t]
-        new[:] = old
         if types <= 2:
-            if cell[0, t] < np.inf:
-                _lower(old, new[1:], cell[0, t])
-                for o in range(len(at)):
-                    new[at[o] - 1] = np.inf
-            if types == 2 and len(at) > 1 and cell[1, t] < np.inf:
-                _lower(old, new[at[1] - at[0] :], cell[1, t])
+            row = at[1] - at[0] if len(at) > 1 else len(new)
+            _lower_both(old, new, row, cell[0, t], cell[types - 1, t])
+            for o in range(len(at)):
+                new[at[o] - 1] = np.inf
             continue
+        new[:] = old
         if cell[0, t] < np.inf:
             for o in range(len(at)):
                 if length[o] > 1:

@@ -210,7 +210,9 @@ class FloatPrices:
         """Prices that are not zero."""
 
         def listed(price: NDArray[np.float64]) -> dict[Cell, Fraction | float]:
-            return {(int(k), int(t) + 1): float(price[k, t]) for k, t in np.argwhere(price != 0)}
+            nodes, slots = np.nonzero(price)
+            cells = zip(nodes.tolist(), (slots + 1).tolist(), strict=True)
+            return dict(zip(cells, price[nodes, slots].tolist(), strict=True))
 
         return listed(self.lam), listed(self.phi)
 
