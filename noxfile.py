@@ -13,16 +13,17 @@ nox.options.error_on_missing_interpreters = True
 PROJECT = nox.project.load_toml("pyproject.toml")
 
 
-def install(session: nox.Session, group: str | None = None) -> None:
-    """The package in its own place with the pinned versions, and a group of development tools."""
+def install(session: nox.Session, group: str | None = None, extra: str = "") -> None:
+    """The package in its own place with the pinned versions, an optional extra, and a group of development tools."""
     tools = nox.project.dependency_groups(PROJECT, group) if group else ()
-    session.install("-q", "-c", "constraints.txt", "-e", ".", *tools)
+    session.install("-q", "-c", "constraints.txt", "-e", f".[{extra}]" if extra else ".", *tools)
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
     """Run suites (default: quick) and report: `nox -s bench -- SUITE ... [options of run]`."""
-    install(session)
+    dask = any(argument.partition("=")[0] == "--dask" for argument in session.posargs)
+    install(session, extra="dask" if dask else "")
     cut = next((i for i, argument in enumerate(session.posargs) if argument.startswith("-")), len(session.posargs))
     names, options = session.posargs[:cut], session.posargs[cut:]
     session.run("python", "-m", "bench", "warm")

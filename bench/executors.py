@@ -62,7 +62,7 @@ class SpawnPool(Executor):
         self._context = multiprocessing.get_context("spawn")
         self._cores_each = max(1, usable_cores() // workers)
         self._own = threading.local()
-        self._alive: set[int] = set()
+        self._alive: dict[int, ProcessPoolExecutor] = {}
         self._lock = threading.Lock()
         self._stopped = False
         self._threads = ThreadPoolExecutor(workers, initializer=_shield_from_interrupts)
@@ -86,7 +86,7 @@ class SpawnPool(Executor):
                     started = slot.submit(os.getpid)
                 self._own.pid = started.result()
                 with self._lock:
-                    self._alive.add(self._own.pid)
+                    self._alive[self._own.pid] = slot
             if self._stopped:
                 _kill_group(self._own.pid)
             return slot.submit(call).result(self.limit)
@@ -102,26 +102,36 @@ class SpawnPool(Executor):
 
     def _drop(self, slot: ProcessPoolExecutor | None) -> None:
         if slot is not None:
-            slot.shutdown(wait=False)
+            slot.shutdown()
         self._own.slot = None
         with self._lock:
-            self._alive.discard(getattr(self._own, "pid", -1))
+            self._alive.pop(getattr(self._own, "pid", -1), None)
 
     def stop(self) -> None:
         """End all processes at once, with whatever they run."""
         self._stopped = True
         self._threads.shutdown(wait=False, cancel_futures=True)
-        with self._lock:
-            for pid in self._alive:
-                _kill_group(pid)
+        self._kill()
+        self._threads.shutdown()
+        self._close()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Finish what was submitted, then end the processes."""
         self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
+        self._kill()
+        self._close()
+
+    def _kill(self) -> None:
         with self._lock:
             for pid in self._alive:
                 _kill_group(pid)
-            self._alive.clear()
+
+    def _close(self) -> None:
+        """Wait until nothing of the dead processes is left: Python complains of pipes that are closed while it ends."""
+        with self._lock:
+            slots, self._alive = list(self._alive.values()), {}
+        for slot in slots:
+            slot.shutdown()
 
 
 _MAIN = threading.Lock()
