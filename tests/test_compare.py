@@ -137,9 +137,12 @@ def test_rows_of_one_folder_and_what_the_runs_had_different_are_named(
 def test_seconds_differ_beyond_noise_only_where_the_sign_test_says_so() -> None:
     """The interval has exactly the order statistics of the sign test, and needs six pairs."""
     assert not pace("online", "x", [1.5] * 5).beyond_noise
-    six = pace("online", "x", [1.2, 1.3, 1.1, 1.5, 1.05, 4.0])
-    assert (six.low, six.high) == (1.05, 4.0)
+    six = pace("online", "x", [1.2, 1.3, 1.1, 1.5, 1.06, 4.0])
+    assert (six.low, six.high) == (1.06, 4.0)
     assert six.beyond_noise
+    assert pace("online", "x", [1 / ratio for ratio in (1.2, 1.3, 1.1, 1.5, 1.06, 4.0)]).beyond_noise
+    # Surely slower, by less than anybody cares about.
+    assert not pace("online", "x", [1.04] * 30).beyond_noise
     assert not pace("online", "x", [1.2, 1.3, 1.1, 1.5, 0.99, 4.0]).beyond_noise
     # 20 pairs: the 6th smallest and largest, as in every table of the sign test.
     twenty = pace("online", "x", [float(i) for i in range(1, 21)])
