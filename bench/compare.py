@@ -58,8 +58,8 @@ class Pace:
 
     The interval is that of the sign test for the median of the paired ratios: order statistics, exact at 95 % or more
     whatever the distribution, from six pairs on. It is marked when all of it is more than 5 % away from 1; of equals,
-    one in twenty at most is marked by chance. Pairs that are exactly equal were measured once and shared; they and pairs
-    below a millisecond are left out. The first piece of a kind in a new worker loads its compiled code, and that is in
+    one in twenty at most is marked by chance. Pairs that are exactly equal were measured once and shared; they are left
+    out, and so are those below a millisecond. The first piece of a kind in a new worker loads its compiled code, and that is in
     its seconds: a run that was stopped often has more of these.
 
     Parameters
