@@ -59,8 +59,8 @@ class Pace:
     The interval is that of the sign test for the median of the paired ratios: order statistics, exact at 95 % or more
     whatever the distribution, from six pairs on. It is marked when all of it is more than 5 % away from 1; of equals,
     one in twenty at most is marked by chance. Pairs that are exactly equal were measured once and shared; they are left
-    out, and so are those below a millisecond. The first piece of a kind in a new worker loads its compiled code, and that is in
-    its seconds: a run that was stopped often has more of these.
+    out, and so are those below a millisecond. The first piece of a kind in a new worker loads its compiled code, and
+    that is in its seconds: a run that was stopped often has more of these.
 
     Parameters
     ----------
@@ -249,9 +249,8 @@ def text(found: Comparison) -> str:
         parts.append(_aligned([{"What": what, "A": one, "B": other} for what, one, other in found.unlike]))
     parts.append(_aligned([_line(row) for row in found.rows]))
     if found.paces:
-        parts.append(
-            "Seconds, B over A: median over the cases of both, and its interval (sign test, at least 95 %), marked from 5 % on:"
-        )
+        rule = "median over the cases of both, and its interval (sign test, at least 95 %), marked from 5 % on"
+        parts.append(f"Seconds, B over A: {rule}:")
         parts.append(_aligned([_pace_line(each) for each in found.paces]))
     different = found.different
     alone = sum(not (row.a and row.b) for row in different)

@@ -6,7 +6,9 @@ piece alone, with the same reason in the table as in a pool of our own.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib
 import os
 import pickle
 from collections.abc import Callable
@@ -60,7 +62,10 @@ def run(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Excepti
         return None, OtherCode(
             "its version of ratiobench, or of a package, is not the one here: install the same, then restart it"
         )
-    reply = worker("piece").call("bench.remote:answer", call, wall_seconds=limit or _EVER, memory_mb=_ALL_MEMORY_MB)
+    child = worker("piece")
+    if child.pid is None:
+        child.call("bench.remote:ready", wall_seconds=_EVER, memory_mb=_ALL_MEMORY_MB)
+    reply = child.call("bench.remote:answer", call, wall_seconds=limit or _EVER, memory_mb=_ALL_MEMORY_MB)
     if reply.termination is None:
         value: tuple[Any, Exception | None] = reply.value
         return value
@@ -69,6 +74,13 @@ def run(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Excepti
         Termination.CRASH: "the worker process died",
     }
     return None, WorkerLost(reasons.get(reply.termination, reply.message))
+
+
+def ready() -> None:
+    """In a new process: load what every piece needs. What fails here fails again, with its reason, in the piece."""
+    with contextlib.suppress(Exception):
+        importlib.import_module("bench.work")
+        families()
 
 
 def answer(call: bytes) -> tuple[Any, Exception | None]:
