@@ -300,7 +300,7 @@ class DaskCluster(Executor):
             return
         value, error = done.result()
         if isinstance(error, OtherCode):
-            handed.set_exception(ExecutorLost(f"a dask worker cannot be used: {error}"))
+            handed.set_exception(ExecutorLost(f"a dask worker cannot be used, {error}"))
         elif error is not None:
             handed.set_exception(error)
         else:

@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import os
 import pickle
+import platform
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -60,7 +61,8 @@ def run(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Excepti
     """In a dask worker: what the call returns, or its exception."""
     if planned_by != code():
         return None, OtherCode(
-            "its version of ratiobench, or of a package, is not the one here: install the same, then restart it"
+            f"on {platform.node()}: its version of ratiobench, or of a package, is not the one here: install the same, "
+            "then restart it"
         )
     child = worker("piece")
     if child.pid is None:
