@@ -87,7 +87,8 @@ class SpawnPool(Executor):
                 self._own.pid = started.result()
                 with self._lock:
                     self._alive[self._own.pid] = slot
-                slot.submit(remote.ready).result()  # what a new process has to load is not in the limit
+                if not self._stopped:
+                    slot.submit(remote.ready).result()  # what a new process has to load is not in the limit
             if self._stopped:
                 _kill_group(self._own.pid)
             return slot.submit(call).result(self.limit)

@@ -37,14 +37,14 @@ ROOT = Path(__file__).resolve().parents[1]
 class Cluster:
     """A scheduler and two worker processes with a nanny each, started by their commands."""
 
-    def __init__(self, folder: Path, allowed_failures: int = 2) -> None:
+    def __init__(self, folder: Path, workers: int = 2) -> None:
         file = folder / "scheduler.json"
         environment = {
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "RATIOBENCH_FAMILIES": "tests.toy_family",
             "TOY_NAP": "0.05",
-            "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(allowed_failures),
+            "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "2",
         }
         self.log = (folder / "log").open("w")
         self.processes: list[subprocess.Popen[bytes]] = []
@@ -62,7 +62,9 @@ class Cluster:
             return process
 
         self.scheduler = start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
-        start("worker", "--scheduler-file", str(file), "--nworkers", "2", "--nthreads", "1", "--local-directory", ".")
+        if workers:
+            options = ["--nworkers", str(workers), "--nthreads", "1", "--local-directory", "."]
+            start("worker", "--scheduler-file", str(file), *options)
         while not (file.is_file() and file.read_text().endswith("}")):
             assert self.scheduler.poll() is None, (folder / "log").read_text()
             time.sleep(0.05)
@@ -216,7 +218,7 @@ def test_workers_with_other_code_are_refused(
 def test_a_cluster_that_is_not_there_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No scheduler: status 2. A scheduler without workers: status 1 after a while. Nothing is written."""
+    """No scheduler at the address, and no address at all: status 2, and nothing is written."""
     monkeypatch.setattr(executors, "CONNECT", 0.5)
     out = tmp_path / "out"
     for address in ("tcp://127.0.0.1:1", "nonsense://x"):
@@ -225,3 +227,21 @@ def test_a_cluster_that_is_not_there_is_one_line(
         assert errors.count("\n") == 1, errors
         assert f"no scheduler answers at {address}" in errors
     assert not out.exists()
+
+
+def test_a_cluster_that_stays_without_workers_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After a while without any worker, one line and status 1; processes of our own end the run."""
+    monkeypatch.setattr(executors, "POLL", 0.1)
+    monkeypatch.setattr("bench.runner.POLL", 0.1)
+    monkeypatch.setattr(executors, "WORKERLESS", 1.0)
+    empty = Cluster(tmp_path, workers=0)
+    try:
+        assert main(["run", "toy", "--out", str(tmp_path / "out"), "--quiet", "--dask", empty.address]) == 1
+    finally:
+        empty.close()
+    errors = capsys.readouterr().err
+    assert errors.count("\n") == 1, errors
+    assert f"no dask worker at {empty.address} for 1 s" in errors
+    assert run("toy", tmp_path / "out").count(",ok,") == 14
