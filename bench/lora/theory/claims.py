@@ -166,8 +166,8 @@ CLAIMS: tuple[Claim, ...] = (
         "no narrower window, more work or more memory than the true one gains",
         "main paper, section 2 (the bid contains them); not claimed",
         Standing.FALSE,
-        "constants kept; exact prices; tried: every window inside the true one, up to 16 larger amounts of work, one MB "
-        "more, twice the memory, and all that a node of each type has",
+        "constants kept; exact prices; tried: every window inside the true one, up to 16 larger amounts of work, "
+        "one MB more, twice the memory, and all that a node of each type has",
         "true when the schedule is the cheapest among those with room (a choice that sees the room)",
         truth.theorem3_types,
     ),
