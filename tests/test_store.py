@@ -41,6 +41,24 @@ def test_two_writers_share_one_store(tmp_path: Path) -> None:
         assert two.get(*PIECE.address) == PIECE
 
 
+def test_a_lock_that_does_not_end_is_one_line_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write is refused as a whole, what was there can be read, and the next write goes through."""
+    monkeypatch.setattr("bench.store.PATIENCE", 0.1)
+    with Store.open(tmp_path / "s.sqlite") as one, Store.open(tmp_path / "s.sqlite") as two:
+        one.put(PIECE)
+        one.connection.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="another process has locked the result store") as caught:
+            two.put(Piece("online", "ab12", "eft", True, {}))
+        assert "\n" not in str(caught.value)
+        assert two.has(*PIECE.address)
+        assert not two.has("online", "ab12", "eft")
+        one.connection.execute("COMMIT")
+        two.put(Piece("online", "ab12", "eft", True, {}))
+        assert one.has("online", "ab12", "eft")
+
+
 def test_only_failed_pieces_are_forgotten_when_asked(tmp_path: Path) -> None:
     """Retrying forgets failures and nothing else; a fresh start forgets everything."""
     failed = Piece("audit", "ab12", "k", False, {"reason": "x"})
