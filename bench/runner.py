@@ -7,6 +7,7 @@ content alone, so the numbers do not depend on the number of workers, on the ord
 from __future__ import annotations
 
 import contextlib
+import shlex
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -331,6 +332,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     "suite": suite.name,
                     "summary": suite.summary,
                     "family": family.name,
+                    "command": command(suite, options),
                     "algorithms": list(options.algorithms),
                     "only": list(options.only),
                     "effort": options.effort,
@@ -355,6 +357,16 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         pool.stop()
         raise
     return {"run": time.monotonic() - started}
+
+
+def command(suite: Suite, options: RunOptions) -> str:
+    """The command that makes the same table anywhere: what is run, and not where or by whom."""
+    words = ["python", "-m", "bench", "run", suite.name]
+    words += [word for pattern in options.only for word in ("--only", pattern)]
+    words += [word for name in options.algorithms for word in ("--algorithm", name)]
+    words += ["--effort", str(options.effort)] if options.effort > 1 else []
+    words += ["--limit", f"{options.limit:g}"] if options.limit is not None else []
+    return shlex.join(words)
 
 
 def _open_stores(options: RunOptions, close: contextlib.ExitStack) -> tuple[Store, Store | None]:

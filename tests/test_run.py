@@ -333,6 +333,16 @@ def test_some_cases_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "--only: 'nothing*' fits no case of toy: toy0, toy1, toy2, toy3, twin" in capsys.readouterr().err
 
 
+def test_the_command_that_makes_the_table_stands_in_the_store(tmp_path: Path) -> None:
+    """What is run and how hard, quoted for a shell; not where, nor by how many workers."""
+    assert (
+        run("toy", tmp_path, "--only", "toy[01]", "--algorithm", "above:mark=9", "--effort", "3", "--workers", "1") == 0
+    )
+    with Store.open(tmp_path / "results.sqlite") as store:
+        command = store.about()["command"]
+    assert command == "python -m bench run toy --only 'toy[01]' --algorithm above:mark=9 --effort 3"
+
+
 def test_the_time_left_weighs_kinds_of_work() -> None:
     """Two OPT of 20 s and eight runs of 1 s are 48 s for one worker, whatever the number of finished pieces."""
     progress = Progress({("OPT", "a"): 3, ("fast", "a"): 10, ("fast", "b"): 1}, quiet=True)
