@@ -168,6 +168,7 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("report", _report, "tables, CSV and the page, from the results in a folder")
     sub.add_argument("folder", metavar="DIR", type=Path)
     sub.add_argument("--parquet", action="store_true", help="write results.parquet as well")
+    sub.add_argument("--figures", metavar="FOLDER", type=Path, help="write the suite's figures as SVG files as well")
 
     sub = command("compare", _compare, "two folders of results side by side, with what differs beyond noise")
     sub.add_argument("a", metavar="A", type=Path)
@@ -547,21 +548,21 @@ def _run(options: argparse.Namespace) -> int:
 
 def _report(options: argparse.Namespace) -> int:
     if not options.parquet:
-        return _show(options.folder, {})
+        return _show(options.folder, {}, options.figures)
     from bench import parquet
     from bench.api import results
 
     parquet.require()
-    status = _show(options.folder, {})
+    status = _show(options.folder, {}, options.figures)
     parquet.write(results(options.folder).rows, options.folder / parquet.FILE)
     return status
 
 
-def _show(folder: Path, spent: dict[str, float]) -> int:
+def _show(folder: Path, spent: dict[str, float], figures: Path | None = None) -> int:
     """Print the tables, write CSV and page; status 1 when something failed."""
     from bench.report import write_report
 
-    return write_report(folder, spent)
+    return write_report(folder, spent, figures)
 
 
 def _compare(options: argparse.Namespace) -> int:

@@ -53,7 +53,7 @@ PRINTED = {
     "high": "float: its upper end",
 }
 """Columns of NAME_printed.csv."""
-TAKEN = ("results", "seconds", "claims")
+TAKEN = ("results", "seconds", "claims", "figures", "printed", "provenance")
 """Names of other files of a report."""
 _TITLES = {
     "welfare": "mean welfare",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from bench import plots, table, verdicts
 from bench.family import families
+from bench.plots import Drawn
 from bench.runner import STORE
 from bench.store import EMPTY, Store
 from bench.table import Results
@@ -18,15 +20,17 @@ from instances.errors import InputError, shown
 from instances.files import write_atomically
 
 
-def write_report(folder: Path, spent: Mapping[str, float]) -> int:
+def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None = None) -> int:
     """Print the tables of the results in a folder, write the CSV files and report.html beside them.
 
-    Files: results.csv, seconds.csv; claims.csv where the family's checks are claims; NAME.csv per figure of the suite.
+    Files: results.csv, seconds.csv; claims.csv where the family's checks are claims; NAME.csv per figure of the suite,
+    and all figures of means in one, figures.csv, with what papers print for them in printed.csv; provenance.json.
 
     Parameters
     ----------
     folder : where `run` put its store.
     spent : seconds of the run just ended, by name, for the table of stages; empty for `report` alone.
+    pictures : a folder for the figures as SVG files.
 
     Returns
     -------
@@ -55,6 +59,11 @@ def write_report(folder: Path, spent: Mapping[str, float]) -> int:
     drawn = [plots.draw(found, plot, family) for plot in found.plots]
     for file, frame in (pair for each in drawn for pair in each.files.items()):
         _write_csv(folder / file, frame)
+    _write_figures(folder, found, drawn)
+    if pictures is not None:
+        from bench.pictures import write_pictures
+
+        write_pictures(drawn, pictures)
     write_atomically(folder / "report.html", page(found, family, settled, drawn).encode())
     print("\n".join(filter(None, [table.text(found, family), verdicts.text(settled)])))
     print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
@@ -66,6 +75,20 @@ def write_report(folder: Path, spent: Mapping[str, float]) -> int:
     if failed:
         print(f"ratiobench: {failed} of {len(found.rows)} rows failed; their reason is in the table", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _write_figures(folder: Path, found: Results, drawn: Sequence[Drawn]) -> None:
+    """All means in one file, small enough to keep, and where they come from."""
+    means = [each.means for each in drawn if len(each.means)]
+    if means:
+        _write_csv(folder / "figures.csv", pd.concat(means, ignore_index=True))
+    printed = [each.printed for each in drawn if len(each.printed)]
+    if printed:
+        _write_csv(folder / "printed.csv", pd.concat(printed, ignore_index=True))
+    about = {key: value for key, value in found.about.items() if key != "plots"}
+    keys = sorted({key.partition(" | ")[0] for case in found.cases for _, key in case.algorithms})
+    about |= {"cases": len(found.cases), "versions": keys, "solves": sorted({case.solve_key for case in found.cases})}
+    write_atomically(folder / "provenance.json", (json.dumps(about, indent=1, sort_keys=True) + "\n").encode())
 
 
 def _write_csv(path: Path, frame: pd.DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import statistics
@@ -9,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
@@ -320,3 +322,26 @@ def test_every_colour_that_figures_use_is_defined_for_light_dark_and_paper() -> 
     assert len(names) == 9
     for name in names:
         assert len(re.findall(rf"{name}: #", style)) == 3
+
+
+def test_figures_are_files_of_their_own_on_request(folder: Path, tmp_path: Path) -> None:
+    """SVG documents with colours for light and dark, one per chart, and all means in one table with its provenance."""
+    from bench.cli import main
+
+    assert main(["report", str(folder), "--figures", str(tmp_path / "svg")]) == 0
+    pictures = sorted((tmp_path / "svg").glob("*.svg"))
+    assert pictures
+    for picture in pictures:
+        root = ElementTree.fromstring(picture.read_text(encoding="utf-8"))
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        used = set(re.findall(r"var\((--\w+)\)", picture.read_text(encoding="utf-8")))
+        style = root.findtext("{http://www.w3.org/2000/svg}style") or ""
+        assert used <= set(re.findall(r"(--\w+):", style))
+        assert "prefers-color-scheme: dark" in style
+    with Store.open(folder / "results.sqlite", create=False) as store:
+        names = [plot.name for plot in table.results(store).plots if plot.kind not in plots.STUDIED]
+    means = pd.read_csv(folder / "figures.csv", dtype=str)
+    assert list(dict.fromkeys(means["plot"])) == names
+    about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    assert about["suite"] == "toy-plots"
+    assert any("first" in version for version in about["versions"])

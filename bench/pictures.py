@@ -1,0 +1,60 @@
+"""The figures of a suite as files of their own, for a README or a talk: SVG with its own colours, light and dark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from bench import charts, plots
+from bench.plots import Drawn
+from bench.runner import make_folder
+from instances.files import write_atomically
+
+
+def write_pictures(drawn: Sequence[Drawn], folder: Path) -> list[Path]:
+    """Write every figure of means: NAME.svg where it is one chart of lines, else NAME-GROUP.svg per group.
+
+    Raises
+    ------
+    InputError : a folder that cannot be written.
+    """
+    make_folder(folder)
+    written = []
+    for each in drawn:
+        for name, svg in _charts(each):
+            path = folder / f"{name}.svg"
+            write_atomically(path, standalone(svg).encode())
+            written.append(path)
+    return written
+
+
+def _charts(drawn: Drawn) -> Iterator[tuple[str, str]]:
+    plot = drawn.plot
+    if plot.kind in (*plots.STUDIED, plots.LEADERBOARD):
+        return
+    if charts.is_lines(plot, drawn.means):
+        yield plot.name, charts.lines_chart(drawn, charts.span(drawn))
+        return
+    for group, shown in charts.spans(drawn).items():
+        place = re.sub(r"\W+", "-", group.removeprefix(f"{plot.name}: ")).strip("-").lower()
+        yield f"{plot.name}-{place}", charts.group_panel(drawn, group, shown)
+
+
+def standalone(svg: str) -> str:
+    """An element of the page as a document that has the page's colours, light and dark."""
+    sheet = files("bench").joinpath("page.css").read_text(encoding="utf-8")
+    light = re.search(r"^:root \{.*?\}", sheet, re.DOTALL | re.MULTILINE)
+    dark = re.search(r"^@media \(prefers-color-scheme: dark\) \{ :root \{.*?\} \}", sheet, re.DOTALL | re.MULTILINE)
+    assert light is not None
+    assert dark is not None
+    style = (
+        f"{light[0]}\n{dark[0]}\n"
+        "svg { color: var(--ink); background: var(--paper); font-family: system-ui, sans-serif; }"
+    )
+    opening = svg.index(">")
+    return (
+        f'{svg[:opening]} xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
+        f"<style>\n{style}\n</style>{svg[opening + 1 :]}\n"
+    )
