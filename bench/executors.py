@@ -225,6 +225,10 @@ class DaskCluster(Executor):
     address : of the scheduler.
     limit : seconds after which a piece is given up; None for no limit.
 
+    Attributes
+    ----------
+    tell : told, in a line, that there is no worker; to be set by whoever shows the progress.
+
     Raises
     ------
     InputError : when `distributed` is not installed or no scheduler answers.
@@ -244,8 +248,9 @@ class DaskCluster(Executor):
             raise InputError("--dask", "", f"no scheduler answers at {address}: {error}") from None
         self.address, self.limit = address, limit
         self._executor: Executor = self._client.get_executor(pure=False)
-        self._threads, self._looked = 0, -POLL
-        self._had_workers = time.monotonic()
+        self.tell: Callable[[str], None] | None = None
+        self._threads, self._looked, self._told = 0, -POLL, False
+        self._none_since: float | None = None
 
     def parallel(self) -> int:
         """Pieces that can be in work at a time: threads of all workers, which may come and go.
@@ -262,9 +267,14 @@ class DaskCluster(Executor):
                 raise self._gone() from error
             self._looked = now
             if self._threads:
-                self._had_workers = now
-            elif now - self._had_workers > WORKERLESS:
+                self._none_since, self._told = None, False
+            elif self._none_since is None:
+                self._none_since = now
+            elif now - self._none_since > WORKERLESS:
                 raise ExecutorLost(f"no dask worker at {self.address} for {WORKERLESS:g} s; what was finished is kept")
+            elif now - self._none_since > WORKERLESS / 30 and self.tell is not None and not self._told:
+                self._told = True
+                self.tell(f"no dask worker at {self.address}: waiting for one, up to {WORKERLESS:g} s")
         return max(1, self._threads)
 
     def _gone(self) -> ExecutorLost:

@@ -344,6 +344,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             )
             planned: Counter[Kind] = Counter((what, case.group) for case in cases for what in kinds_of(case))
             progress = Progress(planned, pool.parallel(), options.quiet)
+            if isinstance(pool, DaskCluster):
+                pool.tell = progress.line
             shelf = Shelf(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
             sweep = _Sweep(family, shelf, folder, progress)
             for position, case in enumerate(cases):
