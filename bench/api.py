@@ -46,6 +46,7 @@ def run(
     workers: int | None = None,
     dask: str | None = None,
     effort: int = 1,
+    scale: str = "full",
     limit: float | None = None,
     share: AnyPath | None = None,
     fresh: bool = False,
@@ -63,6 +64,7 @@ def run(
     workers : number of processes; None for one per core.
     dask : address of a dask scheduler, instead of processes of our own.
     effort : how many times the suite's own effort goes into OPT.
+    scale : ``full`` or ``small``.
     limit : seconds after which a piece of work is given up.
     share : file of the library of results; by default that of ``results``, and none where `out` is named.
     fresh, retry_failed : forget earlier results, or the failed ones, first.
@@ -77,7 +79,8 @@ def run(
     InputError : a suite, algorithm or folder that cannot be used.
     """
     family, chosen = find_suite(suite)
-    folder, library = places(None if out is None else Path(out), None if share is None else Path(share), chosen.name)
+    own = None if out is None else Path(out)
+    folder, library = places(own, None if share is None else Path(share), chosen.name, scale)
     options = RunOptions(
         out=folder,
         workers=workers,
@@ -90,6 +93,7 @@ def run(
         share=library,
         only=(only,) if isinstance(only, str) else tuple(only),
         effort=effort,
+        scale=scale,
     )
     run_suite(family, chosen, options)
     return results(folder)

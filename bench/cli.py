@@ -154,6 +154,9 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--effort", type=_effort, default=1, metavar="N", help="N times the suite's work on OPT; `high` is 8 times"
     )
+    sub.add_argument(
+        "--scale", choices=["full", "small"], default="full", help="small: the suite's figures on small instances"
+    )
     sub.add_argument("--limit", type=_seconds, metavar="S", help="give a piece of work up after this many seconds")
     sub.add_argument(
         "--share",
@@ -527,7 +530,7 @@ def _run(options: argparse.Namespace) -> int:
     from bench.runner import RunOptions, places, run_suite
 
     family, suite = find_suite(options.suite)
-    out, share = places(options.out, options.share, suite.name)
+    out, share = places(options.out, options.share, suite.name, options.scale)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     chosen = RunOptions(
         out=out,
@@ -541,6 +544,7 @@ def _run(options: argparse.Namespace) -> int:
         share=share,
         only=tuple(options.only),
         effort=options.effort,
+        scale=options.scale,
     )
     spent = run_suite(family, suite, chosen)
     return _show(out, spent)

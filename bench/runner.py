@@ -28,6 +28,7 @@ from instances.files import write_atomically
 
 STORE = "results.sqlite"
 OPT = "OPT"
+SCALES = ("full", "small")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class RunOptions:
     share : file of the library, in which runs find each other's results; None for none.
     only : patterns (``*``, ``?``, ``[...]``) of names of cases, others are left out; empty for all.
     effort : how many times the suite's own effort goes into OPT.
+    scale : ``full``, or ``small`` for the suite's cases at a small scale.
     """
 
     out: Path
@@ -60,6 +62,7 @@ class RunOptions:
     share: Path | None = None
     only: tuple[str, ...] = ()
     effort: int = 1
+    scale: str = "full"
 
 
 @dataclass(slots=True)
@@ -298,6 +301,22 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
     ]
 
 
+def at_scale(suite: Suite, scale: str) -> Suite:
+    """The suite with its cases at the scale.
+
+    Raises
+    ------
+    InputError : no such scale, or a suite that has no other than its own.
+    """
+    if scale not in SCALES:
+        raise InputError("--scale", "", f"{shown(scale)} is not one of {', '.join(SCALES)}")
+    if scale == SCALES[0]:
+        return suite
+    if not suite.small:
+        raise InputError("--scale", "", f"the suite {suite.name} has one scale only")
+    return replace(suite, cases=suite.small)
+
+
 def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, float]:
     """Run what is missing of a suite, into the store of the folder.
 
@@ -312,6 +331,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     ExecutorLost : the dask cluster is gone; what was finished is kept.
     """
     started = time.monotonic()
+    suite = at_scale(suite, options.scale)
     cases = chosen_cases(suite, options)
     studied = [study.algorithm for case in cases for study in case.studies]
     for name in dict.fromkeys([*(name for case in cases for name in case.algorithms), *studied]):
@@ -336,6 +356,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     "algorithms": list(options.algorithms),
                     "only": list(options.only),
                     "effort": options.effort,
+                    "scale": options.scale,
                     "plots": [asdict(plot) for plot in suite.plots],
                     "workers": pool.parallel(),
                     "provenance": provenance.collect(),
@@ -366,6 +387,7 @@ def command(suite: Suite, options: RunOptions) -> str:
     words = ["python", "-m", "bench", "run", suite.name]
     words += [word for pattern in options.only for word in ("--only", pattern)]
     words += [word for name in options.algorithms for word in ("--algorithm", name)]
+    words += ["--scale", options.scale] if options.scale != SCALES[0] else []
     words += ["--effort", str(options.effort)] if options.effort > 1 else []
     words += ["--limit", f"{options.limit:g}"] if options.limit is not None else []
     return shlex.join(words)
@@ -387,13 +409,16 @@ def _open_stores(options: RunOptions, close: contextlib.ExitStack) -> tuple[Stor
     return own, library
 
 
-def places(out: Path | None, share: Path | None, suite: str) -> tuple[Path, Path | None]:
+def places(out: Path | None, share: Path | None, suite: str, scale: str = "full") -> tuple[Path, Path | None]:
     """The folder of the results and the library, where they are not named: ``results/SUITE``, and one for all of them.
+
+    At the small scale the folder is ``results/SUITE-small``.
 
     A folder that is named has no library unless that is named as well.
     """
     if out is None:
-        return Path("results") / suite, share or Path("results") / LIBRARY
+        folder = suite if scale == SCALES[0] else f"{suite}-{scale}"
+        return Path("results") / folder, share or Path("results") / LIBRARY
     return out, share
 
 

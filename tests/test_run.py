@@ -438,3 +438,19 @@ def test_the_tiny_suite_proves_every_optimum_and_both_counterexamples(tmp_path: 
         row = chosen[case]
         assert (row["theorem5"], row["theorem5_right"]) == ("violated", bound)
         assert (row["ratio_lower"], row["ratio_upper"], row["constants_source"]) == (ratio, ratio, "oracle")
+
+
+def test_a_small_scale_has_its_own_cases_folder_and_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--scale small` runs the suite's small cases; a suite without them says so and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "fig10", "--scale", "small", "--quiet", "--workers", "1"]) == 0
+    with Store.open(tmp_path / "results" / "fig10-small" / "results.sqlite", create=False) as store:
+        about = store.about()
+        assert about["command"] == "python -m bench run fig10 --scale small"
+        assert [case.name for case in store.cases()] == ["pai_40"]
+    capsys.readouterr()
+    assert main(["run", "toy", "--scale", "small", "--quiet"]) == 2
+    assert "--scale" in capsys.readouterr().err
+    assert not (tmp_path / "results" / "toy-small").exists()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from html import escape
@@ -155,7 +154,7 @@ def _provenance(found: Results) -> str:
         f"<h3>{escape(name)}</h3><p>{escape(', '.join(' '.join(pair) for pair in about.get(name, {}).items()))}</p>"
         for name in ("packages", "machine")
     ]
-    command = f"python -m bench run {shlex.quote(str(found.about.get('suite', '')))}"
+    command = plotted.made_by(found)
     head = ["case", "instance (SHA-256)", "recipe, with its seed", "commands"]
     body = []
     for case in found.cases:
@@ -167,6 +166,8 @@ def _provenance(found: Results) -> str:
             f"python -m bench online {file} --algorithm NAME",
             f"python -m bench audit {file} --algorithm NAME{solving}",
         ]
+        if case.prior:
+            commands.append(f"# prior=yesterday is here prior=instances/{case.prior}.json.gz")
         body.append(
             [
                 cell(case.name),

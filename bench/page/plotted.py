@@ -43,7 +43,7 @@ def _figure(found: Results, drawn: Drawn, unit: str) -> str:
             download(name, frame.to_csv(index=False, lineterminator="\n").encode(), "Data")
             for name, frame in drawn.files.items()
         ),
-        f"<p>Made by {code(_command(found))}</p>",
+        f"<p>Made by {code(made_by(found))}</p>",
     ]
     return f'<section class="figure" id="figure-{escape(plot.name)}">' + "\n".join(filter(None, parts)) + "</section>"
 
@@ -79,9 +79,9 @@ def _board(board: pd.DataFrame) -> str:
     return rows_table([*head, *(name.removeprefix("mean in ") for name in groups)], body, "Leaderboard", css="text")
 
 
-def _command(found: Results) -> str:
-    more = "".join(f" --algorithm {shlex.quote(name)}" for name in found.about.get("algorithms", ()))
-    return f"python -m bench run {shlex.quote(str(found.about.get('suite', '')))}{more}"
+def made_by(found: Results) -> str:
+    """The command that makes these results."""
+    return str(found.about.get("command") or f"python -m bench run {shlex.quote(str(found.about.get('suite', '')))}")
 
 
 def _means(drawn: Drawn) -> str:
