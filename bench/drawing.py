@@ -73,13 +73,14 @@ def plain(axis: Axis) -> None:
     axis.set_major_formatter(FuncFormatter(shown))
 
 
-def broken(name: str, width: int = 20) -> str:
-    """A long name on two lines, broken behind a colon or a comma near its middle; or as it is."""
-    places = [place + 1 for place, letter in enumerate(name[:-1]) if letter in ":,"]
-    if len(name) <= width or not places:
-        return name
-    place = min(places, key=lambda place: abs(place - len(name) / 2))
-    return f"{name[:place]}\n{name[place:]}"
+def broken(name: str, width: int = 17) -> str:
+    """A long name on as many lines as it needs, broken behind a colon, a comma or a space."""
+    lines = [""]
+    for part in re.findall(r"[^:, ]+[:, ]*", name):
+        if lines[-1] and len((lines[-1] + part).rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def panel(
@@ -91,7 +92,7 @@ def panel(
     have axes of the same width; `top` is that above the axes, in inches. (Matplotlib's own layout draws all twice.)
     """
     shown = [broken(name) for name in names]
-    height = 0.4 if any("\n" in name for name in shown) else 0.27
+    height = (0.27, 0.4, 0.54, 0.68)[min(3, max((name.count("\n") for name in shown), default=0))]
     with mpl.rc_context({**STYLE, "svg.hashsalt": salt}):
         tall = 0.5 + top + height * max(1, len(shown))
         figure = Figure(figsize=(WIDTH, tall))
@@ -114,7 +115,7 @@ def panel(
 def _inches(texts: Sequence[str]) -> float:
     """Room for the longest of the texts in a wide font; at most what leaves the axes a third of the figure."""
     longest = max((len(line) for text in texts for line in text.split("\n")), default=0)
-    return min(0.083 * longest, WIDTH / 3 - 0.15)
+    return min(0.083 * longest, WIDTH / 3)
 
 
 def svg(figure: Figure, title: str) -> str:
