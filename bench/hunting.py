@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.family import Hunted, Hunting, HuntSettings, families
+from bench.runner import make_folder
 from instances.errors import InputError, shown
 from instances.files import check_writable, load_json, read_bytes, write_atomically
 
@@ -73,7 +74,7 @@ def _state(path: Path | None, resume: bool) -> tuple[Any, str]:
         return load_json(data, source), source
     if path.exists():
         raise InputError(str(path), "", "holds a search; --resume goes on with it, another folder begins a new one")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     check_writable(path)
     return None, ""
 

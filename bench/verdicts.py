@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -27,9 +27,11 @@ class Settled:
     ----------
     statement : the claim.
     counts : how many rows gave each verdict.
-    witness : the violated row with the fewest tasks, then slots, nodes, then by names; None without one.
+    witness : the violated row with the fewest tasks, then slots, nodes, then by names, of an algorithm as it is, where
+        there is one, before those with options; None without one.
     place : its place among all rows.
     case : its case.
+    violators : how many rows of each algorithm violate it.
     """
 
     statement: Statement
@@ -37,6 +39,7 @@ class Settled:
     witness: Mapping[str, Any] | None = None
     place: int | None = None
     case: StoredCase | None = None
+    violators: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def size(self) -> str:
@@ -83,12 +86,14 @@ def _settle(statement: Statement, rows: Sequence[Mapping[Any, Any]], cases: Mapp
     if not violated:
         return Settled(statement, counts)
 
-    def size(place: int) -> tuple[tuple[float, ...], str, str]:
+    def size(place: int) -> tuple[bool, tuple[float, ...], str, str]:
         row = rows[place]
-        return _size(cases[row["case"]]), str(row["case"]), str(row["algorithm"])
+        name = str(row["algorithm"])
+        return ":" in name, _size(cases[row["case"]]), str(row["case"]), name
 
     place = min(violated, key=size)
-    return Settled(statement, counts, rows[place], place, cases[rows[place]["case"]])
+    by = Counter(str(rows[place]["algorithm"]) for place in violated)
+    return Settled(statement, counts, rows[place], place, cases[rows[place]["case"]], by)
 
 
 def _size(case: StoredCase) -> tuple[float, ...]:
@@ -111,6 +116,7 @@ def frame(settled: Sequence[Settled]) -> pd.DataFrame:
                 "standing": said.standing,
                 "assumptions": said.assumptions,
                 **{verdict.value.replace(" ", "_"): each.counts[verdict] for verdict in Verdict},
+                "violated_by": "; ".join(f"{name} {count}" for name, count in each.violators.items()) or None,
                 "witness_case": witness.get("case"),
                 "witness_algorithm": witness.get("algorithm"),
                 **{f"witness_{name}": described.get(name) for name in SIZE},

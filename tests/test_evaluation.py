@@ -191,10 +191,13 @@ def test_a_study_that_cannot_be_made_is_one_line(wanted: Study, problem: str) ->
 
 def test_standing_says_what_is_proved_and_never_more() -> None:
     """Truthful only with constants that no bid moves and a payment that covers operation; unknown for anyone's own."""
-    assert FAMILY.standing("pdftsp")["truthful"].startswith("no: alpha")
+    assert FAMILY.standing("pdftsp")["truthful"].startswith("no: constants")
+    assert FAMILY.standing("pdftsp:alpha=8,payment=critical")["truthful"].startswith("no: constants")
     assert FAMILY.standing("pdftsp:prior=yesterday")["truthful"].startswith("no: (14)")
     assert FAMILY.standing("pdftsp:prior=yesterday,payment=critical")["truthful"] == "in the bid"
-    assert FAMILY.standing("pdftsp:alpha=1,beta=1,units=canonical,payment=critical")["truthful"].startswith("no: its")
+    assert FAMILY.standing("pdftsp:alpha=1,beta=1,payment=critical")["truthful"] == "in the bid"
+    assert FAMILY.standing("posted:largest_share=1/2")["truthful"].startswith("no: constants")
+    assert FAMILY.standing("capped:alpha=3")["truthful"].startswith("no: constants")
     assert "Theorem 5'" in FAMILY.standing("pdftsp")["guarantee"]
     assert FAMILY.standing("pdftsp:search=printed")["guarantee"].startswith("none")
     assert FAMILY.standing("posted")["truthful"].startswith("no")

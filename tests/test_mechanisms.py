@@ -757,3 +757,11 @@ def test_constants_that_make_no_prices_are_input_errors(name: str) -> None:
     with pytest.raises(InputError) as caught:
         run(named("truth_overbid_e"), name)
     assert caught.value.field == name.split("=")[0]
+
+
+def test_a_margin_is_said_beside_the_constants_that_it_widens() -> None:
+    """What stands in the table is the constant; beside it how much larger it was used."""
+    played = run(named("tiny_contention"), "posted:margin=3/2")
+    told = {constant.name: constant.detail for constant in played.constants}
+    assert all(told[name].endswith("used 3/2 times as large") for name in ("cap_compute", "cap_memory", "spread"))
+    assert "times as large" not in told["largest_share"]

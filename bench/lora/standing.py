@@ -25,29 +25,30 @@ _KNOWN: Mapping[str, tuple[str, str]] = {
 def standing(algorithm: str) -> Mapping[str, str]:
     """``guarantee`` and ``truthful`` of an algorithm's name with its options; anyone's own: not known.
 
-    Truthful: no misreport of the named parts gains, whatever the others do. A mechanism whose public constants are
-    computed from the instance under test is not, since a bid moves them.
+    Truthful: no misreport of the named parts gains, whatever the others do; rates are the provider's to measure and
+    are no part of a bid. A mechanism of which a constant is computed from the instance under test is not: bids move it.
     """
     spec = parse(algorithm)
     if spec.entry is None:
         return NOTHING
+    declared = getattr(spec.entry.make(spec.options), "constants", ())
+    oracle = not spec.prior and any(name not in spec.given for name in declared)
     if spec.entry.name == "pdftsp":
-        return _pdftsp(spec.options, oracle=not spec.prior and not spec.given)
+        return _pdftsp(spec.options, oracle=oracle)
     guarantee, truthful = _KNOWN.get(spec.entry.name, tuple(NOTHING.values()))
-    if spec.entry.public_constants and not spec.prior and not spec.given:
-        truthful = "no: its constants come from the bids"
+    if spec.entry.public_constants and oracle:
+        truthful = "no: constants come from the bids"
     return {"guarantee": guarantee, "truthful": truthful}
 
 
 def _pdftsp(options: Mapping[str, str], *, oracle: bool) -> Mapping[str, str]:
     if options["updates"] == "all" and options["search"] == "exact":
-        guarantee = "OPT <= kappa rho_L (1+A) ALG where bbar >= 1 (Theorem 5'); Theorem 5 as printed is false"
+        where = "where costs are >= 0, bbar >= 1 and alpha, beta bound the day's"
+        guarantee = f"OPT <= kappa rho_L (1+A) ALG {where} (Theorem 5'); Theorem 5 as printed is false"
     else:
         guarantee = "none; Theorem 5 as printed is false"
     if oracle:
-        truthful = "no: alpha and beta come from the bids"
-    elif options["units"] == "canonical":
-        truthful = "no: its units follow the bids"
+        truthful = "no: constants come from the bids"
     elif options["payment"] == "critical":
         truthful = "in the bid"
     else:

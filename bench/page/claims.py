@@ -23,7 +23,9 @@ def section(settled: Sequence[Settled]) -> str:
         '<h2 id="claims">What the paper claims and what holds</h2>'
         "<p>Every claim was checked in exact arithmetic on every valid run of this page. <i>In general</i> says what "
         "is known beyond these runs: proved, or false because somewhere there is a counterexample. The witness is the "
-        "violated run with the fewest tasks, then slots, then nodes. A run to which a claim is not applicable, because "
+        "violated run with the fewest tasks, then slots, then nodes, of an algorithm as it is where there is one: "
+        "those with options (<code>payment=critical</code>, <code>updates=admitted</code>, ...) are not the paper's, "
+        "but are checked by the same claims. A run to which a claim is not applicable, because "
         "an assumption fails there, says nothing about it.</p>"
         + rows_table(
             head,
@@ -78,6 +80,9 @@ def _here(each: Settled) -> str:
         for verdict in Verdict
         if each.counts[verdict]
     ]
+    if len(each.violators) > 1:
+        by = ", ".join(f"{name} {count}" for name, count in each.violators.items())
+        lines.append(f"<small>violated by {breakable(by)}</small>")
     return f'<td data-v="{each.counts[Verdict.VIOLATED]}">{"<br>".join(lines)}</td>'
 
 

@@ -241,16 +241,16 @@ class Mechanism:
             problem = f"{shown(options['constants'])} is not one of oracle, public"
             raise InputError("algorithm", f"{name}:constants", problem)
         self._name, self._settle, self._options = name, settle, options
-        self._margin = fraction(f"{name}:margin", options["margin"]) if widened else Fraction(1)
-        if self._margin < 1:
+        self.margin = fraction(f"{name}:margin", options["margin"]) if widened else Fraction(1)
+        if self.margin < 1:
             raise InputError("algorithm", f"{name}:margin", f"{shown(options['margin'])} is below 1")
-        self._widened = widened
+        self.widened = widened
         self.constants = constants
         self.arithmetic = options["arith"]
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """The rule follows from the constants, those that bound something times the margin; all prices are zero."""
-        constants = {key: value * (self._margin if key in self._widened else 1) for key, value in constants.items()}
+        constants = {key: value * (self.margin if key in self.widened else 1) for key, value in constants.items()}
         rule = self._settle(self._options, constants)
         exact = self._options["arith"] == "exact"
         self._public, self._rule = public, rule

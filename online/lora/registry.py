@@ -15,7 +15,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from importlib.machinery import PathFinder
@@ -372,6 +372,13 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
     options = spec.entry.settle(dict(spec.options), instance.tasks)
     algorithm = spec.entry.make(options)
     constants = settle_constants(spec, tuple(getattr(algorithm, "constants", ())), instance, prior)
+    margin = getattr(algorithm, "margin", 1)
+    if margin != 1:
+        told = f"used {margin} times as large"
+        constants = tuple(
+            replace(c, detail=", ".join(filter(None, (c.detail, told)))) if c.name in algorithm.widened else c
+            for c in constants
+        )
     if spec.entry.public_constants and any(constant.source is Source.ORACLE for constant in constants):
         algorithm.label = f"{spec.name} (oracle constants)"
     return play(instance, algorithm, spec.name, spec.entry.version, constants, seed)
