@@ -322,3 +322,60 @@ def lie_pays(
     told["bid"] = told["valuation"] = int(instance.valuation[i])
     menu = Menu(parse(data))
     return utility(menu, algorithm1(menu, given=given), at, rule)
+
+
+def every_lie(
+    instance: Instance, i: int, rule: str, given: tuple[Fraction, Fraction], *, ghosts: bool = True
+) -> dict[tuple[int, int, int, int], Fraction]:
+    """The utility of task i for every report that it can keep up, the true one included: lie -> (15).
+
+    Every window inside the true one; work up to one more than all its cells can do; memory up to one more than a node
+    has. For each arrival the others are run once; then the schedules of the true task are looked through, one by one.
+    """
+    menu = Menu(instance)
+    task, value, listed = menu.tasks[i], int(instance.valuation[i]), menu.listed[i]
+    memory, compute = menu.public.memory_mb.tolist(), menu.public.compute.tolist()
+    most = max([row[2] for row in listed], default=task.work)
+    found: dict[tuple[int, int, int, int], Fraction] = {}
+    for arrival in range(task.arrival, task.deadline + 1):
+        data = document(instance)
+        data["tasks"] = [
+            each
+            for j, each in enumerate(data["tasks"])
+            if j < i or (j > i and arrival > task.arrival and each["arrival"] <= arrival)
+        ]
+        others = Menu(parse(data))
+        run = algorithm1(others, given=given, ghosts=ghosts)
+        load: dict[tuple[int, int], list[int]] = {}
+        for other, one in zip(others.tasks, run.served, strict=True):
+            for k, t in one.cells if one is not None and one.admitted else ():
+                here = load.setdefault((k, t), [0, 0])
+                here[0] += menu.rate(other, k)
+                here[1] += other.memory_mb
+        for size in range(task.memory_mb, max(task.memory_mb, *memory) + 2):
+            graded = []
+            for option, cells, work, n, net in listed:
+                delay = task.options[option].first - task.arrival
+                if all(t >= arrival + delay and size <= memory[menu.types[k]] for k, t in cells):
+                    top_lam = max(run.lam.get(c, ZERO) for c in cells)
+                    top_phi = max(run.phi.get(c, ZERO) for c in cells)
+                    worth = net - top_lam * work - top_phi * size * n
+                    graded.append((-worth, option, n, [(t, k) for k, t in cells], cells, work))
+            graded.sort()
+            for deadline in range(arrival, task.deadline + 1):
+                for work in range(task.work, most + 2):
+                    pays = ZERO
+                    for row in graded:
+                        if row[5] >= work and row[3][-1][0] <= deadline:
+                            cost = task.bid + row[0]
+                            fits = all(
+                                load.get((k, t), [0, 0])[0] + menu.rate(task, k) <= compute[menu.types[k]]
+                                and load.get((k, t), [0, 0])[1] + size <= memory[menu.types[k]]
+                                for k, t in row[4]
+                            )
+                            energy = sum(int(task.cost[menu.types[k], t - 1]) for k, t in row[4])
+                            if fits and value > cost:
+                                pays = value - (cost if rule == "critical" else cost - energy)
+                            break
+                    found[arrival, deadline, work, size] = pays
+    return found

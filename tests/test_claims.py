@@ -18,7 +18,7 @@ from bench.lora.theory.claims import CLAIMS, Standing
 from bench.lora.theory.survey import shipped_cases, survey
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
-from instances.lora import Instance
+from instances.lora import Instance, parse
 from instances.lora.named import expected, named, names
 from online.lora.pdftsp import PriceTrace
 from online.lora.registry import run
@@ -160,6 +160,28 @@ def test_the_witness_of_lemma_4_is_a_schedule_of_that_value(instance: Instance) 
     assert net_cost(menu, i, row, after.lam, after.phi) == check.left
     assert check.left is not None
     assert check.left > Fraction(check.witness["mu"])
+
+
+def test_a_tie_that_doubles_break_is_a_tie() -> None:
+    """lambda = 1/3, phi = 2/3 after task 0: F = 4 - 2/3 - 10/3 = 0 of task 1, then and later; doubles say > 0."""
+    lam, phi = Fraction(7, 3) * Fraction(1, 7), Fraction(7, 3) * Fraction(2, 7)
+    assert 4 - 2 * lam - 5 * phi == 0 < 4 - (2 * float(lam) + 5 * float(phi))
+    instance = parse(
+        {
+            "format": "ratiobench/lora/1", "name": "tie", "slots": 1, "slot_seconds": 1, "base_memory_mb": 0,
+            "node_types": [{"name": "a", "count": 1, "compute": 7, "memory_mb": 7, "tariff": [0]}],
+            "tasks": [
+                {"arrival": 1, "deadline": 1, "memory_mb": r, "work": s, "rate": [s], "bid": bid, "cost": [[0]],
+                 "vendors": []}
+                for r, s, bid in [(2, 1, 7), (5, 2, 4)]
+            ],
+        }
+    )  # fmt: skip
+    case = _case(instance, "pdftsp:alpha=1,beta=1", 7)
+    assert case.trace is not None
+    assert (case.trace.lam, case.trace.phi) == ({(0, 1): lam}, {(0, 1): phi})
+    check = _checks(case, frozenset({"lemma4"}))["lemma4"]
+    assert (check.status, check.left, check.right, check.figures["violated_6a"]) == (Verdict.HOLDS, 0, 0, 0)
 
 
 @settings(max_examples=40, deadline=None)

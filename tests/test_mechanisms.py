@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import online.lora
 from bench.checks import Check, Verdict
 from bench.lora.theory.dual import TAUS, Dual, best_rescaled, best_schedule, dual_value, near_dual_value
-from bench.lora.theory.guarantees import guarantees
+from bench.lora.theory.guarantees import full_cells, guarantees
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
@@ -177,6 +177,34 @@ def test_the_dual_is_the_enumerated_one_and_never_below_opt(priced: tuple[Instan
     tau, rescaled = best_rescaled(instance, lam, phi)
     tried = {t: dual_value(instance, *({c: t * v for c, v in table.items()} for table in (lam, phi))) for t in TAUS}
     assert rescaled == tried[tau] == min(tried.values()) >= optimum
+
+
+@pytest.mark.parametrize(("price", "tau"), [(5, "3/2"), (10, "1"), (20, "1/2"), (40, "1/4"), (1280, "1/128"), (0, "0")])
+def test_the_best_multiple_of_the_prices_is_found(price: int, tau: str) -> None:
+    """Three tasks worth 10 on a cell for one of them: D = 30 - 2 tau price down to 10, where tau price = 10."""
+    task = {
+        "arrival": 1,
+        "deadline": 1,
+        "memory_mb": 1,
+        "work": 1,
+        "rate": [1],
+        "bid": 10,
+        "cost": [[0]],
+        "vendors": [],
+    }
+    instance = parse(
+        {
+            "format": "ratiobench/lora/1", "name": "one cell", "slots": 1, "slot_seconds": 1, "base_memory_mb": 0,
+            "node_types": [{"name": "a", "count": 1, "compute": 1, "memory_mb": 3, "tariff": [0]}],
+            "tasks": [task] * 3,
+        }
+    )  # fmt: skip
+    best = Fraction(tau)
+    prices = {(0, 1): Fraction(price)} if price else {}
+    assert best_rescaled(instance, prices, {}) == (best, 30 - 2 * best * price)
+    assert best_rescaled(instance, {}, prices)[1] == min(
+        30, *(3 * t * price + 3 * max(0, 10 - t * price) for t in TAUS)
+    )
 
 
 @settings(max_examples=60)
@@ -374,6 +402,53 @@ def test_theorem_g_holds_for_greedy(instance: Instance) -> None:
     assert optimum <= check.left
     observed = check.figures["spread_observed"]
     assert check.right == (1 + Fraction(observed or 0) / (1 - share)) * result.welfare
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@settings(max_examples=30)
+@given(instance=st.one_of(tiny_instances(), roomy_instances()))
+def test_the_sides_of_theorem_c_are_the_enumerated_ones(name: str, instance: Instance) -> None:
+    """Gamma' of the admitted schedules; Leak = what each task could still gain less what it gained when admitted."""
+    result = run(instance, name)
+    trace = result.trace
+    assert isinstance(trace, LinearTrace)
+    rule, public = trace.rule, instance.public("")
+    kind = public.type_of_node.tolist()
+    gamma, leak, leaking = Fraction(0), Fraction(0), 0
+    for i, (cost, answer) in enumerate(_literal(instance, rule)):
+        task = instance.task(i)
+        best = _enumerated(task, public, dict(trace.lam), dict(trace.phi))  # type: ignore[arg-type]
+        gained = Fraction(0)
+        if answer is not None and cost is not None:
+            gained = task.bid - cost
+            option, cells, _ = answer
+            work, use = sum(int(task.rate[kind[k]]) for k, _ in cells), task.memory_mb * len(cells)
+            fee = 0 if option is None else task.vendors[option].price
+            net = task.bid - fee - sum(int(task.cost[kind[k], t - 1]) for k, t in cells)
+            moved = Fraction(net, work + use) if rule.by_bbar else Fraction(1)
+            gamma = max(gamma, moved * (rule.eta_c * work + rule.eta_m * use) / net)
+        could = Fraction(0) if best is None else max(Fraction(0), task.bid - best[0])
+        leak += max(Fraction(0), could - gained)
+        leaking += could > gained
+    gamma += max(Fraction(1), rule.growth)
+    check = _checks(instance, result, 0)["theorem_c"]
+    assert (check.figures["gamma"], check.figures["leak"], check.figures["leaking_tasks"]) == (gamma, leak, leaking)
+    assert check.right == gamma * result.welfare + leak
+
+
+@pytest.mark.parametrize(("tasks", "full"), [(2, False), (3, False), (4, True)])
+def test_a_cell_is_full_above_1_minus_eps_and_not_at_it(tasks: int, full: bool) -> None:
+    """Tasks of 1 on a node of 4, eps = 1/4: 3 of 4 leave room for another; D has the price X = 8 from the fourth on."""
+    data = document(named("truth_overbid_e"))
+    data["tasks"] = [data["tasks"][2]] * tasks
+    instance = parse(data)
+    result = run(instance, "greedy")
+    assert sum(decision is not None for decision in result.decisions) == tasks
+    lam, phi = full_cells(instance, result, Fraction(8), Fraction(8), Fraction(1, 4))
+    assert lam == phi == ({(0, 1): 8} if full else {})
+    check = _checks(instance, result, 8 * tasks)["theorem_g"]
+    # Full: 4 * 8 + 4 * 8 and no surplus; else every task's 8.
+    assert (check.left, check.status) == (64 if full else 8 * tasks, Verdict.HOLDS)
 
 
 def test_a_node_that_a_task_fills_takes_the_theorems_away() -> None:

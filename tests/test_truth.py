@@ -21,13 +21,13 @@ from bench.lora.theory.case import case_of
 from bench.lora.theory.claims import CLAIMS
 from bench.lora.theory.curve import Curve
 from bench.lora.theory.ledger import Meter, OutOfSearches
-from bench.lora.theory.misreports import Lie, best_lie, lies, told
+from bench.lora.theory.misreports import Bidder, Lie, best_lie
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
 from instances.lora import Instance, document, parse
 from instances.lora.named import expected, named, path
 from online.lora.registry import run
-from tests.literal_claims import Menu, algorithm1, constants, lie_pays, paid, utility
+from tests.literal_claims import Menu, algorithm1, constants, every_lie, lie_pays, paid, utility
 from tests.strategies import tiny_instances
 
 TOP = Fraction(2**40)
@@ -126,22 +126,220 @@ def test_public_constants_and_the_critical_payment_leave_nothing_to_gain(
         assert _check(instance, algorithm, name).status in (Verdict.HOLDS, Verdict.NOT_APPLICABLE), name
 
 
-@settings(max_examples=40, deadline=None)
-@given(instance=tiny_instances(max_slots=4), rule=st.sampled_from(["printed", "critical"]))
-def test_the_best_lie_is_the_best_of_all_lies_told(instance: Instance, rule: str) -> None:
-    """Each is told to Algorithm 1 anew, in its new place in the order of arrival."""
-    result = run(instance, "pdftsp")
-    auction, given_ = auction_of(instance, result), constants(instance)
+@st.composite
+def crowded_instances(draw: st.DrawFn) -> Instance:
+    """Tasks on one to three nodes that hold two or three of them: many are dropped, and sizes have room to grow."""
+    slots, types = draw(st.integers(1, 2)), draw(st.integers(1, 2))
+    tasks = []
+    for arrival in sorted(draw(st.lists(st.integers(1, slots), min_size=2, max_size=5))):
+        low = draw(st.sampled_from([0, 0, -9]))
+        task = {
+            "arrival": arrival,
+            "deadline": draw(st.integers(arrival, slots)),
+            "memory_mb": draw(st.integers(1, 6)),
+            "work": draw(st.integers(1, 8)),
+            "bid": draw(st.integers(1, 60)),
+            "rate": draw(st.lists(st.integers(1, 6), min_size=types, max_size=types)),
+            "cost": [draw(st.lists(st.integers(low, 9), min_size=slots, max_size=slots)) for _ in range(types)],
+            "vendors": [
+                {"price": draw(st.integers(0, 30)), "delay": draw(st.integers(0, 1))}
+                for _ in range(draw(st.sampled_from([0, 0, 1, 2])))
+            ],
+        }
+        if draw(st.booleans()):
+            task["valuation"] = draw(st.integers(1, 60))
+        tasks.append(task)
+    return parse(
+        {
+            "format": "ratiobench/lora/1", "name": "crowded", "slots": slots, "slot_seconds": 1, "base_memory_mb": 0,
+            "node_types": [
+                {"name": str(g), "count": draw(st.integers(1, 2)), "compute": draw(st.integers(6, 12)),
+                 "memory_mb": draw(st.integers(5, 13)), "tariff": [0] * slots}
+                for g in range(types)
+            ],
+            "tasks": tasks,
+        }
+    )  # fmt: skip
+
+
+RULES = st.sampled_from(["printed", "critical"])
+
+
+def _says_what_all_lies_say(instance: Instance, rule: str, *, ghosts: bool) -> None:
+    """The claim's verdict and sides, and the best lie of every task, against all reports."""
+    algorithm, given_ = f"pdftsp:payment={rule},updates={'all' if ghosts else 'admitted'}", constants(instance)
+    auction = auction_of(instance, run(instance, algorithm))
+    gains = []
     for i in range(instance.tasks):
+        pays = every_lie(instance, i, rule, given_, ghosts=ghosts)
         task = instance.task(i)
-        truthful = lie_pays(instance, i, (task.arrival, task.deadline, task.work, task.memory_mb), rule, given_)
-        paid_for = {lie: lie_pays(instance, i, lie, rule, given_) for lie in lies(task, auction.public)}
-        assert dict(told(auction, i, rule, Meter(None))) == paid_for
-        best = max([truthful, *paid_for.values()])
+        truthful, best = pays[task.arrival, task.deadline, task.work, task.memory_mb], max(pays.values())
+        gains.append(best - truthful)
         found = best_lie(auction, i, rule, Meter(None))
-        assert (found is not None) == (best > truthful)
-        if found is not None:
-            assert found[1] == best == paid_for[found[0]]
+        assert found.every
+        assert (found.lie is not None, found.utility) == (best > truthful, best)
+        assert found.lie is None or pays[found.lie] == best
+    check = _check(instance, algorithm, "theorem3_types")
+    if check.status is not Verdict.NOT_APPLICABLE:
+        first = next((gain for gain in gains if gain > 0), Fraction(0))
+        assert (check.status, check.left) == (Verdict.VIOLATED if first else Verdict.HOLDS, first)
+
+
+@settings(max_examples=250, deadline=None)
+@given(instance=crowded_instances(), rule=RULES, ghosts=st.sampled_from([True, True, False]))
+def test_the_best_lie_is_the_best_of_all_reports_where_tasks_are_dropped(
+    instance: Instance, rule: str, ghosts: bool
+) -> None:
+    """Every window, every work, every memory and all their combinations, by brute force."""
+    _says_what_all_lies_say(instance, rule, ghosts=ghosts)
+
+
+@settings(max_examples=100, deadline=None)
+@given(instance=tiny_instances(max_slots=3), rule=RULES)
+def test_the_best_lie_is_the_best_of_all_reports(instance: Instance, rule: str) -> None:
+    """The same with empty windows, rates of 0 and tasks that no node can hold."""
+    _says_what_all_lies_say(instance, rule, ghosts=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(instance=st.one_of(crowded_instances(), tiny_instances(max_slots=4)), rule=RULES, data=st.data())
+def test_a_lie_pays_what_algorithm_1_makes_of_it(instance: Instance, rule: str, data: st.DataObject) -> None:
+    """Told anew, in its new place in the order of arrival: by the bidder, and by the twin that tries all of them."""
+    if not instance.tasks:
+        return
+    i = data.draw(st.integers(0, instance.tasks - 1))
+    auction, given_ = auction_of(instance, run(instance, "pdftsp")), constants(instance)
+    pays = every_lie(instance, i, rule, given_)
+    some = data.draw(st.lists(st.sampled_from(sorted(pays)), min_size=1, max_size=12))
+    bidder = Bidder(auction, i, rule, Meter(None))
+    for lie in sorted(some):
+        assert bidder.tell(Lie(*lie)).utility == pays[lie] == lie_pays(instance, i, lie, rule, given_)
+        worse = [pays[each] for each in pays if _no_better(each, lie)]
+        assert bidder.ceiling(Lie(*lie)) >= max(worse, default=0)
+
+
+def _no_better(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return one[0] >= other[0] and one[1] <= other[1] and one[2] >= other[2] and one[3] >= other[3]
+
+
+@settings(max_examples=25, deadline=None)
+@given(instance=tiny_instances(max_slots=2, max_tasks=3), rule=RULES)
+def test_lies_to_the_printed_search_are_all_tried(instance: Instance, rule: str) -> None:
+    """Algorithm 2 is no maximiser: each report is a run of its own."""
+    alpha, beta = constants(instance)
+    algorithm = f"pdftsp:search=printed,payment={rule},alpha={alpha},beta={beta}"
+    auction = auction_of(instance, run(instance, algorithm))
+    for i in range(instance.tasks):
+        task, value = instance.task(i), int(instance.valuation[i])
+        pays = {}
+        for lie in every_lie(instance, i, rule, (alpha, beta)):
+            data = document(instance)
+            told = data["tasks"].pop(i)
+            at = i if lie[0] == task.arrival else sum(each["arrival"] <= lie[0] for each in data["tasks"])
+            told |= dict(zip(("arrival", "deadline", "work", "memory_mb"), lie, strict=True))
+            data["tasks"].insert(at, told | {"bid": value, "valuation": value})
+            paid_ = run(parse(data), algorithm).trace.offers[at].payment
+            pays[lie] = value - paid_ if paid_ is not None else 0
+        found = best_lie(auction, i, rule, Meter(None))
+        assert found.every
+        assert found.utility == max(pays.values())
+        assert (found.lie is not None) == (found.utility > pays[task.arrival, task.deadline, task.work, task.memory_mb])
+
+
+MEMORY_LIE = {
+    "format": "ratiobench/lora/1", "name": "a lie about memory", "slots": 1, "slot_seconds": 600, "base_memory_mb": 0,
+    "node_types": [{"name": "a", "count": 2, "compute": 11, "memory_mb": 13, "tariff": [3]}],
+    "tasks": [
+        {"arrival": 1, "deadline": 1, "memory_mb": r, "work": work, "rate": [s], "energy_wh": [wh], "bid": bid,
+         "valuation": valuation, "vendors": []}
+        for r, work, s, wh, bid, valuation in [
+            (7, 1, 6, 0, 21, 21), (2, 6, 6, 1, 8, 8), (4, 1, 6, 0, 42, 42), (2, 1, 2, 2, 29, 20), (1, 1, 4, 0, 24, 24),
+        ]
+    ],
+}  # fmt: skip
+
+
+def test_a_size_between_the_usual_ones_can_pay() -> None:
+    """A dropped task of 1 MB wins with 11 of 13; sizes 2 and 13, narrower windows and more work gain nothing."""
+    instance, algorithm = parse(MEMORY_LIE), "pdftsp:money=1/400"
+    check = _check(instance, algorithm, "theorem3_types")
+    # By runs of the mechanism with the constants kept.
+    trace = run(instance, algorithm).trace
+    kept = f"{algorithm},alpha={trace.alpha},beta={trace.beta}"
+    pays = {}
+    for size in range(1, 14):
+        data = document(instance)
+        data["tasks"][4]["memory_mb"] = size
+        paid_ = run(parse(data), kept).trace.offers[4].payment
+        pays[size] = Fraction(0) if paid_ is None else 24 - paid_
+    assert (pays[1], pays[2], pays[13]) == (0, 0, 0)
+    assert pays[11] == Fraction(11185923, 511225)
+    assert (check.status, check.left) == (Verdict.VIOLATED, max(pays.values()))
+    assert check.witness is not None
+    assert (check.witness["task"], pays[check.witness["memory_mb"]]) == (4, check.left)
+
+
+def _full_nodes(cost: list[int], fee: int) -> Instance:
+    """Nodes a (full), b (full, 5 MB) and c (empty); the third task, v = 20, has rates 1, 2, 2 there and these costs."""
+    return parse(
+        {
+            "format": "ratiobench/lora/1", "name": "full", "slots": 1, "slot_seconds": 1, "base_memory_mb": 0,
+            "node_types": [
+                {"name": name, "count": 1, "compute": 4, "memory_mb": size, "tariff": [0]}
+                for name, size in (("a", 9), ("b", 5), ("c", 9))
+            ],
+            "tasks": [
+                {"arrival": 1, "deadline": 1, "memory_mb": 1, "work": work, "rate": rate, "bid": bid,
+                 "cost": [[e] for e in costs], "vendors": [{"price": price, "delay": 0}]}
+                for work, rate, bid, costs, price in
+                [(4, [4, 0, 0], 9, [0] * 3, 0), (4, [0, 4, 0], 9, [0] * 3, 0), (1, [1, 2, 2], 20, cost, fee)]
+            ],
+        }
+    )  # fmt: skip
+
+
+TINY = Fraction(1, 1000)
+
+
+@pytest.mark.parametrize("rule", ["printed", "critical"])
+def test_a_lie_about_work_and_memory_together_can_pay(rule: str) -> None:
+    """a is cheapest, c dearest: work 2 rules out a, 6 MB rule out b; either alone leaves a full node first."""
+    instance = _full_nodes([0, 1, 5], 0)
+    pays = every_lie(instance, 2, rule, (TINY, TINY))
+    alone = {pays[1, 1, work, 1] for work in range(1, 4)} | {pays[1, 1, 1, size] for size in range(1, 11)}
+    assert alone == {0}
+    check = _check(instance, f"pdftsp:payment={rule},alpha={TINY},beta={TINY}", "theorem3_types")
+    assert check.witness is not None
+    assert (check.witness["work"], check.witness["memory_mb"]) == (2, 6)
+    assert (check.status, check.left) == (Verdict.VIOLATED, max(pays.values()))
+    assert check.left == (20 if rule == "printed" else 15)
+
+
+def test_a_negative_cost_can_make_a_dropped_task_win_for_less_than_its_vendor() -> None:
+    """v = q = 20: with e = -4 on c the task wins there for 16 under the critical payment, for q under (14)."""
+    instance = _full_nodes([-9, 0, -4], 20)
+    for rule, gain in (("critical", 4), ("printed", 0)):
+        assert max(every_lie(instance, 2, rule, (TINY, TINY)).values()) == gain
+        check = _check(instance, f"pdftsp:payment={rule},alpha={TINY},beta={TINY}", "theorem3_types")
+        assert (check.status, check.left) == (Verdict.VIOLATED if gain else Verdict.HOLDS, gain)
+
+
+def test_misreports_that_were_not_followed_leave_the_claim_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not `holds`; a gain that was found stays one."""
+    instance = named("tiny_vendors")
+    assert _check(instance, "pdftsp", "theorem3_types").status is Verdict.HOLDS
+    monkeypatch.setattr(truth, "SEARCHES", 1)
+    check = _check(instance, "pdftsp", "theorem3_types")
+    assert (check.status, check.left) == (Verdict.UNDECIDED, None)
+    assert check.reason == "none of the 0 misreports tried gains; not all were tried"
+    monkeypatch.setattr(truth, "SEARCHES", 10)
+    monkeypatch.setattr(truth, "SEARCHES_OF_ONE", 4)
+    memory_lie = parse(MEMORY_LIE)
+    check = _check(memory_lie, "pdftsp:money=1/400", "theorem3_types")
+    assert (check.status, check.reason) == (
+        Verdict.UNDECIDED,
+        "none of the 2 misreports tried gains; not all were tried",
+    )
 
 
 @settings(max_examples=80, deadline=None)
@@ -250,8 +448,8 @@ def test_at_a_breakpoint_the_ties_decide(
 def test_a_task_that_says_it_arrives_later_comes_after_the_others_of_that_slot() -> None:
     """Alone in slot 2 it would pay nothing; behind the other one it is too dear."""
     instance = _hand([(1, 2, 1, 1, 20, [0, 0]), (2, 2, 1, 1, 10, [0, 0])], 8)
-    found = dict(told(auction_of(instance, run(instance, "pdftsp")), 0, "printed", Meter(None)))
-    assert (found[Lie(1, 1, 1, 1)], found[Lie(2, 2, 1, 1)]) == (20, 0)
+    bidder = Bidder(auction_of(instance, run(instance, "pdftsp")), 0, "printed", Meter(None))
+    assert (bidder.tell(Lie(1, 1, 1, 1)).utility, bidder.tell(Lie(2, 2, 1, 1)).utility) == (20, 0)
     assert lie_pays(instance, 0, Lie(2, 2, 1, 1), "printed", constants(instance)) == 0
 
 
@@ -272,9 +470,7 @@ def test_curves_follow_the_prices_that_dropped_tasks_leave_or_do_not(name: str, 
 def test_a_dropped_task_wins_when_it_claims_to_arrive_later() -> None:
     """truth_later_arrival: bbar >= 1, constants kept, critical payment; still the window is not told truthfully."""
     instance = named("truth_later_arrival")
-    auction = auction_of(instance, run(instance, "pdftsp"))
     later = Lie(arrival=2, deadline=2, work=2, memory_mb=1)
-    assert later in lies(instance.task(1), auction.public)
     for rule, wins in (("printed", 20), ("critical", 4)):
         assert lie_pays(instance, 1, later, rule, constants(instance)) == wins
         check = _check(instance, f"pdftsp:payment={rule}", "theorem3_types")
@@ -338,6 +534,16 @@ def test_a_negative_cost_takes_payment_14_above_the_bid() -> None:
     assert _check(instance, "pdftsp", "theorem4").reason == "negative cost (task 1)"
     assert _check(instance, "pdftsp", "theorem4").left == 2
     assert _check(instance, "pdftsp:payment=critical", "theorem4").status is Verdict.HOLDS
+    # Any bid up to 1 loses instead of paying 4 for 2; a valuation of 1 loses as it is, and has no loss.
+    twin = algorithm1(Menu(instance), bids={1: Fraction(1)}, given=constants(instance))
+    assert utility(Menu(instance), twin, 1, "printed") == 0
+    check = _check(instance, "pdftsp", "theorem3_fixed_constants")
+    assert (check.status, check.left) == (Verdict.VIOLATED, 2)
+    assert check.witness is not None
+    assert (check.witness["task"], check.witness["utility"], check.witness["better_utility"]) == (1, "-2", "0")
+    assert Fraction(check.witness["better_bid"]) <= 1
+    data["tasks"][1]["valuation"] = 1
+    assert _check(parse(data), "pdftsp", "theorem4").left == 0
 
 
 def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

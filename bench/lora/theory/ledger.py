@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from bench.lora.theory.auction import Auction
 from bench.lora.theory.case import Cell, positive
 from bench.lora.theory.curve import Line
+from instances.lora.format import LIMIT
 from instances.lora.model import IntArray, Task
 from online.lora.maxprice import Choice, Prices, exact_search, printed_search, window
 
@@ -23,6 +25,7 @@ class Meter:
 
     def __init__(self, left: int | None) -> None:
         self._left = left
+        self.spent = 0
 
     def spend(self) -> None:
         """One more search; OutOfSearches if it was not allowed any more."""
@@ -30,6 +33,7 @@ class Meter:
             if self._left == 0:
                 raise OutOfSearches
             self._left -= 1
+        self.spent += 1
 
 
 class Past(NamedTuple):
@@ -119,9 +123,9 @@ class Ledger:
         self._load: dict[Cell, tuple[int, int]] = {}
         self._found: dict[int, Choice | None] = {}
 
-    def copy(self) -> Ledger:
-        """Another ledger that goes on from here, on the same meter."""
-        other = Ledger(self._auction, self._meter)
+    def copy(self, meter: Meter | None = None) -> Ledger:
+        """Another ledger that goes on from here, on the same meter or another."""
+        other = Ledger(self._auction, self._meter if meter is None else meter)
         other._lam, other._phi, other._load = self._lam.copy(), self._phi.copy(), dict(self._load)
         return other
 
@@ -148,6 +152,38 @@ class Ledger:
         lam, lam_exact = self._lam.ranked(alpha, nodes, menu.first, menu.last)
         phi, phi_exact = self._phi.ranked(beta, nodes, menu.first, menu.last)
         return self._search(task, self._public, menu, nodes, Prices(lam, phi, lam_exact, phi_exact))
+
+    def best_with_room(self, task: Task, alpha: Fraction, beta: Fraction, *, free: bool) -> Choice | None:
+        """The schedule of largest F among those with room, found exactly whatever the mechanism's own search.
+
+        Parameters
+        ----------
+        free : leave the operational cost out of F.
+
+        Returns
+        -------
+        Its value is not positive where no schedule with room has a positive F; None when there is no schedule at all.
+        """
+        if free:
+            task = replace(task, cost=np.zeros_like(task.cost))
+        where = window(task, self._public)
+        if where is None:
+            return None
+        self._meter.spend()
+        menu, nodes = where
+        lam, lam_exact = self._lam.ranked(alpha, nodes, menu.first, menu.last)
+        phi, phi_exact = self._phi.ranked(beta, nodes, menu.first, menu.last)
+        row = {k: j for j, k in enumerate(nodes.tolist())}
+        full = [
+            (row[k], t - menu.first)
+            for k, t in self._load
+            if k in row and menu.first <= t <= menu.last and not self.fits(task, ((k, t),))
+        ]
+        if full:
+            # A price that no bid can pay, with all that negative costs could give back.
+            lam_exact = [*lam_exact, max(Fraction(LIMIT) * (self._public.slots + 2), lam_exact[-1] + 1)]
+            lam[tuple(np.array(full).T)] = len(lam_exact) - 1
+        return exact_search(task, self._public, menu, nodes, Prices(lam, phi, lam_exact, phi_exact))
 
     def line(self, task: Task, option: int, cells: tuple[Cell, ...], regime: Regime) -> Line:
         """F of a schedule as a function of the bid that alpha and beta follow; the task's own b_i as it stands."""

@@ -1,19 +1,37 @@
-"""Lies about arrival, deadline, work and memory: those that a bidder can keep up, and what they pay."""
+"""Lies about arrival, deadline, work and memory: those that a bidder can keep up, and what they pay.
+
+A report that can be kept up has a window inside the true one, and at least the true work and memory. It shrinks the
+bidder's menu and makes every schedule in it dearer: prices only rise with time, room only shrinks. Two things follow.
+
+- What the best schedule with room would cost at a report, whatever the mechanism chooses, is paid at least at every
+  report that is worse in all four fields (`Bidder.ceiling`).
+- A maximiser of (9) that chooses schedule l at a report chooses l at every worse report to which l still is an answer:
+  l was better than all that is left, ties included. So from a choice the next report that could differ is the one that
+  just rules l out: work above its S, a deadline before its last cell, an arrival too late for its first cell. Memory
+  changes F, but F is linear in it: a schedule chosen at both ends of a span of sizes is chosen inside it, as long as
+  the same node types can hold the task; otherwise the span is halved. No report is left out, and few are tried.
+
+Algorithm 2 is no maximiser; there every report is tried, or some are and the rest are not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from heapq import heappop, heappush
+from itertools import pairwise
 from typing import NamedTuple
 
-from bench.lora.theory.auction import Auction, fixed_curve
-from bench.lora.theory.ledger import Ledger, Meter, moves, past_of
-from formulations.lora.schedules import minimal_covers
-from instances.lora.model import Public, Task
+from bench.lora.theory.auction import Auction, cost_of, fixed_curve
+from bench.lora.theory.ledger import Ledger, Meter, OutOfSearches, moves, past_of
+from formulations.lora.schedules import minimal_covers, space
+from instances.lora.format import LIMIT
+from instances.lora.model import Task
+from online.lora.maxprice import Choice
 
 
 class Lie(NamedTuple):
-    """A misreport that the bidder can keep up: it arrives later, leaves earlier, or asks for more than it needs."""
+    """A report that the bidder can keep up: it arrives later, leaves earlier, or asks for more than it needs."""
 
     arrival: int
     deadline: int
@@ -21,99 +39,286 @@ class Lie(NamedTuple):
     memory_mb: int
 
 
-def lies(task: Task, public: Public) -> list[Lie]:
-    """The misreports that are tried: every window inside the true one (all there are), and larger work and memory.
+class Outcome(NamedTuple):
+    """What a report gets: the schedule chosen, c_i(l), and the utility."""
 
-    Of work and memory these are some of the values that could matter, so `none gains` is a statement about windows,
-    and about the values listed. More work changes the outcome only where it rules out a sum of rates: tried is one
-    above the work of each minimal cover (16 at most). More memory moves every F: tried are one more, twice as much,
-    and all that a node of each type has.
-    """
-    works = sorted({int(s) + 1 for menu in minimal_covers(task, public) for s in menu.work.tolist()})[:16]
-    sizes = {task.memory_mb + 1, 2 * task.memory_mb, *public.memory_mb.tolist()}
-    found = [
-        Lie(arrival, deadline, task.work, task.memory_mb)
-        for arrival in range(task.arrival, task.deadline + 1)
-        for deadline in range(arrival, task.deadline + 1)
-        if (arrival, deadline) != (task.arrival, task.deadline)
-    ]
-    found += [Lie(task.arrival, task.deadline, work, task.memory_mb) for work in works]
-    found += [Lie(task.arrival, task.deadline, task.work, r) for r in sorted(sizes) if r > task.memory_mb]
-    return found
+    choice: Choice | None
+    cost: Fraction
+    utility: Fraction
 
 
-def told(
-    auction: Auction, i: int, rule: str, meter: Meter, before: Ledger | None = None
-) -> Iterator[tuple[Lie, Fraction]]:
-    """Every misreport of `lies` with the utility that it gives beside a truthful bid, constants kept.
-
-    A task that says it arrives later is decided after all others of that slot.
+class Found(NamedTuple):
+    """The best misreport of a task.
 
     Parameters
     ----------
-    before : prices and loads as the run left them to task i, on the same meter; they are made when they are not given.
-
-    Raises
-    ------
-    OutOfSearches : when the meter does not allow what it takes.
+    lie, utility : the best of those tried and what it gives; None when none is better than the truth.
+    tried : how many misreports were followed.
+    every : whether no other misreport can be better.
     """
-    instance, trace = auction.instance, auction.trace
-    truth, valuation = auction.tasks[i], int(instance.valuation[i])
-    ledger = _before(auction, i, meter) if before is None else before.copy()
-    # Without a trace of task i the others are served as they were.
-    as_before = not moves(auction, past_of(auction, i))
-    after = i + 1
-    for lie in sorted(lies(truth, auction.public)):
-        while lie.arrival > truth.arrival and after < instance.tasks and instance.arrival[after] <= lie.arrival:
-            if as_before:
-                ledger.follow(auction.tasks[after])
+
+    lie: Lie | None
+    utility: Fraction
+    tried: int
+    every: bool
+
+
+class Bidder:
+    """A task that reports something else beside the others' true reports, constants kept, the bid its valuation.
+
+    Reports are told in the order of their arrivals. A task that says it arrives later is decided after all others of
+    that slot.
+
+    Parameters
+    ----------
+    before : prices and loads as the run left them to task i; they are made when they are not given.
+    """
+
+    def __init__(self, auction: Auction, i: int, rule: str, meter: Meter, before: Ledger | None = None) -> None:
+        self._auction, self._rule = auction, rule
+        self._truth, self._valuation = auction.tasks[i], int(auction.instance.valuation[i])
+        self._ledger = Ledger(auction, meter) if before is None else before.copy(meter)
+        if before is None:
+            for task in auction.tasks[:i]:
+                self._ledger.follow(task)
+        # Without a trace of task i the others are served as they were.
+        self._as_before = not moves(auction, past_of(auction, i))
+        self._after = i + 1
+        self._told: dict[Lie, Outcome] = {}
+        self._bounds: dict[Lie, Fraction] = {}
+
+    @property
+    def tried(self) -> int:
+        """How many misreports were told."""
+        return len(self._told) - (self.truth in self._told)
+
+    @property
+    def truth(self) -> Lie:
+        """The true report."""
+        return Lie(self._truth.arrival, self._truth.deadline, self._truth.work, self._truth.memory_mb)
+
+    def tell(self, lie: Lie) -> Outcome:
+        """What the mechanism answers.
+
+        Raises
+        ------
+        OutOfSearches : when the meter does not allow what it takes.
+        """
+        if lie not in self._told:
+            self._told[lie] = self._outcome(lie)
+        return self._told[lie]
+
+    def _outcome(self, lie: Lie) -> Outcome:
+        self._wait(lie.arrival)
+        said, trace = self._said(lie), self._auction.trace
+        choice = self._ledger.search(said, trace.alpha, trace.beta)
+        if choice is None:
+            return Outcome(None, Fraction(LIMIT), Fraction(0))
+        cost = said.bid - Fraction(choice.value)
+        wins = self._valuation > cost and self._ledger.fits(said, choice.cells)
+        paid = cost if self._rule == "critical" else cost - choice.energy
+        return Outcome(choice, cost, self._valuation - paid if wins else Fraction(0))
+
+    def ceiling(self, lie: Lie) -> Fraction:
+        """The largest utility that this report, or one that is worse in any of its fields and better in none, can get.
+
+        That of the schedule with room that would be charged least; 0 if that is a loss.
+
+        Raises
+        ------
+        OutOfSearches : when the meter does not allow what it takes.
+        """
+        if lie not in self._bounds:
+            self._wait(lie.arrival)
+            said, trace = self._said(lie), self._auction.trace
+            # (14) does not charge the operational cost.
+            charged = self._ledger.best_with_room(said, trace.alpha, trace.beta, free=self._rule == "printed")
+            least = None if charged is None else said.bid - Fraction(charged.value)
+            self._bounds[lie] = Fraction(0) if least is None else max(Fraction(0), self._valuation - least)
+        return self._bounds[lie]
+
+    def _wait(self, arrival: int) -> None:
+        """Let the others come that come before a report of that arrival."""
+        instance, trace = self._auction.instance, self._auction.trace
+        while (
+            arrival > self._truth.arrival and self._after < instance.tasks and instance.arrival[self._after] <= arrival
+        ):
+            other = self._auction.tasks[self._after]
+            if self._as_before:
+                self._ledger.follow(other)
             else:
-                ledger.decide(auction.tasks[after], trace.alpha, trace.beta)
-            after += 1
-        said = _with(truth, lie)
-        choice = ledger.search(said, trace.alpha, trace.beta)
-        utility = Fraction(0)
-        if choice is not None and ledger.fits(said, choice.cells):
-            total = said.bid - Fraction(choice.value)
-            if valuation > total:
-                utility = valuation - (total if rule == "critical" else total - choice.energy)
-        yield lie, utility
+                self._ledger.decide(other, trace.alpha, trace.beta)
+            self._after += 1
+
+    def _said(self, lie: Lie) -> Task:
+        task = self._truth
+        return Task(
+            task.index, lie.arrival, lie.deadline, lie.memory_mb, lie.work, task.bid, task.rate, task.cost, task.vendors
+        )
 
 
-def _before(auction: Auction, i: int, meter: Meter) -> Ledger:
-    ledger = Ledger(auction, meter)
-    for task in auction.tasks[:i]:
-        ledger.follow(task)
-    return ledger
-
-
-def best_lie(
-    auction: Auction, i: int, rule: str, meter: Meter, before: Ledger | None = None
-) -> tuple[Lie, Fraction] | None:
-    """The first misreport of those that pay best, and its utility; None when none is better than the truth.
+def best_lie(auction: Auction, i: int, rule: str, meter: Meter, before: Ledger | None = None) -> Found:
+    """The misreport that pays best; of equals one that changes few fields.
 
     Parameters
     ----------
-    before : as in `told`.
-
-    Raises
-    ------
-    OutOfSearches : when the meter does not allow what it takes.
+    before : as in `Bidder`.
     """
-    task, valuation = auction.tasks[i], int(auction.instance.valuation[i])
-    best = fixed_curve(auction, i, rule).utility(valuation)
-    # Every payment is at least a vendor's price: (14) leaves E out, and b - F has it on top where it is not negative.
-    least = min(option.price for option in task.options)
-    if best >= max(0, valuation - least) and (rule == "printed" or (task.cost >= 0).all()):
-        return None
-    found: tuple[Lie, Fraction] | None = None
-    for lie, utility in told(auction, i, rule, meter, before):
-        if utility > best:
-            best, found = utility, (lie, utility)
-    return found
+    bidder = Bidder(auction, i, rule, meter, before)
+    truthful = fixed_curve(auction, i, rule).utility(int(auction.instance.valuation[i]))
+    hunt = _Hunt(bidder, truthful)
+    every = True
+    if not _settled(auction, i, rule, truthful):
+        try:
+            if auction.trace.search == "exact":
+                _search(auction, i, rule, hunt)
+            else:
+                every = _enumerate(auction, i, hunt)
+        except OutOfSearches:
+            every = False
+    return Found(hunt.lie, hunt.best, bidder.tried, every)
 
 
-def _with(task: Task, lie: Lie) -> Task:
-    return Task(
-        task.index, lie.arrival, lie.deadline, lie.memory_mb, lie.work, task.bid, task.rate, task.cost, task.vendors
-    )
+def _settled(auction: Auction, i: int, rule: str, truthful: Fraction) -> bool:
+    """Whether no lie can pay, without a search."""
+    cost, valuation = cost_of(auction, i), int(auction.instance.valuation[i])
+    if cost is None:
+        return True
+    # (14) is the vendor's price, and prices of cells on top.
+    if rule == "printed" and truthful >= max(0, valuation - min(option.price for option in auction.tasks[i].options)):
+        return True
+    # Nothing costs less than what a maximiser chose: a bid that is too low for it is too low for the rest, and who is
+    # served for the critical payment is charged least.
+    exact = auction.trace.search == "exact"
+    return exact and (valuation <= cost.total or (rule == "critical" and cost.fits))
+
+
+class _Hunt:
+    """The best misreport so far."""
+
+    def __init__(self, bidder: Bidder, truthful: Fraction) -> None:
+        self.bidder, self.best = bidder, truthful
+        self.lie: Lie | None = None
+
+    def tell(self, lie: Lie) -> Outcome:
+        outcome = self.bidder.tell(lie)
+        if outcome.utility > self.best:
+            self.best, self.lie = outcome.utility, lie
+        return outcome
+
+    def hopeless(self, lie: Lie) -> bool:
+        """Whether neither this report nor a worse one is better than the best so far."""
+        return self.bidder.ceiling(lie) <= self.best
+
+
+def _search(auction: Auction, i: int, rule: str, hunt: _Hunt) -> None:
+    """Every misreport to a maximiser of (9), by the reports at which its choice changes."""
+    truth, valuation = hunt.bidder.truth, int(auction.instance.valuation[i])
+    for first, last in _arrivals(auction, i):
+        corner = truth._replace(arrival=first)
+        if hunt.hopeless(corner):
+            return
+        boxes = _Boxes(truth, last)
+        for low, high in _spans(auction, truth.memory_mb):
+            boxes.add(corner._replace(memory_mb=low), high)
+        while boxes:
+            lie, top = boxes.pop()
+            choice, cost, _ = hunt.tell(lie)
+            if choice is None or valuation <= cost or (rule == "critical" and valuation - cost <= hunt.best):
+                continue  # what is charged least at the corner is already too dear, and so is the whole box
+            if hunt.hopeless(lie):
+                continue
+            if lie.memory_mb < top:
+                other = hunt.tell(lie._replace(memory_mb=top)).choice
+                if other is None or (other.option, other.cells) != (choice.option, choice.cells):
+                    middle = (lie.memory_mb + top) // 2
+                    boxes.add(lie, middle)
+                    boxes.add(lie._replace(memory_mb=middle + 1), top)
+                    continue
+            delay = auction.tasks[i].options[choice.option].first - truth.arrival
+            boxes.add(lie._replace(work=choice.work + 1), top)
+            boxes.add(lie._replace(deadline=choice.cells[-1][1] - 1), top)
+            boxes.add(lie._replace(arrival=choice.cells[0][1] - delay + 1), top)
+
+
+class _Boxes:
+    """Boxes (corner, top): all reports no better than the corner in arrival (up to `last`), deadline and work, and with
+    its memory up to `top`. Those whose corner changes few fields come first.
+    """
+
+    def __init__(self, truth: Lie, last: int) -> None:
+        self._truth, self._last = truth, last
+        self._waiting: list[tuple[int, int, Lie, int]] = []
+        self._known: set[tuple[Lie, int]] = set()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, corner: Lie, top: int) -> None:
+        """Leave out what is empty or was added before."""
+        empty = corner.arrival > min(self._last, corner.deadline) or corner.work > LIMIT
+        if not empty and (corner, top) not in self._known:
+            self._known.add((corner, top))
+            changes = sum(said != true for said, true in zip(corner, self._truth, strict=True))
+            heappush(self._waiting, (changes, corner.memory_mb, corner, top))
+
+    def pop(self) -> tuple[Lie, int]:
+        """The next box."""
+        return heappop(self._waiting)[2:]
+
+
+def _arrivals(auction: Auction, i: int) -> Iterator[tuple[int, int]]:
+    """The window's slots in runs (first, last) between which no other task arrives: the same prices and room."""
+    task = auction.tasks[i]
+    others = {other.arrival for other in auction.tasks[i + 1 :]}
+    starts = [t for t in range(task.arrival, task.deadline + 1) if t == task.arrival or t in others]
+    if task.arrival in others and task.arrival < task.deadline:
+        starts.insert(1, task.arrival + 1)  # behind the others of its own slot
+    for first, then in pairwise([*sorted(set(starts)), task.deadline + 1]):
+        yield first, then - 1
+
+
+def _spans(auction: Auction, least: int) -> Iterator[tuple[int, int]]:
+    """Sizes from `least` on that the same node types can hold, as (low, high); last the least that none can."""
+    for high in sorted({size for size in auction.public.memory_mb.tolist() if size >= least}):
+        yield least, high
+        least = high + 1
+    if least <= LIMIT:
+        yield least, least
+
+
+def _enumerate(auction: Auction, i: int, hunt: _Hunt) -> bool:
+    """Every misreport if it is allowed, those that change one field first."""
+    truth, task, public = hunt.bidder.truth, auction.tasks[i], auction.public
+    menu = space(task, public)
+    works = range(truth.work, min(LIMIT, menu.width * int(menu.rates.max(initial=0)) + 1) + 1)
+    sizes = range(truth.memory_mb, min(LIMIT, int(public.memory_mb.max()) + 1) + 1)
+    for arrival in range(truth.arrival, truth.deadline + 1):
+        if hunt.hopeless(truth._replace(arrival=arrival)):
+            return True
+        for lie in _plain(auction, i, arrival):
+            hunt.tell(lie)
+        for deadline in range(truth.deadline, arrival - 1, -1):
+            if hunt.hopeless(Lie(arrival, deadline, truth.work, truth.memory_mb)):
+                break
+            for work in works:
+                if hunt.hopeless(Lie(arrival, deadline, work, truth.memory_mb)):
+                    break
+                for size in sizes:
+                    if hunt.hopeless(Lie(arrival, deadline, work, size)):
+                        break
+                    hunt.tell(Lie(arrival, deadline, work, size))
+    return True
+
+
+def _plain(auction: Auction, i: int, arrival: int) -> Iterator[Lie]:
+    """Lies about one field, and about the window, that are worth a try when not all can be tried."""
+    task, public = auction.tasks[i], auction.public
+    truth = Lie(arrival, task.deadline, task.work, task.memory_mb)
+    if arrival == task.arrival:
+        works = sorted({int(s) + 1 for menu in minimal_covers(task, public) for s in menu.work.tolist()})[:16]
+        sizes = {task.memory_mb + 1, 2 * task.memory_mb, *public.memory_mb.tolist()}
+        yield from (truth._replace(memory_mb=size) for size in sorted(sizes) if task.memory_mb < size <= LIMIT)
+        yield from (truth._replace(work=work) for work in works if work <= LIMIT)
+    for deadline in range(task.deadline, arrival - 1, -1):
+        yield truth._replace(deadline=deadline)
