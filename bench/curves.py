@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+HIGHEST = 2**40
+"""Where the curves end: no bid is larger."""
 SAMPLE = 10
 """Tasks shown of those that were charged, as in the paper."""
 
@@ -31,12 +33,23 @@ class Best:
     utility : what they gain, or nearly gain.
     where : they lie as seen from `bid`.
     other : the other end of their piece; `bid` for a single one.
+    closed : whether the other end belongs to the piece.
     """
 
     bid: Fraction
     utility: Fraction
     where: Where
     other: Fraction
+    closed: bool = True
+
+    def said(self, number: Callable[[Fraction], str]) -> str:
+        """Which bids these are, in words: `bids above 0 and up to 4`."""
+        text = f"{self.where} {number(self.bid)}"
+        if self.where is Where.ABOVE and self.other < HIGHEST:
+            text += f" and {'up to' if self.closed else 'below'} {number(self.other)}"
+        if self.where is Where.BELOW and self.other > 0:
+            text += f" and {'from' if self.closed else 'above'} {number(self.other)}" + " on" * self.closed
+        return text
 
     def place(self, right: Fraction) -> Fraction:
         """A bid to mark in a figure that ends at `right`: in the middle of the bids above or below an end."""
@@ -55,7 +68,8 @@ def best(rows: Sequence[Mapping[str, str]]) -> tuple[Fraction, Best]:
         for end, other in (("from", "to"), ("to", "from")):
             gain = Fraction(row[f"utility_{end}"])
             if gain > found.utility:
-                found = Best(Fraction(row[f"bid_{end}"]), gain, _where(row, end, other), Fraction(row[f"bid_{other}"]))
+                bid, far = Fraction(row[f"bid_{end}"]), Fraction(row[f"bid_{other}"])
+                found = Best(bid, gain, _where(row, end, other), far, row[f"{other}_included"] == "true")
     return truthful, found
 
 

@@ -413,6 +413,15 @@ class Claiming(Family, Protocol):
 
 
 @runtime_checkable
+class Explaining(Family, Protocol):
+    """A family that says what the signs in its statements mean; no family has to."""
+
+    def notation(self) -> Sequence[tuple[str, str]]:
+        """(sign, meaning) pairs, in the order in which they are best read."""
+        ...
+
+
+@runtime_checkable
 class Bidding(Family, Protocol):
     """A family whose algorithms can be auctions; commands ask with isinstance, no family has to."""
 

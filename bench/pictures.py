@@ -13,8 +13,8 @@ from bench.runner import make_folder
 from instances.files import write_atomically
 
 
-def write_pictures(drawn: Sequence[Drawn], folder: Path) -> list[Path]:
-    """Write every figure of means: NAME.svg where it is one chart of lines, else NAME-GROUP.svg per group.
+def write_pictures(drawn: Sequence[Drawn], folder: Path, unit: str) -> list[Path]:
+    """Write every figure of the suite: NAME.svg where it is one chart of lines, else NAME-GROUP.svg per group or study.
 
     Raises
     ------
@@ -23,23 +23,34 @@ def write_pictures(drawn: Sequence[Drawn], folder: Path) -> list[Path]:
     make_folder(folder)
     written = []
     for each in drawn:
-        for name, svg in _charts(each):
+        for name, svg in _charts(each, unit):
             path = folder / f"{name}.svg"
             write_atomically(path, standalone(svg).encode())
             written.append(path)
     return written
 
 
-def _charts(drawn: Drawn) -> Iterator[tuple[str, str]]:
+def _charts(drawn: Drawn, unit: str) -> Iterator[tuple[str, str]]:
     plot = drawn.plot
-    if plot.kind in (*plots.STUDIED, plots.LEADERBOARD):
+    if plot.kind == plots.LEADERBOARD:
+        return
+    if plot.kind in plots.STUDIED:
+        panel = charts.curve_panel if plot.kind == "curve" else charts.charges_panel
+        for each in drawn.studies:
+            if each.rows:
+                name = f"{plot.name}-{_file(f'{each.case} {each.study.name}')}"
+                yield name, panel(each.rows, name, unit)
         return
     if charts.is_lines(plot, drawn.means):
         yield plot.name, charts.lines_chart(drawn, charts.span(drawn))
         return
     for group, shown in charts.spans(drawn).items():
-        place = re.sub(r"\W+", "-", group.removeprefix(f"{plot.name}: ")).strip("-").lower()
-        yield f"{plot.name}-{place}", charts.group_panel(drawn, group, shown)
+        yield f"{plot.name}-{_file(group.removeprefix(f'{plot.name}: '))}", charts.group_panel(drawn, group, shown)
+
+
+def _file(text: str) -> str:
+    """A part of a file's name."""
+    return re.sub(r"\W+", "-", text).strip("-").lower()
 
 
 def standalone(svg: str) -> str:

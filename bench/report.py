@@ -63,7 +63,9 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     if pictures is not None:
         from bench.pictures import write_pictures
 
-        write_pictures(drawn, pictures)
+        written = write_pictures(drawn, pictures, family.unit)
+        where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
+        print(f"{len(written)} figures as SVG{where}")
     write_atomically(folder / "report.html", page(found, family, settled, drawn).encode())
     print("\n".join(filter(None, [table.text(found, family), verdicts.text(settled)])))
     print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))

@@ -290,6 +290,11 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
         if not any(fnmatchcase(case.name, pattern) for case in suite.cases):
             some = ", ".join(case.name for case in suite.cases[:5]) + (", ..." if len(suite.cases) > 5 else "")
             raise InputError("--only", "", f"{shown(pattern)} fits no case of {suite.name}: {some}")
+    for name in options.algorithms:
+        alone = next((case.name for case in suite.cases if YESTERDAY in name and case.prior is None), None)
+        if alone is not None:
+            problem = f"{shown(name)}: the case {alone} of {suite.name} has no other day; name a file with prior=FILE"
+            raise InputError("--algorithm", "", problem)
     return [
         replace(
             case,

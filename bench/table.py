@@ -247,12 +247,12 @@ def known(value: Any) -> bool:
     return value is not None and not (isinstance(value, float) and value != value)
 
 
-def number(value: Fraction | int | None) -> str:
-    """An exact figure for reading: thousands apart; a fraction as at most three decimals, rounded down."""
+def number(value: Fraction | int | None, *, up: bool = False) -> str:
+    """An exact figure for reading: thousands apart; a fraction as at most three decimals, rounded down, or up."""
     if not known(value):
         return "-"
     exact = Fraction(value)  # type: ignore[arg-type]
-    whole, point, places = ratios.decimal(exact, up=False).partition(".")
+    whole, point, places = ratios.decimal(exact, up=up).partition(".")
     return f"{whole}{point}{places}" if whole == "-0" else f"{int(whole):,}{point}{places}"
 
 

@@ -232,9 +232,9 @@ def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int
     }
 
 
-def gain(bid: int, utility: int, where: Where, other: int) -> Best:
+def gain(bid: int, utility: int, where: Where, other: int, closed: bool = True) -> Best:
     """What is expected, in integers."""
-    return Best(Fraction(bid), Fraction(utility), where, Fraction(other))
+    return Best(Fraction(bid), Fraction(utility), where, Fraction(other), closed)
 
 
 @pytest.mark.parametrize(
@@ -245,8 +245,8 @@ def gain(bid: int, utility: int, where: Where, other: int) -> Best:
         # It would win above 12 only: any bid above gains.
         ([piece(0, 12, (0, 0), "[]"), piece(12, 99, (5, 5), "(]")], 0, gain(12, 5, Where.ABOVE, 99)),
         # Below 8 it is served best.
-        ([piece(0, 8, (7, 7), "[)"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, Where.AT, 8)),
-        ([piece(0, 8, (7, 7), "()"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, Where.ABOVE, 8)),
+        ([piece(0, 8, (7, 7), "[)"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, Where.AT, 8, False)),
+        ([piece(0, 8, (7, 7), "()"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, Where.ABOVE, 8, False)),
         # The less it bids the more it gains, down to an end that loses.
         ([piece(0, 3, (0, 0), "[]"), piece(3, 20, (9, -8), "(]")], 2, gain(3, 9, Where.NEAR, 20)),
         ([piece(0, 3, (0, 0), "[)"), piece(3, 20, (9, -8), "[]")], 2, gain(3, 9, Where.AT, 20)),
@@ -256,6 +256,24 @@ def test_the_best_bid_of_a_curve_is_found_with_its_end(pieces: list[Any], truthf
     """Open and closed ends, flat and falling pieces; the truth wins ties."""
     assert best(pieces) == (truthful, expected)
     assert 0 <= expected.place(Fraction(30)) <= 30
+
+
+@pytest.mark.parametrize(
+    ("where", "bid", "other", "closed", "said"),
+    [
+        (Where.ABOVE, 0, 4, True, "bids above 0 and up to 4"),
+        (Where.ABOVE, 0, 4, False, "bids above 0 and below 4"),
+        (Where.ABOVE, 7, 2**40, True, "bids above 7"),
+        (Where.BELOW, 8, 0, True, "bids below 8"),
+        (Where.BELOW, 8, 3, True, "bids below 8 and from 3 on"),
+        (Where.AT, 8, 9, True, "the bid 8"),
+    ],
+)
+def test_the_best_bids_are_said_with_both_their_ends(
+    where: Where, bid: int, other: int, closed: bool, said: str
+) -> None:
+    """No bid outside of the piece is said to gain."""
+    assert gain(bid, 1, where, other, closed).said(str) == said
 
 
 def test_the_sample_of_charges_is_evenly_spaced() -> None:

@@ -24,7 +24,7 @@ from tests.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 
-VOID = {"meta", "br", "path", "use", "rect", "circle", "line"}
+VOID = {"meta", "br", "wbr", "path", "use", "rect", "circle", "line"}
 ROWS: list[dict[str, Any]] = [
     {
         "algorithm": "a<b:$x_1$",

@@ -171,6 +171,12 @@ class LoraFamily:
 
         return statements()
 
+    def notation(self) -> Sequence[tuple[str, str]]:
+        """The signs of the statements."""
+        from bench.lora.theory.statements import NOTATION
+
+        return NOTATION
+
     def claims(self) -> Sequence[Listed]:
         """The claims that can be searched for."""
         from bench.lora.search.hunt import available

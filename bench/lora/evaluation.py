@@ -136,7 +136,10 @@ _WHY = (
     "welfare depends on the unit of money, so it is shown with units given, canonical (bbar >= 1, as Theorem 5 needs) "
     "and at its best money scale in hindsight where that was run."
 )
-_TITAN = "Titan packs tasks into nodes of one type as a pool at this size, and first fit rejects what does not pack."
+_TITAN = (
+    "On many nodes (its label is then titan:pooled) Titan packs into all nodes of a type as a pool, and first fit "
+    "rejects what does not pack."
+)
 
 
 def _printed(group: str, *percent: str) -> tuple[Printed, ...]:

@@ -19,7 +19,7 @@ from formulations.lora.schedules import Space, cheapest_cover, space, states
 from instances.lora.generate import generate
 from instances.lora.model import Instance, IntArray, Public, Task
 from online.lora.constants import CONSTANTS
-from online.lora.maxprice import Choice, Prices, exact_search, printed_search, window
+from online.lora.maxprice import Choice, Prices, exact_search, printed_search, slot_by_slot, window
 from online.lora.pdftsp import PriceTrace
 from online.lora.referee import Books
 from online.lora.registry import parse
@@ -154,7 +154,7 @@ def unpruned_search(task: Task, public: Public, menu: Space, prices: Prices) -> 
     x = states(rates, task.work, menu.width, np.count_nonzero(cost < 0, axis=1).astype(np.int64))
     after = np.cumsum([public.node_types[g].count for g in menu.types])
     before = np.concatenate([[0], after[:-1]])
-    lam, phi = np.asfortranarray(prices.lam), np.asfortranarray(prices.phi)
+    lam, phi = slot_by_slot(prices)
     cells = Cells(*ranked(lam, phi, before[by_rate], after[by_rate]))
     covers = layout(x, cost, rates, task.work)
     value, _ = _every_pair(covers, cells, task.memory_mb, menu.offsets, task.bid - menu.prices)

@@ -14,7 +14,7 @@ from bench.table import number
 from bench.verdicts import Settled, frame
 
 
-def section(settled: Sequence[Settled]) -> str:
+def section(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] = ()) -> str:
     """Claim, standing, verdicts here, smallest witness, what holds instead; empty without claims."""
     if not settled:
         return ""
@@ -34,9 +34,17 @@ def section(settled: Sequence[Settled]) -> str:
             ids=[_id(each) for each in settled],
             css="text",
         )
+        + _notation(notation)
         + _commands(settled)
         + download("claims.csv", frame(settled).to_csv(index=False, lineterminator="\n").encode(), "This table as CSV")
     )
+
+
+def _notation(notation: Sequence[tuple[str, str]]) -> str:
+    if not notation:
+        return ""
+    terms = "".join(f"<dt>{_words(sign)}</dt><dd>{_words(meaning)}</dd>" for sign, meaning in notation)
+    return folded("What the signs mean", f"<dl>{terms}</dl>")
 
 
 def _commands(settled: Sequence[Settled]) -> str:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from bench import figures, table
-from bench.family import Family
+from bench.family import Explaining, Family
 from bench.page import claims, markup, plotted, rows
 from bench.page.markup import cell, code, panels, rows_table
 from bench.plots import Drawn
@@ -28,7 +28,7 @@ def page(found: Results, family: Family, settled: Sequence[Settled] = (), drawn:
     sections = [
         plotted.section(found, drawn, family.unit),
         reached,
-        claims.section(settled),
+        claims.section(settled, family.notation() if isinstance(family, Explaining) else ()),
         *more,
         rows.checks(found, family, every),
         '<h2 id="rows">All rows</h2>' + rows.all_rows(found, family, every),
@@ -42,9 +42,22 @@ def page(found: Results, family: Family, settled: Sequence[Settled] = (), drawn:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>ratiobench: {escape(suite)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         f"<h1>{escape(suite)}: how far from the offline optimum</h1>\n"
-        f"<p>{escape(str(found.about.get('summary', '')))}</p>\n{_contents(body)}\n{body}\n"
+        f"<p>{escape(str(found.about.get('summary', '')))}</p>\n{_scale(found)}{_contents(body)}\n{body}\n"
         f"<script>\n{script}</script>\n</body>\n</html>\n"
     )
+
+
+def _scale(found: Results) -> str:
+    """What must be known before the figures: which part of the suite this is, and at which scale."""
+    said = []
+    if found.about.get("scale", "full") != "full":
+        said.append(
+            f"This is the <b>{escape(str(found.about['scale']))} scale</b>: instances are smaller than the names of "
+            "groups and the text say (the table of all rows has their sizes), and so are not those of any paper."
+        )
+    if found.about.get("only"):
+        said.append(f"Only the cases {escape(', '.join(found.about['only']))} of the suite.")
+    return "".join(f"<p>{each}</p>\n" for each in said)
 
 
 def _contents(body: str) -> str:

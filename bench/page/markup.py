@@ -63,8 +63,8 @@ def cell(text: Any, *, css: str = "", sort: Any = None, title: str = "", number:
     return f"<td{attributes}>{escape(str(text))}</td>"
 
 
-def exact(value: Any) -> str:
-    """A cell with an exact figure: rounded to read, with the fraction as its tool tip; words stay words."""
+def exact(value: Any, *, up: bool = False) -> str:
+    """A cell with an exact figure: rounded to read (down, or up), the fraction as its tool tip; words stay words."""
     if not known(value):
         return cell("-", number=True)
     try:
@@ -72,7 +72,7 @@ def exact(value: Any) -> str:
     except (ValueError, TypeError):
         return cell(value)
     title = "" if figure.denominator == 1 else str(figure)
-    return cell(table.number(figure), sort=float(figure), title=title, number=True)
+    return cell(table.number(figure, up=up), sort=float(figure), title=title, number=True)
 
 
 def breakable(name: Any) -> str:

@@ -136,7 +136,7 @@ def _table(means: pd.DataFrame) -> str:
             cell(row["group"]),
             cell(f"{row['algorithm']}{' *' * bool(row['oracle'])}"),
             cell(row["cases"], sort=row["cases"], number=True),
-            *(_figure_cell(row[name]) for name in ("mean_lower", "mean_upper", "low", "high")),
+            *(_figure_cell(row[name], up=name == "mean_upper") for name in ("mean_lower", "mean_upper", "low", "high")),
             *(cell(row[name], sort=row[name], number=True) for name in ("unbounded", "left_out")),
         ]
         for row in means.to_dict("records")
@@ -144,10 +144,10 @@ def _table(means: pd.DataFrame) -> str:
     return folded("The figure as a table", rows_table(head, body, "Means")) if body else ""
 
 
-def _figure_cell(value: Any) -> str:
-    """Exact figures as everywhere; floats with six digits."""
+def _figure_cell(value: Any, *, up: bool = False) -> str:
+    """Exact figures rounded down, or up where they are an upper end; floats with six digits."""
     if not isinstance(value, float) or not known(value):
-        return exact(value)
+        return exact(value, up=up)
     return cell(f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:.6g}", sort=value, number=True)
 
 
@@ -200,7 +200,7 @@ def _curve(name: str, study: StudyTable, unit: str) -> tuple[str, str, str]:
     else:
         verb = {Where.AT: "gains", Where.NEAR: "gain nearly"}.get(top.where, "gain")
         said = (
-            f"The valuation {number(valuation)} gains {number(truthful)}; {top.where} {number(top.bid)} {verb} "
+            f"The valuation {number(valuation)} gains {number(truthful)}; {top.said(number)} {verb} "
             f"{number(top.utility)}."
         )
     head = f"{study.case}: task {study.study.task}, {study.study.algorithm}"
