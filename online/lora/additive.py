@@ -469,6 +469,9 @@ class Cluster:
 def offers(task: Task) -> tuple[IntArray, IntArray]:
     """(n options,) first usable slots, from 1, and vendor prices."""
     if not task.vendors:
-        return np.array([task.arrival]), np.array([0])
-    both = np.array([(task.arrival + vendor.delay, vendor.price) for vendor in task.vendors], dtype=np.int64).T
-    return both[0], both[1]
+        return np.array([task.arrival], dtype=np.int64), np.array([0], dtype=np.int64)
+    # Each in one block: the compiled searches exist for that layout only.
+    return (
+        np.array([task.arrival + vendor.delay for vendor in task.vendors], dtype=np.int64),
+        np.array([vendor.price for vendor in task.vendors], dtype=np.int64),
+    )

@@ -41,6 +41,14 @@ class Prices(NamedTuple):
     phi_exact: list[Fraction] | None
 
 
+def slot_by_slot(prices: Prices) -> tuple[NDArray[Any], NDArray[Any]]:
+    """lam and phi as the compiled searches take them: (W, K'), a slot's nodes side by side in memory.
+
+    Transposed rather than in Fortran order, which numba does not tell from C order where there is one node or slot.
+    """
+    return np.ascontiguousarray(prices.lam.T), np.ascontiguousarray(prices.phi.T)
+
+
 class Choice(NamedTuple):
     """The schedule that a search returns, whatever the sign of its F.
 
@@ -95,7 +103,7 @@ def exact_search(task: Task, public: Public, menu: Space, nodes: IntArray, price
     sizes = _sizes(public)[menu.types]
     after = np.cumsum(sizes)
     first, last = (after - sizes)[by_rate], after[by_rate]
-    lam, phi = np.asfortranarray(prices.lam), np.asfortranarray(prices.phi)
+    lam, phi = slot_by_slot(prices)
     begin, lam_at, phi_at, lam_keys, phi_keys = ranked(lam, phi, first, last)
     cells = Cells(begin, lam_at, phi_at, _doubles(lam_keys, prices.lam_exact), _doubles(phi_keys, prices.phi_exact))
     exact = prices.lam_exact is not None
@@ -163,7 +171,7 @@ def printed_search(task: Task, public: Public, menu: Space, nodes: IntArray, pri
     cost = np.ascontiguousarray(task.cost[menu.types, menu.first - 1 : menu.last])
     first_node = np.concatenate([[0], np.cumsum(_sizes(public)[menu.types])])
     less, depth = amounts(menu.rates, task.work, menu.width)
-    lam, phi = np.asfortranarray(prices.lam), np.asfortranarray(prices.phi)
+    lam, phi = slot_by_slot(prices)
     kept = records(lam, phi, first_node)
     net = task.bid - menu.prices
     if prices.lam_exact is None:

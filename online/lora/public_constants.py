@@ -16,7 +16,7 @@ from numba import njit
 
 from formulations.lora.schedules import STATE_LIMIT, cheapest_cover
 from instances.lora.figures import first_slots, servable
-from instances.lora.model import Instance, IntArray
+from instances.lora.model import Instance, IntArray, frozen
 from online.lora.additive import Cluster, first_schedule, offers
 from online.lora.greedy import DOUBLES
 
@@ -181,7 +181,10 @@ def median_bbar(instance: Instance) -> Fraction:
     """median over tasks of bbar_il = b_il / (S + R) of the schedule l that is cheapest in an empty cluster."""
     public = instance.public("")
     alone = Cluster(public).of_one_node_each()
-    room = tuple(np.repeat(amount[:, None], instance.slots, axis=1) for amount in (public.compute, public.memory_mb))
+    # Read-only as what an algorithm sees of the cluster, so that the same compiled search serves both.
+    room = tuple(
+        frozen(np.repeat(amount[:, None], instance.slots, axis=1)) for amount in (public.compute, public.memory_mb)
+    )
     found = [_value_alone(instance, each, alone, room) for each in served(instance)]
     return lower_median(found)
 

@@ -69,14 +69,14 @@ def records(lam, phi, first_node):  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    lam, phi : (K', W) prices, or ranks; the nodes of type g are the rows first_node[g] .. first_node[g + 1] - 1.
+    lam, phi : (W, K') prices, or ranks; the nodes of type g are the columns first_node[g] .. first_node[g + 1] - 1.
 
     Returns
     -------
     (begin, node, lam, phi): the entries of (type g, slot t) are begin[g W + t] .. begin[g W + t + 1] - 1.
     """
     types = len(first_node) - 1
-    width = lam.shape[1]
+    width = lam.shape[0]
     begin = np.empty(types * width + 1, np.int64)
     node = np.empty(lam.size, np.int64)
     lam_of = np.empty(lam.size, lam.dtype)
@@ -87,8 +87,8 @@ def records(lam, phi, first_node):  # type: ignore[no-untyped-def]
             here = rows
             begin[g * width + t] = here
             for k in range(first_node[g], first_node[g + 1]):
-                a = lam[k, t]
-                b = phi[k, t]
+                a = lam[t, k]
+                b = phi[t, k]
                 beaten = False
                 for j in range(here, rows):
                     if lam_of[j] <= a and phi_of[j] <= b:

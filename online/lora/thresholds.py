@@ -80,18 +80,18 @@ def undominated(lam, phi, first, last, begin, lam_of, phi_of):  # type: ignore[n
 
     Parameters
     ----------
-    lam, phi : (K', W) prices; the nodes of type g are the rows first[g] .. last[g] - 1.
+    lam, phi : (W, K') prices; the nodes of type g are the columns first[g] .. last[g] - 1.
     begin, lam_of, phi_of : filled; pairs of a cell by ascending lambda and descending phi.
     """
-    width = lam.shape[1]
+    width = lam.shape[0]
     rows = 0
     for g in range(len(first)):
         for t in range(width):
             here = rows
             begin[g * width + t] = here
             for k in range(first[g], last[g]):
-                a = lam[k, t]
-                b = phi[k, t]
+                a = lam[t, k]
+                b = phi[t, k]
                 beaten = False
                 for j in range(here, rows):
                     if lam_of[j] <= a and phi_of[j] <= b:
@@ -133,7 +133,7 @@ def _distinct(values):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def ranked(lam, phi, first, last):  # type: ignore[no-untyped-def]
     """(begin, lam_at, phi_at, distinct lambdas, distinct phis) of the undominated cells; see `Cells`."""
-    begin = np.empty(len(first) * lam.shape[1] + 1, np.int64)
+    begin = np.empty(len(first) * lam.shape[0] + 1, np.int64)
     lam_of = np.empty(lam.size, lam.dtype)
     phi_of = np.empty(phi.size, phi.dtype)
     rows = undominated(lam, phi, first, last, begin, lam_of, phi_of)
@@ -562,7 +562,7 @@ def first_schedule(p, cells, lam, phi, lam_top, phi_top, first, last, i, j, offs
             rest = p.less[x, g]
             if usable[g, t] and rest >= 0 and table[m - 1, rest] + p.cost[g, t] == table[m, x]:
                 for k in range(first[g], last[g]):
-                    if lam[k, t] <= lam_top and phi[k, t] <= phi_top:
+                    if lam[t, k] <= lam_top and phi[t, k] <= phi_top:
                         if pick < 0 or k < node:
                             pick = g
                             node = k

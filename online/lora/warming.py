@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from instances.lora.format import FORMAT, parse
 from instances.lora.model import Instance
 
@@ -28,13 +30,12 @@ def _small() -> Instance:
 
 
 def warm_up() -> None:
-    """Run every algorithm with every value of each of its options."""
+    """Run every algorithm with every combination of the values of its options: kernels differ by search and arithmetic."""
     from online.lora.registry import entries, run
 
     instance = _small()
     for entry in entries().values():
-        run(instance, entry.name)
-        for key, option in entry.options.items():
-            for value in option.allowed or ():
-                if value != option.default:
-                    run(instance, f"{entry.name}:{key}={value}")
+        choices = {key: option.allowed for key, option in entry.options.items() if option.allowed}
+        for values in product(*choices.values()):
+            given = [f"{key}={value}" for key, value in zip(choices, values, strict=True)]
+            run(instance, ":".join([entry.name, ",".join(given)] if given else [entry.name]))
