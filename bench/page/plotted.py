@@ -93,7 +93,11 @@ def _means(drawn: Drawn) -> str:
     own = " The axis is the group's own." if len(set(shown.values())) > 1 else ""
     return panels(
         (
-            (group, charts.group_panel(drawn, group, span), _cases(drawn.means, group) + own)
+            (
+                group.removeprefix(f"{drawn.plot.name}: "),
+                charts.group_panel(drawn, group, span),
+                _cases(drawn.means, group) + own,
+            )
             for group, span in shown.items()
         ),
         heading="h4",
