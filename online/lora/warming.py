@@ -30,7 +30,7 @@ def _small() -> Instance:
 
 
 def warm_up() -> None:
-    """Run every algorithm with every combination of the values of its options: kernels differ by search and arithmetic."""
+    """Run every algorithm with every combination of its options: kernels differ by search and arithmetic."""
     from online.lora.registry import entries, run
 
     instance = _small()
