@@ -234,12 +234,13 @@ def test_the_shipped_certificates_come_out(name: str) -> None:
         dual_value(named(name), {(0, 1): -1}, {})
 
 
-def _literal(instance: Instance, rule: Rule) -> list[tuple[Fraction | None, tuple[int | None, Any, int] | None]]:
-    """The mechanism written down over enumerated schedules: (c, answer) per task."""
+def _literal(
+    instance: Instance, rule: Rule, book: tuple[Prices, Prices] | None = None
+) -> list[tuple[Fraction | None, tuple[int | None, Any, int] | None]]:
+    """The mechanism written down over enumerated schedules: (c, answer) per task; final prices into `book`."""
     public = instance.public("")
     kind = public.type_of_node.tolist()
-    lam: Prices = {}
-    phi: Prices = {}
+    lam, phi = book or ({}, {})
     load: dict[tuple[int, int], list[int]] = {}
     out: list[tuple[Fraction | None, tuple[int | None, Any, int] | None]] = []
     for i in range(instance.tasks):
@@ -277,17 +278,32 @@ def _literal(instance: Instance, rule: Rule) -> list[tuple[Fraction | None, tupl
 @settings(max_examples=40)
 @given(instance=st.one_of(tiny_instances(), roomy_instances(max_tasks=4)))
 def test_a_mechanism_decides_as_its_definition_says(name: str, instance: Instance) -> None:
-    """Schedule, vendor, charge and the exact cost of every task, by the definition over enumerated schedules."""
+    """Schedule, vendor, charge and exact cost of every task, and all prices in the end, by enumerated schedules."""
     result = run(instance, name)
     trace = result.trace
     assert isinstance(trace, LinearTrace)
     assert (result.valid, result.arithmetic) == (True, "exact")
-    wanted = _literal(instance, trace.rule)
+    book: tuple[Prices, Prices] = ({}, {})
+    wanted = _literal(instance, trace.rule, book)
+    assert [trace.lam, trace.phi] == [{cell: price for cell, price in part.items() if price} for part in book]
     for i, (cost, answer) in enumerate(wanted):
         offer, decision = trace.offers[i], result.decisions[i]
         assert offer.value == (None if cost is None else int(instance.bid[i]) - cost)
         assert (None if decision is None else tuple(decision)) == answer
         assert offer.payment == (cost if answer is not None else None)
+
+
+@pytest.mark.parametrize("arith", ["exact", "float"])
+def test_prices_grow_by_b_on_cells_that_are_used_again(arith: str) -> None:
+    """B = 4, eta = 32/7, s = r = 1 of 4: eta/4 after one task, eta/4 (1 + 4/4) + eta/4 after two; a third is refused."""
+    data = document(named("truth_overbid_e"))
+    data["tasks"] = [data["tasks"][2]] * 2 + [data["tasks"][2] | {"bid": 6}]
+    trace = run(parse(data), f"posted:growth=4,arith={arith}").trace
+    eta = trace.rule.eta_c
+    assert (eta, trace.rule.eta_m) == (Fraction(32, 7), eta)
+    assert [offer.admitted for offer in trace.offers] == [True, True, False]
+    after = {(0, 1): pytest.approx(3 * eta / 4) if arith == "float" else 3 * eta / 4}
+    assert (trace.lam, trace.phi) == (after, after)
 
 
 def test_the_rules_are_the_theorems() -> None:
