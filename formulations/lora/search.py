@@ -124,6 +124,15 @@ def heuristic(
     return Found(solution_of_state(instance, p, best), best.welfare, done)
 
 
+def warm(p: Pool, bound: DualBound) -> None:
+    """Compile both improvements by use; `heuristic` takes one of them, by the number of tasks, or none."""
+    listed = node_patterns(p) if bound.state is None else bound.state.capacity.patterns
+    desk = new_desk(p, listed, bound.rent, 1)
+    with ThreadPoolExecutor(1) as workers:
+        for improve in (_anneal, _descend):
+            next(improve(p, desk, empty_state(p), value_density(p), 1, 1, never, workers))
+
+
 def _constructed(
     instance: Instance,
     p: Pool,

@@ -29,6 +29,7 @@ from formulations.lora.lagrangian import Capacity, DualBound, dual_bound, never
 from formulations.lora.pricing import Pool, Pricer, pool
 from formulations.lora.schedules import StateSpaceTooLarge, standalone_value
 from formulations.lora.search import heuristic
+from formulations.lora.search import warm as warm_search
 from formulations.report import UNLIMITED, Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
 from instances.lora.format import content_hash
@@ -368,6 +369,7 @@ def warm() -> None:
     for parallel in (True, False):
         dual = dual_bound(Pricer(tasks, parallel=parallel))
     heuristic(instance, tasks, dual)
+    warm_search(tasks, dual)
 
 
 def _direct(
