@@ -295,7 +295,7 @@ def test_a_mechanism_decides_as_its_definition_says(name: str, instance: Instanc
 
 @pytest.mark.parametrize("arith", ["exact", "float"])
 def test_prices_grow_by_b_on_cells_that_are_used_again(arith: str) -> None:
-    """B = 4, eta = 32/7, s = r = 1 of 4: eta/4 after one task, eta/4 (1 + 4/4) + eta/4 after two; a third is refused."""
+    """B = 4, eta = 32/7, s = r = 1 of 4: eta/4 after one task, eta/4 (1 + 4/4) + eta/4 after two; not for 6."""
     data = document(named("truth_overbid_e"))
     data["tasks"] = [data["tasks"][2]] * 2 + [data["tasks"][2] | {"bid": 6}]
     trace = run(parse(data), f"posted:growth=4,arith={arith}").trace
