@@ -24,7 +24,7 @@ from instances.errors import InputError
 from instances.lora import Decision, Instance, content_hash, document, parse, write
 from instances.lora.model import Public, Task
 from instances.lora.named import expected, named, names
-from online.lora import public_constants
+from online.lora import greedy, public_constants
 from online.lora.linear import ExactPrices, FloatPrices, LinearTrace, Mechanism, Room, Rule
 from online.lora.pdftsp import PriceTrace
 from online.lora.referee import play
@@ -321,6 +321,52 @@ def test_the_rules_are_the_theorems() -> None:
     # Medians 6 and 6; bbar of the cheapest schedules: 2/2, (6-3)/2, 8/2.
     step = 6 / Fraction(3, 2) / Fraction("1.72")
     assert bbar == Rule(Fraction(1), step, step, by_bbar=True)
+
+
+def test_compute_and_memory_have_steps_of_their_own() -> None:
+    """Each mechanism from constants that are given: what is about memory moves phi, what is about compute lambda."""
+    instance = named("truth_overbid_e")
+    # (1 + 2/2)^1 - 1 = 1; (1 + 3/2)^2 - 1 = 21/4.
+    posted = _rule(instance, "posted:growth=2,cap_compute=3,cap_memory=5,largest_share=1/2,spread=9")
+    assert (posted.eta_c, posted.eta_m) == (6, 10)
+    edit = _rule(instance, "minimal-edit:cap_compute=3,cap_memory=5,largest_share=1/2")
+    assert edit.gain is not None
+    assert (edit.eta_c, edit.eta_m) == (3 / edit.gain, 5 / edit.gain)
+    capped = _rule(instance, "capped:growth=3,scale=1/7,alpha=3,memory_density=5,largest_share=1/2")
+    assert (capped.eta_c, capped.eta_m) == (Fraction(9, 7) / Fraction(21, 4), Fraction(15, 7) / Fraction(21, 4))
+    medians = "median_work_density=3,median_memory_density=5,median_bbar=2"
+    bbar = _rule(instance, f"bbar-rule:divisor=7,{medians}")
+    assert (bbar.eta_c, bbar.eta_m) == (Fraction(3, 14), Fraction(5, 14))
+
+
+@pytest.mark.parametrize("doubles", [2**53, 0], ids=["in doubles", "in integers"])
+def test_greedy_decides_as_its_definition_says(doubles: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zero prices for ever: the cheapest schedule with room, vendor and charge, by either kernel."""
+    monkeypatch.setattr(greedy, "DOUBLES", doubles)
+    free = Rule(Fraction(1), Fraction(0), Fraction(0), by_bbar=False)
+
+    @settings(max_examples=60)
+    @given(instance=st.one_of(tiny_instances(max_tasks=5), roomy_instances()))
+    def decides(instance: Instance) -> None:
+        wanted = [answer for _, answer in _literal(instance, free)]
+        assert [d if d is None else tuple(d) for d in run(instance, "greedy").decisions] == wanted
+
+    decides()
+
+
+def test_greedy_in_integers_takes_the_first_node_with_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three tasks that fill a node each, on three nodes alike; whole numbers are used where doubles are too short."""
+    data = document(named("truth_overbid_e"))
+    data["node_types"][0]["count"] = 3
+    data["tasks"] = [data["tasks"][2] | {"rate": [4], "work": 4}] * 4
+    asked = []
+    integers = greedy.Greedy._in_integers
+    monkeypatch.setattr(greedy.Greedy, "_in_integers", lambda *told: asked.append(told[1].index) or integers(*told))
+    for doubles, by_integers in ((2**53, []), (0, [0, 1, 2, 3])):
+        monkeypatch.setattr(greedy, "DOUBLES", doubles)
+        decisions = run(parse(data), "greedy").decisions
+        assert [d if d is None else d.cells for d in decisions] == [((k, 1),) for k in range(3)] + [None]
+        assert asked == by_integers
 
 
 def _rule(instance: Instance, name: str) -> Rule:
