@@ -15,7 +15,6 @@ from bench.checks import Check, Verdict
 from bench.lora.theory.audit import audit
 from bench.lora.theory.case import Case, case_of
 from bench.lora.theory.claims import CLAIMS, Standing
-from bench.lora.theory.survey import shipped_cases, survey
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance, parse
@@ -26,6 +25,7 @@ from tests.literal import run_pdftsp
 from tests.literal_claims import Menu, algorithm1, net_cost, verdicts
 from tests.literal_claims import Verdict as Said
 from tests.strategies import tiny_instances
+from tests.survey import shipped_cases, survey
 
 SHIPPED = tuple(name for name in names() if "claims" in expected(name))
 FALSE = {claim.name for claim in CLAIMS if claim.standing is Standing.FALSE}

@@ -11,6 +11,7 @@ import numpy as np
 from bench.lora.theory.auction import Auction
 from bench.lora.theory.case import Cell, positive
 from bench.lora.theory.curve import Line
+from formulations.lora.schedules import Space
 from instances.lora.format import LIMIT
 from instances.lora.model import IntArray, Task
 from online.lora.maxprice import Choice, Prices, exact_search, printed_search, window
@@ -144,6 +145,11 @@ class Ledger:
 
     def search(self, task: Task, alpha: Fraction, beta: Fraction) -> Choice | None:
         """The schedule that the mechanism chooses now."""
+        met = self._met(task, alpha, beta)
+        return None if met is None else self._search(task, self._public, *met)
+
+    def _met(self, task: Task, alpha: Fraction, beta: Fraction) -> tuple[Space, IntArray, Prices] | None:
+        """What a search has to do with: the task's space, its nodes, and their prices; None where it cannot run."""
         where = window(task, self._public)
         if where is None:
             return None
@@ -151,7 +157,7 @@ class Ledger:
         menu, nodes = where
         lam, lam_exact = self._lam.ranked(alpha, nodes, menu.first, menu.last)
         phi, phi_exact = self._phi.ranked(beta, nodes, menu.first, menu.last)
-        return self._search(task, self._public, menu, nodes, Prices(lam, phi, lam_exact, phi_exact))
+        return menu, nodes, Prices(lam, phi, lam_exact, phi_exact)
 
     def best_with_room(self, task: Task, alpha: Fraction, beta: Fraction, *, free: bool) -> Choice | None:
         """The schedule of largest F among those with room, found exactly whatever the mechanism's own search.
@@ -166,13 +172,10 @@ class Ledger:
         """
         if free:
             task = replace(task, cost=np.zeros_like(task.cost))
-        where = window(task, self._public)
-        if where is None:
+        met = self._met(task, alpha, beta)
+        if met is None:
             return None
-        self._meter.spend()
-        menu, nodes = where
-        lam, lam_exact = self._lam.ranked(alpha, nodes, menu.first, menu.last)
-        phi, phi_exact = self._phi.ranked(beta, nodes, menu.first, menu.last)
+        menu, nodes, prices = met
         row = {k: j for j, k in enumerate(nodes.tolist())}
         full = [
             (row[k], t - menu.first)
@@ -181,9 +184,12 @@ class Ledger:
         ]
         if full:
             # A price that no bid can pay, with all that negative costs could give back.
-            lam_exact = [*lam_exact, max(Fraction(LIMIT) * (self._public.slots + 2), lam_exact[-1] + 1)]
-            lam[tuple(np.array(full).T)] = len(lam_exact) - 1
-        return exact_search(task, self._public, menu, nodes, Prices(lam, phi, lam_exact, phi_exact))
+            levels = prices.lam_exact
+            assert levels is not None
+            levels = [*levels, max(Fraction(LIMIT) * (self._public.slots + 2), levels[-1] + 1)]
+            prices.lam[tuple(np.array(full).T)] = len(levels) - 1
+            prices = prices._replace(lam_exact=levels)
+        return exact_search(task, self._public, menu, nodes, prices)
 
     def line(self, task: Task, option: int, cells: tuple[Cell, ...], regime: Regime) -> Line:
         """F of a schedule as a function of the bid that alpha and beta follow; the task's own b_i as it stands."""

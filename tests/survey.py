@@ -1,4 +1,4 @@
-"""What the paper claims and what holds: the claims over many instances, with the smallest witness of each."""
+"""The claims over the shipped instances with their smallest witnesses: a second path to the tables of the READMEs."""
 
 from __future__ import annotations
 
