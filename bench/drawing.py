@@ -106,7 +106,7 @@ def panel(
         axes.grid(axis="x", alpha=0.5)
         axes.set_axisbelow(True)
         draw(axes)
-        axes.set_yticks(range(len(shown)), shown, linespacing=0.95)
+        axes.set_yticks(range(len(shown)), shown, linespacing=1.15)
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         return svg(figure, salt)
