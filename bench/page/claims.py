@@ -21,8 +21,8 @@ def section(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] = ()
     head = ["claim", "statement", "in general", "in these runs", "smallest witness here", "what holds instead"]
     return (
         '<h2 id="claims">What the paper claims and what holds</h2>'
-        "<p>Every claim was checked by exact comparisons on every valid run of this page; where a run's prices are doubles "
-        "and rounding could decide, it is undecided. <i>In general</i> says what "
+        "<p>Every claim was checked by exact comparisons on every valid run of this page; where prices are doubles and "
+        "rounding could decide, it is undecided. <i>In general</i> says what "
         "is known beyond these runs: proved, or false because somewhere there is a counterexample. The witness is the "
         "violated run with the fewest tasks, then slots, then nodes, of an algorithm as it is where there is one: "
         "those with options (<code>payment=critical</code>, <code>updates=admitted</code>, ...) are not the paper's, "
