@@ -12,6 +12,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,7 +20,7 @@ from bench import ratios, work
 from bench.executors import ExecutorLost
 from bench.family import Bidding, Certifying, Family, SolveSettings, families, find_suite, read_instance
 from bench.store import StoreError
-from formulations.report import UNLIMITED, SolveReport
+from formulations.report import UNLIMITED, Exact
 from instances.errors import DEBUG, InputError, shown
 from instances.files import check_writable, load_json, read_bytes, write_atomically
 from online.outcome import OnlineRun
@@ -315,9 +316,10 @@ def _opt(options: argparse.Namespace) -> int:
     document = family.solution_document(report.solution)
     proof = report.certificate
     if options.json:
-        about = {"instance": family.identity(instance), "gap": _relative_gap(report)}
+        about = {"instance": family.identity(instance), "gap": ratios.gap(report.lower, report.upper)}
         if options.certificate:
-            about["certified"] = None if proof is None else {"lower": proof.lower, "upper": proof.upper}
+            ends = None if proof is None else {end: work.json_number(getattr(proof, end)) for end in ("lower", "upper")}
+            about["certified"] = ends
         _print_json(work.report_payload(report) | about | document)
     else:
         _print_interval(report.lower, report.upper, family.unit)
@@ -326,7 +328,8 @@ def _opt(options: argparse.Namespace) -> int:
         if report.message:
             print(report.message)
         if options.certificate and proof and report.upper < proof.upper:
-            print(f"the certificate proves no more than {proof.upper:,}: a bound by {report.proof} cannot be certified")
+            end = ratios.grouped(proof.upper, up=True)
+            print(f"the certificate proves no more than {end}: a bound by {report.proof} cannot be certified")
         print(f"{report.seconds:.3f} s")
     _write_decisions(options.solution, document)
     if options.log:
@@ -339,21 +342,18 @@ def _opt(options: argparse.Namespace) -> int:
     return 0
 
 
-def _print_interval(lower: int, upper: int, unit: str) -> None:
+def _print_interval(lower: Exact, upper: Exact, unit: str) -> None:
     if lower == upper:
-        print(f"OPT = {upper:,} {unit}")
+        print(f"OPT = {ratios.truncated(upper)} {unit}")
     else:
-        print(f"OPT in [{lower:,}, {upper:,}] {unit}, gap {100 * (upper - lower) / upper:.3g} %")
+        gap = ratios.percent(ratios.gap(lower, upper))
+        print(f"OPT in [{ratios.grouped(lower)}, {ratios.grouped(upper, up=True)}] {unit}, gap {gap}")
 
 
 def _certifying(family: Family) -> Certifying:
     if not isinstance(family, Certifying):
         raise InputError("--certificate", "", f"the family {family.name} has no certificates")
     return family
-
-
-def _relative_gap(report: SolveReport) -> float:
-    return (report.upper - report.lower) / report.upper if report.upper else 0.0
 
 
 def _writable(*paths: Path | None) -> None:
@@ -401,9 +401,9 @@ def _online(options: argparse.Namespace) -> int:
 
 
 def _print_run(run: OnlineRun, unit: str, tasks: int) -> None:
-    print(f"{run.label}: welfare {run.welfare:,} {unit}, admitted {run.admitted} of {tasks}")
+    print(f"{run.label}: welfare {ratios.truncated(run.welfare)} {unit}, admitted {run.admitted} of {tasks}")
     if run.revenue is not None:
-        print(f"revenue {run.revenue:,} {unit}")
+        print(f"revenue {ratios.truncated(run.revenue)} {unit}")
     for constant in run.constants:
         source = ", ".join(filter(None, (constant.source, constant.detail)))
         print(f"constant {constant.name} = {constant.value} ({source})")
@@ -457,9 +457,9 @@ def _audit(options: argparse.Namespace) -> int:
                 "instance": family.identity(instance),
                 "algorithm": run.label,
                 "valid": run.valid,
-                "welfare": run.welfare,
-                "lower": reference.lower,
-                "upper": reference.upper,
+                "welfare": work.json_number(run.welfare),
+                "lower": work.json_number(reference.lower),
+                "upper": work.json_number(reference.upper),
                 "ratio": {
                     "kind": ratio.kind.value,
                     "lower": None if ratio.lower is None else str(ratio.lower),
@@ -496,12 +496,14 @@ def _check(options: argparse.Namespace) -> int:
         return _check_certificate(options, _certifying(family), instance, load_json(data, source), source)
     verdict = family.check(instance, load_json(data, source), source)
     if options.json:
-        _print_json(dict(verdict))
+        _print_json({key: work.json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
         return 0
     print("valid" if verdict["valid"] else "NOT VALID")
     for key, value in verdict.items():
         if key not in ("valid", "violations"):
-            print(f"{key} {value:,}" if isinstance(value, int) else f"{key} {_or_dash(value)}")
+            print(
+                f"{key} {ratios.truncated(value)}" if isinstance(value, int | Fraction) else f"{key} {_or_dash(value)}"
+            )
     for violation in verdict["violations"]:
         print(violation)
     return 0
@@ -510,7 +512,7 @@ def _check(options: argparse.Namespace) -> int:
 def _check_certificate(options: argparse.Namespace, family: Certifying, instance: Any, data: Any, source: str) -> int:
     verdict = family.check_certificate(instance, data, source)
     if options.json:
-        _print_json(dict(verdict))
+        _print_json({key: work.json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
     elif verdict["valid"]:
         print("valid")
         _print_interval(verdict["lower"], verdict["upper"], family.unit)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-Exact = int | Fraction
+from formulations.report import Exact
 
 
 class Kind(StrEnum):
@@ -37,16 +37,18 @@ class Ratio:
 def ratio(lower: Exact, upper: Exact, welfare: Exact) -> Ratio:
     """The interval of OPT/ALG for OPT in [lower, upper] and ALG = welfare.
 
-    OPT >= 0 always (reject everything), so a negative `lower` counts as 0. ALG > 0 gives [lower/ALG, upper/ALG];
-    ALG = upper = 0 gives 1; ALG <= 0 < lower is unbounded; everything else is undefined.
+    ALG > 0 gives [lower/ALG, upper/ALG], `lower` no less than 0; ALG = upper = 0 gives 1; ALG <= 0 < lower is
+    unbounded; everything else is undefined: where all of OPT is negative, a quotient says nothing.
 
     Raises
     ------
-    ValueError : for upper < lower or upper < 0, which no proof can have given.
+    ValueError : for upper < lower, and for a welfare above a negative upper end: a proof or a run must be wrong.
     """
+    if upper < lower or (upper < 0 and upper < welfare):
+        raise ValueError(f"OPT in [{lower}, {upper}] is no interval, or none that holds {welfare}")
+    if upper < 0:
+        return Ratio(Kind.UNDEFINED)
     lower = max(0, lower)
-    if upper < lower:
-        raise ValueError(f"OPT in [{lower}, {upper}] is no interval")
     if welfare > 0:
         return Ratio(Kind.INTERVAL, Fraction(lower) / Fraction(welfare), Fraction(upper) / Fraction(welfare))
     if welfare == 0 == upper:
@@ -56,11 +58,18 @@ def ratio(lower: Exact, upper: Exact, welfare: Exact) -> Ratio:
     return Ratio(Kind.UNDEFINED)
 
 
+def gap(lower: Exact, upper: Exact) -> float:
+    """(upper - lower) / |upper|; 0 where both are 0, infinite where only the upper end is."""
+    if lower == upper:
+        return 0.0
+    return float(Fraction(upper - lower) / Fraction(max(upper, -upper))) if upper else float("inf")
+
+
 def reached(upper: Exact, welfare: Exact) -> Fraction | None:
-    """ALG/upper: the part of OPT that was certainly reached (at least); None where upper = 0 > ALG."""
+    """ALG/upper: the part of OPT that was certainly reached (at least); None where the upper end is 0 > ALG, or negative."""
     if upper > 0:
         return Fraction(welfare) / Fraction(upper)
-    return Fraction(1) if welfare == 0 else None
+    return Fraction(1) if welfare == 0 == upper else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,7 @@ class Mean:
     value : the exact mean over the cases where ALG/upper is defined; None when there are none.
     cases : how many those are.
     unbounded : cases with an unbounded OPT/ALG (they are in the mean with their ALG/upper <= 0).
-    undefined : cases left out because upper = 0 > ALG.
+    undefined : cases left out because the upper end is 0 > ALG, or negative.
     """
 
     value: Fraction | None
@@ -110,3 +119,22 @@ def interval_text(lower: Exact, upper: Exact, digits: int = 3) -> str:
     """``[lower, upper]`` rounded outward, or the one number where both ends print exactly alike."""
     low, high = decimal(lower, digits, up=False), decimal(upper, digits, up=True)
     return low if low == high else f"[{low}, {high}]"
+
+
+def grouped(value: Exact, *, up: bool = False) -> str:
+    """An exact figure for reading: thousands apart; a fraction as at most three decimals, rounded down, or up."""
+    whole, point, places = decimal(value, up=up).partition(".")
+    return f"{whole}{point}{places}" if whole == "-0" else f"{int(whole):,}{point}{places}"
+
+
+def truncated(value: Exact) -> str:
+    """An exact figure for reading; dots follow where decimals were cut off."""
+    size = Fraction(max(value, -value))
+    cut = decimal(size, up=False)
+    dots = "" if Fraction(cut) == size else "..."
+    return f"{'-' if value < 0 else ''}{grouped(Fraction(cut))}{dots}"
+
+
+def percent(share: float) -> str:
+    """A gap as a percentage with three significant digits."""
+    return f"{100 * share:.3g} %"

@@ -33,7 +33,7 @@ COLUMNS = {
     "opt_proof": "where the upper bound comes from",
     "opt_formulation": "formulation that was solved",
     "opt_backend": "solver",
-    "opt_gap": "float: (upper - lower) / upper",
+    "opt_gap": "float: (upper - lower) / |upper|",
     "opt_time_limited": "a limit in seconds may have decided the interval",
     "welfare": "the algorithm's welfare by bids (eq. 3)",
     "true_welfare": "the same by valuations",
@@ -204,7 +204,7 @@ def _reference(opt: Piece | None, runs: Mapping[str, Piece | None]) -> dict[str,
         "opt_proof": opt.payload["proof"],
         "opt_formulation": opt.payload["formulation"],
         "opt_backend": opt.payload["backend"],
-        "opt_gap": float((upper - lower) / upper) if upper else 0.0,
+        "opt_gap": ratios.gap(lower, upper),
         "opt_time_limited": opt.payload["time_limited"],
     }
 
@@ -237,7 +237,7 @@ def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None)
         "ratio_upper_float": None if ratio.upper is None else float(ratio.upper),
         "reached": part,
         "reached_float": None if part is None else float(part),
-        "behind_lower": max(Fraction(0), lower) - welfare,
+        "behind_lower": lower - welfare,
         "behind_upper": upper - welfare,
     }
 
@@ -251,14 +251,7 @@ def number(value: Fraction | int | None, *, up: bool = False) -> str:
     """An exact figure for reading: thousands apart; a fraction as at most three decimals, rounded down, or up."""
     if not known(value):
         return "-"
-    exact = Fraction(value)  # type: ignore[arg-type]
-    whole, point, places = ratios.decimal(exact, up=up).partition(".")
-    return f"{whole}{point}{places}" if whole == "-0" else f"{int(whole):,}{point}{places}"
-
-
-def percent(share: float) -> str:
-    """A gap as a percentage with three significant digits."""
-    return f"{100 * share:.3g} %"
+    return ratios.grouped(Fraction(value), up=up)  # type: ignore[arg-type]
 
 
 def ratio_text(row: Mapping[Any, Any]) -> str:
@@ -278,8 +271,8 @@ def opt_text(row: Mapping[Any, Any], unit: str) -> str:
     limited = ", time-limited" if row["opt_time_limited"] else ""
     if row["opt_status"] == "optimal":
         return f"OPT = {number(row['opt_upper'])} {unit} ({proof}{limited})"
-    interval = f"[{number(row['opt_lower'])}, {number(row['opt_upper'])}]"
-    return f"OPT in {interval} {unit}, gap {percent(row['opt_gap'])} ({proof}{limited})"
+    interval = f"[{number(row['opt_lower'])}, {number(row['opt_upper'], up=True)}]"
+    return f"OPT in {interval} {unit}, gap {ratios.percent(row['opt_gap'])} ({proof}{limited})"
 
 
 def bound_text(row: Mapping[Any, Any], check: str) -> str:

@@ -8,12 +8,13 @@ import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from bench.family import Family, Measuring, SolveSettings, Study, Studying, families
 from bench.store import Piece
-from formulations.report import Proof, SolveReport, Status, Termination
+from formulations.report import Exact, Proof, SolveReport, Status, Termination
 from instances.errors import InputError
 from instances.files import load_json
 from online.outcome import OnlineRun
@@ -77,7 +78,7 @@ def measure(
     try:
         _same_code(house, algorithm, online_key)
         run = house.run(_instance(family, data), algorithm, None if prior is None else _instance(family, prior))
-        if run.valid and reference.ok and run.welfare > int(reference.payload["upper"]):
+        if run.valid and reference.ok and run.welfare > Fraction(reference.payload["upper"]):
             raise AssertionError(
                 f"welfare {run.welfare} of a valid run is above the bound {reference.payload['upper']}: one is wrong"
             )
@@ -149,8 +150,8 @@ def report_payload(report: SolveReport) -> dict[str, Any]:
     """A solve report as JSON values, without the solution."""
     return {
         "status": report.status.value,
-        "lower": report.lower,
-        "upper": report.upper,
+        "lower": json_number(report.lower),
+        "upper": json_number(report.upper),
         "proof": report.proof.value,
         "formulation": report.formulation,
         "backend": report.backend,
@@ -162,6 +163,16 @@ def report_payload(report: SolveReport) -> dict[str, Any]:
     }
 
 
+def json_number(value: Exact) -> int | str:
+    """An exact figure as a JSON value: an integer, or a fraction in a string."""
+    return int(value) if value == int(value) else str(value)
+
+
+def exact(value: int | str) -> Exact:
+    """The figure that `json_number` wrote."""
+    return value if isinstance(value, int) else Fraction(value)
+
+
 def restored(piece: Piece, solution: Any) -> SolveReport:
     """The solve report that was stored as this piece."""
     values = dict(piece.payload)
@@ -171,6 +182,8 @@ def restored(piece: Piece, solution: Any) -> SolveReport:
             "status": Status(values["status"]),
             "proof": Proof(values["proof"]),
             "termination": Termination(values["termination"]),
+            "lower": exact(values["lower"]),
+            "upper": exact(values["upper"]),
             "solution": solution,
         }
     )
@@ -184,9 +197,9 @@ def run_payload(run: OnlineRun) -> dict[str, Any]:
         "version": run.version,
         "valid": run.valid,
         "violations": [str(violation) for violation in run.violations],
-        "welfare": run.welfare,
-        "true_welfare": run.true_welfare,
-        "revenue": run.revenue,
+        "welfare": json_number(run.welfare),
+        "true_welfare": json_number(run.true_welfare),
+        "revenue": None if run.revenue is None else json_number(run.revenue),
         "admitted": run.admitted,
         "constants": [
             {"name": c.name, "value": str(c.value), "source": c.source.value, "detail": c.detail} for c in run.constants

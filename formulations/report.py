@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any, Protocol
+
+Exact = int | Fraction
+"""A figure of a solution: an integer, or a fraction where the family's objective is one."""
 
 
 class Status(StrEnum):
@@ -62,10 +66,10 @@ class Certificate(Protocol):
     """What proves an interval on OPT to an independent checker; the rest of it is the family's own."""
 
     @property
-    def lower(self) -> int: ...
+    def lower(self) -> Exact: ...
 
     @property
-    def upper(self) -> int: ...
+    def upper(self) -> Exact: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +79,9 @@ class SolveReport:
     Parameters
     ----------
     status : optimal when lower = upper.
-    lower : welfare, in micro-dollars, of `solution`, which `check` has verified in integers against (4a)-(4k).
-    upper : a proved upper bound on OPT, in micro-dollars.
-    solution : the family's solution that attains `lower`; rejecting everything is always one.
+    lower : value, in the family's unit, of `solution`, which the family's exact check has verified.
+    upper : a proved upper bound on OPT, in the same unit.
+    solution : the family's solution that attains `lower`.
     proof : source of `upper`.
     formulation, backend : as asked for or chosen by size; backend `none` where no solver was used.
     termination : how the backend ended.
@@ -91,8 +95,8 @@ class SolveReport:
     """
 
     status: Status
-    lower: int
-    upper: int
+    lower: Exact
+    upper: Exact
     solution: Any
     proof: Proof
     formulation: str
@@ -103,7 +107,7 @@ class SolveReport:
     work: Mapping[str, int] = field(default_factory=dict)
     message: str = ""
     certificate: Certificate | None = field(default=None, repr=False)
-    trail: Sequence[tuple[float, int, int]] = field(default=(), repr=False)
+    trail: Sequence[tuple[float, Exact, Exact]] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.lower > self.upper:

@@ -189,3 +189,20 @@ def write_json(path: str | os.PathLike[str], document: Any) -> None:
     if str(path).endswith(".gz"):
         data = gzip.compress(data, compresslevel=6, mtime=0)
     write_atomically(path, data)
+
+
+def text_of(document: dict[str, Any]) -> str:
+    """A JSON document as text, one line per field and per entry of a list."""
+    lines = [
+        f" {_compact(key)}: {_rows(value) if isinstance(value, list) else _compact(value)}"
+        for key, value in document.items()
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _rows(items: list[Any]) -> str:
+    return "[\n" + ",\n".join(f"  {_compact(item)}" for item in items) + "\n ]" if items else "[]"
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)

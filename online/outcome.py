@@ -8,6 +8,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from formulations.report import Exact
+
 
 class Source(StrEnum):
     """Where a declared constant of an algorithm comes from."""
@@ -54,8 +56,8 @@ class OnlineRun:
     version : version of the algorithm's code; part of the key of stored results.
     valid : no rule was broken.
     violations : what the referee caught.
-    welfare : micro-dollars, by bids (eq. 3), of the decisions that stood; meaningless for ratios unless `valid`.
-    true_welfare : the same by valuations.
+    welfare : in the family's unit, of the decisions that stood; meaningless for ratios unless `valid`.
+    true_welfare : the same by valuations; the same where bidders are not asked.
     revenue : sum of payments, or None without a payment rule.
     admitted : number of admitted tasks.
     decisions : the family's solution.
@@ -71,9 +73,9 @@ class OnlineRun:
     version: str
     valid: bool
     violations: tuple[Violation, ...]
-    welfare: int
-    true_welfare: int
-    revenue: int | None
+    welfare: Exact
+    true_welfare: Exact
+    revenue: Exact | None
     admitted: int
     decisions: Any
     constants: tuple[Constant, ...]

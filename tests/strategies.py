@@ -6,8 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from instances.fields import LIMIT
 from instances.lora import Instance, parse
-from instances.lora.format import FORMAT, LIMIT
+from instances.lora.format import FORMAT
 
 Document = dict[str, Any]
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.lora.check import check
+from instances.fields import LIMIT
 from instances.lora import Instance, parse
-from instances.lora.format import FORMAT, LIMIT
+from instances.lora.format import FORMAT
 from instances.lora.solution import Decision, Solution
 from tests.literal import Cells, schedules
 from tests.strategies import tiny_instances

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from bench.lora.theory import density
 from bench.lora.theory.density import Menu, Totals, every_bbar, menus
 from formulations.lora.schedules import StateSpaceTooLarge, minimal_covers
+from instances.fields import LIMIT
 from instances.lora import Instance, parse
-from instances.lora.format import LIMIT
 from tests.literal import schedules
 from tests.strategies import tiny_instances
 

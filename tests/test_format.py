@@ -18,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instances.errors import InputError
+from instances.fields import LIMIT
 from instances.files import check_writable, write_atomically
 from instances.lora import content_hash, document, dumps, loads, parse, read, write
-from instances.lora.format import BID_SUM_LIMIT, LIMIT, SCHEMA, SLOT_LIMIT
+from instances.lora.format import BID_SUM_LIMIT, SCHEMA, SLOT_LIMIT
 from instances.lora.generate import generate
 from instances.lora.named import names, path
 from tests.strategies import instance_documents, tiny_documents

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.ratios import Kind, Ratio, decimal, interval_text, mean, ratio, reached
+from bench.ratios import Kind, Ratio, decimal, gap, interval_text, mean, ratio, reached, truncated
 
 amounts = st.integers(-(10**15), 10**15)
 figures = st.fractions(min_value=-(10**9), max_value=10**9, max_denominator=10**9)
@@ -39,16 +39,18 @@ def test_interval_holds_the_ratio_of_every_opt_in_the_interval(
         (0, 0, -3, Ratio(Kind.UNDEFINED)),
         (0, 7, 2, Ratio(Kind.INTERVAL, Fraction(0), Fraction(7, 2))),
         (-4, 7, 2, Ratio(Kind.INTERVAL, Fraction(0), Fraction(7, 2))),
+        (-4, -1, -2, Ratio(Kind.UNDEFINED)),
+        (-2, -2, -2, Ratio(Kind.UNDEFINED)),
         (26, 26, 1, Ratio(Kind.INTERVAL, Fraction(26), Fraction(26))),
     ],
 )
 def test_zero_and_negative_welfare_are_told_apart(lower: int, upper: int, welfare: int, expected: Ratio) -> None:
-    """Unbounded only where something could be earned for certain; never a division by zero; OPT is never below 0."""
+    """Unbounded only where something could be earned for certain; never a division by zero or by a loss."""
     assert ratio(lower, upper, welfare) == expected
 
 
 def test_an_empty_interval_on_opt_is_refused() -> None:
-    """A lower end above the upper end, or a negative upper end, means that a proof is wrong: no number comes out."""
+    """A lower end above the upper end, or a profit above a negative upper end: a proof is wrong, no number comes out."""
     with pytest.raises(ValueError, match="no interval"):
         ratio(3, 2, 1)
     with pytest.raises(ValueError, match="no interval"):
@@ -63,6 +65,22 @@ def test_decimals_are_rounded_outward_by_less_than_one_unit(value: Fraction, dig
     unit = Fraction(1, 10**digits)
     assert value - low < unit
     assert high - value < unit
+
+
+def test_a_cut_decimal_says_so() -> None:
+    """Dots follow where something was cut off, towards zero; thousands stand apart; an integer is itself."""
+    assert truncated(Fraction(1_234_567, 1000)) == "1,234.567"
+    assert truncated(Fraction(-4, 3)) == "-1.333..."
+    assert truncated(-12_345) == "-12,345"
+    assert truncated(Fraction(-1, 10_000)) == "-0..."
+
+
+def test_the_gap_is_relative_to_the_upper_end() -> None:
+    """Of its size where it is negative; nothing between equal ends; no number above zero."""
+    assert gap(Fraction(3, 2), 2) == 0.25
+    assert gap(-3, -2) == 0.5
+    assert gap(0, 0) == 0.0
+    assert gap(-1, 0) == float("inf")
 
 
 def test_text_of_an_interval_is_one_number_only_where_that_is_exact() -> None:

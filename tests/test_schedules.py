@@ -21,7 +21,8 @@ from formulations.lora.schedules import (
     standalone_value,
     states,
 )
-from instances.lora.format import FORMAT, LIMIT, parse
+from instances.fields import LIMIT
+from instances.lora.format import FORMAT, parse
 from instances.lora.model import Instance, IntArray, Public, Task
 from instances.seeds import Stream
 from tests.literal import Cells, schedules

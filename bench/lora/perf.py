@@ -72,7 +72,7 @@ def ours(instance: Instance, seconds: float, backend: str = NO_BACKEND) -> Answe
     """The bound and the search, without any solver unless one is named, until the seconds are over."""
     report = solve(instance, "auto", backend, UNLIMITED, seconds=seconds)
     ended = "proved" if report.lower == report.upper else "seconds"
-    return Answer(report.lower, report.upper, 0.0, report.seconds, ended)
+    return Answer(int(report.lower), int(report.upper), 0.0, report.seconds, ended)
 
 
 def direct(instance: Instance, formulation: str, backend: str, seconds: float, start: Solution | None = None) -> Answer:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from bench import table
+from bench import ratios, table
 from bench.checks import Verdict
 from bench.family import Family
 from bench.page.markup import Column, cell, exact, folded, rows_table
@@ -39,7 +39,7 @@ def _row(row: Mapping[Any, Any], check: str, measures: Sequence[str], seconds: f
         cell(row["label"]),
         exact(row["opt_lower"]),
         exact(row["opt_upper"]),
-        cell(table.percent(row["opt_gap"]) if known(row["opt_gap"]) else "-", sort=row["opt_gap"], number=True),
+        cell(ratios.percent(row["opt_gap"]) if known(row["opt_gap"]) else "-", sort=row["opt_gap"], number=True),
         cell(row["opt_proof"] if known(row["opt_proof"]) else "-"),
         exact(row["welfare"]),
         cell(table.ratio_text(row), sort=row["ratio_upper_float"], number=True),

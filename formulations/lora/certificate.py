@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from instances.errors import InputError, shown
+from instances.fields import integer, items
 from instances.files import load_json, read_bytes, write_json
-from instances.lora.format import integer, items
 from instances.lora.solution import Solution, parse_solution, solution_document
 
 FORMAT = "ratiobench/lora-certificate/2"

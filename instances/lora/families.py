@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from instances.errors import InputError, shown
-from instances.lora.format import BID_SUM_LIMIT, FORMAT, LIMIT, SLOT_LIMIT, parse
+from instances.fields import LIMIT
+from instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
 from instances.lora.model import Instance
-from instances.lora.recipe import SOURCE, Fields
+from instances.recipe import SOURCE, Fields
 
 TASK_LIMIT = 100_000
 """Most tasks that a family makes."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from instances.errors import InputError, shown
-from instances.files import HugeInteger, load_json, read_bytes, write_atomically
+from instances.fields import LIMIT, Fields, integer, items, origin_of
+from instances.files import load_json, read_bytes, text_of, write_atomically
 from instances.lora.model import Instance, IntArray, NodeType, frozen
 
 FORMAT = "ratiobench/lora/1"
-LIMIT = 2**40
 BID_SUM_LIMIT = 2**52
 SLOT_LIMIT = 10_000
 SCHEMA = Path(__file__).with_name("schema.json")
@@ -47,68 +46,6 @@ def loads(data: bytes | str, source: str = "<string>") -> Instance:
     return parse(load_json(data.encode() if isinstance(data, str) else data, source), source)
 
 
-class _Fields:
-    """Checked access to the fields of one JSON object."""
-
-    __slots__ = ("data", "path", "source")
-
-    def __init__(self, source: str, path: str, data: Any, allowed: set[str], optional: set[str]) -> None:
-        self.source, self.path = source, path
-        if not isinstance(data, dict):
-            raise InputError(source, path or "document", f"{shown(data)} is not an object")
-        self.data: dict[str, Any] = data
-        for key in data:
-            if key not in allowed:
-                raise InputError(source, self.at(key), f"unknown field; allowed: {', '.join(sorted(allowed))}")
-        for key in sorted(allowed - optional):
-            if key not in data:
-                raise InputError(source, self.at(key), "the field is missing")
-
-    def at(self, key: str) -> str:
-        return f"{self.path}.{key}" if self.path else key
-
-    def integer(self, key: str, low: int, high: int = LIMIT) -> int:
-        return integer(self.source, self.at(key), self.data[key], low, high)
-
-    def text(self, key: str) -> str:
-        value = self.data[key]
-        if not isinstance(value, str) or not value:
-            raise InputError(self.source, self.at(key), f"{shown(value)} is not a non-empty string")
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            raise InputError(self.source, self.at(key), "holds a lone surrogate, which is not text") from None
-        return value
-
-    def items(self, key: str, length: int | None = None, what: str = "") -> list[Any]:
-        return items(self.source, self.at(key), self.data[key], length, what)
-
-    def integers(self, key: str, low: int, length: int, what: str) -> list[int]:
-        path = self.at(key)
-        values = self.items(key, length, what)
-        return [integer(self.source, f"{path}[{j}]", value, low, LIMIT) for j, value in enumerate(values)]
-
-
-def integer(source: str, path: str, value: Any, low: int, high: int) -> int:
-    """`value` if it is an integer in low..high; booleans and floats are not integers."""
-    if type(value) is int:
-        if low <= value <= high:
-            return value
-        raise InputError(source, path, f"{shown(value)} is not in {low}..{high}")
-    if isinstance(value, HugeInteger):
-        raise InputError(source, path, f"{shown(value)} is not in {low}..{high}")
-    raise InputError(source, path, f"{shown(value)} is not an integer in {low}..{high}")
-
-
-def items(source: str, path: str, value: Any, length: int | None, what: str) -> list[Any]:
-    """`value` if it is a list (of the given length)."""
-    if not isinstance(value, list):
-        raise InputError(source, path, f"{shown(value)} is not a list")
-    if length is not None and len(value) != length:
-        raise InputError(source, path, f"{len(value)} entries; {length} needed, {what}")
-    return value
-
-
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance.
 
@@ -118,9 +55,9 @@ def parse(data: Any, source: str = "<document>") -> Instance:
     """
     if isinstance(data, dict) and data.get("format") != FORMAT:
         raise InputError(source, "format", f"{shown(data.get('format'))} is not {FORMAT!r}")
-    top = _Fields(source, "", data, _TOP, {"origin"})
+    top = Fields(source, "", data, _TOP, {"origin"})
     name = top.text("name")
-    origin = _origin(source, top.data.get("origin", {}))
+    origin = origin_of(source, top.data.get("origin", {}))
     slots = top.integer("slots", 1, SLOT_LIMIT)
     slot_seconds = top.integer("slot_seconds", 1)
     base = top.integer("base_memory_mb", 0)
@@ -136,7 +73,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
     previous, bid_sum = 1, 0
     for i, raw in enumerate(raw_tasks):
         path = f"tasks[{i}]"
-        task = _Fields(source, path, raw, _TASK, {"valuation", "energy_wh", "cost"})
+        task = Fields(source, path, raw, _TASK, {"valuation", "energy_wh", "cost"})
         arrival = task.integer("arrival", 1, slots)
         if arrival < previous:
             raise InputError(
@@ -161,7 +98,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         columns["rate"].append(task.integers("rate", 0, len(node_types), "one per node type"))
         columns["energy_wh"].append(_energy(task, i, node_types, peak, slots, explicit))
         for n, offer in enumerate(task.items("vendors")):
-            vendor = _Fields(source, f"{path}.vendors[{n}]", offer, _VENDOR, set())
+            vendor = Fields(source, f"{path}.vendors[{n}]", offer, _VENDOR, set())
             columns["price"].append(vendor.integer("price", 0))
             columns["delay"].append(vendor.integer("delay", 0))
         starts.append(len(columns["price"]))
@@ -188,27 +125,8 @@ def parse(data: Any, source: str = "<document>") -> Instance:
     )
 
 
-def _origin(source: str, origin: Any) -> dict[str, Any]:
-    """Any object whose numbers can be written and read back; it says where the instance comes from."""
-    if not isinstance(origin, dict):
-        raise InputError(source, "origin", f"{shown(origin)} is not an object")
-    # A stack and not recursion: the JSON reader allows deeper nesting than Python's calls do.
-    stack: list[tuple[str, Any]] = [("origin", origin)]
-    while stack:
-        path, value = stack.pop()
-        if isinstance(value, dict):
-            stack += [(f"{path}.{key}", inner) for key, inner in value.items()]
-        elif isinstance(value, list):
-            stack += [(f"{path}[{j}]", inner) for j, inner in enumerate(value)]
-        elif isinstance(value, HugeInteger) or (type(value) is int and abs(value) >= 10**29):
-            raise InputError(source, path, f"{shown(value)} has more than 29 digits")
-        elif isinstance(value, float) and not math.isfinite(value):
-            raise InputError(source, path, f"{shown(value)} is not a finite number")
-    return origin
-
-
 def _node_type(source: str, path: str, raw: Any, slots: int, base: int) -> NodeType:
-    node = _Fields(source, path, raw, _NODE, set())
+    node = Fields(source, path, raw, _NODE, set())
     memory = node.integer("memory_mb", 1)
     if base >= memory:
         raise InputError(
@@ -224,7 +142,7 @@ def _node_type(source: str, path: str, raw: Any, slots: int, base: int) -> NodeT
 
 
 def _energy(
-    task: _Fields, i: int, types: tuple[NodeType, ...], peak: list[int], slots: int, explicit: dict[int, IntArray]
+    task: Fields, i: int, types: tuple[NodeType, ...], peak: list[int], slots: int, explicit: dict[int, IntArray]
 ) -> list[int]:
     """energy_wh of the task, or zeros with its `cost` put into `explicit`; exactly one of the two is given."""
     given = [key for key in ("energy_wh", "cost") if key in task.data]
@@ -307,20 +225,7 @@ def content_hash(instance: Instance) -> str:
 
 def dumps(instance: Instance) -> str:
     """The instance as JSON text, one line per field, node type and task."""
-    data = document(instance)
-    lines = [
-        f" {_compact(key)}: {_rows(value) if isinstance(value, list) else _compact(value)}"
-        for key, value in data.items()
-    ]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _rows(items: list[Any]) -> str:
-    return "[\n" + ",\n".join(f"  {_compact(item)}" for item in items) + "\n ]" if items else "[]"
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text_of(document(instance))
 
 
 def write(instance: Instance, path: str | os.PathLike[str]) -> None:

@@ -10,7 +10,7 @@ from instances.lora import families, paper
 from instances.lora.format import read
 from instances.lora.model import Instance
 from instances.lora.named import named
-from instances.lora.recipe import Fields
+from instances.recipe import Fields
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.errors import InputError, shown
+from instances.fields import integer
 from instances.lora import calibration
 from instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, scaled, traces
-from instances.lora.format import FORMAT, integer, parse
+from instances.lora.format import FORMAT, parse
 from instances.lora.model import Instance, IntArray
 from instances.lora.prices import regions, tariff
-from instances.lora.recipe import SOURCE, Fields
+from instances.recipe import SOURCE, Fields
 from instances.seeds import Stream
 
 VERSION = 1

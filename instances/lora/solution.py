@@ -6,8 +6,8 @@ import os
 from typing import Any, NamedTuple
 
 from instances.errors import InputError, shown
+from instances.fields import LIMIT, integer, items
 from instances.files import load_json, read_bytes
-from instances.lora.format import LIMIT, integer, items
 
 
 class Decision(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bench.lora.theory.case import Cell, Step, replay
 from bench.lora.theory.curve import Curve, Line, Piece
 from instances.errors import InputError
-from instances.lora.format import LIMIT
+from instances.fields import LIMIT
 from instances.lora.model import Instance, Public, Task
 from online.lora.pdftsp import PriceTrace
 from online.lora.registry import parse

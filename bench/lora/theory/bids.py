@@ -18,7 +18,7 @@ from bench.lora.theory.auction import Auction, auction_of, fixed_curve
 from bench.lora.theory.curve import Curve, Line, Piece
 from bench.lora.theory.ledger import History, Ledger, Meter, Past, Regime
 from instances.errors import InputError
-from instances.lora.format import LIMIT
+from instances.fields import LIMIT
 from instances.lora.model import Instance
 from online.outcome import OnlineRun
 

@@ -13,7 +13,7 @@ import numpy as np
 from bench.checks import Check, Verdict
 from bench.lora.theory.density import every_bbar
 from bench.lora.theory.facts import ROUNDING, Facts, Observed, facts, observed
-from formulations.report import SolveReport
+from formulations.report import Exact, SolveReport
 from instances.lora.model import Instance, Public
 from online.lora.pdftsp import Offer, PriceTrace
 from online.outcome import OnlineRun
@@ -89,8 +89,8 @@ class Case:
     trace: PriceTrace | None
     known: Facts
     seen: Observed | None
-    lower: int
-    upper: int
+    lower: Exact
+    upper: Exact
 
     @cached_property
     def public(self) -> Public:
@@ -321,7 +321,7 @@ class Case:
         return self.decide(name, side, bound, claim, witness=witness, figures=self.figures())
 
     def settle(
-        self, name: str, claim: str, welfare: int, factor: Fraction | None, problem: str, figures: Figures
+        self, name: str, claim: str, welfare: Exact, factor: Fraction | None, problem: str, figures: Figures
     ) -> Check:
         """The check of OPT <= factor * welfare; `problem` says why the claim does not apply."""
         if problem or factor is None:

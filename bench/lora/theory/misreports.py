@@ -25,7 +25,7 @@ from typing import NamedTuple
 from bench.lora.theory.auction import Auction, cost_of, fixed_curve
 from bench.lora.theory.ledger import Ledger, Meter, OutOfSearches, moves, past_of
 from formulations.lora.schedules import minimal_covers, space
-from instances.lora.format import LIMIT
+from instances.fields import LIMIT
 from instances.lora.model import Task
 from online.lora.maxprice import Choice
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from instances.errors import InputError, shown
-from instances.lora.format import LIMIT, integer
+from instances.fields import LIMIT, integer
 
 SOURCE = "recipe"
 
