@@ -117,6 +117,7 @@ class ToyFamily:
         return (
             Suite("toy", "Honest algorithms on five cases, two of one content", (*cases, twin)),
             Suite("toy-plots", "Cases with figures of their own", _plotted(), _PLOTS),
+            Suite("toy-many", "More work than twenty runs that are killed early can do", _many()),
             Suite("toy-bad", "Algorithms that fail", (Case("bad", recipes[0], ("first", "raises", "dies", "cheats")),)),
             Suite("toy-none", "A case that cannot be made", (Case("none", {"broken": 1}, ("first",)), cases[0])),
             Suite("toy-slow", "An algorithm that hangs", (Case("slow", recipes[0], ("hangs", "first")),)),
@@ -281,6 +282,11 @@ def _plotted() -> tuple[Case, ...]:
         return Case(f"{size} run {seed}", recipe, algorithms, SolveSettings(), str(size), studies=studies)
 
     return tuple(case(size, seed) for size in (5, 10, 20) for seed in range(3))
+
+
+def _many() -> tuple[Case, ...]:
+    recipes = [{"seed": seed, "size": 6, "room": 2} for seed in range(40)]
+    return tuple(Case(f"many {i}", recipe, ("first", "one", "above:mark=50")) for i, recipe in enumerate(recipes))
 
 
 FAMILY = ToyFamily()
