@@ -1,0 +1,126 @@
+"""The referee: it owns the loads, hears each decision once, and books what stands.
+
+An algorithm gets copies of the loads; the books that decide are plain integers that it never holds. Each answer is
+copied on receipt, checked against (5) and (7) in integers, and final. At the end the whole solution is verified again
+by `formulations.eapm.check`, which shares nothing with this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from formulations.eapm.check import check
+
+from instances.eapm.model import Instance, frozen
+from instances.eapm.solution import Decision
+from online import refereeing
+from online.answers import shown
+from online.eapm.protocol import View, plain
+from online.outcome import Constant, OnlineRun, Violation
+from online.refereeing import Foul, Question
+
+
+class Table:
+    """The loads, the profit, and the rules, for one run on one instance."""
+
+    noun = "users"
+
+    def __init__(self, instance: Instance) -> None:
+        self.public = instance.public()
+        self.arrivals = instance.users
+        self._instance = instance
+        # Plain integers to decide by; an algorithm's own arrays are made anew for every question.
+        self._etc, self._cost = instance.etc_ms.tolist(), instance.cost.tolist()
+        self._users = list(zip(instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True))
+        self._load = [0] * len(instance.machines)
+        self._profit = 0
+
+    def questions(self, batch: bool) -> Iterator[Question]:
+        """User by user; there are no batches, for nothing arrives together."""
+        for i in range(self.arrivals):
+            yield Question([i], [self._instance.user(i)], View(frozen(self._load), self._profit))
+
+    def judge(self, index: int, answer: Any) -> Decision:
+        """Copy and check an answer; Foul names the equation that it breaks."""
+        decision = self.copied(index, answer)
+        machines = len(self._load)
+        if len(decision) != machines:
+            raise Foul("protocol", index, f"{len(decision)} shares for {machines} machines")
+        for j, share in enumerate(decision):
+            if share < 0:
+                raise Foul("7", index, f"machine {j} gets {share} tasks")
+        _, tasks, _ = self._users[index]
+        if sum(decision) != tasks:
+            raise Foul("5", index, f"{sum(decision)} tasks placed, the bag has {tasks}")
+        return decision
+
+    def book(self, index: int, decision: Decision) -> None:
+        """Add the decision's times to the loads, and what the user leaves to the profit."""
+        kind, _, price = self._users[index]
+        etc, cost = self._etc[kind], self._cost[kind]
+        self._profit += price
+        for j, share in enumerate(decision):
+            if share:
+                self._load[j] += share * etc[j]
+                self._profit -= share * cost[j]
+
+    def copied(self, index: int, answer: Any) -> Decision:
+        """The answer as a tuple of plain integers; Foul if it is none."""
+        try:
+            return plain(answer)
+        except (TypeError, ValueError):
+            raise Foul("protocol", index, f"answered {shown(answer)!r}, which is no list of integers") from None
+
+
+def play(instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...]) -> OnlineRun:
+    """Run an algorithm of ours in this process."""
+    values = {constant.name: constant.value for constant in constants}
+    decisions, violations, seconds = refereeing.play(Table(instance), algorithm, values)
+    return outcome(
+        instance, decisions, violations, name, version, constants, seconds,
+        label=getattr(algorithm, "label", name),
+        arithmetic=getattr(algorithm, "arithmetic", "integer"),
+        counts=dict(getattr(algorithm, "counts", {})),
+        trace=getattr(algorithm, "trace", None),
+    )  # fmt: skip
+
+
+def outcome(
+    instance: Instance,
+    decisions: Sequence[Decision | None],
+    violations: Sequence[Violation],
+    name: str,
+    version: str,
+    constants: tuple[Constant, ...],
+    seconds: float,
+    *,
+    label: str,
+    arithmetic: str,
+    counts: dict[str, int],
+    trace: Any,
+) -> OnlineRun:
+    """The run's result, its figures taken from the independent verifier."""
+    solution = tuple(decisions)
+    verdict = check(instance, solution)
+    # Where a foul has ended the run, the verifier misses the users after it: a consequence, not another foul.
+    found = list(violations) or [Violation(b.equation, b.user, b.detail) for b in verdict.violations]
+    value = Fraction(0) if verdict.value is None else verdict.value
+    return OnlineRun(
+        algorithm=name,
+        label=label,
+        version=version,
+        valid=not found,
+        violations=tuple(found),
+        welfare=value,
+        true_welfare=value,
+        revenue=None,
+        admitted=verdict.placed,
+        decisions=solution,
+        constants=constants,
+        arithmetic=arithmetic,
+        counts=counts,
+        seconds=seconds,
+        trace=trace,
+    )
