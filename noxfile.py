@@ -26,8 +26,9 @@ def bench(session: nox.Session) -> None:
     install(session, extra="dask" if dask else "")
     cut = next((i for i, argument in enumerate(session.posargs) if argument.startswith("-")), len(session.posargs))
     names, options = session.posargs[:cut], session.posargs[cut:]
-    session.run("python", "-m", "bench", "warm")
-    for name in names or ["quick"]:
+    names = names or ["quick"]
+    session.run("python", "-m", "bench", "warm", *names)
+    for name in names:
         session.run("python", "-m", "bench", "run", name, *options)
 
 

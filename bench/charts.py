@@ -64,7 +64,7 @@ def _span(plot: Plot, rows: Sequence[Mapping[Any, Any]]) -> Span:
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     tops = [float(row["high"]) for row in rows if known(row["high"])]
     bottoms = [float(row["low"]) for row in rows if known(row["low"])]
-    if plot.kind == "seconds" or (plot.kind == "ratio" and high > 20):
+    if plot.kind in plots.TIMES or (plot.kind == "ratio" and high > 20):
         start = min([low, *(max(bottom, low / 3) for bottom in bottoms)])
         return Span(max(start, 1e-9) / 1.3, max([high, *(min(top, 3 * high) for top in tops)]) * 1.3, True)
     room = max(high - min(low, 0.0), 1e-9)

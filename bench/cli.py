@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from bench import ratios, work
 from bench.executors import ExecutorLost
-from bench.family import Bidding, Certifying, Family, SolveSettings, families, find_suite, read_instance
+from bench.family import Bidding, Certifying, Family, SolveSettings, families, find_suite, objective, read_instance
 from bench.store import StoreError
 from formulations.report import UNLIMITED, Exact
 from instances.errors import DEBUG, InputError, shown
@@ -185,7 +185,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--out", metavar="DIR", type=Path, default=Path("results/perf"), help="folder of the results")
     sub.add_argument("--quick", action="store_true", help="small sizes only")
 
-    command("warm", _warm, "compile and cache what is compiled")
+    sub = command("warm", _warm, "compile and cache what is compiled")
+    sub.add_argument("suites", metavar="SUITE", nargs="*", help="only what these suites need")
     return parser
 
 
@@ -395,13 +396,13 @@ def _online(options: argparse.Namespace) -> int:
     if options.json:
         _print_json(work.run_payload(run) | {"instance": family.identity(instance)} | document)
     else:
-        _print_run(run, family.unit, len(document["decisions"]))
+        _print_run(run, objective(family), family.unit, len(document["decisions"]))
     _write_decisions(options.solution, document)
     return 0
 
 
-def _print_run(run: OnlineRun, unit: str, tasks: int) -> None:
-    print(f"{run.label}: welfare {ratios.truncated(run.welfare)} {unit}, admitted {run.admitted} of {tasks}")
+def _print_run(run: OnlineRun, called: str, unit: str, tasks: int) -> None:
+    print(f"{run.label}: {called} {ratios.truncated(run.welfare)} {unit}, admitted {run.admitted} of {tasks}")
     if run.revenue is not None:
         print(f"revenue {ratios.truncated(run.revenue)} {unit}")
     for constant in run.constants:
@@ -593,6 +594,8 @@ def _perf(options: argparse.Namespace) -> int:
 
 
 def _warm(options: argparse.Namespace) -> int:
-    for family in families().values():
-        family.warm()
+    needed = {find_suite(name)[0].name for name in options.suites} or set(families())
+    for name, family in families().items():
+        if name in needed:
+            family.warm()
     return 0

@@ -111,6 +111,15 @@ class Printed:
 
 
 @dataclass(frozen=True, slots=True)
+class PrintedMean:
+    """A figure that a paper prints: the mean of `algorithm` in this group, in the family's unit, as it is printed."""
+
+    group: str
+    algorithm: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plot:
     """A figure of a suite's page.
 
@@ -118,12 +127,13 @@ class Plot:
     ----------
     name : of its files and its place on the page.
     title : its heading.
-    kind : ``welfare``, ``reached``, ``ratio``, ``revenue``, ``admitted``, ``seconds`` (means over the cases of each
-        group, with their 95 % intervals), or ``curve``, ``charges`` (the studies of the cases of the groups).
+    kind : ``welfare``, ``reached``, ``ratio``, ``revenue``, ``admitted``, ``seconds`` (per task, of all that a run
+        takes), ``deciding`` (seconds of all decisions of a run), or a measure of the family: means over the cases of
+        each group, with their 95 % intervals; or ``curve``, ``charges`` (the studies of the cases of the groups).
     groups : places on its axis, in order.
     axis : what the groups vary.
     algorithms : whom it shows; empty for all.
-    printed : what the paper prints for it.
+    printed, printed_means : what the paper prints for it.
     note : a sentence below it.
     hindsight : (label, algorithms): of these, the one with the largest welfare of each case, known only afterwards, is
         shown under the label.
@@ -138,6 +148,7 @@ class Plot:
     printed: tuple[Printed, ...] = ()
     note: str = ""
     hindsight: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    printed_means: tuple[PrintedMean, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +262,18 @@ class Family(Protocol):
     def warm(self) -> None:
         """Compile and cache what is compiled."""
         ...
+
+
+@runtime_checkable
+class Valuing(Family, Protocol):
+    """A family whose objective is not called welfare, in two words at most; no family has to."""
+
+    objective: str
+
+
+def objective(family: Family) -> str:
+    """What the values of the family's solutions are called."""
+    return family.objective if isinstance(family, Valuing) else "welfare"
 
 
 @runtime_checkable

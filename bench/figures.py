@@ -38,8 +38,8 @@ def ratio_figure(rows: Sequence[Mapping[Any, Any]], label: str) -> str:
     return panel(_names(rows), draw, f"ratio {label}")
 
 
-def welfare_figure(rows: Sequence[Mapping[Any, Any]], label: str, unit: str) -> str:
-    """Welfare of every algorithm on one case as bars, and the interval on OPT as a band."""
+def welfare_figure(rows: Sequence[Mapping[Any, Any]], label: str, axis: str) -> str:
+    """The value of every algorithm on one case as bars, and the interval on OPT as a band."""
 
     def draw(axes: Axes) -> None:
         opt = [float(rows[0][end]) for end in ("opt_lower", "opt_upper") if known(rows[0][end])]
@@ -53,7 +53,7 @@ def welfare_figure(rows: Sequence[Mapping[Any, Any]], label: str, unit: str) -> 
             else:
                 axes.text(0.03, place, _why(row), transform=axes.get_yaxis_transform(), va="center", style="italic")
         axes.axvline(0, color=MUTED, linewidth=0.8)
-        axes.set_xlabel(f"welfare, {unit}")
+        axes.set_xlabel(axis)
         plain(axes.xaxis)
         axes.locator_params(axis="x", nbins=5)
 

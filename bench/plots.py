@@ -16,9 +16,9 @@ from typing import Any
 import pandas as pd
 
 from bench import intervals
-from bench.family import Family, Plot, Ranking
+from bench.family import Family, Plot, Ranking, objective
 from bench.ratios import Kind
-from bench.table import Results, StudyTable, known, online_seconds, title
+from bench.table import DECIDING, Results, StudyTable, known, online_seconds, title
 from instances.errors import InputError, shown
 
 STUDIED = ("curve", "charges")
@@ -53,7 +53,18 @@ PRINTED = {
     "high": "float: its upper end",
 }
 """Columns of NAME_printed.csv."""
-TAKEN = ("results", "seconds", "claims", "figures", "printed", "provenance")
+PRINTED_MEANS = {
+    "plot": "name of the figure",
+    "group": "whose cases",
+    "algorithm": "name with options",
+    "paper": "the mean, as the paper prints it",
+    "cases": "cases in ours",
+    "mean": "our mean: the same as mean_lower of the figure",
+    "low": "float: lower end of its 95 % interval",
+    "high": "float: its upper end",
+}
+"""Columns of NAME_paper.csv."""
+TAKEN = ("results", "seconds", "claims", "figures", "printed", "printed_means", "provenance")
 """Names of other files of a report."""
 _TITLES = {
     "welfare": "mean welfare",
@@ -62,7 +73,10 @@ _TITLES = {
     "revenue": "mean revenue",
     "admitted": "mean of admitted tasks",
     "seconds": "mean of seconds per task",
+    "deciding": "mean of seconds of a run's decisions",
 }
+TIMES = ("seconds", "deciding")
+"""Kinds that a clock decides."""
 _MONEY = ("welfare", "revenue")
 
 
@@ -74,7 +88,8 @@ class Drawn:
     ----------
     plot : what was asked for.
     means : `COLUMNS`, in the order of groups and algorithms; empty for a plot of studies.
-    printed : `PRINTED`, one row per figure that the paper prints.
+    printed : `PRINTED`, one row per comparison that the paper prints.
+    beside : `PRINTED_MEANS`, one row per mean that the paper prints.
     studies : the tables of a plot of studies.
     axis : what is shown, in words.
     board : of a leaderboard, a row per algorithm as `board` makes it; empty for all others.
@@ -86,6 +101,7 @@ class Drawn:
     studies: Sequence[StudyTable]
     axis: str
     board: pd.DataFrame = field(default_factory=pd.DataFrame)
+    beside: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def files(self) -> dict[str, pd.DataFrame]:
@@ -95,7 +111,8 @@ class Drawn:
         if self.plot.kind == LEADERBOARD:
             return {f"{self.plot.name}.csv": self.board}
         found = {f"{self.plot.name}.csv": self.means}
-        return found | ({f"{self.plot.name}_printed.csv": self.printed} if len(self.printed) else {})
+        found |= {f"{self.plot.name}_printed.csv": self.printed} if len(self.printed) else {}
+        return found | ({f"{self.plot.name}_paper.csv": self.beside} if len(self.beside) else {})
 
 
 def draw(found: Results, plot: Plot, family: Family) -> Drawn:
@@ -120,11 +137,13 @@ def draw(found: Results, plot: Plot, family: Family) -> Drawn:
         return Drawn(plot, *nothing, _studies(found, plot), "")
     if plot.kind == LEADERBOARD:
         return Drawn(plot, *nothing, (), "", board(found, plot, family))
-    axis = _TITLES.get(plot.kind, f"mean of {title(plot.kind)[:1].lower()}{title(plot.kind)[1:]}")
+    titles = _TITLES | {"welfare": f"mean {objective(family)}"}
+    axis = titles.get(plot.kind, f"mean of {title(plot.kind)[:1].lower()}{title(plot.kind)[1:]}")
     values = _Values(found, plot)
     means = pd.DataFrame(list(_means(values)), columns=list(COLUMNS), dtype=object)
     printed = pd.DataFrame(list(_printed(values)), columns=list(PRINTED), dtype=object)
-    return Drawn(plot, means, printed, (), f"{axis}, {unit}" if plot.kind in _MONEY else axis)
+    beside = pd.DataFrame(list(_beside(plot, means)), columns=list(PRINTED_MEANS), dtype=object)
+    return Drawn(plot, means, printed, (), f"{axis}, {unit}" if plot.kind in _MONEY else axis, beside=beside)
 
 
 class _Values:
@@ -139,6 +158,7 @@ class _Values:
         self.algorithms = [name for name in dict.fromkeys(wanted) if name in present]
         self.tasks = {case.name: case.describe.get("tasks") for case in found.cases}
         self.seconds = online_seconds(found)
+        self.deciding = online_seconds(found, DECIDING)
 
     def of(self, group: str, algorithm: str) -> list[Mapping[Any, Any]]:
         """The rows of an algorithm in a group."""
@@ -153,6 +173,9 @@ class _Values:
             if seconds is None or not tasks:
                 return None
             return (Fraction(seconds) / int(tasks),) * 2
+        if kind == "deciding":
+            alone = self.deciding.get((row["case"], row["algorithm"]))
+            return None if alone is None else (Fraction(alone),) * 2
         lower, upper = (row["ratio_lower"], row["ratio_upper"]) if kind == "ratio" else (row.get(kind), row.get(kind))
         return (Fraction(lower), Fraction(upper)) if known(lower) else None  # type: ignore[arg-type]
 
@@ -213,7 +236,7 @@ def _optimum(values: _Values, group: str) -> Iterator[dict[str, Any]]:
 def _mean(plot: Plot, group: str, algorithm: str, figures: Sequence[tuple[Fraction, Fraction]]) -> dict[str, Any]:
     lower, upper = (intervals.mean([pair[end] for pair in figures]) for end in (0, 1))
     means: list[Fraction | float | None] = [lower.mean, upper.mean]
-    if plot.kind == "seconds":  # measured by a clock: digits beyond a float's say nothing
+    if plot.kind in TIMES:  # measured by a clock: digits beyond a float's say nothing
         means = [None if each is None else float(each) for each in means]
     return {
         "plot": plot.name,
@@ -230,7 +253,7 @@ def _mean(plot: Plot, group: str, algorithm: str, figures: Sequence[tuple[Fracti
 
 def _printed(values: _Values) -> Iterator[dict[str, Any]]:
     """What the paper prints beside what was found, over the cases in which both algorithms have a figure."""
-    kind = values.plot.kind if values.plot.kind not in ("ratio", "seconds") else "welfare"
+    kind = values.plot.kind if values.plot.kind not in ("ratio", *TIMES) else "welfare"
     for figure in values.plot.printed:
         ours, others = (
             {row["case"]: values.value(row, kind) for row in values.of(figure.group, name)}
@@ -250,6 +273,24 @@ def _printed(values: _Values) -> Iterator[dict[str, Any]]:
             "low": found.low,
             "high": found.high,
         }
+
+
+def _beside(plot: Plot, means: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The means that the paper prints beside ours."""
+    ours = {(row["group"], row["algorithm"]): row for row in means.to_dict("records")}
+    for figure in plot.printed_means:
+        row = ours.get((figure.group, figure.algorithm))
+        if row is not None:
+            yield {
+                "plot": plot.name,
+                "group": figure.group,
+                "algorithm": figure.algorithm,
+                "paper": figure.value,
+                "cases": row["cases"],
+                "mean": row["mean_lower"],
+                "low": row["low"],
+                "high": row["high"],
+            }
 
 
 BOARD = {

@@ -66,7 +66,7 @@ def gap(lower: Exact, upper: Exact) -> float:
 
 
 def reached(upper: Exact, welfare: Exact) -> Fraction | None:
-    """ALG/upper: the part of OPT that was certainly reached (at least); None where the upper end is 0 > ALG, or negative."""
+    """ALG/upper: the part of OPT that was certainly reached (at least); None where upper = 0 > ALG or upper < 0."""
     if upper > 0:
         return Fraction(welfare) / Fraction(upper)
     return Fraction(1) if welfare == 0 == upper else None

@@ -24,7 +24,8 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     """Print the tables of the results in a folder, write the CSV files and report.html beside them.
 
     Files: results.csv, seconds.csv; claims.csv where the family's checks are claims; NAME.csv per figure of the suite,
-    and all figures of means in one, figures.csv, with what papers print for them in printed.csv; provenance.json.
+    and all figures of means in one, figures.csv, with what papers print for them in printed.csv (by how much one is
+    better than another) and printed_means.csv; provenance.json.
 
     Parameters
     ----------
@@ -87,6 +88,9 @@ def _write_figures(folder: Path, found: Results, drawn: Sequence[Drawn]) -> None
     printed = [each.printed for each in drawn if len(each.printed)]
     if printed:
         _write_csv(folder / "printed.csv", pd.concat(printed, ignore_index=True))
+    beside = [each.beside for each in drawn if len(each.beside)]
+    if beside:
+        _write_csv(folder / "printed_means.csv", pd.concat(beside, ignore_index=True))
     about = {key: value for key, value in found.about.items() if key != "plots"}
     keys = sorted({key.partition(" | ")[0] for case in found.cases for _, key in case.algorithms})
     about |= {"cases": len(found.cases), "versions": keys, "solves": sorted({case.solve_key for case in found.cases})}

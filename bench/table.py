@@ -14,7 +14,7 @@ import pandas as pd
 
 from bench import ratios
 from bench.checks import Verdict
-from bench.family import Family, Plot, Printed, Study
+from bench.family import Family, Plot, Printed, PrintedMean, Study, objective
 from bench.store import Piece, Store, StoredCase
 
 COLUMNS = {
@@ -35,7 +35,7 @@ COLUMNS = {
     "opt_backend": "solver",
     "opt_gap": "float: (upper - lower) / |upper|",
     "opt_time_limited": "a limit in seconds may have decided the interval",
-    "welfare": "the algorithm's welfare by bids (eq. 3)",
+    "welfare": "the value of the algorithm's solution in the family's unit: welfare by bids (eq. 3), profit rate, ...",
     "true_welfare": "the same by valuations",
     "revenue": "sum of payments; empty without a payment rule",
     "admitted": "admitted tasks",
@@ -55,6 +55,9 @@ COLUMNS = {
 }
 """Columns of results.csv; then one per measure of the family, exact; each check adds NAME (its verdict), NAME_left,
 NAME_right, NAME_reason and NAME_figures."""
+
+DECIDING = "deciding"
+"""The part of an online run that its decisions take, without the making of the instance and the last verification."""
 
 LISTED = 40
 """Cases up to which the text for a terminal has a table for each."""
@@ -104,6 +107,7 @@ class Results:
                     "groups": tuple(each["groups"]),
                     "algorithms": tuple(each["algorithms"]),
                     "printed": tuple(Printed(**figure) for figure in each["printed"]),
+                    "printed_means": tuple(PrintedMean(**figure) for figure in each.get("printed_means", ())),
                 }
             )
             for each in self.about.get("plots", ())
@@ -169,6 +173,7 @@ def _case_rows(
             row |= {"state": "failed", "reason": run.payload["reason"]}
         else:
             row |= _run(run.payload, head["opt_lower"], head["opt_upper"])
+            seconds.append({"case": case.name, "algorithm": name, "stage": DECIDING, "seconds": run.payload["seconds"]})
         audit = timed("audit", name, store.get("audit", case.instance, case.audit_key(key)))
         if audit is not None and audit.ok:
             for name_, value in audit.payload.get("measures", {}).items():
@@ -315,6 +320,7 @@ def stages(seconds: pd.DataFrame) -> pd.DataFrame:
     """Seconds of work per stage, the online runs per algorithm: stage, pieces, seconds."""
     if seconds.empty:
         return pd.DataFrame(columns=["stage", "pieces", "seconds"])
+    seconds = seconds[seconds["stage"] != DECIDING]  # a part of `online`
     names = seconds["stage"].where(seconds["stage"] != "online", "online " + seconds["algorithm"])
     grouped = seconds.groupby(names, sort=False)["seconds"].agg(["size", "sum"]).reset_index()
     grouped.columns = pd.Index(["stage", "pieces", "seconds"])
@@ -340,7 +346,7 @@ def text(found: Results, family: Family) -> str:
         rows = every[case.name]
         figures = ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, int | float))
         parts.append(f"{case.name}: {figures or 'no instance'}\n  {opt_text(rows[0], family.unit)}")
-        parts.append(aligned([_line(row, head, spent) for row in rows], indent="  "))
+        parts.append(aligned([_line(row, head, spent, objective(family)) for row in rows], indent="  "))
     table = means(found.rows)
     if not table.empty:
         shown = ["cases", "unbounded", *(name for name in ("undefined", "invalid", "failed") if table[name].any())]
@@ -380,17 +386,17 @@ def _verdicts(rows: pd.DataFrame, group: Mapping[Any, Any], check: str) -> str:
     return ", ".join(f"{count} {name}" for name, count in counted if count) or "-"
 
 
-def online_seconds(found: Results) -> dict[tuple[str, str], float]:
-    """Seconds of every online run by (case, algorithm)."""
-    online = found.seconds[found.seconds["stage"] == "online"]
+def online_seconds(found: Results, stage: str = "online") -> dict[tuple[str, str], float]:
+    """Seconds of every online run, or of its decisions alone, by (case, algorithm)."""
+    online = found.seconds[found.seconds["stage"] == stage]
     return {(row["case"], row["algorithm"]): float(row["seconds"]) for row in online.to_dict("records")}
 
 
-def _line(row: Mapping[Any, Any], head: str, spent: Mapping[tuple[str, str], float]) -> dict[str, str]:
+def _line(row: Mapping[Any, Any], head: str, spent: Mapping[tuple[str, str], float], value: str) -> dict[str, str]:
     mark = " *" if "oracle" in str(row["constants_source"]) else ""
     line = {
         "algorithm": f"{row['label']}{mark}",
-        "welfare": number(row["welfare"]),
+        value: number(row["welfare"]),
         "OPT/ALG": ratio_text(row),
         "admitted": str(row["admitted"]) if known(row["admitted"]) else "-",
     }

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from bench import figures, table
-from bench.family import Explaining, Family
+from bench.family import Explaining, Family, objective
 from bench.page import claims, markup, plotted, rows
 from bench.page.markup import cell, code, panels, rows_table
 from bench.plots import Drawn
@@ -77,12 +77,13 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
     ]
     grouped = {group: [row for row in means if row["group"] == group] for group in dict.fromkeys(found.rows["group"])}
     plotted = bool(found.plots)
+    called = objective(family)
     return [
         '<h2 id="reached">How much of the optimum is reached</h2>'
         "<p>OPT, the best that could have been done knowing all arrivals, is known within an interval: its lower end "
-        "is the welfare of a solution that was verified exactly, its upper end is a proved bound. So every competitive "
-        "ratio OPT/ALG is an interval too. Ends are exact fractions in <code>results.csv</code> and rounded outward "
-        "here. * marks algorithms whose constants are computed from the instance under test (oracle).</p>"
+        f"is the {called} of a solution that was verified exactly, its upper end is a proved bound. So every "
+        "competitive ratio OPT/ALG is an interval too. Ends are exact fractions in <code>results.csv</code> and "
+        "rounded outward here. * marks algorithms whose constants come from the instance under test (oracle).</p>"
         + _drawn(
             [
                 (str(group), partial(figures.mean_figure, chosen, str(group)), _mean_note(chosen))
@@ -104,12 +105,13 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
             "cases",
             plotted,
         ),
-        '<h2 id="welfare">Welfare</h2><p>The line is OPT, or the band within which it lies.</p>'
+        f'<h2 id="welfare">{escape(called[:1].upper() + called[1:])}</h2>'
+        "<p>The line is OPT, or the band within which it lies.</p>"
         + _drawn(
             [
                 (
                     case.name,
-                    partial(figures.welfare_figure, chosen, case.name, family.unit),
+                    partial(figures.welfare_figure, chosen, case.name, f"{called}, {family.unit}"),
                     _describe(case),
                 )
                 for case, chosen in by_case

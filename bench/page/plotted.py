@@ -37,6 +37,7 @@ def _figure(found: Results, drawn: Drawn, unit: str) -> str:
         _shown(drawn, unit),
         f"<p>{escape(plot.note)}</p>" if plot.note else "",
         _printed(drawn.printed) if len(drawn.printed) else "",
+        _beside(drawn.beside) if len(drawn.beside) else "",
         "" if studied else f'<p class="method">{escape(METHOD)}{escape(_left_out(drawn.means))}</p>',
         "" if studied else _table(drawn.means),
         *(
@@ -181,6 +182,24 @@ def _printed(printed: pd.DataFrame) -> str:
         "<p>What the paper prints beside what was found: 100 (mean / mean - 1) over the same cases, its interval by "
         "Fieller's theorem (Student's t for the ratio of two paired means).</p>" + rows_table(head, body, "Printed")
     )
+
+
+def _beside(beside: pd.DataFrame) -> str:
+    head = ["group", "algorithm", "paper", "ours", "95 % interval", "cases"]
+    body = []
+    for row in beside.to_dict("records"):
+        interval = f"{row['low']:.6g} to {row['high']:.6g}" if known(row["low"]) else "-"
+        body.append(
+            [
+                cell(row["group"]),
+                cell(row["algorithm"]),
+                cell(row["paper"], sort=float(row["paper"]), number=True),
+                _figure_cell(row["mean"]),
+                cell(interval),
+                cell(row["cases"], sort=row["cases"], number=True),
+            ]
+        )
+    return "<p>The paper's means beside ours.</p>" + rows_table(head, body, "Means that the paper prints")
 
 
 def _percent(value: Fraction) -> str:

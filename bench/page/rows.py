@@ -9,7 +9,7 @@ from typing import Any
 
 from bench import ratios, table
 from bench.checks import Verdict
-from bench.family import Family
+from bench.family import Family, objective
 from bench.page.markup import Column, cell, exact, folded, rows_table
 from bench.table import Results, known
 
@@ -23,7 +23,7 @@ def all_rows(found: Results, family: Family, rows: Sequence[Mapping[Any, Any]]) 
     spent = table.online_seconds(found)
     check = family.headline if family.headline in found.checks else ""
     head: list[str | Column] = ["case", Column("group", True), Column("algorithm", True), "OPT, at least"]
-    head += ["OPT, at most", "gap", "proof", f"welfare, {family.unit}", "OPT/ALG", "ALG/upper", "admitted"]
+    head += ["OPT, at most", "gap", "proof", f"{objective(family)}, {family.unit}", "OPT/ALG", "ALG/upper", "admitted"]
     head += [*(table.title(name) for name in found.measures), "constants", "arithmetic"]
     head += [Column(table.title(check), True), "bound"] if check else []
     head += ["seconds", Column("state", True)]
