@@ -1,0 +1,1 @@
+"""OPT of EAPM: a fractional objective over integers, its bounds, and the exact verification of solutions."""

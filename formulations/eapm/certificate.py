@@ -1,0 +1,136 @@
+"""The certificate of an interval on OPT, `ratiobench/eapm-certificate/1`: one JSON document that anybody can check.
+
+It holds what makes both ends true for one instance: the machine prices that prove the upper end by weak duality, and
+the solution whose profit rate is the lower end, all in integers. `formulations.eapm.verify` recomputes both ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from instances.eapm.solution import Solution, parse_solution, solution_document
+from instances.errors import InputError, shown
+from instances.fields import integer, items
+from instances.files import load_json, read_bytes, write_json
+
+FORMAT = "ratiobench/eapm-certificate/1"
+PRICE_LIMIT = 2**62
+RATE_DIGITS = 40
+"""Most digits of a rate's numerator and denominator."""
+
+_KEYS = ("format", "instance", "scale", "prices", "upper", "lower", "decisions", "sha256")
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A claim lower <= OPT <= upper about one instance, with what proves it.
+
+    Parameters
+    ----------
+    instance : SHA-256 of the instance's content.
+    scale : prices are in 1/scale micro-units of money per millisecond.
+    prices : one per machine; none where OPT is negative and `upper` proves itself.
+    upper, lower : units of money per second, as claimed.
+    decisions : the solution whose profit rate is `lower`.
+    """
+
+    instance: str
+    scale: int
+    prices: tuple[int, ...]
+    upper: Fraction
+    lower: Fraction
+    decisions: Solution
+
+
+def document(certificate: Certificate) -> dict[str, Any]:
+    """The certificate as the JSON document that `parse` reads, sealed."""
+    return _content(certificate) | {"sha256": seal(certificate)}
+
+
+def _content(certificate: Certificate) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "instance": certificate.instance,
+        "scale": certificate.scale,
+        "prices": list(certificate.prices),
+        "upper": _text(certificate.upper),
+        "lower": _text(certificate.lower),
+        **solution_document(certificate.decisions),
+    }
+
+
+def _text(rate: Fraction) -> str:
+    return f"{rate.numerator}/{rate.denominator}"
+
+
+def seal(certificate: Certificate) -> str:
+    """SHA-256 of the document without `sha256`, keys sorted, no spaces.
+
+    With it no change of a file passes unseen, not even one that leaves a true claim.
+    """
+    text = json.dumps(_content(certificate), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
+    """A decoded document's certificate and its seal as written; only the form is judged, not the truth.
+
+    Raises
+    ------
+    InputError : naming the file, the field and the value.
+    """
+    if not isinstance(data, dict):
+        raise InputError(source, "document", f"{shown(data)} is not an object")
+    if data.get("format") != FORMAT:
+        raise InputError(source, "format", f"{shown(data.get('format'))} is not {FORMAT!r}")
+    for key in data:
+        if key not in _KEYS:
+            raise InputError(source, key, f"unknown field; allowed: {', '.join(sorted(_KEYS))}")
+    for key in _KEYS:
+        if key not in data:
+            raise InputError(source, key, "the field is missing")
+    prices = items(source, "prices", data["prices"], None, "")
+    found = Certificate(
+        instance=_digest(source, "instance", data["instance"]),
+        scale=integer(source, "scale", data["scale"], 1, PRICE_LIMIT),
+        prices=tuple(integer(source, f"prices[{j}]", w, -PRICE_LIMIT, PRICE_LIMIT) for j, w in enumerate(prices)),
+        upper=_rate(source, "upper", data["upper"]),
+        lower=_rate(source, "lower", data["lower"]),
+        decisions=parse_solution({"decisions": data["decisions"]}, source),
+    )
+    return found, _digest(source, "sha256", data["sha256"])
+
+
+def _digest(source: str, field: str, value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
+        raise InputError(source, field, f"{shown(value)} is not a SHA-256 in 64 hexadecimal digits")
+    return value
+
+
+def _rate(source: str, field: str, value: Any) -> Fraction:
+    """A rate written as "p/q" in lowest terms, the only way to write it."""
+    digits = rf"[0-9]{{1,{RATE_DIGITS}}}"
+    if isinstance(value, str) and re.fullmatch(f"-?{digits}/{digits}", value):
+        top, _, bottom = value.partition("/")
+        if int(bottom) > 0:
+            found = Fraction(int(top), int(bottom))
+            if _text(found) == value:
+                return found
+    raise InputError(source, field, f'{shown(value)} is not a fraction "p/q" in lowest terms')
+
+
+def read(path: str | os.PathLike[str]) -> tuple[Certificate, str]:
+    """Read a certificate file (.json or .json.gz, `-` for standard input); see `parse`."""
+    data, source = read_bytes(path)
+    return parse(load_json(data, source), source)
+
+
+def write(certificate: Certificate, path: str | os.PathLike[str]) -> None:
+    """Write the certificate file, whole or not at all; gzip when the name ends in .gz."""
+    write_json(path, document(certificate))

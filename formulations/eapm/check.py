@@ -1,0 +1,100 @@
+"""Exact verification of a solution of EAPM against (5)-(7), in Python integers, from the data alone.
+
+It shares nothing with the formulations, the algorithms or their arithmetic, so that it can judge them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral
+from typing import NamedTuple
+
+from instances.eapm.model import Instance
+from instances.eapm.solution import Solution
+
+
+class Breach(NamedTuple):
+    """One violated constraint: the equation, the user (None for the solution as a whole), and the figures."""
+
+    equation: str
+    user: int | None
+    detail: str
+
+    def __str__(self) -> str:
+        where = "" if self.user is None else f"user {self.user}: "
+        return f"({self.equation}) {where}{self.detail}"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What the exact verification found.
+
+    Parameters
+    ----------
+    valid : no constraint is violated.
+    violations : every violated constraint found.
+    profit : sum of all prices less `energy_cost`, micro-units.
+    energy_cost : of the tasks where they were placed, micro-units; shares that break (7) count nothing.
+    makespan_ms : the latest finish of a machine: the least MS that (6) allows.
+    value : the objective (4), units of money per second; None when the solution is not valid.
+    placed : number of users whose bag is placed as (5) and (7) ask.
+    """
+
+    valid: bool
+    violations: tuple[Breach, ...]
+    profit: int
+    energy_cost: int
+    makespan_ms: int
+    value: Fraction | None
+    placed: int
+
+
+def check(instance: Instance, solution: Solution) -> CheckReport:
+    """Verify a solution and compute its profit rate, exactly.
+
+    Constraints are named as in the paper: (5) every bag is placed whole, (7) one non-negative integer share per user
+    and machine. No solution breaks (6): it says what the makespan is.
+    """
+    machines = len(instance.machines)
+    breaches: list[Breach] = []
+    if len(solution) != instance.users:
+        breaches.append(Breach("5", None, f"{len(solution)} decisions for {instance.users} users"))
+    load = [0] * machines
+    spent = placed = 0
+    for i, decision in enumerate(solution[: instance.users]):
+        if decision is None:
+            breaches.append(Breach("5", i, "has no decision; every bag is placed"))
+            continue
+        if len(decision) != machines:
+            breaches.append(Breach("7", i, f"{len(decision)} shares for {machines} machines"))
+            continue
+        bad = next((j for j, x in enumerate(decision) if not _natural(x)), None)
+        if bad is not None:
+            breaches.append(Breach("7", i, f"share {decision[bad]!r} on machine {bad} is not a non-negative integer"))
+            continue
+        shares = [int(x) for x in decision]
+        for j, x in enumerate(shares):
+            if x:
+                etc = int(instance.etc_ms[instance.kind[i], j])
+                load[j] += x * etc
+                spent += x * instance.energy_price * etc * int(instance.apc_mw[instance.kind[i], j])
+        if sum(shares) != int(instance.tasks[i]):
+            breaches.append(Breach("5", i, f"{sum(shares)} tasks are placed of {int(instance.tasks[i])}"))
+        else:
+            placed += 1
+    profit, makespan = sum(int(p) for p in instance.price) - spent, max(load)
+    return CheckReport(
+        valid=not breaches,
+        violations=tuple(breaches),
+        profit=profit,
+        energy_cost=spent,
+        makespan_ms=makespan,
+        value=None if breaches else Fraction(profit, 1000 * makespan),
+        placed=placed,
+    )
+
+
+def _natural(share: object) -> bool:
+    """A whole number from 0 on; True is none."""
+    return isinstance(share, Integral) and not isinstance(share, bool) and int(share) >= 0

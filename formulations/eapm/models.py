@@ -1,0 +1,227 @@
+"""EAPM as linear models for solvers, users of one type summed: Charnes-Cooper's LP, its dual, Dinkelbach's MILP.
+
+What solvers answer is only ever proposed: totals are rounded and verified, prices are made exact, elsewhere.
+
+Solvers get numbers near 1: the models that are solved are scaled, and leave out what every solution must pay (the
+cheapest cost of every task). The models that are exported are the same in plain units: tasks, seconds, units of money.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from formulations.eapm.summed import Summed
+from formulations.linear import FloatArray, LinearModel, RowBuilder
+from instances.eapm.model import IntArray
+
+COLUMNS_LIMIT = 200_000
+"""No model is built with more types times machines."""
+
+
+def _names(problem: Summed, letter: str) -> list[str]:
+    types, machines = problem.etc.shape
+    return [f"{letter}_{problem.kinds[k]}_{j}" for k in range(types) for j in range(machines)]
+
+
+def _above(problem: Summed) -> FloatArray:
+    """(K, m) the cost of one task above its cheapest, micro-units."""
+    return np.asarray(problem.cost - problem.cheapest[:, None], dtype=np.float64)
+
+
+def _horizon(problem: Summed) -> float:
+    """A makespan of the right size, ms: every task where it is fastest, spread evenly."""
+    fastest = problem.tasks @ problem.etc.min(axis=1).astype(np.float64)
+    return max(1.0, float(fastest) / problem.etc.shape[1])
+
+
+def _model(
+    name: str,
+    objective: FloatArray,
+    columns: list[str],
+    rows: RowBuilder,
+    upper: FloatArray | float = np.inf,
+    integer: FloatArray | bool = False,
+) -> LinearModel:
+    row_start, index, value, row_lower, row_upper = rows.csr()
+    n = len(columns)
+    return LinearModel(
+        name=name,
+        objective=np.asarray(objective, dtype=np.float64),
+        lower=np.zeros(n),
+        upper=np.array(np.broadcast_to(upper, (n,)), dtype=np.float64),
+        integer=np.array(np.broadcast_to(integer, (n,)), dtype=np.bool_),
+        row_start=row_start,
+        index=index,
+        value=value,
+        row_lower=row_lower,
+        row_upper=row_upper,
+        columns=tuple(columns),
+        rows=tuple(rows.names),
+    )
+
+
+def charnes_cooper(problem: Summed, plain: bool = False) -> LinearModel:
+    """The LP relaxation of (4)-(7) with y = x/MS and t = 1/MS: columns y_k_j by type and machine, then t.
+
+    Plain: y tasks and t makespans per second, the objective the profit rate in units of money per second. Else y is the
+    share of the type's tasks, both times a makespan of the right size, the objective a multiple of the rate.
+    Where every solution loses its optimum is 0, at y = t = 0.
+    """
+    types, machines = problem.etc.shape
+    unit = 1000.0 if plain else _horizon(problem)
+    share = np.ones(types) if plain else problem.tasks.astype(np.float64)
+    if plain:
+        paid, spent = problem.price / 1e6, problem.cost / 1e6
+    else:
+        paid, spent = 1.0, _above(problem) * share[:, None] / max(1, problem.surplus)
+    k, j = np.divmod(np.arange(types * machines), machines)
+    rows = RowBuilder()
+    rows.block(
+        [f"placed_{kind}" for kind in problem.kinds],
+        np.concatenate([k, np.arange(types)]),
+        np.concatenate([np.arange(types * machines), np.full(types, types * machines)]),
+        np.concatenate([np.ones(types * machines), -problem.tasks / share]),
+        0.0,
+        0.0,
+    )
+    time = problem.etc / unit * share[:, None]
+    rows.block([f"finish_{m}" for m in range(machines)], j, np.arange(types * machines), time.ravel(), -np.inf, 1.0)
+    return _model("charnes_cooper", np.concatenate([-spent.ravel(), [paid]]), [*_names(problem, "y"), "t"], rows)
+
+
+def totals_from(problem: Summed, values: FloatArray) -> FloatArray:
+    """(K, m) fractional totals of a solution of the scaled Charnes-Cooper LP; rows sum to the tasks."""
+    types, machines = problem.etc.shape
+    share = np.maximum(0.0, values[: types * machines]).reshape(types, machines)
+    whole = share.sum(axis=1, keepdims=True)
+    share = np.where(whole > 0, share / np.where(whole > 0, whole, 1.0), 1.0 / machines)
+    return np.asarray(share * problem.tasks[:, None])
+
+
+def price_model(problem: Summed) -> LinearModel:
+    """The dual of the scaled Charnes-Cooper LP: columns w_j, the machines' prices, then v_k; for a surplus above 0.
+
+    Minimise sum w over v_k <= c_kj + w_j e_kj, sum v >= 1, where c and e are cost above the cheapest and time of all
+    tasks of the type.
+    """
+    types, machines = problem.etc.shape
+    share = problem.tasks.astype(np.float64)[:, None]
+    spent, time = _above(problem) * share / problem.surplus, problem.etc / _horizon(problem) * share
+    k, j = np.divmod(np.arange(types * machines), machines)
+    each = np.arange(types * machines)
+    rows = RowBuilder()
+    rows.block(
+        [f"cheapest_{a}_{b}" for a, b in zip(k, j, strict=True)],
+        np.concatenate([each, each]),
+        np.concatenate([machines + k, j]),
+        np.concatenate([np.ones(len(each)), -time.ravel()]),
+        -np.inf,
+        spent.ravel(),
+    )
+    rows.block(["enough"], np.zeros(types, dtype=np.int64), machines + np.arange(types), np.ones(types), 1.0, np.inf)
+    objective = np.concatenate([-np.ones(machines), np.zeros(types)])
+    names = [f"w_{m}" for m in range(machines)] + [f"v_{a}" for a in range(types)]
+    return _model("prices", objective, names, rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RateModel:
+    """Dinkelbach's MILP at one rate, and how to read it.
+
+    Parameters
+    ----------
+    model : maximises, in `unit` ms, (surplus - cost above the cheapest) / rate - makespan, less the constant
+        surplus / rate.
+    unit : milliseconds.
+    constant : surplus / rate in `unit` ms, to be added to the objective.
+    """
+
+    model: LinearModel
+    unit: float
+    constant: float
+
+    def excess(self, bound: float, absolute: float, relative: float) -> Fraction:
+        """(B - 0) of the text: by how many ms of makespan, at the rate, no solution does better; rounded safely up."""
+        slack = Fraction(absolute) + Fraction(relative) * Fraction(abs(bound) + self.constant)
+        return max(Fraction(0), Fraction(bound) + Fraction(self.constant) + slack) * Fraction(self.unit)
+
+
+def at_rate(problem: Summed, rate: Fraction) -> RateModel:
+    """Dinkelbach's MILP for a positive rate (micro-units per ms): columns x_k_j, tasks, then MS."""
+    types, machines = problem.etc.shape
+    unit = float(np.median(problem.etc))
+    limit = float(Fraction(problem.surplus) / rate)
+    spent = _above(problem) / (float(rate) * unit)
+    # No solution that reaches the rate has a makespan beyond `limit`; a little is left for the rounding.
+    longest = limit * (1 + 1e-9) + 1
+    most = np.minimum(problem.tasks[:, None], np.floor(longest / problem.etc))
+    rows = _placing(problem, problem.etc / unit)
+    objective = np.concatenate([-spent.ravel(), [-1.0]])
+    upper = np.concatenate([most.ravel(), [longest / unit]])
+    whole = np.concatenate([np.ones(types * machines, dtype=np.bool_), [False]])
+    model = _model("dinkelbach", objective, [*_names(problem, "x"), "MS"], rows, upper, whole)
+    return RateModel(model, unit, limit / unit)
+
+
+def plain_at_rate(problem: Summed, rate: Fraction) -> LinearModel:
+    """Dinkelbach's MILP at any rate (micro-units per ms) in plain units, for other solvers.
+
+    Maximises profit - rate * MS in units of money over x_k_j (tasks) and MS (seconds), the prices being the cost of a
+    column `paid` that is fixed at 1; the rate is OPT if and only if the optimum is 0. Where the rate is negative a long
+    makespan earns, and binaries `last_j` name a machine whose load bounds it.
+    """
+    types, machines = problem.etc.shape
+    seconds = problem.etc / 1000.0
+    rows = _placing(problem, seconds)
+    columns = [*_names(problem, "x"), "MS", "paid"]
+    objective = np.concatenate([-problem.cost.ravel() / 1e6, [-float(rate) / 1e3, problem.price / 1e6]])
+    upper = np.full(len(columns), np.inf)
+    paid = len(columns) - 1
+    if rate < 0:
+        highest = float((problem.tasks[:, None] * seconds).sum(axis=0).max())
+        first, each = len(columns), np.arange(types * machines)
+        which, j = np.arange(machines), each % machines
+        rows.block(
+            [f"bounded_by_{m}" for m in which],
+            np.concatenate([j, which, which]),
+            np.concatenate([each, np.full(machines, types * machines), first + which]),
+            np.concatenate([-seconds.ravel(), np.ones(machines), np.full(machines, highest)]),
+            -np.inf,
+            highest,
+        )
+        rows.block(["one_is_last"], np.zeros(machines, dtype=np.int64), first + which, np.ones(machines), 1.0, 1.0)
+        columns += [f"last_{m}" for m in which]
+        objective, upper = np.concatenate([objective, np.zeros(machines)]), np.concatenate([upper, np.ones(machines)])
+    upper[paid] = 1.0
+    whole = np.array([name[0] in "xl" for name in columns])
+    model = _model("dinkelbach", objective, columns, rows, upper, whole)
+    model.lower[paid] = 1.0
+    return model
+
+
+def _placing(problem: Summed, time: FloatArray) -> RowBuilder:
+    """(5) and (6) over columns x_k_j, then MS, in the unit of `time`."""
+    types, machines = problem.etc.shape
+    each = np.arange(types * machines)
+    k, j = np.divmod(each, machines)
+    rows = RowBuilder()
+    tasks = problem.tasks.astype(np.float64)
+    rows.block([f"placed_{kind}" for kind in problem.kinds], k, each, np.ones(len(each)), tasks, tasks)
+    rows.block(
+        [f"finish_{m}" for m in range(machines)],
+        np.concatenate([j, np.arange(machines)]),
+        np.concatenate([each, np.full(machines, len(each))]),
+        np.concatenate([time.ravel(), -np.ones(machines)]),
+        -np.inf,
+        0.0,
+    )
+    return rows
+
+
+def vector_of(problem: Summed, totals: IntArray, unit: float) -> FloatArray:
+    """The columns of `at_rate`'s model that say these totals."""
+    _, makespan = problem.figures(totals)
+    return np.concatenate([totals.ravel().astype(np.float64), [makespan / unit]])

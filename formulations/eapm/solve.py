@@ -1,0 +1,378 @@
+"""OPT of an instance, or an interval on it: bounds, heuristics, a formulation and a backend, put together.
+
+`lower` is always the profit rate of a solution that `check` has verified; `upper` is the least of the bounds that were
+proved, each exact or rounded safely. Whatever happens to a backend, the interval stands.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from formulations import backends
+from formulations.backends import BackendResult, Limits
+from formulations.eapm import bounds, models, search
+from formulations.eapm.bounds import Bound
+from formulations.eapm.certificate import Certificate
+from formulations.eapm.check import check
+from formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
+from formulations.eapm.summed import Summed, split, summed, totals_of
+from formulations.linear import LinearModel
+from formulations.report import Proof, SolveReport, Status, Termination
+from instances.eapm.format import content_hash, loads
+from instances.eapm.model import Instance, IntArray
+from instances.eapm.solution import Solution
+from instances.errors import InputError, shown
+
+VERSION = "1"
+"""Version of everything that can change a report's figures; part of the key of stored results."""
+
+DINKELBACH, CHARNES_COOPER, ENUMERATION = "dinkelbach", "charnes-cooper", "enumeration"
+NO_BACKEND = "none"
+ALLOWED = {DINKELBACH: ("highs", "cbc"), CHARNES_COOPER: ("highs",), ENUMERATION: (NO_BACKEND,)}
+"""Which backends go with a formulation, the preferred one first."""
+FEW_WAYS = 5_000
+"""Up to this many solutions, `auto` looks at all of them."""
+ROUNDS = 4
+"""Most rounds of Dinkelbach's method with one work limit."""
+RELATIVE_SLACK = 1e-10
+ABSOLUTE_SLACK = 1e-6
+"""A solver's bound is raised by both, in the model's own unit, before it is believed."""
+
+
+def solve(
+    instance: Instance,
+    formulation: str = "auto",
+    backend: str = "auto",
+    effort: int = 1,
+    gap: float = 0.0,
+    seconds: float | None = None,
+    start: Solution | None = None,
+    certified: bool = False,
+) -> SolveReport:
+    """OPT of EAPM or a certified interval on it, in units of money per second.
+
+    Parameters
+    ----------
+    formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
+    effort : units of work, at least 1; the same figures on any machine; a larger one never gives a wider interval.
+    gap : relative gap (upper - lower) / |upper| at which to stop early.
+    seconds : a time limit; marks the report `time_limited`.
+    start : a solution to begin from; it is verified first.
+    certified : find the best machine prices also where another proof is enough, for the report's certificate
+        (see `formulations.eapm.verify`).
+
+    Raises
+    ------
+    InputError : for names that do not exist or do not go together, or numbers out of range.
+    """
+    _settings(effort, gap, seconds)
+    began = time.perf_counter()
+    problem = summed(instance)
+    name, solver = choose(problem, formulation, backend)
+    run = _Run(problem, solver, gap, began, seconds)
+    if start is not None:
+        run.offer(start, "start")
+    if name == ENUMERATION:
+        run.enumerate()
+    if problem.surplus < 0:
+        run.loss()
+    else:
+        run.without_solver()
+        if certified and solver == NO_BACKEND and backend != NO_BACKEND:
+            run.relax("highs")
+        elif solver != NO_BACKEND and not run.done():
+            run.relax(solver)
+        if name == DINKELBACH and not run.done():
+            run.dinkelbach(effort)
+    assert run.solution is not None
+    assert run.upper is not None
+    return SolveReport(
+        status=Status.OPTIMAL if run.lower == run.upper else Status.INTERVAL,
+        lower=run.lower,
+        upper=run.upper,
+        solution=run.solution,
+        proof=run.proof,
+        formulation=name,
+        backend=NO_BACKEND if run.termination in (Termination.NONE, Termination.UNAVAILABLE) else run.used,
+        termination=run.termination,
+        time_limited=seconds is not None or run.termination is Termination.TIMEOUT,
+        seconds=time.perf_counter() - began,
+        work=run.work,
+        message="; ".join(run.notes),
+        certificate=run.certificate(),
+        trail=tuple(run.trail),
+    )
+
+
+def _settings(effort: int, gap: float, seconds: float | None) -> None:
+    if isinstance(effort, bool) or not isinstance(effort, int) or effort < 1:
+        raise InputError("", "effort", f"{shown(effort)} is not a positive integer")
+    if not 0.0 <= gap < 1.0:
+        raise InputError("", "gap", f"{shown(gap)} is not in [0, 1)")
+    if seconds is not None and not 0.0 < seconds < math.inf:
+        raise InputError("", "seconds", f"{shown(seconds)} is not a positive number")
+
+
+def choose(problem: Summed, formulation: str, backend: str) -> tuple[str, str]:
+    """Check the names, and choose by size what was left to choose; `auto` stays where no formulation is used.
+
+    Raises
+    ------
+    InputError : for a name that does not exist, or a pair that does not go together.
+    """
+    if formulation not in ("auto", *ALLOWED):
+        raise InputError("", "formulation", f"{shown(formulation)} is not one of auto, {', '.join(ALLOWED)}")
+    if backend not in ("auto", NO_BACKEND, *backends.backends()):
+        choices = ", ".join(("auto", NO_BACKEND, *backends.backends()))
+        raise InputError("", "backend", f"{shown(backend)} is not one of {choices}")
+    if formulation == "auto":
+        if backend in ("auto", NO_BACKEND) and ways(problem) <= FEW_WAYS:
+            return ENUMERATION, NO_BACKEND
+        if backend == NO_BACKEND or (backend == "auto" and problem.etc.size > models.COLUMNS_LIMIT):
+            return "auto", NO_BACKEND
+        formulation = DINKELBACH
+    allowed = ALLOWED[formulation]
+    if backend == "auto":
+        backend = allowed[0]
+    if backend not in allowed:
+        raise InputError("", "backend", f"{formulation} goes with {' or '.join(allowed)}, not {backend}")
+    return formulation, backend
+
+
+@dataclass(slots=True)
+class _Run:
+    """The best verified solution and the least proved bound so far, and the steps that improve them."""
+
+    problem: Summed
+    solver: str
+    gap: float
+    began: float
+    seconds: float | None
+    lower: Fraction = Fraction(0)
+    solution: Solution | None = None
+    upper: Fraction | None = None
+    proof: Proof = Proof.TRIVIAL
+    price: Bound | None = None
+    termination: Termination = Termination.NONE
+    used: str = NO_BACKEND
+    work: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    trail: list[tuple[float, Fraction, Fraction]] = field(default_factory=list)
+
+    def offer(self, solution: Solution, source: str) -> None:
+        """Take the solution if it is valid and better; say so if it is not valid."""
+        report = check(self.problem.instance, solution)
+        if report.value is None:
+            self.notes.append(f"{source}: dropped, it breaks {report.violations[0]}")
+        elif self.solution is None or report.value > self.lower:
+            self.solution, self.lower = solution, report.value
+            self._mark()
+
+    def place(self, totals: IntArray, source: str) -> None:
+        """Offer these totals, where they are better."""
+        if self.solution is None or self.problem.value(totals) > self.lower:
+            self.offer(split(self.problem, totals), source)
+
+    def bound(self, upper: Fraction, proof: Proof) -> None:
+        """Take the bound if it is less; one below a verified solution is wrong, and is dropped and told."""
+        if self.solution is not None and upper < self.lower:
+            self.notes.append(f"{proof}: bound {float(upper)} dropped, it is below the verified rate")
+        elif self.upper is None or upper < self.upper:
+            self.upper, self.proof = upper, proof
+            self._mark()
+
+    def prove(self, bound: Bound, proof: Proof) -> None:
+        """Take a bound that has a certificate."""
+        self.bound(bound.upper, proof)
+        if self.price is None or bound.upper < self.price.upper:
+            self.price = bound
+
+    def _mark(self) -> None:
+        if self.solution is not None and self.upper is not None:
+            self.trail.append((time.perf_counter() - self.began, self.lower, self.upper))
+
+    def done(self) -> bool:
+        """Is the gap reached, or the time over?"""
+        assert self.upper is not None
+        if self.upper - self.lower <= Fraction(self.gap) * abs(self.upper):
+            return True
+        return self.left() is not None and self.left() == 0.0
+
+    def left(self) -> float | None:
+        """Seconds left; None where there is no limit."""
+        return None if self.seconds is None else max(0.0, self.seconds - (time.perf_counter() - self.began))
+
+    def limits(self, work: int | None) -> Limits:
+        left = self.left()
+        return Limits(work=work, gap=self.gap, seconds=None if left is None else max(0.1, left))
+
+    def enumerate(self) -> None:
+        """Close the interval by brute force, where the instance is small enough."""
+        try:
+            value, solution = enumerate_optimum(self.problem.instance)
+        except ValueError as error:
+            self.notes.append(f"{ENUMERATION}: {error}")
+            return
+        self.offer(solution, ENUMERATION)
+        self.bound(value, Proof.ENUMERATION)
+
+    def loss(self) -> None:
+        """The optimum where every solution loses."""
+        totals, bound = bounds.best_loss(self.problem)
+        self.place(totals, "closed form")
+        self.prove(bound, Proof.LAGRANGIAN)
+
+    def without_solver(self) -> None:
+        """The bound of equal prices, and solutions from simple rules."""
+        self.prove(bounds.trivial(self.problem), Proof.TRIVIAL)
+        self.place(search.cheapest(self.problem), "cheapest")
+        self.place(search.even(self.problem), "even")
+        if self.solver == NO_BACKEND and not self.done():
+            for totals in (search.cheapest(self.problem), search.even(self.problem)):
+                self.place(search.descend(self.problem, totals), "search")
+
+    def relax(self, solver: str) -> None:
+        """The LP bound, made exact, and a rounded solution."""
+        if self.problem.etc.size > models.COLUMNS_LIMIT:
+            what = f"{self.problem.etc.size} columns are more than {models.COLUMNS_LIMIT}"
+            self.notes.append(f"{CHARNES_COOPER}: not built, {what}")
+            return
+        result = self._solve(solver, models.price_model(self.problem), None)
+        if result.values is not None:
+            weights = result.values[: self.problem.etc.shape[1]].tolist()
+            for direction in (bounds.integers(weights), bounds.simple_integers(weights)):
+                self.prove(bounds.priced(self.problem, direction), Proof.LAGRANGIAN)
+        result = self._solve(solver, models.charnes_cooper(self.problem), None)
+        starts = [search.cheapest(self.problem), search.even(self.problem)]
+        if result.values is not None:
+            starts.insert(0, search.rounded(self.problem, models.totals_from(self.problem, result.values)))
+        for totals in starts[: 1 if result.values is not None else None]:
+            self.place(search.descend(self.problem, totals), "search")
+
+    def _solve(
+        self, solver: str, model: LinearModel, work: int | None, start: IntArray | None = None, unit: float = 1.0
+    ) -> BackendResult:
+        vector = None if start is None else models.vector_of(self.problem, start, unit)
+        result = backends.solve(solver, model, self.limits(work), vector)
+        self.used, self.termination = solver, result.termination
+        for key, count in (("nodes", result.nodes), ("iterations", result.iterations)):
+            self.work[key] = self.work.get(key, 0) + count
+        self.work["columns"] = max(self.work.get("columns", 0), len(model.columns))
+        if result.message:
+            self.notes.append(result.message)
+        return result
+
+    def dinkelbach(self, effort: int) -> None:
+        """Rounds of Dinkelbach's method, with work limits 1, 2, 4, ... up to the effort.
+
+        So the rounds of a smaller effort are the first ones of a larger one, which can only improve on them.
+        """
+        if self.problem.etc.size > models.COLUMNS_LIMIT or self.lower <= 0:
+            return
+        work = 1
+        while work <= effort:
+            for _ in range(ROUNDS):
+                before = self.lower
+                result = self._round(work)
+                if self.done() or result.termination not in (Termination.OPTIMAL, Termination.LIMIT):
+                    return
+                if self.lower == before:
+                    break
+            if result.termination is Termination.OPTIMAL:
+                return
+            work *= 2
+
+    def _round(self, work: int) -> BackendResult:
+        """max profit - rate * makespan at the attained rate: a better solution, or a proof of how good this one is."""
+        assert self.solution is not None
+        rate = 1000 * self.lower
+        held = models.at_rate(self.problem, rate)
+        result = self._solve(self.solver, held.model, work, totals_of(self.problem, self.solution), held.unit)
+        self.work["rounds"] = self.work.get("rounds", 0) + 1
+        if result.values is not None:
+            types, machines = self.problem.etc.shape
+            fractional = np.maximum(0.0, result.values[: types * machines]).reshape(types, machines)
+            totals = search.rounded(self.problem, np.rint(fractional))
+            self.place(search.descend(self.problem, totals), f"{self.solver}'s incumbent")
+        if result.bound is not None:
+            excess = held.excess(result.bound, ABSOLUTE_SLACK, RELATIVE_SLACK)
+            # With profit N, makespan MS and the rate p/q the integer N q - p MS is at most p * excess.
+            if rate.numerator * excess < 1:
+                self.bound(rate / 1000, Proof.BRANCH_AND_BOUND)
+            else:
+                direction = [1] * len(self.problem.instance.machines)
+                if self.price is not None:
+                    direction = [max(1, price) for price in self.price.prices]
+                shortest = bounds.shortest_makespan(self.problem, direction, rate)
+                self.bound(rate * (1 + excess / shortest) / 1000, Proof.BRANCH_AND_BOUND)
+        return result
+
+    def certificate(self) -> Certificate | None:
+        """What proves the best solution and the best priced bound; one that was dropped as wrong proves nothing."""
+        if self.price is None or self.solution is None or self.price.upper < self.lower:
+            return None
+        return Certificate(
+            instance=content_hash(self.problem.instance),
+            scale=self.price.scale,
+            prices=self.price.prices,
+            upper=self.price.upper,
+            lower=self.lower,
+            decisions=self.solution,
+        )
+
+
+def formulations() -> list[tuple[str, str]]:
+    """Name and summary of every formulation, with the backends that it goes with."""
+    summaries = {
+        DINKELBACH: "integer programs at a fixed rate, users of one type summed, until the rate no longer rises",
+        CHARNES_COOPER: "the linear relaxation's bound, and a rounded solution",
+        ENUMERATION: f"every way to split the tasks, up to {WAYS_LIMIT} of them",
+    }
+    listed = [(name, f"{summaries[name]} [{', '.join(allowed)}]") for name, allowed in ALLOWED.items()]
+    listed.append(("auto", f"enumeration up to {FEW_WAYS} ways, else dinkelbach with HiGHS"))
+    return listed
+
+
+_TINY = """{"format": "ratiobench/eapm/1", "name": "warm", "energy_price": 1, "machines": ["a", "b"],
+"task_types": [{"name": "t", "etc_ms": [3, 5], "apc_mw": [7, 4]}], "users": [{"type": 0, "tasks": 9, "price": 900}]}"""
+
+
+def warm() -> None:
+    """Start the default solver's worker by a use of it."""
+    solve(loads(_TINY), formulation=DINKELBACH)
+
+
+def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
+    """A model as MPS or LP text, for any other solver, in tasks, seconds and units of money.
+
+    ``charnes-cooper`` is the linear relaxation, whose optimum is its bound on OPT. ``dinkelbach`` is the program of the
+    last round, at the rate that `solve` attains: the rate is OPT if and only if the optimum is 0, and a positive
+    optimum comes with a better solution. The MPS text minimises the negated objective (`LinearModel.mps` says why).
+
+    Raises
+    ------
+    InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
+    """
+    if kind not in ("mps", "lp"):
+        raise InputError("", "format", f"{shown(kind)} is not one of mps, lp")
+    name = DINKELBACH if formulation == "auto" else formulation
+    if name not in (DINKELBACH, CHARNES_COOPER):
+        choices = f"auto, {DINKELBACH}, {CHARNES_COOPER}"
+        raise InputError("", "formulation", f"{shown(formulation)} is not one of {choices}")
+    problem = summed(instance)
+    if problem.etc.size > models.COLUMNS_LIMIT:
+        limit = models.COLUMNS_LIMIT
+        raise InputError(
+            "", "formulation", f"{name} would have {problem.etc.size} columns; at most {limit} are written"
+        )
+    if name == CHARNES_COOPER:
+        model = models.charnes_cooper(problem, plain=True)
+    else:
+        lower = solve(instance, DINKELBACH).lower
+        model = models.plain_at_rate(problem, 1000 * Fraction(lower))
+    return model.mps() if kind == "mps" else model.lp()

@@ -1,0 +1,102 @@
+"""EAPM with the users of one type summed: what is common to bounds, searches and formulations.
+
+Offline only how many tasks of a type run on a machine counts: cost and times are the same for all users of a type, and
+totals split back into whole bags in any order. So K used types and m machines give K x m numbers, whatever n is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from instances.eapm.model import Instance, IntArray, frozen, profit_rate
+from instances.eapm.solution import Solution
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summed:
+    """The offline problem: place the tasks of K used types on m machines.
+
+    The format's limits keep all sums of costs, prices and times within 2^62: sums in int64 are exact.
+
+    Parameters
+    ----------
+    instance : where it comes from.
+    kinds : (K,) the types that some user brings, ascending.
+    tasks : (K,) how many tasks of the type.
+    etc : (K, m) milliseconds of one task.
+    cost : (K, m) micro-units of one task.
+    price : all that is paid, micro-units.
+    """
+
+    instance: Instance
+    kinds: IntArray
+    tasks: IntArray
+    etc: IntArray
+    cost: IntArray
+    price: int
+
+    @property
+    def cheapest(self) -> IntArray:
+        """(K,) the least cost of one task, micro-units."""
+        return np.asarray(self.cost.min(axis=1))
+
+    @property
+    def surplus(self) -> int:
+        """The largest profit of any solution: all tasks where they are cheapest; OPT has its sign."""
+        return self.price - int((self.tasks * self.cheapest).sum())
+
+    def figures(self, totals: IntArray) -> tuple[int, int]:
+        """Profit (micro-units) and makespan (ms) of (K, m) totals, exactly."""
+        return self.price - int((totals * self.cost).sum()), int((totals * self.etc).sum(axis=0).max())
+
+    def value(self, totals: IntArray) -> Fraction:
+        """The objective (4) of (K, m) totals, units of money per second."""
+        return profit_rate(*self.figures(totals))
+
+
+def summed(instance: Instance) -> Summed:
+    """The users of one type as one bag; types that nobody brings are left out."""
+    kinds, where = np.unique(instance.kind, return_inverse=True)
+    tasks = np.zeros(len(kinds), dtype=np.int64)
+    np.add.at(tasks, where, instance.tasks)
+    etc = instance.etc_ms[kinds]
+    return Summed(
+        instance=instance,
+        kinds=frozen(kinds),
+        tasks=frozen(tasks),
+        etc=frozen(etc),
+        cost=frozen(instance.energy_price * etc * instance.apc_mw[kinds]),
+        price=sum(instance.price.tolist()),
+    )
+
+
+def split(problem: Summed, totals: IntArray) -> Solution:
+    """A solution with these totals: the users of a type, in order of arrival, fill its machines one after the other."""
+    left = {int(kind): row.tolist() for kind, row in zip(problem.kinds, totals, strict=True)}
+    first = dict.fromkeys(left, 0)
+    decisions = []
+    for kind, tasks in zip(problem.instance.kind.tolist(), problem.instance.tasks.tolist(), strict=True):
+        row, j = left[kind], first[kind]
+        shares = [0] * len(row)
+        while tasks:
+            shares[j] = min(tasks, row[j])
+            tasks -= shares[j]
+            row[j] -= shares[j]
+            if tasks:
+                j += 1
+        first[kind] = j
+        decisions.append(tuple(shares))
+    return tuple(decisions)
+
+
+def totals_of(problem: Summed, solution: Solution) -> IntArray:
+    """(K, m) totals of a valid solution."""
+    totals = np.zeros(problem.etc.shape, dtype=np.int64)
+    row = {int(kind): k for k, kind in enumerate(problem.kinds)}
+    for kind, decision in zip(problem.instance.kind.tolist(), solution, strict=True):
+        if decision is not None:
+            totals[row[kind]] += np.array([int(x) for x in decision], dtype=np.int64)
+    return totals

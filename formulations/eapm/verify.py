@@ -1,0 +1,122 @@
+"""The checker of certificates: both ends of an interval on OPT, recomputed from the instance's data alone.
+
+It shares no code with what found them: of this project it uses the readers of instance and certificate files, beyond
+that Python's integers and fractions. Short, exact and easy to read is the point.
+
+User i has a_i tasks; one of them costs c_ij and takes e_ij milliseconds on machine j. P is all that is paid, C(x) what
+a solution x costs, L_j(x) its loads, MS(x) = max_j L_j(x) > 0. OPT is the largest (P - C(x)) / MS(x).
+
+Upper end, not negative. For prices w_j >= 0 of sum W, every x has sum_j w_j L_j(x) <= W MS(x), and therefore
+
+    C(x) + W MS(x) >= sum_ij x_ij (c_ij + w_j e_ij) >= sum_i a_i min_j (c_ij + w_j e_ij).
+
+Where the right side is at least P, no x has P - C(x) above W MS(x): OPT <= W.
+
+Upper end -u, negative; no prices are needed. MS(x) is the load of some machine k, so C(x) - u MS(x) is at least
+
+    min_k sum_i a_i min(min_j c_ij, c_ik - u e_ik).
+
+Where this is at least P, no x has P - C(x) above -u MS(x): OPT <= -u.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from formulations.eapm.certificate import Certificate, parse, seal
+from instances.eapm.format import content_hash
+from instances.eapm.model import Instance
+from instances.eapm.solution import Solution
+
+
+class Verdict(NamedTuple):
+    """Whether lower <= OPT <= upper is proved, and the first thing wrong if not (empty when valid)."""
+
+    valid: bool
+    problem: str
+    certificate: Certificate
+
+
+class Wrong(Exception):
+    """Something in a certificate that is not so."""
+
+
+def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict:
+    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal.
+
+    Raises
+    ------
+    InputError : when `data` is no certificate document.
+    """
+    certificate, written_seal = parse(data, source)
+    try:
+        require(certificate.instance == content_hash(instance), "the certificate is about another instance")
+        lower = rate(instance, certificate.decisions)
+        require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the solution's rate is {lower}")
+        require_upper(instance, certificate)
+        require(lower <= certificate.upper, f"lower {lower} is above upper {certificate.upper}")
+        require(seal(certificate) == written_seal, "sha256: the certificate was changed after it was made")
+    except Wrong as wrong:
+        return Verdict(False, str(wrong), certificate)
+    return Verdict(True, "", certificate)
+
+
+def require(true: bool, otherwise: str) -> None:
+    """Raise Wrong unless true."""
+    if not true:
+        raise Wrong(otherwise)
+
+
+def rate(instance: Instance, decisions: Solution) -> Fraction:
+    """Objective (4) of a solution in units of money per second; Wrong names the first constraint that it breaks."""
+    require(len(decisions) == instance.users, f"{len(decisions)} decisions for {instance.users} users")
+    load, spent = [0] * len(instance.machines), 0
+    for i, decision in enumerate(decisions):
+        require(decision is not None, f"(5) user {i}: no decision")
+        assert decision is not None
+        cost, etc = _rows(instance, int(instance.kind[i]))
+        require(len(decision) == len(load), f"(7) user {i}: {len(decision)} shares for {len(load)} machines")
+        require(min(decision) >= 0, f"(7) user {i}: share {min(decision)} is negative")
+        require(sum(decision) == instance.tasks[i], f"(5) user {i}: {sum(decision)} of {instance.tasks[i]} tasks")
+        for j, share in enumerate(decision):
+            load[j] += share * etc[j]
+            spent += share * cost[j]
+    return Fraction(sum(instance.price.tolist()) - spent, 1000 * max(load))
+
+
+def _rows(instance: Instance, kind: int) -> tuple[list[int], list[int]]:
+    """Cost in micro-units and time in ms of one task of the type on every machine."""
+    etc, power = instance.etc_ms[kind].tolist(), instance.apc_mw[kind].tolist()
+    return [instance.energy_price * t * w for t, w in zip(etc, power, strict=True)], etc
+
+
+def require_upper(instance: Instance, certificate: Certificate) -> None:
+    """Wrong unless the certificate's prices, or its negative rate, prove OPT <= upper."""
+    scale, prices, upper = certificate.scale, certificate.prices, certificate.upper
+    machines = len(instance.machines)
+    tasks: dict[int, int] = {}
+    for kind, amount in zip(instance.kind.tolist(), instance.tasks.tolist(), strict=True):
+        tasks[kind] = tasks.get(kind, 0) + amount
+    rows = {kind: _rows(instance, kind) for kind in tasks}
+    paid = sum(instance.price.tolist())
+    if upper < 0:
+        require(not prices and scale == 1, "prices: a negative upper end has none, at scale 1")
+        # u = top / bottom micro-units per ms.
+        top, bottom = (-1000 * upper).numerator, (-1000 * upper).denominator
+        for k in range(machines):
+            least = sum(
+                amount * min(bottom * min(rows[kind][0]), bottom * rows[kind][0][k] - top * rows[kind][1][k])
+                for kind, amount in tasks.items()
+            )
+            require(least >= bottom * paid, f"upper: a solution with machine {k} last may be better than {upper}")
+        return
+    require(len(prices) == machines, f"prices: {len(prices)} for {machines} machines")
+    require(min(prices) >= 0, f"prices[{prices.index(min(prices))}]: {min(prices)} is negative")
+    proved = Fraction(sum(prices), 1000 * scale)
+    require(proved == upper, f"upper: {upper} claimed; the prices add up to {proved}")
+    least = sum(
+        amount * min(scale * c + w * e for c, e, w in zip(*rows[kind], prices, strict=True))
+        for kind, amount in tasks.items()
+    )
+    require(least >= scale * paid, f"prices: too low, {least} does not reach {scale * paid}")
