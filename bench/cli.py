@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import sys
 import traceback
@@ -26,6 +27,8 @@ from instances.files import check_writable, load_json, read_bytes, write_atomica
 from online.outcome import OnlineRun
 
 HIGH_EFFORT = 8
+READABLE = 24
+"""Characters up to which `audit` prints a fraction as it is."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -91,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("generate", _generate, "write the instance files of a suite")
     sub.add_argument("suite", metavar="SUITE")
     sub.add_argument("--out", metavar="DIR", type=Path, required=True)
+    _part_of_suite(sub)
     sub.add_argument("--json", action="store_true")
 
     sub = command("opt", _opt, "OPT, or a certified interval on it")
@@ -149,14 +153,9 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--algorithm", metavar="NAME", action="append", default=[], help="one more algorithm in every case"
     )
-    sub.add_argument(
-        "--only", metavar="PATTERN", action="append", default=[], help="these cases only (* ? [...]); may be repeated"
-    )
+    _part_of_suite(sub)
     sub.add_argument(
         "--effort", type=_effort, default=1, metavar="N", help="N times the suite's work on OPT; `high` is 8 times"
-    )
-    sub.add_argument(
-        "--scale", choices=["full", "small"], default="full", help="small: the suite's figures on small instances"
     )
     sub.add_argument("--limit", type=_seconds, metavar="S", help="give a piece of work up after this many seconds")
     sub.add_argument(
@@ -188,6 +187,15 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("warm", _warm, "compile and cache what is compiled")
     sub.add_argument("suites", metavar="SUITE", nargs="*", help="only what these suites need")
     return parser
+
+
+def _part_of_suite(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--only", metavar="PATTERN", action="append", default=[], help="these cases only (* ? [...]); may be repeated"
+    )
+    sub.add_argument(
+        "--scale", choices=["full", "small"], default="full", help="small: the suite's figures on small instances"
+    )
 
 
 def _file(sub: argparse.ArgumentParser) -> None:
@@ -296,9 +304,10 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _generate(options: argparse.Namespace) -> int:
-    from bench.runner import generate_suite
+    from bench.runner import at_scale, generate_suite
 
-    written = generate_suite(*find_suite(options.suite), options.out)
+    family, suite = find_suite(options.suite)
+    written = generate_suite(family, at_scale(suite, options.scale), options.out, options.only)
     if options.json:
         _print_json(written)
     else:
@@ -433,7 +442,7 @@ def _curve(options: argparse.Namespace, family: Family, instance: Any) -> int:
             {"instance": family.identity(instance), "task": options.task, "pieces": [dict(row) for row in rows]}
         )
     else:
-        print(f"{options.curve}: {len(rows)} pieces")
+        print(f"{options.curve}: {len(rows)} piece{'s' * (len(rows) != 1)}")
     return 0
 
 
@@ -472,13 +481,21 @@ def _audit(options: argparse.Namespace) -> int:
         return 0
     print(f"{run.label}: OPT/ALG {ratio}" + ("" if run.valid else " (INVALID run)"))
     for check in checks:
-        sides = "" if check["left"] is None else f"  {check['left']} <= {_or_dash(check['right'])}"
+        sides = "" if check["left"] is None else f"  {_readable(check['left'])} <= {_readable(check['right'])}"
         print(f"{check['name']}: {check['status']}{sides}" + (f"  ({check['reason']})" if check["reason"] else ""))
         for name, value in check["figures"].items():
-            print(f"    {name} = {_or_dash(value)}")
+            print(f"    {name} = {_readable(value)}")
         if check["witness"]:
             print(f"    witness: {json.dumps(check['witness'])}")
     return 0
+
+
+def _readable(value: str | None) -> str:
+    """An exact figure as text shows it: a long fraction as a decimal that was cut off; --json has it in full."""
+    if value is None:
+        return "-"
+    found = re.fullmatch(r"-?[0-9]+/[0-9]+", value)
+    return ratios.truncated(Fraction(value)) if found and len(value) > READABLE else value
 
 
 def _search(options: argparse.Namespace) -> int:

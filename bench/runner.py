@@ -279,17 +279,30 @@ def _with_prior(case: StoredCase, prior: str) -> StoredCase:
     )
 
 
-def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
-    """The cases that are to be run, with what the options add to them.
+def named_cases(suite: Suite, patterns: Sequence[str]) -> list[Case]:
+    """The cases whose names fit one of the patterns; all, where there is none.
 
     Raises
     ------
     InputError : a pattern that no case's name fits.
     """
-    for pattern in options.only:
+    for pattern in patterns:
         if not any(fnmatchcase(case.name, pattern) for case in suite.cases):
             some = ", ".join(case.name for case in suite.cases[:5]) + (", ..." if len(suite.cases) > 5 else "")
             raise InputError("--only", "", f"{shown(pattern)} fits no case of {suite.name}: {some}")
+    return [
+        case for case in suite.cases if not patterns or any(fnmatchcase(case.name, pattern) for pattern in patterns)
+    ]
+
+
+def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
+    """The cases that are to be run, with what the options add to them.
+
+    Raises
+    ------
+    InputError : a pattern that no case's name fits; an algorithm that asks for another day where a case has none.
+    """
+    chosen = named_cases(suite, options.only)
     for name in options.algorithms:
         alone = next((case.name for case in suite.cases if YESTERDAY in name and case.prior is None), None)
         if alone is not None:
@@ -301,8 +314,7 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
             algorithms=tuple(dict.fromkeys((*case.algorithms, *options.algorithms))),
             solve=replace(case.solve, effort=case.solve.effort * options.effort),
         )
-        for case in suite.cases
-        if not options.only or any(fnmatchcase(case.name, pattern) for pattern in options.only)
+        for case in chosen
     ]
 
 
@@ -436,11 +448,12 @@ def make_folder(path: Path) -> Path:
     return path
 
 
-def generate_suite(family: Family, suite: Suite, out: Path) -> list[Mapping[str, Any]]:
-    """Write the instance files of a suite, one per case, named after it."""
+def generate_suite(family: Family, suite: Suite, out: Path, only: Sequence[str] = ()) -> list[Mapping[str, Any]]:
+    """Write the instance files of a suite, or of the cases that fit a pattern, one per case, named after it."""
+    chosen = named_cases(suite, only)
     folder = make_folder(out)
     written: list[Mapping[str, Any]] = []
-    for case in suite.cases:
+    for case in chosen:
         made = work.make(family.name, case.recipe, case.prior)
         path = folder / f"{case.name}.json.gz"
         write_atomically(path, made.data)

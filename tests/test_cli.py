@@ -116,6 +116,15 @@ def test_generate_writes_the_files_of_a_suite(tmp_path: Path, capsys: pytest.Cap
     assert said(capsys)["instance"] == entries[2]["instance"]
 
 
+def test_generate_takes_part_of_a_suite(tmp_path: Path) -> None:
+    """The cases whose names fit; a name that none has, or a scale that the suite has not, is refused unwritten."""
+    assert main(["generate", "toy", "--out", str(tmp_path / "some"), "--only", "toy[12]"]) == 0
+    assert sorted(path.name for path in (tmp_path / "some").iterdir()) == ["toy1.json.gz", "toy2.json.gz"]
+    for more in (["--only", "nosuch*"], ["--scale", "small"]):
+        assert main(["generate", "toy", "--out", str(tmp_path / "none"), *more]) == 2
+    assert not (tmp_path / "none").exists()
+
+
 UNUSABLE = [
     (["opt", "{missing}"], "cannot be read"),
     (["opt", "{broken}"], "room"),
