@@ -135,19 +135,24 @@ class Registry(Generic[Instance]):
 
     Parameters
     ----------
-    package : whose modules register algorithms, one each; its name.
+    package : whose modules register algorithms, one each, and whose module `protocol` says what an answer is.
     constants : gives the table of the constants that algorithms of the family can declare.
     read : the instance in a file.
+    loads : the instance in the bytes of a file.
     content_hash : SHA-256 of an instance's content.
-    try_to_build : builds anyone's algorithm in its own process and throws it away; InputError where that fails.
     """
 
     package: str
     constants: Callable[[], Constants[Instance]]
     read: Callable[[str], Instance]
+    loads: Callable[[bytes, str], Instance]
     content_hash: Callable[[Instance], str]
-    try_to_build: Callable[[Spec], None]
     _entries: dict[str, Entry] = field(default_factory=dict)
+
+    @property
+    def protocol(self) -> str:
+        """The family's module whose function `plain` copies an answer in builtin types."""
+        return f"{self.package}.protocol"
 
     def register(self, entry: Entry) -> None:
         """Add an algorithm; two of one name are an error of ours."""
@@ -314,7 +319,9 @@ def _import_all(package: str) -> None:
 
 @lru_cache(maxsize=64)
 def _built(registry: Registry[Any], text: str, code: str) -> None:
-    registry.try_to_build(registry.parse(text))
+    from online.isolation import try_to_build
+
+    try_to_build(registry.parse(text), registry.protocol)
 
 
 def _declared(entry: Entry, options: Mapping[str, str] | None = None) -> tuple[str, ...]:

@@ -34,14 +34,18 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that the algorithm broke: which rule (an equation or `protocol`, `peeks`, ...), at which task, how."""
+    """A rule that the algorithm broke: which rule (an equation or `protocol`, `peeks`, ...), at which task, how.
+
+    `noun` is what the family calls the arrival that `task` counts.
+    """
 
     rule: str
     task: int | None
     detail: str
+    noun: str = "task"
 
     def __str__(self) -> str:
-        where = "" if self.task is None else f"task {self.task}: "
+        where = "" if self.task is None else f"{self.noun} {self.task}: "
         return f"{self.rule}: {where}{self.detail}"
 
 

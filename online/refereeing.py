@@ -15,11 +15,15 @@ from online.outcome import Violation
 
 
 class Foul(Exception):
-    """A rule was broken."""
+    """A rule was broken: which, at which arrival, how."""
 
     def __init__(self, rule: str, index: int | None, detail: str) -> None:
-        self.violation = Violation(rule, index, detail)
-        super().__init__(str(self.violation))
+        super().__init__(f"{rule}: {detail}")
+        self.rule, self.index, self.detail = rule, index, detail
+
+    def violation(self, table: Table) -> Violation:
+        """As it is reported of a run at this table."""
+        return Violation(self.rule, self.index, self.detail, table.noun)
 
 
 class Question(NamedTuple):
@@ -42,7 +46,7 @@ class Table(Protocol):
 
     @property
     def noun(self) -> str:
-        """What arrives, in the plural."""
+        """What arrives, in a word: task, user, ..."""
         ...
 
     @property
@@ -62,19 +66,15 @@ class Table(Protocol):
         """
         ...
 
-    def judge(self, index: int, answer: Any) -> Any:
-        """A copy of the answer in builtin types, or the answer itself where nothing in it can be altered.
+    def take(self, index: int, answer: Any) -> Any:
+        """Judge an answer and book it; Foul names the rule that it breaks.
 
-        None when there is nothing to book; Foul names the rule that it breaks.
+        Gives a copy in builtin types, the answer itself where nothing in it can be altered, None where none is booked.
         """
         ...
 
-    def book(self, index: int, decision: Any) -> None:
-        """Put a judged decision into the books."""
-        ...
-
     def copied(self, index: int, answer: Any) -> Any:
-        """The answer as `judge` copies it, unjudged; Foul if it is none."""
+        """The answer as `take` copies it, unjudged; Foul if it is none."""
         ...
 
 
@@ -105,17 +105,16 @@ def hear(table: Table, ask: Ask, *, batch: bool) -> Heard:
             indices = question.indices
             answers = ask(question)
             if not isinstance(answers, list | tuple) or len(answers) != len(indices):
-                detail = f"{len(indices)} {table.noun} asked, answer {shown(answers)!r}"
+                detail = f"{len(indices)} {table.noun}s asked, answer {shown(answers)!r}"
                 raise Foul("protocol", indices[0], detail)
             for i, answer in zip(indices, answers, strict=True):
-                decision = table.judge(i, answer)
+                decision = table.take(i, answer)
                 if decision is not None:
-                    table.book(i, decision)
                     heard.decisions[i] = decision
                     if answer is not decision:  # else there is nothing in it that could be altered
                         heard.kept.append((i, answer))
     except Foul as foul:
-        heard.violations.append(foul.violation)
+        heard.violations.append(foul.violation(table))
     return heard
 
 
@@ -128,13 +127,13 @@ def changes_of_mind(table: Table, heard: Heard) -> list[Violation]:
         except Foul:
             now = None
         if now != heard.decisions[i]:
-            found.append(altered(i))
+            found.append(altered(table, i))
     return found
 
 
-def altered(index: int) -> Violation:
+def altered(table: Table, index: int) -> Violation:
     """What is said of an answer that is not what it was."""
-    return Violation("changed decision", index, "the answer was altered after it had been given")
+    return Foul("changed decision", index, "the answer was altered after it had been given").violation(table)
 
 
 class Played(NamedTuple):

@@ -18,7 +18,7 @@ from formulations.lora.check import check
 from instances.errors import DEBUG, InputError
 from instances.lora import Instance, content_hash, parse, write
 from instances.lora.format import FORMAT
-from online.lora import isolation
+from online import isolation
 from online.lora.registry import canonical, run
 from online.outcome import OnlineRun, Source
 
@@ -383,4 +383,4 @@ def test_no_process_is_left_behind(instance: Instance) -> None:
     if not children.exists():
         pytest.skip("the system does not list a process's children")
     names = [(Path("/proc") / pid / "cmdline").read_text() for pid in children.read_text().split()]
-    assert not [name for name in names if "online.lora.player" in name]
+    assert not [name for name in names if "online.player" in name]

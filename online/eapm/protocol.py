@@ -21,7 +21,7 @@ from online.answers import whole
 
 __all__ = ["Algorithm", "Decision", "Public", "User", "View", "plain"]
 
-NUMBER_LIMIT = 2**62
+NUMBER_LIMIT = 2**53
 """No number in an answer is larger: more than any bag has tasks."""
 
 

@@ -12,12 +12,14 @@ from fractions import Fraction
 from typing import Any
 
 from formulations.eapm.check import check
-
-from instances.eapm.model import Instance, frozen
+from instances.eapm.format import document, parse
+from instances.eapm.model import Instance, User, frozen
 from instances.eapm.solution import Decision
-from online import refereeing
+from online import isolation, refereeing
 from online.answers import shown
 from online.eapm.protocol import View, plain
+from online.eapm.registry import REGISTRY
+from online.naming import Spec, version
 from online.outcome import Constant, OnlineRun, Violation
 from online.refereeing import Foul, Question
 
@@ -25,46 +27,41 @@ from online.refereeing import Foul, Question
 class Table:
     """The loads, the profit, and the rules, for one run on one instance."""
 
-    noun = "users"
+    noun = "user"
 
     def __init__(self, instance: Instance) -> None:
         self.public = instance.public()
         self.arrivals = instance.users
-        self._instance = instance
-        # Plain integers to decide by; an algorithm's own arrays are made anew for every question.
+        # Plain integers to decide by, arrays of their own to show: one pair per type of task, for it is read-only.
         self._etc, self._cost = instance.etc_ms.tolist(), instance.cost.tolist()
+        self._shown = [(frozen(etc), frozen(cost)) for etc, cost in zip(self._etc, self._cost, strict=True)]
         self._users = list(zip(instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True))
         self._load = [0] * len(instance.machines)
         self._profit = 0
 
     def questions(self, batch: bool) -> Iterator[Question]:
         """User by user; there are no batches, for nothing arrives together."""
-        for i in range(self.arrivals):
-            yield Question([i], [self._instance.user(i)], View(frozen(self._load), self._profit))
+        for i, (kind, tasks, price) in enumerate(self._users):
+            user = User(i, tasks, price, *self._shown[kind])
+            yield Question([i], [user], View(frozen(self._load), self._profit))
 
-    def judge(self, index: int, answer: Any) -> Decision:
-        """Copy and check an answer; Foul names the equation that it breaks."""
+    def take(self, index: int, answer: Any) -> Decision:
+        """Copy an answer, check it and book it; Foul names the equation that it breaks."""
         decision = self.copied(index, answer)
+        kind, tasks, price = self._users[index]
         machines = len(self._load)
         if len(decision) != machines:
             raise Foul("protocol", index, f"{len(decision)} shares for {machines} machines")
         for j, share in enumerate(decision):
             if share < 0:
                 raise Foul("7", index, f"machine {j} gets {share} tasks")
-        _, tasks, _ = self._users[index]
         if sum(decision) != tasks:
             raise Foul("5", index, f"{sum(decision)} tasks placed, the bag has {tasks}")
-        return decision
-
-    def book(self, index: int, decision: Decision) -> None:
-        """Add the decision's times to the loads, and what the user leaves to the profit."""
-        kind, _, price = self._users[index]
-        etc, cost = self._etc[kind], self._cost[kind]
         self._profit += price
         for j, share in enumerate(decision):
-            if share:
-                self._load[j] += share * etc[j]
-                self._profit -= share * cost[j]
+            self._load[j] += share * self._etc[kind][j]
+            self._profit -= share * self._cost[kind][j]
+        return decision
 
     def copied(self, index: int, answer: Any) -> Decision:
         """The answer as a tuple of plain integers; Foul if it is none."""
@@ -87,6 +84,26 @@ def play(instance: Instance, algorithm: Any, name: str, version: str, constants:
     )  # fmt: skip
 
 
+def play_isolated(instance: Instance, spec: Spec, prior: Instance | None = None) -> OnlineRun:
+    """Run anyone's algorithm by its import path, in a process of its own: `online.isolation` says how."""
+    code = version(spec)
+    played = isolation.play(REGISTRY, spec, instance, Table, _first_half, prior)
+    return outcome(
+        instance, played.decisions, played.violations, spec.name, code, played.constants, played.seconds,
+        label=played.label,
+        arithmetic="unknown",
+        counts=dict(played.counts),
+        trace=None,
+    )  # fmt: skip
+
+
+def _first_half(instance: Instance) -> Instance:
+    """The first half of the users, at least one, as an instance of its own."""
+    data = document(instance)
+    data["users"] = data["users"][: (instance.users + 1) // 2]
+    return parse(data, "the first half")
+
+
 def outcome(
     instance: Instance,
     decisions: Sequence[Decision | None],
@@ -105,7 +122,7 @@ def outcome(
     solution = tuple(decisions)
     verdict = check(instance, solution)
     # Where a foul has ended the run, the verifier misses the users after it: a consequence, not another foul.
-    found = list(violations) or [Violation(b.equation, b.user, b.detail) for b in verdict.violations]
+    found = list(violations) or [Violation(b.equation, b.user, b.detail, Table.noun) for b in verdict.violations]
     value = Fraction(0) if verdict.value is None else verdict.value
     return OnlineRun(
         algorithm=name,

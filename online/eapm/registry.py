@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from instances.eapm.format import content_hash, read
+from instances.eapm.format import content_hash, loads, read
 from instances.eapm.model import Instance
-from instances.errors import InputError
 from online.naming import Constants, Entry, Option, Registry, Spec, fraction, require_prior
 from online.outcome import OnlineRun
 
@@ -20,11 +19,7 @@ def _constants() -> Constants[Instance]:
     return CONSTANTS
 
 
-def _try_to_build(spec: Spec) -> None:
-    raise InputError("algorithm", spec.path, "import paths are not taken yet")
-
-
-REGISTRY: Registry[Instance] = Registry("online.eapm", _constants, read, content_hash, _try_to_build)
+REGISTRY: Registry[Instance] = Registry("online.eapm", _constants, read, loads, content_hash)
 
 register = REGISTRY.register
 entries = REGISTRY.entries
@@ -48,12 +43,12 @@ def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineR
     InputError : for a name, option, prior file or import path that does not exist, and for `prior=yesterday` without a
         prior.
     """
-    from online.eapm.referee import play
+    from online.eapm.referee import play, play_isolated
 
     spec = parse(text)
     require_prior(spec, prior)
     if spec.entry is None:
-        raise InputError("algorithm", text, "import paths are not taken yet")
+        return play_isolated(instance, spec, prior)
     entry, algorithm, constants = REGISTRY.prepare(spec, instance, instance.users, prior)
     return play(instance, algorithm, spec.name, entry.version, constants)
 

@@ -17,8 +17,9 @@ import numpy as np
 
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
+from online.answers import whole
 
-__all__ = ["Algorithm", "BatchAlgorithm", "Decision", "Public", "Task", "View", "plain", "shown"]
+__all__ = ["Algorithm", "BatchAlgorithm", "Decision", "Public", "Task", "View", "plain"]
 
 NUMBER_LIMIT = 2**53
 """No number in an answer is larger: more than any node, slot or sum of bids."""
@@ -94,9 +95,9 @@ def plain(answer: Any) -> Decision | None:
     if not isinstance(cells, tuple | list | np.ndarray):
         raise TypeError(cells)
     return Decision(
-        None if vendor is None else _whole(vendor),
-        tuple((_whole(node), _whole(slot)) for node, slot in cells),
-        None if payment is None else _whole(payment),
+        None if vendor is None else whole(vendor, NUMBER_LIMIT),
+        tuple((whole(node, NUMBER_LIMIT), whole(slot, NUMBER_LIMIT)) for node, slot in cells),
+        None if payment is None else whole(payment, NUMBER_LIMIT),
     )
 
 
@@ -116,21 +117,3 @@ def _settled(answer: Any) -> bool:
         value is None or (type(value) is int and abs(value) <= NUMBER_LIMIT)
         for value in (answer.vendor, answer.payment)
     )
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(value)
-    number = int(value)
-    if abs(number) > NUMBER_LIMIT:
-        raise ValueError(value)
-    return number
-
-
-def shown(value: object) -> str:
-    """At most 80 characters of anything, on one line."""
-    try:
-        text = str(value)
-    except Exception:  # a number too long to print, or whatever an algorithm's own type raises
-        text = f"a {type(value).__name__}"
-    return " ".join(text.split())[:80]

@@ -7,26 +7,23 @@ again by `formulations.lora.check`, which shares nothing with this file.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from formulations.lora.check import check
+from instances.lora.format import document, parse
 from instances.lora.model import Instance, Public, Task, frozen
 from instances.lora.solution import Decision
+from online import isolation, refereeing
+from online.answers import shown
 from online.lora.constants import OBSERVED
-from online.lora.protocol import View, plain, shown
+from online.lora.protocol import View, plain
+from online.lora.registry import REGISTRY
+from online.naming import Spec, version
 from online.outcome import Constant, OnlineRun, Violation
-
-
-class Foul(Exception):
-    """A rule was broken."""
-
-    def __init__(self, rule: str, task: int | None, detail: str) -> None:
-        self.violation = Violation(rule, task, detail)
-        super().__init__(str(self.violation))
+from online.refereeing import Foul, Question
 
 
 class Books:
@@ -53,7 +50,7 @@ class Books:
 
     def judge(self, task: Task, answer: Any) -> Decision | None:
         """Copy and check an answer; Foul names the first equation that it breaks."""
-        decision = _copied(task, answer)
+        decision = _copied(task.index, answer)
         if decision is None:
             return None
         options = task.options
@@ -112,12 +109,12 @@ class Books:
         tasks[at] += 1
 
 
-def _copied(task: Task, answer: Any) -> Decision | None:
+def _copied(index: int, answer: Any) -> Decision | None:
     """The answer as a Decision of plain integers; Foul if it is none."""
     try:
         return plain(answer)
     except (TypeError, ValueError):
-        raise Foul("protocol", task.index, f"answered {shown(answer)!r}, which is no Decision") from None
+        raise Foul("protocol", index, f"answered {shown(answer)!r}, which is no Decision") from None
 
 
 def batches(instance: Instance) -> Iterator[list[int]]:
@@ -154,80 +151,45 @@ class Arrivals:
         return Task(i, *self._whole[i], frozen(instance.rate[i]), cost, instance.vendors(i))
 
 
-Ask = Callable[[Sequence[Task], View], Sequence[Any]]
-"""Put the tasks of one decision to the algorithm; answers in their order."""
+class Table:
+    """The books and the arrivals of one run on one instance."""
 
+    noun = "task"
 
-def hear(
-    instance: Instance, ask: Ask, public: Public, *, batch: bool
-) -> tuple[list[Decision | None], list[Violation], list[tuple[Any, Decision]]]:
-    """Put every arrival to the algorithm and book the answers; stops at the first foul.
+    def __init__(self, instance: Instance, seed: str) -> None:
+        self.public = instance.public(seed)
+        self.arrivals = instance.tasks
+        self._instance = instance
+        self._books, self._arrivals = Books(self.public), Arrivals(instance)
 
-    Returns the decisions that stand (None from a foul on), the violations, and the answers that can be altered beside
-    their copies.
-    """
-    books, arrivals = Books(public), Arrivals(instance)
-    decisions: list[Decision | None] = [None] * instance.tasks
-    kept: list[tuple[Any, Decision]] = []
-    try:
-        for group in batches(instance):
-            view = books.view(int(instance.arrival[group[0]]))
-            parts = [group] if batch else [[i] for i in group]
-            for part in parts:
-                tasks = [arrivals.task(i) for i in part]
-                answers = ask(tasks, view)
-                if not isinstance(answers, list | tuple) or len(answers) != len(tasks):
-                    raise Foul("protocol", part[0], f"{len(tasks)} tasks asked, answer {shown(answers)!r}")
-                for i, answer in zip(part, answers, strict=True):
-                    if answer is None:
-                        continue
-                    truth = instance.task(i)
-                    decision = books.judge(truth, answer)
-                    if decision is not None:
-                        books.book(truth, decision)
-                        decisions[i] = decision
-                        if answer is not decision:  # else there is nothing in it that could be altered
-                            kept.append((answer, decision))
-    except Foul as foul:
-        return decisions, [foul.violation], kept
-    return decisions, [], kept
+    def questions(self, batch: bool) -> Iterator[Question]:
+        """Task by task or slot by slot; the tasks of one slot share its view."""
+        for group in batches(self._instance):
+            view = self._books.view(int(self._instance.arrival[group[0]]))
+            for part in [group] if batch else [[i] for i in group]:
+                yield Question(part, [self._arrivals.task(i) for i in part], view)
 
+    def take(self, index: int, answer: Any) -> Decision | None:
+        """Judge an answer and book it; None for a rejection."""
+        if answer is None:
+            return None
+        truth = self._instance.task(index)
+        decision = self._books.judge(truth, answer)
+        if decision is not None:
+            self._books.book(truth, decision)
+        return decision
 
-def changes_of_mind(
-    instance: Instance, kept: list[tuple[Any, Decision]], decisions: Sequence[Decision | None]
-) -> list[Violation]:
-    """Answers that were altered after they had been given (the books keep the first version)."""
-    where = {id(decision): i for i, decision in enumerate(decisions) if decision is not None}
-    found = []
-    for answer, decision in kept:
-        i = where[id(decision)]
-        try:
-            now: Decision | None = _copied(instance.task(i), answer)
-        except Foul:
-            now = None
-        if now != decision:
-            found.append(Violation("changed decision", i, "the answer was altered after it had been given"))
-    return found
+    def copied(self, index: int, answer: Any) -> Decision | None:
+        """The answer as a Decision of plain integers; Foul if it is none."""
+        return _copied(index, answer)
 
 
 def play(
     instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...], seed: str
 ) -> OnlineRun:
     """Run an algorithm of ours in this process."""
-    public = instance.public(seed)
-    batch = hasattr(algorithm, "decide_batch")
-    started = time.perf_counter()
-    algorithm.start(public, {constant.name: constant.value for constant in constants})
-
-    def ask(tasks: Sequence[Task], view: View) -> Sequence[Any]:
-        if batch:
-            answers: Sequence[Any] = algorithm.decide_batch(tasks, view)
-            return answers
-        return [algorithm.decide(tasks[0], view)]
-
-    decisions, violations, kept = hear(instance, ask, public, batch=batch)
-    seconds = time.perf_counter() - started
-    violations += changes_of_mind(instance, kept, decisions)
+    values = {constant.name: constant.value for constant in constants}
+    decisions, violations, seconds = refereeing.play(Table(instance, seed), algorithm, values)
     label = getattr(algorithm, "label", name)
     if any(OBSERVED in constant.detail for constant in constants):
         label += f" ({OBSERVED})"
@@ -238,6 +200,29 @@ def play(
         counts=dict(getattr(algorithm, "counts", {})),
         trace=getattr(algorithm, "trace", None),
     )  # fmt: skip
+
+
+def play_isolated(instance: Instance, spec: Spec, seed: str, prior: Instance | None = None) -> OnlineRun:
+    """Run anyone's algorithm by its import path, in a process of its own: `online.isolation` says how."""
+    code = version(spec)
+    played = isolation.play(REGISTRY, spec, instance, lambda part: Table(part, seed), _first_half, prior)
+    return outcome(
+        instance, played.decisions, played.violations, spec.name, code, played.constants, played.seconds,
+        label=played.label,
+        arithmetic="unknown",
+        counts=dict(played.counts),
+        trace=None,
+    )  # fmt: skip
+
+
+def _first_half(instance: Instance) -> Instance:
+    """The first half of the arrivals (whole slots, at least one), as an instance of its own."""
+    half = (instance.tasks + 1) // 2
+    while 0 < half < instance.tasks and instance.arrival[half] == instance.arrival[half - 1]:
+        half += 1
+    data = document(instance)
+    data["tasks"] = data["tasks"][:half]
+    return parse(data, "the first half")
 
 
 def outcome(

@@ -1,345 +1,39 @@
-"""The algorithms by name, how their names with options are read, and one run of one of them.
-
-A name is ``name[:key=value,...]``, or ``package.module:Class[:key=value,...]`` for anyone's own. Besides its own
-options every algorithm that declares constants takes them by name (``alpha=7/2``) or from another instance
-(``prior=FILE``, or ``prior=yesterday`` for the other day that a suite's case names).
-"""
+"""The algorithms by name, and one run of one of them; names with options are read as `online.naming` says."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import importlib.util
-import os
-import pkgutil
-import re
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import lru_cache
-from importlib.machinery import PathFinder
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import replace
 
-import online.lora
-from instances.errors import InputError, shown
-from instances.lora.format import content_hash, read
+from instances.errors import InputError
+from instances.lora.format import content_hash, loads, read
 from instances.lora.model import Instance
-from online.outcome import Constant, OnlineRun, Source
+from online.naming import Constants, Entry, Option, Registry, Spec, fraction, require_prior
+from online.outcome import OnlineRun
 
-YESTERDAY = "yesterday"
-"""The prior that is no file: the instance that the caller of `run` hands over. `./yesterday` is a file."""
+__all__ = [
+    "REGISTRY", "Entry", "Option", "Spec", "algorithms", "buildable", "canonical", "entries", "fraction", "parse",
+    "register", "run", "settle_constants", "warm",
+]  # fmt: skip
 
-_FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
 CELL_LIMIT = 20_000_000
 """Most cells (node, slot) of a cluster that an online run keeps books of; five tables of 8 bytes each."""
 
 
-class Option(NamedTuple):
-    """An option of an algorithm: default, allowed values (None: free text, read by the algorithm), meaning."""
-
-    default: str
-    allowed: tuple[str, ...] | None
-    meaning: str
-
-
-def _as_given(options: dict[str, str], tasks: int) -> dict[str, str]:
-    return options
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A registered algorithm.
-
-    Parameters
-    ----------
-    name, summary : for `list` and the command line.
-    version : of the code; results of another version are not reused.
-    options : by name.
-    make : builds the algorithm from its options, all filled in.
-    settle : replaces options that depend on the number of tasks (arithmetic), before `make`.
-    public_constants : its theorem needs constants that are known in advance. A prior that is the instance under test is
-        refused, constants computed from that instance are said in the label, and `constants=public` refuses them.
-    """
-
-    name: str
-    summary: str
-    version: str
-    options: Mapping[str, Option]
-    make: Callable[[Mapping[str, str]], Any]
-    settle: Callable[[dict[str, str], int], dict[str, str]] = _as_given
-    public_constants: bool = False
-
-
-_ENTRIES: dict[str, Entry] = {}
-
-
-def register(entry: Entry) -> None:
-    """Add an algorithm; two of one name are an error of ours."""
-    if entry.name in _ENTRIES:
-        raise AssertionError(f"two algorithms are called {entry.name}")
-    _ENTRIES[entry.name] = entry
-
-
-@lru_cache(maxsize=1)
-def entries() -> Mapping[str, Entry]:
-    """All registered algorithms: every module of this package is imported once."""
-    for module in sorted(pkgutil.iter_modules(online.lora.__path__), key=lambda m: m.name):
-        importlib.import_module(f"online.lora.{module.name}")
-    return dict(sorted(_ENTRIES.items()))
-
-
-def fraction(field_: str, text: str) -> Fraction:
-    """The fraction that an option's text stands for (``7/2``, ``0.35``, ``3``); at most 18 digits a side.
-
-    Raises
-    ------
-    InputError : for anything else, negative numbers included.
-    """
-    if text.startswith("-") and _FRACTION.fullmatch(text[1:]):
-        raise InputError(
-            "algorithm", field_, f"{shown(text)} is negative; a number or fraction of at least 0 is needed"
-        )
-    if not _FRACTION.fullmatch(text):
-        raise InputError("algorithm", field_, f"{shown(text)} is not a number or fraction of at most 18 digits")
-    return Fraction(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """An algorithm's name, taken apart.
-
-    Parameters
-    ----------
-    entry : the registered algorithm, or None for an import path.
-    path : ``package.module:Class`` for anyone's own algorithm, else empty.
-    options : own options, defaults filled in (registered), or as written (import path).
-    given : constants stated by the user.
-    prior : file of the instance that constants are taken from, `yesterday` for one that the caller has, or empty.
-    """
-
-    entry: Entry | None
-    path: str
-    options: Mapping[str, str]
-    given: Mapping[str, Fraction] = field(default_factory=dict)
-    prior: str = ""
-
-    @property
-    def name(self) -> str:
-        """The name with every option that is not at its default, in a fixed order."""
-        defaults = {} if self.entry is None else {key: option.default for key, option in self.entry.options.items()}
-        parts = [f"{key}={value}" for key, value in sorted(self.options.items()) if value != defaults.get(key)]
-        parts += [f"{key}={value}" for key, value in sorted(self.given.items())]
-        if self.prior:
-            parts.append(f"prior={self.prior}")
-        return f"{self.head}:{','.join(parts)}" if parts else self.head
-
-    @property
-    def head(self) -> str:
-        """The name without options."""
-        return self.path if self.entry is None else self.entry.name
-
-
-def parse(text: str) -> Spec:
-    """Take an algorithm's name apart.
-
-    Raises
-    ------
-    InputError : for a name, option or value that does not exist.
-    """
+def _constants() -> Constants[Instance]:
     from online.lora.constants import CONSTANTS
 
-    head, _, tail = text.partition(":")
-    entry = entries().get(head)
-    path = ""
-    if entry is None:
-        attribute, _, tail = tail.partition(":")
-        if not attribute or "=" in attribute:
-            known = ", ".join(entries())
-            raise InputError(
-                "algorithm", text, f"no algorithm of this name; known: {known}; or an import path package.module:Class"
-            )
-        path = f"{head}:{attribute}"
-    options = {} if entry is None else {key: option.default for key, option in entry.options.items()}
-    given: dict[str, Fraction] = {}
-    prior = ""
-    seen: set[str] = set()
-    for part in filter(None, tail.split(",")):
-        key, equals, value = part.partition("=")
-        where = f"{head}:{key}"
-        if not equals or not value:
-            raise InputError("algorithm", text, f"{part!r} is not key=value")
-        if key in seen:
-            raise InputError("algorithm", where, "given twice")
-        seen.add(key)
-        if key == "prior":
-            prior = value
-        elif entry is not None and key in entry.options:
-            allowed = entry.options[key].allowed
-            if allowed is not None and value not in allowed:
-                raise InputError("algorithm", where, f"{value!r} is not one of {', '.join(allowed)}")
-            options[key] = value
-        elif key in CONSTANTS:
-            given[key] = fraction(where, value)
-        elif entry is None:
-            options[key] = value
-        else:
-            raise InputError("algorithm", where, f"no such option; {head} has {', '.join(_known(entry)) or 'none'}")
-    spec = Spec(entry, path, options, given, prior)
-    if entry is not None:
-        declared = _declared(entry, options)
-        for key in given:
-            if key not in declared:
-                raise InputError("algorithm", f"{head}:{key}", f"{head} declares no such constant")
-        if prior and not declared:
-            raise InputError("algorithm", f"{head}:prior", f"{head} declares no constants")
-    return spec
+    return CONSTANTS
 
 
-def _declared(entry: Entry, options: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The constants that a registered algorithm declares, with these options or with the defaults."""
-    defaults = {key: option.default for key, option in entry.options.items()}
-    return tuple(getattr(entry.make(defaults if options is None else options), "constants", ()))
+REGISTRY: Registry[Instance] = Registry("online.lora", _constants, read, loads, content_hash)
 
-
-def _known(entry: Entry) -> tuple[str, ...]:
-    """All that may stand before ``=`` in the name of a registered algorithm."""
-    declared = _declared(entry)
-    return (*entry.options, *declared, "prior") if declared else tuple(entry.options)
-
-
-def algorithms() -> list[tuple[str, str]]:
-    """(name, summary with options and constants) of every registered algorithm."""
-    listed = []
-    for entry in entries().values():
-        parts = [entry.summary]
-        parts += [
-            f"{key}={'|'.join(option.allowed or ('...',))} (default {option.default})"
-            for key, option in entry.options.items()
-        ]
-        if declared := _declared(entry):
-            stated = ", ".join(f"{name}=NUMBER" for name in declared)
-            parts.append(
-                f"{stated} or prior=FILE or, in a suite that has another day, prior={YESTERDAY}"
-                " (default: computed from the instance under test)"
-            )
-        listed.append((entry.name, "; ".join(parts)))
-    return listed
-
-
-def canonical(text: str) -> str:
-    """The name in its one spelling with the version of its code: the algorithm's part of a stored result's key.
-
-    For a prior, the hash of its instance is added; that of `yesterday` is known to the caller alone.
-    """
-    spec = parse(text)
-    prior = f" prior {content_hash(read(spec.prior))}" if spec.prior not in ("", YESTERDAY) else ""
-    return f"{spec.name} version {version(spec)}{prior}"
-
-
-def version(spec: Spec) -> str:
-    """The version of an algorithm's code; for an import path the hash of the module's file (not of what it imports).
-
-    Raises
-    ------
-    InputError : when there is no such module.
-    """
-    if spec.entry is not None:
-        return spec.entry.version
-    return hashlib.sha256(_module_file(spec.path).read_bytes()).hexdigest()[:16]
-
-
-@lru_cache(maxsize=64)
-def _built(text: str, code: str) -> None:
-    from online.lora.isolation import try_to_build
-
-    try_to_build(parse(text))
-
-
-def buildable(text: str) -> None:
-    """Refuse an import path whose class does not exist or cannot be built; it is built once, in its own process.
-
-    Raises
-    ------
-    InputError : for a module, class or constructor that does not do.
-    """
-    spec = parse(text)
-    if spec.entry is None:
-        _built(text, version(spec))
-
-
-def import_path() -> list[str]:
-    """Where anyone's modules are looked for: the current folder, then Python's path."""
-    return [os.getcwd(), *(entry for entry in sys.path if entry not in ("", os.getcwd()))]
-
-
-def _module_file(path: str) -> Path:
-    """The file of an import path's module, found without running a line of it: its place is another process."""
-    module = path.partition(":")[0]
-    top, *rest = module.split(".")
-    importlib.invalidate_caches()
-    missing = InputError("algorithm", path, f"there is no module {module!r} on the import path")
-    if not all(part.isidentifier() for part in (top, *rest)):
-        raise missing
-    try:
-        found = PathFinder.find_spec(top, import_path()) or importlib.util.find_spec(top)
-    except (ImportError, ValueError):
-        found = None
-    if found is None:
-        raise missing
-    folders = [Path(folder) for folder in found.submodule_search_locations or ()]
-    file = Path(found.origin) if found.origin else None
-    for part in rest:
-        tries = [folder / part / "__init__.py" for folder in folders] + [folder / f"{part}.py" for folder in folders]
-        file = next((each for each in tries if each.is_file()), None)
-        folders = [folder / part for folder in folders if (folder / part).is_dir()]
-    if file is None or not file.is_file():
-        raise missing
-    return file
-
-
-def settle_constants(
-    spec: Spec, names: tuple[str, ...], instance: Instance, prior: Instance | None = None
-) -> tuple[Constant, ...]:
-    """The declared constants with their sources: given, from a prior instance, or oracle (the instance under test).
-
-    `prior` is what `prior=yesterday` stands for; other names do not look at it.
-    """
-    from online.lora.constants import CONSTANTS
-
-    for name in names:
-        if name not in CONSTANTS:
-            raise InputError("algorithm", spec.name, f"declares the constant {name!r}; known: {', '.join(CONSTANTS)}")
-    public = spec.entry is not None and spec.entry.public_constants
-    head = spec.head
-    other, told_as = None, spec.prior
-    if spec.prior and any(name not in spec.given for name in names):
-        other = prior if spec.prior == YESTERDAY else read(spec.prior)
-        if other is None:
-            raise _no_yesterday(head)
-        if spec.prior == YESTERDAY:
-            told_as = f"{YESTERDAY} ({content_hash(other)[:12]})"
-    if other is not None and content_hash(other) == content_hash(instance):
-        if public:
-            raise InputError("algorithm", f"{head}:prior", f"{spec.prior} is the instance under test")
-        other = None  # the instance under test is no other one, whatever its file is called
-    settled = []
-    for name in names:
-        if name in spec.given:
-            settled.append(Constant(name, spec.given[name], Source.GIVEN))
-            continue
-        if public and other is None and spec.options.get("constants") == "public":
-            raise InputError("algorithm", f"{head}:{name}", "neither given nor taken from a prior")
-        value, detail = CONSTANTS[name](other if other is not None else instance)
-        source = Source.ORACLE if other is None else Source.PRIOR
-        told = (told_as if other is not None else "", detail)
-        settled.append(Constant(name, value, source, ", ".join(filter(None, told))))
-    return tuple(settled)
-
-
-def _no_yesterday(head: str) -> InputError:
-    return InputError("algorithm", f"{head}:prior", f"`{YESTERDAY}` is the other day of a suite; name a file")
+register = REGISTRY.register
+entries = REGISTRY.entries
+parse = REGISTRY.parse
+algorithms = REGISTRY.algorithms
+canonical = REGISTRY.canonical
+buildable = REGISTRY.buildable
+settle_constants = REGISTRY.settle_constants
 
 
 def run(instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None) -> OnlineRun:
@@ -356,22 +50,18 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
     InputError : for a name, option, prior file or import path that does not exist, for `prior=yesterday` without a
         prior, and for a cluster too large.
     """
-    from online.lora.isolation import play_isolated
-    from online.lora.referee import play
+    from online.lora.referee import play, play_isolated
 
     spec = parse(text)
     cells = instance.nodes * instance.slots
     if cells > CELL_LIMIT:
         problem = f"{instance.nodes} nodes x {instance.slots} slots; an online run takes at most {CELL_LIMIT} cells"
         raise InputError(instance.name, "node_types", problem)
-    if spec.prior == YESTERDAY and prior is None:
-        raise _no_yesterday(spec.head)
+    require_prior(spec, prior)
     seed = content_hash(instance) if seed is None else seed
     if spec.entry is None:
         return play_isolated(instance, spec, seed, prior)
-    options = spec.entry.settle(dict(spec.options), instance.tasks)
-    algorithm = spec.entry.make(options)
-    constants = settle_constants(spec, tuple(getattr(algorithm, "constants", ())), instance, prior)
+    entry, algorithm, constants = REGISTRY.prepare(spec, instance, instance.tasks, prior)
     margin = getattr(algorithm, "margin", 1)
     if margin != 1:
         told = f"used {margin} times as large"
@@ -379,9 +69,7 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
             replace(c, detail=", ".join(filter(None, (c.detail, told)))) if c.name in algorithm.widened else c
             for c in constants
         )
-    if spec.entry.public_constants and any(constant.source is Source.ORACLE for constant in constants):
-        algorithm.label = f"{spec.name} (oracle constants)"
-    return play(instance, algorithm, spec.name, spec.entry.version, constants, seed)
+    return play(instance, algorithm, spec.name, entry.version, constants, seed)
 
 
 def warm() -> None:

@@ -1,4 +1,4 @@
-"""Anyone's algorithm, run in a process of its own (`online.lora.player`) that holds the past and nothing else.
+"""Anyone's algorithm, run in a process of its own (`online.player`) that holds the past and nothing else.
 
 The instance never enters that process: it gets the public part, the declared constants and one arrival at a time, and
 its answers come back as JSON. A second run, on the first half of the arrivals, shows whether the decisions are a
@@ -20,20 +20,17 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
-import instances.lora
+import instances
 from instances.errors import InputError
-from instances.lora.format import content_hash, document, loads
-from instances.lora.format import parse as parse_instance
-from instances.lora.model import Instance, Public, Task
-from instances.lora.solution import Decision
-from online.lora.protocol import View, shown
-from online.lora.referee import Foul, changes_of_mind, hear, outcome
-from online.lora.registry import Spec, import_path, settle_constants, version
-from online.outcome import Constant, OnlineRun, Violation
+from online.answers import shown
+from online.naming import Instance, Registry, Spec, import_path
+from online.outcome import Constant, Violation
+from online.refereeing import Foul, Question, Table, altered, changes_of_mind, hear
 
 ANSWER_SECONDS = 600.0
 """An algorithm that does not answer in this time has broken the protocol."""
@@ -41,10 +38,14 @@ MEMORY_MB = 4096
 """An algorithm that takes more memory, with the processes it starts, has broken the protocol."""
 
 T = TypeVar("T")
+Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]
+"""The constants of these names, with their values."""
 
-_BOOT = "import sys; sys.path[:] = {path!r}; from online.lora.player import serve; serve({parent})"
-_HOUSE_DATA = tuple(Path(instances.lora.__file__).resolve().parent / name for name in ("data", "named"))
-"""The generators' tables and the shipped instances."""
+_BOOT = "import sys; sys.path[:] = {path!r}; from online.player import serve; serve({parent}, {protocol!r})"
+_HOUSE_DATA = tuple(
+    folder for name in ("data", "named") for folder in Path(instances.__file__).resolve().parent.glob(f"*/{name}")
+)
+"""The generators' tables and the shipped instances of every family."""
 _LINE_LIMIT = 2**26
 _SCAN_LIMIT = 2**28
 
@@ -110,14 +111,19 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 class _Player:
     """The referee's end of the algorithm's process; every way in which that can fail is a Foul.
 
+    Parameters
+    ----------
+    protocol : the family's module that says what an answer is.
+    betrays : whether a file that the algorithm read shows what it must not know.
+
     Raises
     ------
     InputError : for a module or class that does not exist or cannot be built.
     """
 
-    def __init__(self, spec: Spec, instance: Instance | None) -> None:
-        self._instance = instance
-        boot = _BOOT.format(path=import_path(), parent=os.getpid())
+    def __init__(self, spec: Spec, protocol: str, betrays: Callable[[str], bool]) -> None:
+        self._betrays = betrays
+        boot = _BOOT.format(path=import_path(), parent=os.getpid(), protocol=protocol)
         # Unbuffered (-u), for this process is killed at the end: what the algorithm printed must be out by then.
         self._process = subprocess.Popen(
             [sys.executable, "-u", "-c", boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
@@ -135,20 +141,21 @@ class _Player:
             self.close()
             raise
 
-    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+    def start(self, public: Any, constants: Mapping[str, Fraction]) -> None:
         """Hand over the public part and the constants."""
         self._exchange(("start", public, dict(constants)), None, lambda reply: None)
 
-    def ask(self, tasks: Sequence[Task], view: View) -> Sequence[Any]:
-        """The answers for the tasks of one decision."""
-        answers = self._exchange(("ask", list(tasks), view), tasks[0].index, lambda reply: reply["answers"])
+    def ask(self, question: Question) -> Sequence[Any]:
+        """The answers to one question."""
+        message = ("ask", list(question.indices), list(question.arrivals), question.view)
+        answers = self._exchange(message, question.indices[0], lambda reply: reply["answers"])
         return answers if isinstance(answers, list) else [answers]
 
     def end(self) -> tuple[list[int], dict[str, int], str | None]:
-        """Tasks whose answers were altered later, counts, label."""
+        """Arrivals whose answers were altered later, counts, label."""
         return self._exchange(("end",), None, _last_words)
 
-    def _exchange(self, message: tuple[Any, ...], task: int | None, take: Callable[[dict[str, Any]], T]) -> T:
+    def _exchange(self, message: tuple[Any, ...], index: int | None, take: Callable[[dict[str, Any]], T]) -> T:
         """Send a message and take what is wanted from the reply, which may be anything at all."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -164,20 +171,19 @@ class _Player:
             _kill(self._process)
             code = self._process.wait()
             rule, detail = self._guard.foul or ("crash", f"the algorithm's process died (exit status {code})")
-            raise Foul(rule, task, detail)
+            raise Foul(rule, index, detail)
         try:
             reply = json.loads(line)
-            tested = self._instance
-            found = None if tested is None else next((path for path in reply["read"] if _betrays(path, tested)), None)
+            found = next((path for path in reply["read"] if self._betrays(path)), None)
             if found is not None:
-                raise Foul("peeks", task, f"read {found}: it may use what it was given only")
+                raise Foul("peeks", index, f"read {found}: it may use what it was given only")
             if reply["kind"] in ("error", "read-only", "peeks"):
-                raise Foul(reply["kind"], task, _detail(reply))
+                raise Foul(reply["kind"], index, _detail(reply))
             if reply["kind"] not in _REPLIES[message[0]]:
                 raise ValueError(reply["kind"])
             return take(reply)
         except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
-            raise Foul("protocol", task, f"answered {shown(line[:80])!r}") from None
+            raise Foul("protocol", index, f"answered {shown(line[:80])!r}") from None
 
     def close(self) -> None:
         """End the process with whatever it started."""
@@ -209,7 +215,7 @@ def _detail(reply: Mapping[str, Any]) -> str:
     return " ".join(str(reply["detail"]).split())[:300]
 
 
-def _betrays(path: str, instance: Instance) -> bool:
+def _betrays(path: str, registry: Registry[Instance], instance: Instance) -> bool:
     """Whether a file that the algorithm read shows the future: the instance itself, results about it, or our data."""
     file = Path(path)
     if any(folder in file.parents for folder in _HOUSE_DATA):
@@ -223,17 +229,18 @@ def _betrays(path: str, instance: Instance) -> bool:
                 text = packed.read(_SCAN_LIMIT)
     except (OSError, EOFError, zlib.error):
         return False
-    if content_hash(instance).encode() in text:
+    tested = registry.content_hash(instance)
+    if tested.encode() in text:
         return True
     if b"ratiobench/" not in text:
         return False
     try:
-        return content_hash(loads(text, path)) == content_hash(instance)
+        return registry.content_hash(registry.loads(text, path)) == tested
     except InputError:
         return False
 
 
-def try_to_build(spec: Spec) -> None:
+def try_to_build(spec: Spec, protocol: str) -> None:
     """Build anyone's algorithm and throw it away: what does not exist is found before any work.
 
     Raises
@@ -241,86 +248,88 @@ def try_to_build(spec: Spec) -> None:
     InputError : for a module or class that does not exist or cannot be built. What else goes wrong is the run's to say.
     """
     with contextlib.suppress(Foul):
-        _Player(spec, None).close()
+        _Player(spec, protocol, lambda path: False).close()
 
 
-_Played = tuple[list[Decision | None], list[Violation], tuple[Constant, ...], dict[str, int], str | None]
+@dataclass(slots=True)
+class Played:
+    """A run of anyone's algorithm.
 
-
-def _perform(
-    instance: Instance,
-    original: Instance,
-    spec: Spec,
-    seed: str,
-    constants: tuple[Constant, ...] | None,
-    prior: Instance | None = None,
-) -> _Played:
-    """One run in a fresh process; `constants` fixes them, else they are settled from what the algorithm declares.
-
-    `original` is what the algorithm must not have read; `instance` may be a part of it.
+    Parameters
+    ----------
+    decisions : one per arrival; None where nothing was booked, and from a foul on.
+    violations : empty, or what ended or spoilt it.
+    constants : those it declares, settled.
+    counts, label : what it says of itself; the label on one line, behind its name.
+    seconds : wall time of the run, its process's start included.
     """
-    decisions: list[Decision | None] = [None] * instance.tasks
+
+    decisions: list[Any]
+    violations: list[Violation]
+    constants: tuple[Constant, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    label: str = ""
+    seconds: float = 0.0
+
+
+def _perform(table: Table, spec: Spec, protocol: str, betrays: Callable[[str], bool], settle: Settle) -> Played:
+    """One run in a fresh process; `settle` gives the constants that the algorithm declares."""
+    played = Played([None] * table.arrivals, [], label=spec.name)
     player: _Player | None = None
     try:
-        player = _Player(spec, original)
-        if constants is None:
-            constants = settle_constants(spec, player.constants, instance, prior)
-        public = instance.public(seed)
-        player.start(public, {constant.name: constant.value for constant in constants})
-        decisions, violations, kept = hear(instance, player.ask, public, batch=player.batch)
-        violations += changes_of_mind(instance, kept, decisions)
-        if violations:
-            return decisions, violations, constants, {}, None
-        altered, counts, label = player.end()
-        violations += [
-            Violation("changed decision", i, "the answer was altered after it had been given") for i in altered
-        ]
-        return decisions, violations, constants, counts, label
+        player = _Player(spec, protocol, betrays)
+        played.constants = settle(player.constants)
+        player.start(table.public, {constant.name: constant.value for constant in played.constants})
+        heard = hear(table, player.ask, batch=player.batch)
+        played.decisions = heard.decisions
+        played.violations = heard.violations + changes_of_mind(table, heard)
+        if not played.violations:
+            changed, counts, label = player.end()
+            played.violations = [altered(table, i) for i in changed]
+            played.counts = counts
+            if label is not None:
+                played.label = f"{spec.name} ({label})"
     except Foul as foul:
-        return decisions, [foul.violation], constants or (), {}, None
+        played.violations = [foul.violation(table)]
     finally:
         if player is not None:
             player.close()
+    return played
 
 
-def _first_half(instance: Instance) -> Instance:
-    """The first half of the arrivals (whole slots, at least one), as an instance of its own."""
-    half = (instance.tasks + 1) // 2
-    while 0 < half < instance.tasks and instance.arrival[half] == instance.arrival[half - 1]:
-        half += 1
-    data = document(instance)
-    data["tasks"] = data["tasks"][:half]
-    return parse_instance(data, "the first half")
-
-
-def play_isolated(instance: Instance, spec: Spec, seed: str, prior: Instance | None = None) -> OnlineRun:
+def play(
+    registry: Registry[Instance],
+    spec: Spec,
+    instance: Instance,
+    table: Callable[[Instance], Table],
+    first_half: Callable[[Instance], Instance],
+    prior: Instance | None = None,
+) -> Played:
     """Run anyone's algorithm by its import path, then again on the first half of the arrivals.
 
-    `prior` is the instance that `prior=yesterday` stands for; nothing of it but the constants reaches the algorithm.
-    The decisions on the first half must be the same. If they are not, a third run, on the whole, tells an algorithm
-    that is `not reproducible` (it draws from an unseeded source) from one that `peeks`.
+    `table` lays out a run on an instance, `first_half` makes an instance of the first arrivals, whole decisions, at
+    least one. `prior` is the instance that `prior=yesterday` stands for; nothing of it but the constants reaches the
+    algorithm. The decisions on the first half must be the same. If they are not, a third run, on the whole, tells an
+    algorithm that is `not reproducible` (it draws from an unseeded source) from one that `peeks`.
     """
-    code = version(spec)
+
+    def perform(part: Instance, settle: Settle) -> Played:
+        return _perform(table(part), spec, registry.protocol, lambda path: _betrays(path, registry, instance), settle)
+
     started = time.perf_counter()
-    decisions, violations, constants, counts, label = _perform(instance, instance, spec, seed, None, prior)
-    seconds = time.perf_counter() - started
-    if not violations and instance.tasks:
-        half = _first_half(instance)
-        again, fouls, _, _, _ = _perform(half, instance, spec, seed, constants)
-        different = next((i for i in range(half.tasks) if again[i] != decisions[i]), None)
-        if fouls or different is not None:
-            repeated, more, _, _, _ = _perform(instance, instance, spec, seed, constants)
-            if more or repeated != decisions:
-                rule, detail = "not reproducible", "a second run answers differently"
-            else:
-                rule, detail = "peeks", "the answer differs when later arrivals are taken away"
-            if fouls:
-                detail += f" ({fouls[0]})"
-            violations = [Violation(rule, different, detail)]
-    return outcome(
-        instance, decisions, violations, spec.name, code, constants, seconds,
-        label=spec.name if label is None else f"{spec.name} ({label})",
-        arithmetic="unknown",
-        counts=counts,
-        trace=None,
-    )  # fmt: skip
+    played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior))
+    played.seconds = time.perf_counter() - started
+    if played.violations or not played.decisions:
+        return played
+    again = perform(first_half(instance), lambda names: played.constants)
+    different = next((i for i, decision in enumerate(again.decisions) if decision != played.decisions[i]), None)
+    if again.violations or different is not None:
+        repeated = perform(instance, lambda names: played.constants)
+        if repeated.violations or repeated.decisions != played.decisions:
+            rule, detail = "not reproducible", "a second run answers differently"
+        else:
+            rule, detail = "peeks", "the answer differs when later arrivals are taken away"
+        if again.violations:
+            detail += f" ({again.violations[0]})"
+        played.violations = [Foul(rule, different, detail).violation(table(instance))]
+    return played

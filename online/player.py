@@ -16,27 +16,34 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Mapping
-from dataclasses import FrozenInstanceError
+from collections.abc import Callable, Mapping
+from dataclasses import FrozenInstanceError, fields, is_dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+import numpy as np
+
 from formulations.worker import die_with_parent
 from instances.errors import DEBUG
-from online.lora.protocol import Public, Task, View, plain, shown
+from online.answers import shown
 
 DATA = (".json", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parquet")
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".nbi", ".nbc", ".pth")
 _NEVER = ("gc.get_objects", "gc.get_referrers", "gc.get_referents", "socket.connect", "sqlite3.connect")
 _COMMANDS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
 _DEVICES = ("/proc/", "/sys/", "/dev/")
-_HOUSE = tuple(Path(__file__).resolve().parents[2] / name for name in ("bench", "formulations", "instances", "online"))
+_HOUSE = tuple(Path(__file__).resolve().parents[1] / name for name in ("bench", "formulations", "instances", "online"))
+Plain = Callable[[Any], Any]
+"""A copy of an answer in JSON values; TypeError or ValueError where it is none."""
 _REPORTED = 1000
 """At most so many files are reported per message."""
 
 
-def serve(parent: int) -> None:
-    """Build the algorithm that the first message names, then answer until the referee closes the pipe."""
+def serve(parent: int, protocol: str) -> None:
+    """Build the algorithm that the first message names, then answer until the referee closes the pipe.
+
+    `protocol` is the family's module that says what an answer is, by its function `plain`.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent(parent)
     requests = os.fdopen(os.dup(0), "rb")
@@ -46,6 +53,7 @@ def serve(parent: int) -> None:
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     watch = Watch(replies)
+    plain: Plain = importlib.import_module(protocol).plain
     _, path, options = pickle.load(requests)
     sys.addaudithook(watch)
     try:
@@ -56,7 +64,7 @@ def serve(parent: int) -> None:
         _send(replies, {"kind": "import", "detail": _located(error), "read": watch.taken()})
         return
     _send(replies, {"kind": "ready", "constants": constants, "batch": batch, "read": watch.taken()})
-    _play(algorithm, batch, requests, replies, watch)
+    _play(algorithm, batch, plain, requests, replies, watch)
 
 
 def _built(path: str, options: Mapping[str, str]) -> Any:
@@ -65,7 +73,7 @@ def _built(path: str, options: Mapping[str, str]) -> Any:
     return maker(dict(options)) if options else maker()
 
 
-def _play(algorithm: Any, batch: bool, requests: IO[bytes], replies: int, watch: Watch) -> None:
+def _play(algorithm: Any, batch: bool, plain: Plain, requests: IO[bytes], replies: int, watch: Watch) -> None:
     kept: list[tuple[int, Any, Any]] = []
     while True:
         try:
@@ -74,7 +82,7 @@ def _play(algorithm: Any, batch: bool, requests: IO[bytes], replies: int, watch:
             return
         watch.deciding = message[0] == "ask"
         try:
-            reply = _answer(algorithm, batch, message, kept)
+            reply = _answer(algorithm, batch, plain, message, kept)
         except FrozenInstanceError as error:
             reply = {"kind": "read-only", "detail": _located(error)}
         except ValueError as error:
@@ -85,33 +93,41 @@ def _play(algorithm: Any, batch: bool, requests: IO[bytes], replies: int, watch:
         _send(replies, reply | {"read": watch.taken()})
 
 
-def _answer(algorithm: Any, batch: bool, message: tuple[Any, ...], kept: list[tuple[int, Any, Any]]) -> dict[str, Any]:
+def _answer(
+    algorithm: Any, batch: bool, plain: Plain, message: tuple[Any, ...], kept: list[tuple[int, Any, Any]]
+) -> dict[str, Any]:
+    _seal(message)
     if message[0] == "start":
-        public: Public = message[1]
-        for node in public.node_types:
-            node.tariff.setflags(write=False)
-        algorithm.start(public, message[2])
+        algorithm.start(message[1], message[2])
         return {"kind": "started"}
     if message[0] == "ask":
-        tasks: list[Task] = message[1]
-        view: View = message[2]
-        # Arrays that were sent come out writable.
-        for array in (view.compute, view.memory_mb, view.tasks, *(a for task in tasks for a in (task.rate, task.cost))):
-            array.setflags(write=False)
-        answers = algorithm.decide_batch(tasks, view) if batch else [algorithm.decide(tasks[0], view)]
+        _, indices, arrivals, view = message
+        answers = algorithm.decide_batch(arrivals, view) if batch else [algorithm.decide(arrivals[0], view)]
         if not isinstance(answers, list | tuple):
             return {"kind": "answers", "answers": shown(answers)}
-        told = [_told(answer) for answer in answers]
-        kept.extend(zip((task.index for task in tasks), answers, told, strict=False))
+        told = [_told(plain, answer) for answer in answers]
+        kept.extend(zip(indices, answers, told, strict=False))
         return {"kind": "answers", "answers": told}
-    altered = [index for index, answer, before in kept if _told(answer) != before]
+    altered = [index for index, answer, before in kept if _told(plain, answer) != before]
     counts = {str(key)[:40]: int(value) for key, value in list(dict(getattr(algorithm, "counts", {})).items())[:20]}
     label = getattr(algorithm, "label", None)
     return {"kind": "end", "altered": altered, "counts": counts, "label": None if label is None else shown(label)}
 
 
-def _told(answer: Any) -> Any:
-    """The answer as JSON values: null, [vendor, cells, payment], or a text where it is no decision."""
+def _seal(value: Any) -> None:
+    """Make every array in a message read-only again: those that were sent come out writable."""
+    if isinstance(value, np.ndarray):
+        value.setflags(write=False)
+    elif isinstance(value, tuple | list):
+        for each in value:
+            _seal(each)
+    elif is_dataclass(value):
+        for field in fields(value):
+            _seal(getattr(value, field.name))
+
+
+def _told(plain: Plain, answer: Any) -> Any:
+    """The answer as JSON values, or a text where it is none."""
     try:
         return plain(answer)
     except (TypeError, ValueError):

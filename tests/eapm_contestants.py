@@ -1,0 +1,273 @@
+"""Algorithms for EAPM as a user would bring them: honest ones, and ones that cheat or fail, each in its own way.
+
+They are run by their import path, in a process of their own; this module must import nothing heavy.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from online.eapm.protocol import Public, User, View
+
+
+class Honest:
+    """Each bag on the machine that would finish it first."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Remember the machines."""
+        self.public = public
+
+    def decide(self, user: User, view: View) -> Any:
+        """All tasks on one machine."""
+        best = int(np.argmin(view.load_ms + user.tasks * user.etc_ms))
+        return tuple(user.tasks if j == best else 0 for j in range(len(self.public.machines)))
+
+
+class Talks(Honest):
+    """The same in NumPy integers; prints, keeps its weights in a file, writes a log; has an option, counts, a label."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        print('{"value": 10}')
+        with open(os.environ["CONTESTANT_FOLDER"] + "/weights.json", encoding="utf-8") as file:
+            self.counts = {"users": int(file.read())}
+        self.label = f"keen={options['keen']}\nsecond line"
+
+    def decide(self, user: User, view: View) -> Any:
+        """The same decision as an array."""
+        print("deciding", user.index)
+        with open(os.environ["CONTESTANT_FOLDER"] + "/log.csv", "a", encoding="utf-8") as file:
+            file.write(f"{user.index}\n")
+        self.counts["users"] += 1
+        return np.array(super().decide(user, view), dtype=np.int32)
+
+
+class Declares(Honest):
+    """Wants to know how many users come."""
+
+    constants = ("users",)
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """It is told."""
+        super().start(public, constants)
+        self.label = f"{constants['users']}"
+
+
+class Answers(Honest):
+    """Answers the second user with what its option says."""
+
+    ODD: Mapping[str, Any] = {
+        "too_few": (1, 1),
+        "too_many": (3, 3),
+        "negative": (6, -2),
+        "short": (4,),
+        "long": (2, 1, 1),
+        "empty": (),
+        "text": "22",
+        "floats": (2.0, 2.0),
+        "float_array": np.array([2.0, 2.0]),
+        "table": np.array([[2, 2]]),
+        "nan": (4, float("nan")),
+        "true": (3, True),
+        "truths": np.array([True, True]),
+        "huge": (10**6000, 4 - 10**6000),
+        "none": None,
+        "mapping": {0: 2, 1: 2},
+        "generator": (x for x in (2, 2)),
+        "object": object(),
+    }
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.odd = self.ODD[options["odd"]]
+
+    def decide(self, user: User, view: View) -> Any:
+        """The oddity."""
+        return self.odd if user.index == 1 else super().decide(user, view)
+
+
+class ChangesItsMind(Honest):
+    """Gives back a list and turns it round at the next arrival."""
+
+    def __init__(self) -> None:
+        self.last: list[int] = []
+
+    def decide(self, user: User, view: View) -> Any:
+        """What was there moves to the other machine."""
+        self.last.reverse()
+        self.last = list(super().decide(user, view))
+        return self.last
+
+
+class FillsItsArray(Honest):
+    """Answers with one array, over and over."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """The only array that it has."""
+        super().start(public, constants)
+        self.shares = np.zeros(len(public.machines), np.int64)
+
+    def decide(self, user: User, view: View) -> Any:
+        """The numbers change under whoever kept it."""
+        self.shares[:] = super().decide(user, view)
+        return self.shares
+
+
+class WritesToTheView(Honest):
+    """Takes the work off the machines."""
+
+    def decide(self, user: User, view: View) -> Any:
+        """All machines are idle."""
+        view.load_ms[:] = 0
+        return super().decide(user, view)
+
+
+class WritesToTheUser(Honest):
+    """Makes the tasks short."""
+
+    def decide(self, user: User, view: View) -> Any:
+        """One millisecond will do."""
+        user.etc_ms[:] = 1
+        return super().decide(user, view)
+
+
+class ShrinksTheBag(Honest):
+    """Makes the bag small."""
+
+    def decide(self, user: User, view: View) -> Any:
+        """One task will do."""
+        user.tasks = 1  # type: ignore[misc]
+        return super().decide(user, view)
+
+
+class PatchesTheReferee(Honest):
+    """Replaces the referee's judgement, in the only process that it reaches."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Everything is fine."""
+        from formulations.eapm import check
+        from online.eapm import referee
+
+        super().start(public, constants)
+        referee.Table.take = lambda self, index, answer: answer  # type: ignore[method-assign]
+        check.check = None  # type: ignore[assignment]
+
+    def decide(self, user: User, view: View) -> Any:
+        """No task anywhere."""
+        return (0, 0)
+
+
+class Raises(Honest):
+    """Fails at the second arrival."""
+
+    def decide(self, user: User, view: View) -> Any:
+        """With an error of two lines."""
+        if user.index:
+            raise RuntimeError("this cannot\nbe done")
+        return super().decide(user, view)
+
+
+class Dies(Honest):
+    """Takes its process with it."""
+
+    def decide(self, user: User, view: View) -> Any:
+        """At the first arrival."""
+        os._exit(7)
+
+
+class Hangs(Honest):
+    """Does not answer."""
+
+    def decide(self, user: User, view: View) -> Any:
+        """For hours."""
+        time.sleep(3600)
+
+
+class ReadsData(Honest):
+    """Looks for a data file while it decides."""
+
+    def decide(self, user: User, view: View) -> Any:
+        """Whether it is there or not."""
+        try:
+            with open("instance.json", encoding="utf-8") as file:
+                file.read()
+        except OSError:
+            pass
+        return super().decide(user, view)
+
+
+class ReadsTheFile(Honest):
+    """Reads the file that its option names, before it starts."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        with open(options["file"], "rb") as file:
+            file.read()
+
+
+class ReadsTheHouse(Honest):
+    """Looks up our own instances."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """One will do to be caught."""
+        from instances.eapm.named import named, names
+
+        super().start(public, constants)
+        named(names()[0])
+
+
+class WritesToThePipe(Honest):
+    """Sends lines of its own where the answers go, past the loop that serves it."""
+
+    LINES: Mapping[str, bytes] = {
+        "garbage": b"\x80\x05garbage\n",
+        "text": b'{"kind": "answers", "read": [], "answers": "all"}\n',
+        "shares": b'{"kind": "answers", "read": [], "answers": [["1", {}]]}\n',
+        "end": b'{"kind": "end", "read": [], "altered": [], "counts": {}, "label": null}\n',
+    }
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.line = self.LINES[options["line"]]
+
+    def decide(self, user: User, view: View) -> Any:
+        """On every file descriptor there is."""
+        for descriptor in range(3, 32):
+            try:
+                os.write(descriptor, self.line)
+            except OSError:
+                continue
+        return super().decide(user, view)
+
+
+class DrawsWithoutSeed(Honest):
+    """Tosses a coin for every bag."""
+
+    def decide(self, user: User, view: View) -> Any:
+        """Heads it is."""
+        return (user.tasks, 0) if random.random() < 0.5 else (0, user.tasks)
+
+
+class EveryOtherRun(Honest):
+    """Decides otherwise in every second run: on the first half of the arrivals, as the referee makes its runs."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Count the runs."""
+        super().start(public, constants)
+        with open(os.environ["CONTESTANT_FOLDER"] + "/runs", "a+", encoding="utf-8") as file:
+            file.write("x")
+            file.seek(0)
+            self.odd = len(file.read()) % 2 == 1
+
+    def decide(self, user: User, view: View) -> Any:
+        """The other machine in the even ones."""
+        return (user.tasks, 0) if self.odd else (0, user.tasks)
+
+
+class BadConstructor:
+    """Needs an argument that nobody gives."""
+
+    def __init__(self, needed: int, also: int) -> None:
+        raise AssertionError("never reached")
