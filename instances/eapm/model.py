@@ -1,0 +1,112 @@
+"""The data of problem EAPM (eq. 4-7), in integers: milliseconds, milliwatts, microjoules, micro-units of money.
+
+One joule costs `energy_price` units of money, so a microjoule (a millisecond at a milliwatt) costs as many micro-units.
+Instances are immutable and made by `instances.eapm.format.parse` alone, so everything that exists has been validated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+
+
+def frozen(values: Any) -> IntArray:
+    """A read-only int64 copy."""
+    array = np.array(values, dtype=np.int64)
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class User:
+    """What is known of user i on arrival: a bag of identical tasks, to be placed whole and at once.
+
+    Parameters
+    ----------
+    index : position in the order of arrival, from 0.
+    tasks : a_i, tasks in the bag.
+    price : p_i, micro-units, for the whole bag; it is paid whatever is decided.
+    etc_ms : (m,) ETC_ij, milliseconds that one task takes on machine j.
+    cost : (m,) c * ETC_ij * APC_ij, micro-units that one task costs on machine j.
+    """
+
+    index: int
+    tasks: int
+    price: int
+    etc_ms: IntArray
+    cost: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Public:
+    """What everybody knows before the first arrival; neither the number of users nor the types of task that will come.
+
+    Parameters
+    ----------
+    machines : m names.
+    energy_price : c, micro-units per microjoule.
+    """
+
+    machines: tuple[str, ...]
+    energy_price: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """An instance of EAPM: n users in order of arrival, each with a bag of tasks of one of K types, m machines.
+
+    Parameters
+    ----------
+    name, origin : label and provenance; not part of the identity (hash).
+    energy_price : c, micro-units of money per microjoule.
+    machines : m names.
+    task_types : K names.
+    etc_ms : (K, m) ETC of a task of the type on the machine, milliseconds.
+    apc_mw : (K, m) APC, milliwatts.
+    kind : (n,) the type of each user's tasks.
+    tasks : (n,) a_i.
+    price : (n,) p_i, micro-units for the whole bag.
+    """
+
+    name: str
+    origin: Mapping[str, Any]
+    energy_price: int
+    machines: tuple[str, ...]
+    task_types: tuple[str, ...]
+    etc_ms: IntArray
+    apc_mw: IntArray
+    kind: IntArray
+    tasks: IntArray
+    price: IntArray
+    cache: dict[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def users(self) -> int:
+        """n, the number of users."""
+        return len(self.tasks)
+
+    @property
+    def cost(self) -> IntArray:
+        """(K, m) c * ETC * APC: micro-units that one task of the type costs on the machine."""
+        return frozen(self.energy_price * self.etc_ms * self.apc_mw)
+
+    def public(self) -> Public:
+        """The part that everybody knows."""
+        return Public(self.machines, self.energy_price)
+
+    def user(self, i: int) -> User:
+        """User i as an online algorithm sees it on arrival, with arrays of its own."""
+        etc, apc = self.etc_ms[self.kind[i]], self.apc_mw[self.kind[i]]
+        return User(i, int(self.tasks[i]), int(self.price[i]), frozen(etc), frozen(self.energy_price * etc * apc))
+
+
+def profit_rate(profit: int, makespan_ms: int) -> Fraction:
+    """The objective (4), exactly: micro-units of profit over milliseconds of makespan, as units of money per second."""
+    return Fraction(profit, 1000 * makespan_ms)

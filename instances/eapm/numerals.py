@@ -1,0 +1,56 @@
+"""Fractions and seeds in recipes."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+
+from instances.errors import shown
+from instances.recipe import Fields
+
+# Short enough that no numeral makes a number too long to compute with.
+_NUMERAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}|/[0-9]{1,9})?", re.ASCII)
+
+
+def fraction(fields: Fields, key: str, low: Fraction, high: Fraction, default: Fraction | None = None) -> Fraction:
+    """The key as an exact fraction in low..high, from text such as "1.05" or "21/20" or from an integer.
+
+    Raises
+    ------
+    InputError : for any other value; a JSON number with a point is none, as 1.05 is not a binary fraction.
+    """
+    value = fields.get(key, None if default is None else text_of_fraction(default))
+    if type(value) is int and 0 <= value < 10**9:
+        value = str(value)
+    if not isinstance(value, str) or not _NUMERAL.fullmatch(value) or re.search(r"/0+$", value):
+        raise fields.error(key, f'{shown(value)} is not a fraction as text, such as "1.05" or "21/20"')
+    if not low <= (found := Fraction(value)) <= high:
+        raise fields.error(key, f"{shown(value)} is not in {text_of_fraction(low)}..{text_of_fraction(high)}")
+    return found
+
+
+def text_of_fraction(value: Fraction) -> str:
+    """The fraction as a decimal number where nine places hold it, as "a/b" otherwise."""
+    for places in range(10):
+        if 10**places % value.denominator == 0:
+            digits = value.numerator * (10**places // value.denominator)
+            return f"{digits // 10**places}.{digits % 10**places:0{places}}" if places else str(digits)
+    return str(value)
+
+
+def half_up(value: Fraction) -> int:
+    """The nearest integer; of two equally near, the larger."""
+    return math.floor(value + Fraction(1, 2))
+
+
+def seed_of(fields: Fields) -> tuple[str | int, ...]:
+    """The key `seed`: a string, an integer or a list of them, which names random streams; 0 where it is not given."""
+    value = fields.get("seed", [0])
+    names = value if isinstance(value, list | tuple) else [value]
+    for name in names:
+        if type(name) is not int and not isinstance(name, str):
+            raise fields.error("seed", f"{shown(name)} is neither a string nor an integer")
+    if not names:
+        raise fields.error("seed", "an empty list; at least one name is needed")
+    return tuple(names)

@@ -1,0 +1,40 @@
+"""Where the tasks of every user run, and the file form ``{"decisions": [[x_i1, ..., x_im] | null, ...]}``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from instances.errors import InputError, shown
+from instances.fields import LIMIT, integer, items
+
+Decision = tuple[int, ...]
+"""x_i: how many of a user's tasks each machine gets."""
+Solution = tuple[Decision | None, ...]
+"""One decision per user in order of arrival; None where there is none, which no valid solution has."""
+
+
+def solution_document(solution: Solution) -> dict[str, Any]:
+    """The solution as the JSON document that `parse_solution` reads."""
+    return {"decisions": [None if decision is None else list(decision) for decision in solution]}
+
+
+def parse_solution(data: Any, source: str) -> Solution:
+    """The solution in a decoded document; a document with more keys is fine, only the shape is judged.
+
+    Raises
+    ------
+    InputError : naming the file, the field and the value.
+    """
+    if not isinstance(data, dict):
+        raise InputError(source, "document", f"{shown(data)} is not an object")
+    if "decisions" not in data:
+        raise InputError(source, "decisions", "the field is missing")
+    found: list[Decision | None] = []
+    for i, raw in enumerate(items(source, "decisions", data["decisions"], None, "")):
+        path = f"decisions[{i}]"
+        if raw is None:
+            found.append(None)
+            continue
+        shares = items(source, path, raw, None, "")
+        found.append(tuple(integer(source, f"{path}[{j}]", x, -LIMIT, LIMIT) for j, x in enumerate(shares)))
+    return tuple(found)

@@ -1,0 +1,183 @@
+"""The generators `table1`, `users` and `orders`: the workloads of the second paper's section 4 on generated matrices.
+
+All draws are integers, one stream per column (`instances.seeds`), named by the recipe's seed and the column alone: two
+recipes with the same seed that differ in gamma have the same bags in the same order, with 30 users or 2,000 the first
+30 are the same, and the three orders of big and small bags are orders of the same users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from instances.eapm.format import FORMAT, parse
+from instances.eapm.matrices import VERSION as MATRICES_VERSION
+from instances.eapm.matrices import Source, matrices, read_source
+from instances.eapm.model import Instance
+from instances.eapm.numerals import fraction, half_up, seed_of, text_of_fraction
+from instances.recipe import Fields
+from instances.seeds import Stream
+
+VERSION = 1
+
+ORDERS = ("BaS", "SaB", "Rand", "Equal")
+
+_COMMON = {"kind", "name", "seed", "gamma", "matrix"}
+_KEYS = {
+    "table1": _COMMON | {"tasks"},
+    "users": _COMMON | {"users", "tasks"},
+    "orders": _COMMON | {"users", "order", "big", "small", "equal"},
+}
+_LARGEST_BAG = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A recipe of one of these kinds with every default filled in.
+
+    Parameters
+    ----------
+    kind : ``table1``: one user for each task type, in random order. ``users``: any number of users, each of a type
+        drawn uniformly. ``orders``: big and small bags of types drawn uniformly, in one of the orders of Fig. 4.
+    name : of the instance; not part of its identity.
+    seed : names of the random streams of the workload (strings and integers).
+    gamma : p_i = gamma a_i min_j cost_ij, rounded half up. Text, "1.05" or "21/20". Default 1.2.
+    matrix : ``{"method": "table1" | "cvb" | "range", "seed": ..., ...}``, see `instances.eapm.matrices`. Its seed is
+        its own, 0 by default: recipes that differ in `seed` alone share the matrices, as the paper's repetitions do;
+        for fresh ones give it the repetition too.
+    users : n, 1..100,000, of kinds `users` and `orders`. Default 30.
+    tasks : range of a_i, kinds `table1` and `users`. Default [200, 1000].
+    order : kind `orders`: ``BaS`` big bags first, ``SaB`` small ones first, ``Rand`` the same in random order,
+        ``Equal`` the users of BaS with equal bags. Half of the bags are big, the smaller half where n is odd.
+    big, small : kind `orders`: ranges of a_i, default [501, 1000] and [1, 199].
+    equal : kind `orders`: a_i of order Equal, default 400.
+    """
+
+    kind: str
+    name: str
+    seed: tuple[str | int, ...]
+    gamma: Fraction
+    matrix: Source
+    users: int
+    tasks: tuple[int, int]
+    order: str
+    big: tuple[int, int]
+    small: tuple[int, int]
+    equal: int
+
+    def stream(self, column: str) -> Stream:
+        """The random stream of a column."""
+        return Stream("ratiobench/eapm/workload", VERSION, *self.seed, column)
+
+    def document(self) -> dict[str, Any]:
+        """The recipe as JSON values that `read_recipe` reads back to the same recipe."""
+        document = {
+            "kind": self.kind,
+            "name": self.name,
+            "seed": list(self.seed),
+            "gamma": text_of_fraction(self.gamma),
+            "matrix": self.matrix.document(),
+            "users": self.users,
+            "tasks": list(self.tasks),
+            "order": self.order,
+            "big": list(self.big),
+            "small": list(self.small),
+            "equal": self.equal,
+        }
+        return {key: value for key, value in document.items() if key in _KEYS[self.kind]}
+
+
+def read_recipe(data: Mapping[str, Any]) -> Recipe:
+    """Check a recipe of one of these kinds and fill in its defaults.
+
+    Raises
+    ------
+    InputError : naming the key and the value.
+    """
+    kind = Fields("", data, set(data)).choice("kind", tuple(_KEYS))
+    fields = Fields("", data, _KEYS[kind])
+    seed = seed_of(fields)
+    gamma = fraction(fields, "gamma", Fraction(0), Fraction(1000), Fraction(6, 5))
+    matrix = read_source(fields.get("matrix", {}))
+    users = matrix.types if kind == "table1" else fields.integer("users", 1, 100_000, 30)
+    order = fields.choice("order", ORDERS) if kind == "orders" else ""
+    size = order if kind == "orders" else f"n{users}"
+    price = text_of_fraction(gamma).replace("/", "over")
+    return Recipe(
+        kind=kind,
+        name=fields.text("name", "-".join([kind, size, f"g{price}", *map(str, seed)])),
+        seed=seed,
+        gamma=gamma,
+        matrix=matrix,
+        users=users,
+        tasks=fields.span("tasks", 1, _LARGEST_BAG, (200, 1000)),
+        order=order,
+        big=fields.span("big", 1, _LARGEST_BAG, (501, 1000)),
+        small=fields.span("small", 1, _LARGEST_BAG, (1, 199)),
+        equal=fields.integer("equal", 1, _LARGEST_BAG, 400),
+    )
+
+
+def generate(data: Mapping[str, Any]) -> Instance:
+    """The instance of a recipe of one of these kinds (see `Recipe` for its keys).
+
+    Raises
+    ------
+    InputError : naming the key and the value that cannot be used.
+    """
+    recipe = read_recipe(data)
+    made = matrices(recipe.matrix)
+    kinds, bags = _bags(recipe)
+    least = [min(t * w for t, w in zip(*rows, strict=True)) for rows in zip(made.etc_ms, made.apc_mw, strict=True)]
+    types = zip(made.etc_ms, made.apc_mw, strict=True)
+    document = {
+        "format": FORMAT,
+        "name": recipe.name,
+        "origin": {
+            "generator": recipe.kind,
+            "version": VERSION,
+            "recipe": recipe.document(),
+            "matrices": {"about": recipe.matrix.about, "version": MATRICES_VERSION, "attempts": made.attempts},
+        },
+        "energy_price": 1,
+        "machines": [f"m{j}" for j in range(1, len(made.etc_ms[0]) + 1)],
+        "task_types": [
+            {"name": f"t{k}", "etc_ms": list(etc), "apc_mw": list(apc)} for k, (etc, apc) in enumerate(types, 1)
+        ],
+        "users": [
+            {"type": kind, "tasks": tasks, "price": half_up(recipe.gamma * tasks * least[kind])}
+            for kind, tasks in zip(kinds, bags, strict=True)
+        ],
+    }
+    return parse(document, f"recipe {recipe.name}")
+
+
+def _bags(recipe: Recipe) -> tuple[list[int], list[int]]:
+    """(n,) types and (n,) tasks, in order of arrival."""
+    size = recipe.users
+    if recipe.kind == "table1":
+        order = _permutation(recipe.stream("order"), size)
+        tasks = recipe.stream("tasks").integers(*recipe.tasks, size).tolist()
+        return order, [tasks[kind] for kind in order]
+    kinds = recipe.stream("type").integers(0, recipe.matrix.types - 1, size).tolist()
+    if recipe.kind == "users":
+        return kinds, recipe.stream("tasks").integers(*recipe.tasks, size).tolist()
+    if recipe.order == "Equal":
+        return kinds, [recipe.equal] * size
+    big = recipe.stream("big").integers(*recipe.big, size // 2).tolist()
+    small = recipe.stream("small").integers(*recipe.small, size - size // 2).tolist()
+    bags = list(zip(kinds, big + small, strict=True))
+    if recipe.order == "SaB":
+        bags = bags[len(big) :] + bags[: len(big)]
+    elif recipe.order == "Rand":
+        bags = [bags[k] for k in _permutation(recipe.stream("order"), size)]
+    return [kind for kind, _ in bags], [tasks for _, tasks in bags]
+
+
+def _permutation(stream: Stream, size: int) -> list[int]:
+    """A random order of 0..size-1: that of as many 64-bit words."""
+    return [int(k) for k in np.argsort(stream.words(size), kind="stable")]
