@@ -73,9 +73,9 @@ class Table1:
     standard normal.
 
     Matrices are drawn until E_avg/E_min and MS_greedy/MS_avg, with equal bags of every type, are within 3 % of the
-    paper's (`paper.ENERGY`, `paper.SPAN`); about one draw in 45 is. The factor f (about 120 W) is then chosen so that
-    E_min/MS_greedy is the paper's, `paper.RATE`: nothing else in the paper fixes the absolute scale. E_min/MS_greedy is
-    a mean power, so it fixes f and leaves the scale of ETC open, which no profit rate depends on.
+    paper's (`paper.ENERGY`, `paper.SPAN`); about one draw in 45 is. The factor f is then chosen so that E_min/MS_greedy
+    is the paper's, `paper.RATE`, as nothing else in the paper fixes the absolute scale; it comes to 150 to 240 W.
+    E_min/MS_greedy is a power, so it leaves the scale of ETC open, which no profit rate depends on.
 
     Parameters
     ----------
