@@ -1,0 +1,53 @@
+"""The printed algorithm as a programmer would type it in: its linear systems given to a solver, O(n m^4).
+
+No algorithm of the registry: it is what the closed form of `printed` is timed against. It rounds as doubles do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from instances.eapm.model import Instance
+from instances.eapm.solution import Decision, Solution
+
+
+def decide_all(instance: Instance) -> Solution:
+    """All decisions of Algorithm 1 with equations (20) solved by elimination, in doubles."""
+    load = np.zeros(len(instance.machines))
+    costs = instance.cost
+    profit = 0.0
+    decisions = []
+    for kind, tasks, price in zip(
+        instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True
+    ):
+        etc, cost = instance.etc_ms[kind], costs[kind]
+        decision = _decide(load, etc, cost, tasks, profit + price)
+        decisions.append(decision)
+        shares = np.array(decision)
+        load += shares * etc
+        profit += float(price - shares @ cost)
+    return tuple(decisions)
+
+
+def _decide(load: np.ndarray, etc: np.ndarray, cost: np.ndarray, tasks: int, worth: float) -> Decision:
+    """Lines 2 to 7 for one user."""
+    m = len(load)
+    order = np.argsort(cost, kind="stable")[::-1]
+    best, best_rate = np.zeros(0), -np.inf
+    for tau in range(m):
+        some = order[tau:]
+        k = len(some)
+        matrix, right = np.zeros((k + 1, k + 1)), np.zeros(k + 1)
+        matrix[0, :k], right[0] = 1.0, tasks
+        matrix[1:, :k] = np.diag(etc[some])
+        matrix[1:, k], right[1:] = -1.0, -load[some]
+        found = np.linalg.solve(matrix, right)
+        rate = (worth - found[:k] @ cost[some]) / found[k]
+        if rate > best_rate:
+            best, best_rate = np.concatenate([np.zeros(tau), found[:k]]), rate
+    shares = [0] * m
+    left = tasks
+    for x, j in zip(best[::-1], order[::-1], strict=True):
+        shares[j] = min(left, max(0, int(np.ceil(x))))
+        left -= shares[j]
+    return tuple(shares)

@@ -1,0 +1,141 @@
+"""The second paper's algorithms written down literally, in fractions: systems by elimination, steps by search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+Shares = tuple[int, ...]
+
+
+def solve(matrix: Sequence[Sequence[Fraction]], right: Sequence[Fraction]) -> list[Fraction]:
+    """The solution of a regular linear system by Gauss-Jordan elimination."""
+    rows = [[*row, b] for row, b in zip(matrix, right, strict=True)]
+    n = len(rows)
+    for k in range(n):
+        pivot = next(r for r in range(k, n) if rows[r][k] != 0)
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [x / rows[k][k] for x in rows[k]]
+        for r in range(n):
+            if r != k and rows[r][k] != 0:
+                factor = rows[r][k]
+                rows[r] = [x - factor * y for x, y in zip(rows[r], rows[k], strict=True)]
+    return [row[n] for row in rows]
+
+
+@dataclass
+class State:
+    """The loads and the profit so far, and what was counted."""
+
+    load: list[int]
+    profit: int = 0
+    counts: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(
+            ("systems", "negative_shares", "below_makespan", "chosen_negative", "chosen_below"), 0
+        )
+    )
+
+
+def ceiling(x: Fraction) -> int:
+    """The least integer that is no less."""
+    return -(-x.numerator // x.denominator)
+
+
+def printed(state: State, etc: Sequence[int], cost: Sequence[int], tasks: int, price: int) -> Shares:
+    """Lines 2 to 7 of Algorithm 1, line 7 in the text's order; equal costs: the lower index counts as cheaper."""
+    m = len(etc)
+    order = sorted(range(m), key=lambda j: (cost[j], j), reverse=True)
+    found = []
+    for tau in range(m):
+        some = order[tau:]
+        k = len(some)
+        # Unknowns: x_ij for j >= tau, then MS.
+        rows = [[Fraction(1)] * k + [Fraction(0)]]
+        right = [Fraction(tasks)]
+        for position, j in enumerate(some):
+            row = [Fraction(0)] * (k + 1)
+            row[position], row[k] = Fraction(etc[j]), Fraction(-1)
+            rows.append(row)
+            right.append(Fraction(-state.load[j]))
+        *x, finish = solve(rows, right)
+        rate = (state.profit + price - sum(share * cost[j] for share, j in zip(x, some, strict=True))) / finish
+        found.append((rate, dict(zip(some, x, strict=True)), finish))
+    negative = [min(x.values()) < 0 for _, x, _ in found]
+    below = [finish < max(state.load) for _, _, finish in found]
+    best = max(range(m), key=lambda tau: found[tau][0])
+    for name, count in (
+        ("systems", m), ("negative_shares", sum(negative)), ("below_makespan", sum(below)),
+        ("chosen_negative", negative[best]), ("chosen_below", below[best]),
+    ):  # fmt: skip
+        state.counts[name] += count
+    shares, left = [0] * m, tasks
+    for j in reversed(order):
+        shares[j] = min(left, max(0, ceiling(found[best][1].get(j, Fraction(0)))))
+        left -= shares[j]
+    return tuple(shares)
+
+
+def placements(tasks: int, machines: int) -> Iterator[Shares]:
+    """Every way to place a bag."""
+    if machines == 1:
+        yield (tasks,)
+        return
+    for first in range(tasks + 1):
+        for rest in placements(tasks - first, machines - 1):
+            yield (first, *rest)
+
+
+def outcome(
+    load: Sequence[int], etc: Sequence[int], cost: Sequence[int], shares: Shares, worth: int
+) -> tuple[int, int]:
+    """(profit, makespan) after a placement."""
+    profit = worth - sum(x * c for x, c in zip(shares, cost, strict=True))
+    return profit, max(have + x * t for have, x, t in zip(load, shares, etc, strict=True))
+
+
+def best_step(
+    load: Sequence[int], etc: Sequence[int], cost: Sequence[int], tasks: int, worth: int
+) -> tuple[Fraction, int]:
+    """The largest profit rate that any placement of the bag leaves, and the least makespan with it."""
+    rates = []
+    for shares in placements(tasks, len(etc)):
+        profit, makespan = outcome(load, etc, cost, shares, worth)
+        rates.append((Fraction(profit, makespan), -makespan))
+    rate, makespan = max(rates)
+    return rate, -makespan
+
+
+def best_step_by_candidates(
+    load: Sequence[int], etc: Sequence[int], cost: Sequence[int], tasks: int, worth: int
+) -> tuple[Fraction, int]:
+    """The same from every finish time at which some machine could have one task more, for bags too big to enumerate."""
+    order = sorted(range(len(etc)), key=lambda j: (cost[j], j))
+    present = max(load)
+    times = {present} | {have + k * t for have, t in zip(load, etc, strict=True) for k in range(1, tasks + 1)}
+    rates = []
+    for finish in times:
+        if finish < present:
+            continue
+        left, profit = tasks, worth
+        for j in order:
+            share = min(left, (finish - load[j]) // etc[j])
+            left, profit = left - share, profit - share * cost[j]
+        if left == 0:
+            rates.append((Fraction(profit, finish), -finish))
+    rate, finish = max(rates)
+    return rate, -finish
+
+
+def greedy(cost: Sequence[int], tasks: int) -> Shares:
+    """The whole bag where it is cheapest, first of equals."""
+    where = min(range(len(cost)), key=lambda j: (cost[j], j))
+    return tuple(tasks if j == where else 0 for j in range(len(cost)))
+
+
+def average(machines: int, tasks: int) -> Shares:
+    """Dealt out like cards, from machine 0 on."""
+    shares = [0] * machines
+    for k in range(tasks):
+        shares[k % machines] += 1
+    return tuple(shares)
