@@ -18,7 +18,7 @@ import pandas as pd
 from bench import intervals
 from bench.family import Family, Plot, Ranking, objective
 from bench.ratios import Kind
-from bench.table import DECIDING, Results, StudyTable, known, online_seconds, title
+from bench.table import DECIDING, Results, StudyTable, aligned, known, online_seconds, title
 from instances.errors import InputError, shown
 
 STUDIED = ("curve", "charges")
@@ -291,6 +291,43 @@ def _beside(plot: Plot, means: pd.DataFrame) -> Iterator[dict[str, Any]]:
                 "low": row["low"],
                 "high": row["high"],
             }
+
+
+def text(drawn: Sequence[Drawn]) -> str:
+    """What papers print beside what was found, for a terminal; empty where they print nothing."""
+    parts = []
+    for each in drawn:
+        lines = [
+            {
+                "group": str(row["group"]),
+                "algorithm": str(row["algorithm"]),
+                "paper": row["paper"],
+                "ours": _rounded(row["mean"]),
+                "95 % interval": _interval(row),
+            }
+            for row in each.beside.to_dict("records")
+        ]
+        lines += [
+            {
+                "group": str(row["group"]),
+                "algorithm": f"{row['algorithm']} over {row['than']}",
+                "paper": f"{row['paper_percent']} %",
+                "ours": f"{_rounded(row['percent'])} %" if known(row["percent"]) else "-",
+                "95 % interval": _interval(row),
+            }
+            for row in each.printed.to_dict("records")
+        ]
+        if lines:
+            parts.append(f"{each.plot.title}: what the paper prints, and ours:\n{aligned(lines, indent='  ')}")
+    return "\n".join(parts)
+
+
+def _rounded(value: Fraction | float | None) -> str:
+    return f"{float(value):.2f}" if known(value) and value is not None else "-"
+
+
+def _interval(row: Mapping[Any, Any]) -> str:
+    return f"{row['low']:.2f} to {row['high']:.2f}" if known(row["low"]) else "-"
 
 
 BOARD = {

@@ -68,7 +68,7 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
         where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
         print(f"{len(written)} figures as SVG{where}")
     write_atomically(folder / "report.html", page(found, family, settled, drawn).encode())
-    print("\n".join(filter(None, [table.text(found, family), verdicts.text(settled)])))
+    print("\n".join(filter(None, [table.text(found, family), plots.text(drawn), verdicts.text(settled)])))
     print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
     print(f"page: {folder / 'report.html'}   table: {folder / 'results.csv'}")
     missing = int((found.rows["state"] == "missing").sum())

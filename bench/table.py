@@ -275,7 +275,7 @@ def opt_text(row: Mapping[Any, Any], unit: str) -> str:
     proof = f"proof: {row['opt_proof']}, {row['opt_formulation']} / {row['opt_backend']}"
     limited = ", time-limited" if row["opt_time_limited"] else ""
     if row["opt_status"] == "optimal":
-        return f"OPT = {number(row['opt_upper'])} {unit} ({proof}{limited})"
+        return f"OPT = {ratios.truncated(row['opt_upper'])} {unit} ({proof}{limited})"
     interval = f"[{number(row['opt_lower'])}, {number(row['opt_upper'], up=True)}]"
     return f"OPT in {interval} {unit}, gap {ratios.percent(row['opt_gap'])} ({proof}{limited})"
 
