@@ -1,0 +1,57 @@
+"""Speed of the online step: ours against the printed algorithm with its linear systems given to a solver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from bench.perf import Curves, Measured, Part, Value, in_turns
+from instances.eapm.generate import generate
+
+ALGORITHMS = ("online", "online:rule=exact-step", "balance", "greedy", "average")
+SOLVED = "linear systems by a solver"
+COLUMNS = ("users", "contender", "seconds", "microseconds_per_user", "times_online", "same_decisions")
+
+
+def _measure(quick: bool, say: Callable[[str], None]) -> Measured:
+    """Whole runs in turns, the referee included for ours; decisions compared with those of `online`."""
+    from online.eapm.linear_solves import decide_all
+    from online.eapm.registry import run
+
+    rows: list[dict[str, Value]] = []
+    for users in (30, 300) if quick else (30, 100, 300, 1000, 2000):
+        say(f"{users} users")
+        recipe = {"kind": "users", "users": users, "gamma": "1.3", "seed": ["perf", users]}
+        instance = generate(recipe | {"matrix": {"method": "table1", "seed": ["perf"]}})
+        contenders: dict[str, Callable[[], object]] = {name: partial(run, instance, name) for name in ALGORITHMS}
+        contenders[SOLVED] = partial(decide_all, instance)
+        clock = in_turns(contenders, 3 if quick else 5)
+        ours = run(instance, "online").decisions
+        for name in contenders:
+            made = decide_all(instance) if name == SOLVED else run(instance, name).decisions
+            rows.append(
+                {
+                    "users": users,
+                    "contender": name,
+                    "seconds": clock[name].median,
+                    "microseconds_per_user": 1e6 * clock[name].median / users,
+                    "times_online": clock[name].median / clock["online"].median,
+                    "same_decisions": sum(a == b for a, b in zip(made, ours, strict=True)) / users,
+                }
+            )
+    curves = [
+        (name, [(float(row["users"]), float(row["seconds"])) for row in rows if row["contender"] == name])  # type: ignore[arg-type]
+        for name in (*ALGORITHMS, SOLVED)
+    ]
+    notes = (
+        "Runs of ours include the referee, who checks every decision and the whole solution again; the other one has "
+        "none. `same_decisions`: the part of the bags placed as `online` places them. The solver's doubles can round a "
+        "share up that is an integer.",
+    )
+    figure = Curves("Seconds of a run over the number of users", "users", "seconds", curves)
+    return Measured(COLUMNS, rows, (figure,), notes)
+
+
+PARTS: tuple[Part, ...] = (
+    Part("eapm", "EAPM's online step in closed form against linear systems solved one by one", _measure),
+)

@@ -1,0 +1,199 @@
+"""EAPM through the commands: its suites, claims and measures, the paper's figures beside ours, the page, one run."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bench.cli import main
+from bench.eapm.claims import STATEMENTS, audit
+from bench.eapm.measures import measures
+from bench.eapm.suites import ALGORITHMS, suites
+from bench.family import families, find_suite, objective
+from bench.perf import parts
+from formulations.eapm.check import check
+from instances.eapm.generate import generate
+from instances.eapm.named import named, names, path
+from instances.eapm.paper import GAMMAS, TABLE1
+from online.eapm.linear_solves import decide_all
+from online.eapm.registry import run
+from online.outcome import OnlineRun
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """What the command printed, as JSON."""
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two repetitions of three columns of Table 1, run."""
+    out = tmp_path_factory.mktemp("table1")
+    only = [word for gamma in ("1.05", "1.2", "1.5") for word in ("--only", f"gamma {gamma}, run [01]")]
+    assert main(["run", "eapm-table1", *only, "--out", str(out), "--workers", "1", "--quiet"]) == 0
+    return out
+
+
+def test_the_family_stands_beside_the_first_one() -> None:
+    """Its own unit and objective; its suites are found by name; its speed is measured by `perf`."""
+    family, suite = find_suite("eapm-table1")
+    assert (family.name, family.unit, objective(family)) == ("eapm", "units/s", "profit rate")
+    assert objective(families()["lora"]) == "welfare"
+    assert len(suite.cases) == 1000
+    assert {"eapm-table1", "eapm-fig2", "eapm-fig3", "eapm-fig4"} <= {each.name for each in family.suites()}
+    assert "eapm" in parts()
+
+
+def test_every_suite_has_the_papers_sizes() -> None:
+    """Gammas, numbers of users, orders and repetitions; every group of a figure has cases."""
+    by_name = {suite.name: suite for suite in suites()}
+    assert {case.recipe["gamma"] for case in by_name["eapm-table1"].cases} == set(GAMMAS)
+    for name in ("eapm-fig2", "eapm-fig3"):
+        cases = by_name[name].cases
+        assert {(case.recipe["gamma"], case.recipe["users"]) for case in cases} == {
+            (gamma, users) for gamma in ("1.2", "1.3", "1.5") for users in (30, 100, 300, 1000, 2000)
+        }
+    assert {case.recipe["order"] for case in by_name["eapm-fig4"].cases} == {"BaS", "SaB", "Rand", "Equal"}
+    for suite in suites():
+        groups = [case.group for case in suite.cases]
+        for plot in suite.plots:
+            assert set(plot.groups) <= set(groups)
+            assert min(groups.count(group) for group in plot.groups) >= 5
+
+
+def test_the_gammas_of_a_repetition_differ_in_prices_alone() -> None:
+    """Paired repetitions: same matrices, bags and order of arrival in every column of Table 1."""
+    cases = {case.name: case for case in find_suite("eapm-table1")[1].cases}
+    low, high = (generate(cases[f"gamma {gamma}, run 7"].recipe) for gamma in ("1.05", "1.5"))
+    for name in ("etc_ms", "apc_mw", "kind", "tasks"):
+        assert np.array_equal(getattr(low, name), getattr(high, name))
+    assert not np.array_equal(low.price, high.price)
+
+
+def test_every_command_takes_an_instance_of_either_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """opt, check, online, audit, export: exact figures as fractions in strings, decisions that check accepts."""
+    file, solution = str(path("lemma1_misses")), str(tmp_path / "solution.json")
+    assert main(["opt", file, "--json", "--solution", solution]) == 0
+    opt = said(capsys)
+    assert Fraction(opt["lower"]) == Fraction(opt["upper"]) == Fraction(7, 400)
+    assert main(["check", file, solution, "--json"]) == 0
+    verdict = said(capsys)
+    assert verdict["valid"]
+    assert Fraction(verdict["welfare"]) == Fraction(7, 400)
+    assert main(["online", file, "--algorithm", "online", "--json"]) == 0
+    assert Fraction(said(capsys)["welfare"]) == Fraction(171, 10_000)
+    assert main(["audit", file, "--algorithm", "online", "--json"]) == 0
+    checks = {each["name"]: each for each in said(capsys)["checks"]}
+    assert checks["best_step"]["status"] == "violated"
+    assert Fraction(checks["best_step"]["left"]) == Fraction(7, 400)
+    assert main(["export", file, "--format", "lp"]) == 0
+    assert "Maximize" in capsys.readouterr().out
+    assert main(["online", file, "--algorithm", "balance"]) == 0
+    assert "profit rate" in capsys.readouterr().out
+
+
+def test_a_certificate_proves_the_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """opt writes it, check accepts it, and refuses it with one price changed."""
+    file, proof = str(path("negative_shares")), tmp_path / "proof.json"
+    assert main(["opt", file, "--certificate", str(proof), "--json"]) == 0
+    assert said(capsys)["certified"] is not None
+    assert main(["check", file, "--certificate", str(proof), "--json"]) == 0
+    assert said(capsys)["valid"]
+    document = json.loads(proof.read_text())
+    document["prices"][0] += 1
+    proof.write_text(json.dumps(document))
+    assert main(["check", file, "--certificate", str(proof), "--json"]) == 0
+    assert not said(capsys)["valid"]
+
+
+def test_the_table_has_the_papers_means_beside_ours(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the terminal, in printed_means.csv and on the page; ours are the means of the rows."""
+    assert main(["report", str(folder)]) == 0
+    text = capsys.readouterr().out
+    assert "Table 1: profit rate over gamma: what the paper prints, and ours" in text
+    printed = pd.read_csv(folder / "printed_means.csv", dtype=str)
+    rows = pd.read_csv(folder / "results.csv", dtype=str)
+    assert len(printed) == 9
+    for line in printed.to_dict("records"):
+        gamma = line["group"].removeprefix("gamma ")
+        assert line["paper"] == TABLE1[line["algorithm"]][GAMMAS.index(gamma)]
+        mine = rows[(rows["group"] == line["group"]) & (rows["algorithm"] == line["algorithm"])]["welfare"]
+        assert Fraction(line["mean"]) == sum(map(Fraction, mine)) / len(mine)
+        assert line["paper"] in text
+    page = (folder / "report.html").read_text()
+    assert "contradicts its text" in page
+    assert "What the paper claims" in page
+    assert "Profit rate" in page
+
+
+def test_every_valid_run_is_within_the_interval_on_opt(folder: Path) -> None:
+    """ALG <= OPT for every algorithm, and the interval is narrow."""
+    rows = pd.read_csv(folder / "results.csv", dtype=str)
+    assert set(rows["algorithm"]) == set(ALGORITHMS)
+    assert set(rows["state"]) == {"ok"}
+    for row in rows.to_dict("records"):
+        assert Fraction(row["welfare"]) <= Fraction(row["opt_upper"])
+        assert Fraction(row["opt_upper"]) <= Fraction(1001, 1000) * Fraction(row["opt_lower"])
+
+
+def test_the_claims_are_about_the_algorithm_as_printed() -> None:
+    """For all others they do not apply; the exact step is its own best step."""
+    instance = named("lemma1_misses")
+    for algorithm in ALGORITHMS[1:]:
+        assert {each.status for each in audit(instance, run(instance, algorithm))} == {"not applicable"}
+    exact = run(instance, "online:rule=exact-step")
+    pretended = OnlineRun(**{name: getattr(exact, name) for name in exact.__slots__} | {"algorithm": "online"} | {
+        "counts": {"systems": 6, "negative_shares": 0, "below_makespan": 0}
+    })  # fmt: skip
+    verdicts = {each.name: each.status for each in audit(instance, pretended)}
+    assert verdicts["best_step"] == "holds"
+    assert verdicts["shares"] == verdicts["finish"] == "holds"
+
+
+@pytest.mark.parametrize(
+    ("name", "violated"),
+    [
+        ("lemma1_misses", {"best_step"}),
+        ("negative_shares", {"shares"}),
+        ("finish_below_makespan", {"finish", "best_step"}),
+        ("one_machine", set()),
+    ],
+)
+def test_the_named_instances_break_the_claims_that_they_are_named_for(name: str, violated: set[str]) -> None:
+    """At least those; with one machine nothing can go wrong but being no better than the others."""
+    instance = named(name)
+    found = {each.name for each in audit(instance, run(instance, "online")) if each.status == "violated"}
+    assert violated <= found
+    if name == "one_machine":
+        assert found <= {"best_of_three"}
+    assert name in names()
+    assert {each.name for each in STATEMENTS} >= found
+
+
+def test_measures_are_shares_of_what_was_counted() -> None:
+    """Energy of Greedy is the least, its makespan the reference; the printed rule's faults as parts of its systems."""
+    instance = generate({"kind": "table1", "gamma": "1.2", "seed": ["measures"]})
+    greedy = measures(instance, run(instance, "greedy"))
+    assert (greedy["energy"], greedy["makespan"], greedy["negative_shares"]) == (1, 1, None)
+    printed = run(instance, "online")
+    found = measures(instance, printed)
+    assert printed.counts["systems"] == 30 * 9
+    assert found["negative_shares"] == Fraction(printed.counts["negative_shares"], 270)
+    assert found["early_finish"] == Fraction(printed.counts["below_makespan"], 270)
+    assert found["energy"] is not None
+    assert found["energy"] > 1
+
+
+def test_the_transcription_with_linear_solves_is_the_same_rule() -> None:
+    """Its profit rate is that of the closed form, up to shares that doubles round up past an integer."""
+    instance = generate({"kind": "users", "users": 60, "gamma": "1.3", "seed": ["twin"]})
+    value, ours = check(instance, decide_all(instance)).value, run(instance, "online").welfare
+    assert value is not None
+    assert abs(value - ours) <= Fraction(1, 100) * ours
