@@ -1,7 +1,8 @@
 """Upper bounds on OPT in exact arithmetic: machine prices, and OPT itself where no solution makes a profit.
 
 Notation: P all that is paid, C(x) the energy's cost, L_j(x) the load of machine j, MS(x) the largest load, A_k the
-tasks of type k, c_kj and e_kj the cost and the time of one of them. OPT = max (P - C(x)) / MS(x), in micro-units per ms.
+tasks of type k, c_kj and e_kj the cost and the time of one of them. OPT is the largest (P - C(x)) / MS(x), here in
+micro-units per ms.
 
 **Profit.** Let w_j >= 0 be prices of a millisecond on machine j, W their sum. Since sum_j w_j L_j <= W MS for every x,
 

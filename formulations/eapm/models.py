@@ -33,8 +33,9 @@ def _above(problem: Summed) -> FloatArray:
 
 def _horizon(problem: Summed) -> float:
     """A makespan of the right size, ms: every task where it is fastest, spread evenly."""
-    fastest = problem.tasks @ problem.etc.min(axis=1).astype(np.float64)
-    return max(1.0, float(fastest) / problem.etc.shape[1])
+    work = float(problem.tasks @ problem.etc.min(axis=1).astype(np.float64))
+    machines: int = problem.etc.shape[1]
+    return max(1.0, work / machines)
 
 
 def _model(
@@ -92,13 +93,10 @@ def charnes_cooper(problem: Summed, plain: bool = False) -> LinearModel:
     return _model("charnes_cooper", np.concatenate([-spent.ravel(), [paid]]), [*_names(problem, "y"), "t"], rows)
 
 
-def totals_from(problem: Summed, values: FloatArray) -> FloatArray:
-    """(K, m) fractional totals of a solution of the scaled Charnes-Cooper LP; rows sum to the tasks."""
+def shares_from(problem: Summed, values: FloatArray) -> FloatArray:
+    """(K, m) fractional totals of a solution of the scaled Charnes-Cooper LP, times a factor common to a type."""
     types, machines = problem.etc.shape
-    share = np.maximum(0.0, values[: types * machines]).reshape(types, machines)
-    whole = share.sum(axis=1, keepdims=True)
-    share = np.where(whole > 0, share / np.where(whole > 0, whole, 1.0), 1.0 / machines)
-    return np.asarray(share * problem.tasks[:, None])
+    return np.asarray(values[: types * machines].reshape(types, machines))
 
 
 def price_model(problem: Summed) -> LinearModel:

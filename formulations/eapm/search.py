@@ -1,4 +1,4 @@
-"""Good solutions without a branch and bound: fractional totals rounded, then improved by moving single tasks.
+"""Good solutions without a branch and bound: fractional totals rounded, then improved by moving tasks.
 
 Proposals are compared in double precision, every step is taken on exact integers, and nothing depends on the clock.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.eapm.summed import Summed
-from formulations.linear import FloatArray
+from formulations.linear import BoolArray, FloatArray
 from instances.eapm.model import IntArray
 
 MOVES_LIMIT = 5_000
@@ -18,18 +18,22 @@ PAIRS_LIMIT = 3_000_000
 
 
 def rounded(problem: Summed, fractional: FloatArray) -> IntArray:
-    """Whole totals near fractional ones: of each type the shares with the largest remainders are rounded up."""
-    totals = np.floor(fractional + 1e-9).astype(np.int64)
-    missing = problem.tasks - totals.sum(axis=1)
-    for k in np.flatnonzero(missing).tolist():
-        order = np.argsort(totals[k] - fractional[k], kind="stable")
-        step = 1 if missing[k] > 0 else -1
-        left = abs(int(missing[k]))
-        while left:
-            for j in order.tolist() if step > 0 else order[::-1].tolist():
-                if left and totals[k, j] + step >= 0:
-                    totals[k, j] += step
-                    left -= 1
+    """Whole totals near fractional ones: of each type the shares with the largest remainders are rounded up.
+
+    Whatever is negative counts nothing, and a type's shares are scaled to add up to its tasks.
+    """
+    share = np.maximum(0.0, fractional)
+    whole = share.sum(axis=1, keepdims=True)
+    share = np.where(whole > 0, share / np.where(whole > 0, whole, 1.0), 1.0 / share.shape[1])
+    share = share * problem.tasks[:, None]
+    totals = np.floor(share + 1e-9).astype(np.int64)
+    for k in range(len(totals)):
+        missing = int(problem.tasks[k] - totals[k].sum())
+        if 0 < missing <= len(totals[k]):
+            totals[k, np.argsort(totals[k] - share[k], kind="stable")[:missing]] += 1
+        else:
+            # Only rounding errors of very many tasks come here with more than nothing.
+            totals[k, totals[k].argmax()] += missing
     return totals
 
 
@@ -46,22 +50,21 @@ def even(problem: Summed) -> IntArray:
     return rounded(problem, problem.tasks[:, None] * speed / speed.sum(axis=1, keepdims=True))
 
 
-def descend(problem: Summed, totals: IntArray, limit: int = MOVES_LIMIT) -> IntArray:
-    """Move single tasks, and swap a task of the last machine for another, while the profit rate rises."""
+def descend(problem: Summed, totals: IntArray, chunk: int = 1) -> IntArray:
+    """Move tasks, and swap tasks of the last machine for others, while the profit rate rises.
+
+    Parameters
+    ----------
+    chunk : how many tasks move at once at first; when nothing improves, a quarter of it, down to one.
+    """
     types, machines = problem.etc.shape
     if types * machines * machines > PAIRS_LIMIT or types * types * machines > PAIRS_LIMIT or machines == 1:
         return totals
     totals = totals.copy()
     profit, makespan = problem.figures(totals)
-    for _ in range(limit):
-        load = (totals * problem.etc).sum(axis=0)
-        proposals = [_best_move(problem, totals, load, profit), _best_swap(problem, totals, load, profit)]
-        proposals = [each for each in proposals if each is not None]
-        if not proposals:
-            break
+    for _ in range(MOVES_LIMIT):
         best = None
-        for change in proposals:
-            assert change is not None
+        for change in _proposals(problem, totals, profit, chunk):
             after = totals.copy()
             for k, j, by in change:
                 after[k, j] += by
@@ -69,46 +72,67 @@ def descend(problem: Summed, totals: IntArray, limit: int = MOVES_LIMIT) -> IntA
             # profit / makespan, compared exactly.
             if figures[0] * makespan > profit * figures[1]:
                 best, profit, makespan = after, *figures
-        if best is None:
+        if best is not None:
+            totals = best
+        elif chunk > 1:
+            chunk //= 4
+        else:
             break
-        totals = best
     return totals
+
+
+def coarse(problem: Summed) -> int:
+    """A chunk to begin with far from the optimum: a power of 4, at most all tasks of some type."""
+    return int(4 ** ((int(problem.tasks.max()).bit_length() - 1) // 2))
 
 
 Change = list[tuple[int, int, int]]
 
 
-def _best_move(problem: Summed, totals: IntArray, load: IntArray, profit: int) -> Change | None:
-    """The move of one task (type, from, to) after which profit / makespan is largest."""
+def _proposals(problem: Summed, totals: IntArray, profit: int, chunk: int) -> list[Change]:
+    """The best move and the best swap of so many tasks, where there are any."""
+    load = (totals * problem.etc).sum(axis=0)
+    etc, cost = chunk * problem.etc, chunk * problem.cost
+    held = totals >= chunk
+    found = [_best_move(held, etc, cost, load, profit, chunk), _best_swap(held, etc, cost, load, profit, chunk)]
+    return [each for each in found if each is not None]
+
+
+def _best_move(
+    held: BoolArray, etc: IntArray, cost: IntArray, load: IntArray, profit: int, chunk: int
+) -> Change | None:
+    """The move of a chunk (type, from, to) after which profit / makespan is largest."""
     machines = len(load)
     others = _largest_other(load)
-    leaving = load[None, :, None] - problem.etc[:, :, None]
-    arriving = load[None, None, :] + problem.etc[:, None, :]
+    leaving = load[None, :, None] - etc[:, :, None]
+    arriving = load[None, None, :] + etc[:, None, :]
     after = np.maximum(np.maximum(leaving, arriving), others[None])
-    gain = profit + (problem.cost[:, :, None] - problem.cost[:, None, :])
-    rate = gain / after
-    rate[totals == 0] = -np.inf
+    gain = profit + (cost[:, :, None] - cost[:, None, :])
+    rate = gain / np.maximum(after, 1)
+    rate[~held] = -np.inf
     rate[:, np.arange(machines), np.arange(machines)] = -np.inf
     k, a, b = (int(at) for at in np.unravel_index(int(rate.argmax()), rate.shape))
-    return [(k, a, -1), (k, b, 1)] if rate[k, a, b] > -np.inf else None
+    return [(k, a, -chunk), (k, b, chunk)] if rate[k, a, b] > -np.inf else None
 
 
-def _best_swap(problem: Summed, totals: IntArray, load: IntArray, profit: int) -> Change | None:
-    """The exchange of a task of the last machine with one elsewhere after which profit / makespan is largest."""
+def _best_swap(
+    held: BoolArray, etc: IntArray, cost: IntArray, load: IntArray, profit: int, chunk: int
+) -> Change | None:
+    """The exchange of a chunk of the last machine with one elsewhere after which profit / makespan is largest."""
     last = int(load.argmax())
     others = _largest_other(load)[last]
-    etc, cost = problem.etc, problem.cost
     # Type k leaves the last machine for j, type q comes from j.
     here = load[last] - etc[:, last][:, None, None] + etc[:, last][None, :, None]
     there = load[None, None, :] + etc[:, None, :] - etc[None, :, :]
     after = np.maximum(np.maximum(here, there), others[None, None, :])
     spent = (cost[:, None, :] - cost[None, :, :]) + cost[:, last][None, :, None] - cost[:, last][:, None, None]
     rate = (profit - spent) / np.maximum(after, 1)
-    rate[totals[:, last] == 0] = -np.inf
-    rate[:, totals == 0] = -np.inf
+    rate[~held[:, last]] = -np.inf
+    rate[:, ~held] = -np.inf
     rate[:, :, last] = -np.inf
     k, q, j = (int(at) for at in np.unravel_index(int(rate.argmax()), rate.shape))
-    return [(k, last, -1), (k, j, 1), (q, j, -1), (q, last, 1)] if rate[k, q, j] > -np.inf else None
+    change = [(k, last, -chunk), (k, j, chunk), (q, j, -chunk), (q, last, chunk)]
+    return change if rate[k, q, j] > -np.inf else None
 
 
 def _largest_other(load: IntArray) -> IntArray:

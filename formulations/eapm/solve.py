@@ -39,6 +39,10 @@ FEW_WAYS = 5_000
 """Up to this many solutions, `auto` looks at all of them."""
 ROUNDS = 4
 """Most rounds of Dinkelbach's method with one work limit."""
+SMALL, HARD = 1000, 4
+"""Units of a solver's work: for the first unit of effort, times columns; for each further one."""
+FINE = 2**60
+"""A bound that rests on a solver's is rounded up to the attained rate times a multiple of 1/FINE."""
 RELATIVE_SLACK = 1e-10
 ABSOLUTE_SLACK = 1e-6
 """A solver's bound is raised by both, in the model's own unit, before it is believed."""
@@ -83,10 +87,9 @@ def solve(
         run.loss()
     else:
         run.without_solver()
-        if certified and solver == NO_BACKEND and backend != NO_BACKEND:
-            run.relax("highs")
-        elif solver != NO_BACKEND and not run.done():
-            run.relax(solver)
+        asked = certified and backend != NO_BACKEND and problem.surplus > 0
+        if asked or (solver != NO_BACKEND and not run.done()):
+            run.relax()
         if name == DINKELBACH and not run.done():
             run.dinkelbach(effort)
     assert run.solution is not None
@@ -233,26 +236,30 @@ class _Run:
         self.place(search.cheapest(self.problem), "cheapest")
         self.place(search.even(self.problem), "even")
         if self.solver == NO_BACKEND and not self.done():
-            for totals in (search.cheapest(self.problem), search.even(self.problem)):
-                self.place(search.descend(self.problem, totals), "search")
+            self._improve()
 
-    def relax(self, solver: str) -> None:
-        """The LP bound, made exact, and a rounded solution."""
+    def relax(self) -> None:
+        """The LP bound, made exact, and a rounded solution; by HiGHS, CBC's backend is for integer programs."""
         if self.problem.etc.size > models.COLUMNS_LIMIT:
             what = f"{self.problem.etc.size} columns are more than {models.COLUMNS_LIMIT}"
             self.notes.append(f"{CHARNES_COOPER}: not built, {what}")
             return
-        result = self._solve(solver, models.price_model(self.problem), None)
+        result = self._solve("highs", models.price_model(self.problem), None)
         if result.values is not None:
             weights = result.values[: self.problem.etc.shape[1]].tolist()
             for direction in (bounds.integers(weights), bounds.simple_integers(weights)):
                 self.prove(bounds.priced(self.problem, direction), Proof.LAGRANGIAN)
-        result = self._solve(solver, models.charnes_cooper(self.problem), None)
-        starts = [search.cheapest(self.problem), search.even(self.problem)]
+        result = self._solve("highs", models.charnes_cooper(self.problem), None)
         if result.values is not None:
-            starts.insert(0, search.rounded(self.problem, models.totals_from(self.problem, result.values)))
-        for totals in starts[: 1 if result.values is not None else None]:
-            self.place(search.descend(self.problem, totals), "search")
+            totals = search.rounded(self.problem, models.shares_from(self.problem, result.values))
+            self.place(search.descend(self.problem, totals), "rounding")
+        else:
+            self._improve()
+
+    def _improve(self) -> None:
+        """Solutions where there is nothing to be rounded."""
+        for totals in (search.cheapest(self.problem), search.even(self.problem)):
+            self.place(search.descend(self.problem, totals, search.coarse(self.problem)), "search")
 
     def _solve(
         self, solver: str, model: LinearModel, work: int | None, start: IntArray | None = None, unit: float = 1.0
@@ -268,14 +275,16 @@ class _Run:
         return result
 
     def dinkelbach(self, effort: int) -> None:
-        """Rounds of Dinkelbach's method, with work limits 1, 2, 4, ... up to the effort.
+        """Rounds of Dinkelbach's method, with more work after every power of two up to the effort.
 
         So the rounds of a smaller effort are the first ones of a larger one, which can only improve on them.
         """
         if self.problem.etc.size > models.COLUMNS_LIMIT or self.lower <= 0:
             return
-        work = 1
-        while work <= effort:
+        stage = 1
+        while stage <= effort:
+            # Small programs are meant to be solved to the end; large ones need some work to get anywhere.
+            work = max(1, SMALL // self.problem.etc.size) if stage == 1 else HARD * stage
             for _ in range(ROUNDS):
                 before = self.lower
                 result = self._round(work)
@@ -285,7 +294,7 @@ class _Run:
                     break
             if result.termination is Termination.OPTIMAL:
                 return
-            work *= 2
+            stage *= 2
 
     def _round(self, work: int) -> BackendResult:
         """max profit - rate * makespan at the attained rate: a better solution, or a proof of how good this one is."""
@@ -296,8 +305,8 @@ class _Run:
         self.work["rounds"] = self.work.get("rounds", 0) + 1
         if result.values is not None:
             types, machines = self.problem.etc.shape
-            fractional = np.maximum(0.0, result.values[: types * machines]).reshape(types, machines)
-            totals = search.rounded(self.problem, np.rint(fractional))
+            nearly = result.values[: types * machines].reshape(types, machines)
+            totals = search.rounded(self.problem, np.rint(nearly))
             self.place(search.descend(self.problem, totals), f"{self.solver}'s incumbent")
         if result.bound is not None:
             excess = held.excess(result.bound, ABSOLUTE_SLACK, RELATIVE_SLACK)
@@ -309,7 +318,8 @@ class _Run:
                 if self.price is not None:
                     direction = [max(1, price) for price in self.price.prices]
                 shortest = bounds.shortest_makespan(self.problem, direction, rate)
-                self.bound(rate * (1 + excess / shortest) / 1000, Proof.BRANCH_AND_BOUND)
+                above = Fraction(math.ceil(excess / shortest * FINE), FINE)
+                self.bound(rate * (1 + above) / 1000, Proof.BRANCH_AND_BOUND)
         return result
 
     def certificate(self) -> Certificate | None:
