@@ -24,12 +24,11 @@ def eapm_documents(
     machines = draw(st.integers(1, max_machines))
     types = draw(st.integers(1, max_types))
     largest = draw(st.sampled_from([2, 9, 100]))
-    per_machine = {"min_size": machines, "max_size": machines}
     kinds = [
         {
             "name": f"t{k}",
-            "etc_ms": draw(st.lists(st.integers(1, largest), **per_machine)),
-            "apc_mw": draw(st.lists(st.integers(0, 9), **per_machine)),
+            "etc_ms": draw(st.lists(st.integers(1, largest), min_size=machines, max_size=machines)),
+            "apc_mw": draw(st.lists(st.integers(0, 9), min_size=machines, max_size=machines)),
         }
         for k in range(types)
     ]

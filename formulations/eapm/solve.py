@@ -21,6 +21,7 @@ from formulations.eapm.certificate import Certificate
 from formulations.eapm.check import check
 from formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
 from formulations.eapm.summed import Summed, split, summed, totals_of
+from formulations.eapm.weights import weights
 from formulations.linear import LinearModel
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.eapm.format import content_hash, loads
@@ -37,6 +38,8 @@ ALLOWED = {DINKELBACH: ("highs", "cbc"), CHARNES_COOPER: ("highs",), ENUMERATION
 """Which backends go with a formulation, the preferred one first."""
 FEW_WAYS = 5_000
 """Up to this many solutions, `auto` looks at all of them."""
+DIRECT_COLUMNS = 5_000
+"""Up to this many types times machines, `auto` solves integer programs; beyond it rounding is as good."""
 ROUNDS = 4
 """Most rounds of Dinkelbach's method with one work limit."""
 SMALL, HARD = 1000, 4
@@ -86,10 +89,13 @@ def solve(
     if problem.surplus < 0:
         run.loss()
     else:
-        run.without_solver()
-        asked = certified and backend != NO_BACKEND and problem.surplus > 0
-        if asked or (solver != NO_BACKEND and not run.done()):
-            run.relax()
+        run.simply()
+        if problem.surplus > 0 and (certified or not run.done()):
+            asked = solver != NO_BACKEND or (certified and backend != NO_BACKEND)
+            if asked and run.fits():
+                run.relax()
+            else:
+                run.weigh()
         if name == DINKELBACH and not run.done():
             run.dinkelbach(effort)
     assert run.solution is not None
@@ -138,7 +144,8 @@ def choose(problem: Summed, formulation: str, backend: str) -> tuple[str, str]:
             return ENUMERATION, NO_BACKEND
         if backend == NO_BACKEND or (backend == "auto" and problem.etc.size > models.COLUMNS_LIMIT):
             return "auto", NO_BACKEND
-        formulation = DINKELBACH
+        large = backend == "auto" and problem.etc.size > DIRECT_COLUMNS
+        formulation = CHARNES_COOPER if large else DINKELBACH
     allowed = ALLOWED[formulation]
     if backend == "auto":
         backend = allowed[0]
@@ -195,6 +202,13 @@ class _Run:
         if self.price is None or bound.upper < self.price.upper:
             self.price = bound
 
+    def fits(self) -> bool:
+        """Can the models be built? A note says so if not."""
+        size, limit = self.problem.etc.size, models.COLUMNS_LIMIT
+        if size > limit:
+            self.notes.append(f"no model is built: {size} columns are more than {limit}")
+        return bool(size <= limit)
+
     def _mark(self) -> None:
         if self.solution is not None and self.upper is not None:
             self.trail.append((time.perf_counter() - self.began, self.lower, self.upper))
@@ -204,15 +218,19 @@ class _Run:
         assert self.upper is not None
         if self.upper - self.lower <= Fraction(self.gap) * abs(self.upper):
             return True
-        return self.left() is not None and self.left() == 0.0
+        return self.left() == 0.0
 
     def left(self) -> float | None:
         """Seconds left; None where there is no limit."""
         return None if self.seconds is None else max(0.0, self.seconds - (time.perf_counter() - self.began))
 
     def limits(self, work: int | None) -> Limits:
-        left = self.left()
-        return Limits(work=work, gap=self.gap, seconds=None if left is None else max(0.1, left))
+        """For a solver; its objective is larger than the makespan, by surplus / profit, so its gap is the smaller."""
+        left, gap = self.left(), 0.0
+        if self.gap and self.solution is not None:
+            profit, _ = self.problem.figures(totals_of(self.problem, self.solution))
+            gap = self.gap * max(0, profit) / max(1, self.problem.surplus) / 2
+        return Limits(work=work, gap=gap, seconds=None if left is None else max(0.1, left))
 
     def enumerate(self) -> None:
         """Close the interval by brute force, where the instance is small enough."""
@@ -230,36 +248,32 @@ class _Run:
         self.place(totals, "closed form")
         self.prove(bound, Proof.LAGRANGIAN)
 
-    def without_solver(self) -> None:
+    def simply(self) -> None:
         """The bound of equal prices, and solutions from simple rules."""
         self.prove(bounds.trivial(self.problem), Proof.TRIVIAL)
         self.place(search.cheapest(self.problem), "cheapest")
         self.place(search.even(self.problem), "even")
-        if self.solver == NO_BACKEND and not self.done():
-            self._improve()
+
+    def weigh(self) -> None:
+        """A bound and a solution from prices that are found without a solver."""
+        found = weights(self.problem)
+        self.prove(bounds.priced(self.problem, bounds.integers(found.prices.tolist())), Proof.LAGRANGIAN)
+        totals = search.rounded(self.problem, found.shares)
+        self.place(search.descend(self.problem, totals, search.coarse(self.problem)), "weights")
 
     def relax(self) -> None:
         """The LP bound, made exact, and a rounded solution; by HiGHS, CBC's backend is for integer programs."""
-        if self.problem.etc.size > models.COLUMNS_LIMIT:
-            what = f"{self.problem.etc.size} columns are more than {models.COLUMNS_LIMIT}"
-            self.notes.append(f"{CHARNES_COOPER}: not built, {what}")
-            return
-        result = self._solve("highs", models.price_model(self.problem), None)
-        if result.values is not None:
-            weights = result.values[: self.problem.etc.shape[1]].tolist()
-            for direction in (bounds.integers(weights), bounds.simple_integers(weights)):
+        proposed = self._solve("highs", models.price_model(self.problem), None)
+        if proposed.values is not None:
+            prices = proposed.values[: self.problem.etc.shape[1]].tolist()
+            for direction in (bounds.integers(prices), bounds.simple_integers(prices)):
                 self.prove(bounds.priced(self.problem, direction), Proof.LAGRANGIAN)
-        result = self._solve("highs", models.charnes_cooper(self.problem), None)
-        if result.values is not None:
-            totals = search.rounded(self.problem, models.shares_from(self.problem, result.values))
+        relaxed = self._solve("highs", models.charnes_cooper(self.problem), None)
+        if relaxed.values is not None:
+            totals = search.rounded(self.problem, models.shares_from(self.problem, relaxed.values))
             self.place(search.descend(self.problem, totals), "rounding")
-        else:
-            self._improve()
-
-    def _improve(self) -> None:
-        """Solutions where there is nothing to be rounded."""
-        for totals in (search.cheapest(self.problem), search.even(self.problem)):
-            self.place(search.descend(self.problem, totals, search.coarse(self.problem)), "search")
+        if proposed.values is None or relaxed.values is None:
+            self.weigh()
 
     def _solve(
         self, solver: str, model: LinearModel, work: int | None, start: IntArray | None = None, unit: float = 1.0
@@ -344,7 +358,7 @@ def formulations() -> list[tuple[str, str]]:
         ENUMERATION: f"every way to split the tasks, up to {WAYS_LIMIT} of them",
     }
     listed = [(name, f"{summaries[name]} [{', '.join(allowed)}]") for name, allowed in ALLOWED.items()]
-    listed.append(("auto", f"enumeration up to {FEW_WAYS} ways, else dinkelbach with HiGHS"))
+    listed.append(("auto", "by size: enumeration, dinkelbach, charnes-cooper, or prices without a solver"))
     return listed
 
 
