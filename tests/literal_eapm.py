@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -139,3 +140,40 @@ def average(machines: int, tasks: int) -> Shares:
     for k in range(tasks):
         shares[k % machines] += 1
     return tuple(shares)
+
+
+class Balance:
+    """The rule of `online.eapm.balance` word by word, user by user, in doubles of the library's exponential."""
+
+    def __init__(self, machines: int) -> None:
+        self.q = [1 / machines] * machines
+        self.load = [0] * machines
+        self.profit, self.paid, self.k = 0, 0, 0
+
+    def _weights(self, width: float) -> list[float]:
+        parts = [q * math.exp((load - max(self.load)) / width) for q, load in zip(self.q, self.load, strict=True)]
+        return [part / sum(parts) for part in parts]
+
+    def decide(self, etc: Sequence[int], cost: Sequence[int], tasks: int, price: int) -> Shares:
+        """Forty parts, each where cost plus priced time is least; then the learning step."""
+        m = len(etc)
+        self.k += 1
+        self.profit += price
+        self.paid += price
+        makespan = max(max(self.load), tasks / sum(1 / t for t in etc))
+        margin = max(0, self.profit - tasks * min(cost)) / self.paid if self.paid else 0.0
+        width = (0.7 + 3 * margin) * makespan / math.sqrt(self.k)
+        shares, left = [0] * m, tasks
+        while left:
+            weights = self._weights(width)
+            rate = max(0.0, (self.profit - left * min(cost)) / max(makespan, max(self.load)))
+            full = [c + rate * w * t for c, w, t in zip(cost, weights, etc, strict=True)]
+            j = full.index(min(full))
+            part = min(math.ceil(tasks / 40), left)
+            shares[j] += part
+            self.load[j] += part * etc[j]
+            self.profit -= part * cost[j]
+            left -= part
+        pace = 0.3 / (self.k + 5)
+        self.q = [max(0.001 / m, (1 - pace) * q + pace * w) for q, w in zip(self.q, self._weights(width), strict=True)]
+        return tuple(shares)

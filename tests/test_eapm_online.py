@@ -7,7 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
+from formulations.eapm.enumerate import enumerate_optimum
 from instances.eapm.format import FORMAT, parse
 from instances.eapm.generate import generate
 from instances.eapm.model import Instance, frozen, profit_rate
@@ -16,6 +18,7 @@ from online.eapm import balance, exact_step, printed
 from online.eapm.linear_solves import decide_all
 from online.eapm.registry import run
 from tests import literal_eapm as literal
+from tests.eapm_strategies import eapm_instances
 
 ALGORITHMS = ("online", "online:rule=exact-step", "greedy", "average", "balance")
 
@@ -221,6 +224,29 @@ def test_the_largest_numbers_of_the_format_do_not_overflow(name: str) -> None:
     result = run(instance, name)
     assert result.valid, result.violations
     assert [sum(shares) for shares in result.decisions] == [tasks, tasks]
+
+
+@settings(max_examples=60, deadline=None)
+@given(instance=eapm_instances())
+def test_no_algorithm_beats_the_optimum(instance: Instance) -> None:
+    """OPT by trying every placement is no less than what any of them attains."""
+    optimum, _ = enumerate_optimum(instance)
+    for name in ALGORITHMS:
+        result = run(instance, name)
+        assert result.valid, (name, result.violations)
+        assert result.welfare <= optimum, name
+
+
+@pytest.mark.parametrize(("users", "gamma"), [(30, "1.05"), (60, "1.5")])
+def test_machine_prices_are_what_their_statement_says(users: int, gamma: str) -> None:
+    """The compiled rule decides as a transcription of its statement does, bag by bag."""
+    instance = generate({"kind": "users", "name": "prices", "seed": 3, "users": users, "gamma": gamma})
+    twin = literal.Balance(len(instance.machines))
+    expected = []
+    for i in range(users):
+        user = instance.user(i)
+        expected.append(twin.decide(user.etc_ms.tolist(), user.cost.tolist(), user.tasks, user.price))
+    assert run(instance, "balance").decisions == tuple(expected)
 
 
 def _rates(name: str, count: int, users: int, gamma: str) -> list[Fraction]:
