@@ -25,7 +25,7 @@ from formulations.eapm.check import check
 from formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
 from formulations.eapm.solve import export, formulations, solve
 from formulations.eapm.summed import split, summed, totals_of
-from formulations.eapm.verify import verify
+from formulations.eapm.verify import Wrong, require_upper, verify
 from formulations.report import UNLIMITED, Proof, Status, Termination
 from instances.eapm import Instance, Solution
 from instances.eapm import parse as parse_instance
@@ -497,6 +497,7 @@ FORGERIES: dict[str, Callable[[Document], Document]] = {
     "another instance": spoil("instance", lambda _: "0" * 64),
     "a lower upper end": spoil("upper", lambda _: "1/1000"),
     "a higher lower end": spoil("lower", lambda _: "1000000/1"),
+    "a lower end that is too low": spoil("lower", lambda _: "0/1"),
     "a rate not in lowest terms": spoil("lower", lambda text: "/".join(str(2 * int(part)) for part in text.split("/"))),
     "a decimal rate": spoil("upper", lambda _: "1.5"),
     "a rate over 0": spoil("upper", lambda _: "1/0"),
@@ -549,25 +550,58 @@ def test_a_negative_upper_end_needs_no_prices_and_cannot_be_lowered() -> None:
         assert not verify(instance, certificates.document(replace(report.certificate, **wrong))).valid
 
 
-@settings(max_examples=150)
-@given(st.data(), eapm_instances())
-def test_prices_that_the_checker_accepts_bound_the_optimum(data: st.DataObject, instance: Instance) -> None:
-    """Any prices with the upper end they claim: accepted ones hold, and refused ones add up to less than they must."""
+@settings(max_examples=250)
+@given(st.data(), eapm_instances(max_users=2))
+def test_the_checker_accepts_an_upper_end_if_and_only_if_no_solution_speaks_against_it(
+    data: st.DataObject, instance: Instance
+) -> None:
+    """Its sums are minima over all solutions, looked at one by one: with prices, and without for a negative rate."""
     machines = len(instance.machines)
-    optimum, solution = enumerate_optimum(instance)
-    scale = data.draw(st.sampled_from([1, 7]))
-    about = abs(1000 * optimum) * scale / machines
-    wide = st.integers(0, int(2 * about) + 2)
-    prices = tuple(data.draw(st.lists(wide, min_size=machines, max_size=machines)))
-    upper = Fraction(sum(prices), 1000 * scale)
-    if data.draw(st.booleans()):
-        scale, prices, upper = 1, (), -upper
-    claim = Certificate(content_hash(instance), scale, prices, upper, optimum, solution)
-    verdict = verify(instance, certificates.document(claim))
-    if verdict.valid:
-        assert optimum <= upper
-    elif upper < 0:
-        assert optimum > upper
+    seen = [(check(instance, each), totals_of(summed(instance), each)) for each in literal_solutions(instance)]
+    etc, paid = summed(instance).etc, sum(instance.price.tolist())
+    optimum = max(report.value for report, _ in seen if report.value is not None)
+    prices: tuple[int, ...] = ()
+    if optimum < 0 or data.draw(st.integers(0, 9)) == 0:
+        scale = 1
+        near = optimum if optimum < 0 else Fraction(-1)
+        upper = near * data.draw(st.sampled_from([Fraction(k, 8) for k in range(1, 17)]))
+        u = -1000 * upper
+        true = all(report.energy_cost - u * report.makespan_ms >= paid for report, _ in seen)
+        assert true == (optimum <= upper)
+    else:
+        scale = data.draw(st.sampled_from([1, 7]))
+        most = int(2000 * optimum * scale / machines) + 2
+        prices = tuple(data.draw(st.lists(st.integers(0, most), min_size=machines, max_size=machines)))
+        upper = Fraction(sum(prices), 1000 * scale)
+        least = min(
+            scale * report.energy_cost
+            + sum(w * int(load) for w, load in zip(prices, (x * etc).sum(axis=0), strict=True))
+            for report, x in seen
+        )
+        true = least >= scale * paid
+        assert optimum <= upper or not true
+    claim = Certificate(content_hash(instance), scale, prices, upper, Fraction(0), ())
+    assert accepted(instance, claim) == true
+
+
+def accepted(instance: Instance, claim: Certificate) -> bool:
+    """Whether the checker takes the claim's upper end."""
+    try:
+        require_upper(instance, claim)
+    except Wrong:
+        return False
+    return True
+
+
+def test_a_negative_price_proves_nothing() -> None:
+    """It would lower the sum of the prices on a machine that nobody uses."""
+    instance = small(
+        [{"name": "t", "etc_ms": [1, 1], "apc_mw": [0, 9]}], [{"type": 0, "tasks": 2, "price": 6}], ["x", "y"]
+    )
+    assert literal_optimum(instance) == Fraction(3, 1000)
+    for prices, true in (((3, 0), True), ((3, -1), False), ((4, -1), False), ((2, 0), False)):
+        claim = Certificate("", 1, prices, Fraction(sum(prices), 1000), Fraction(0), ())
+        assert accepted(instance, claim) == true
 
 
 def test_certificates_survive_the_file(tmp_path: Path) -> None:
