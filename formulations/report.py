@@ -25,9 +25,9 @@ class Proof(StrEnum):
     """Where the upper end of the interval comes from."""
 
     TRIVIAL = "trivial"
-    """Every task alone on an empty cluster: sum of the best net values, in integers."""
+    """What nothing can exceed without a look at what is shared: each task alone on an empty cluster, in integers."""
     LAGRANGIAN = "lagrangian"
-    """Integer dual prices and an exact covering dynamic programme per task: weak duality in integers."""
+    """Dual prices of what is shared, and the exact best of every task at these prices: weak duality in integers."""
     BRANCH_AND_BOUND = "branch-and-bound"
     """The bound that a MIP solver reports, in its floating-point arithmetic."""
     CP_SAT = "cp-sat"
