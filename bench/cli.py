@@ -519,9 +519,8 @@ def _check(options: argparse.Namespace) -> int:
     print("valid" if verdict["valid"] else "NOT VALID")
     for key, value in verdict.items():
         if key not in ("valid", "violations"):
-            print(
-                f"{key} {ratios.truncated(value)}" if isinstance(value, int | Fraction) else f"{key} {_or_dash(value)}"
-            )
+            told = ratios.truncated(value) if isinstance(value, int | Fraction) else _or_dash(value)
+            print(f"{objective(family) if key == 'welfare' else key} {told}")
     for violation in verdict["violations"]:
         print(violation)
     return 0

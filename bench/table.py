@@ -264,7 +264,9 @@ def ratio_text(row: Mapping[Any, Any]) -> str:
     if known(row["ratio_lower"]):
         return ratios.interval_text(row["ratio_lower"], row["ratio_upper"])
     if row["ratio_kind"] == ratios.Kind.UNDEFINED:
-        return f"OPT - ALG in {ratios.interval_text(row['behind_lower'], row['behind_upper'], 0)}"
+        ends = row["behind_lower"], row["behind_upper"]
+        whole = all(Fraction(end).denominator == 1 for end in ends)
+        return f"OPT - ALG in {ratios.interval_text(*ends, 0 if whole else 6)}"
     return row["ratio_kind"] if known(row["ratio_kind"]) else "-"
 
 

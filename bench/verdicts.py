@@ -15,7 +15,7 @@ from bench.family import Claiming, Family, Statement
 from bench.store import StoredCase
 from bench.table import Results, aligned, known
 
-SIZE = ("tasks", "slots", "nodes")
+SIZE = ("users", "tasks", "slots", "nodes", "machines")
 """The figures of a case's description by which the smallest witness is chosen, most important first."""
 
 
@@ -27,7 +27,7 @@ class Settled:
     ----------
     statement : the claim.
     counts : how many rows gave each verdict.
-    witness : the violated row with the fewest tasks, then slots, nodes, then by names, of an algorithm as it is, where
+    witness : the violated row of the smallest instance by `SIZE`, then by names, of an algorithm as it is, where
         there is one, before those with options; None without one.
     place : its place among all rows.
     case : its case.
@@ -103,6 +103,8 @@ def _size(case: StoredCase) -> tuple[float, ...]:
 
 def frame(settled: Sequence[Settled]) -> pd.DataFrame:
     """The claims as a table: claims.csv. Sides are exact; the witness's columns are empty where none was found."""
+    # Every family has its own of these figures.
+    sizes = [name for name in SIZE if any(each.case and name in each.case.describe for each in settled)]
     lines = []
     for each in settled:
         said, witness = each.statement, each.witness or {}
@@ -119,7 +121,7 @@ def frame(settled: Sequence[Settled]) -> pd.DataFrame:
                 "violated_by": "; ".join(f"{name} {count}" for name, count in each.violators.items()) or None,
                 "witness_case": witness.get("case"),
                 "witness_algorithm": witness.get("algorithm"),
-                **{f"witness_{name}": described.get(name) for name in SIZE},
+                **{f"witness_{name}": described.get(name) for name in sizes},
                 "witness_instance": witness.get("instance"),
                 "left": left,
                 "right": right,

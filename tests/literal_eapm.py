@@ -43,10 +43,12 @@ def ceiling(x: Fraction) -> int:
     return -(-x.numerator // x.denominator)
 
 
-def printed(state: State, etc: Sequence[int], cost: Sequence[int], tasks: int, price: int) -> Shares:
-    """Lines 2 to 7 of Algorithm 1, line 7 in the text's order; equal costs: the lower index counts as cheaper."""
+def printed(
+    state: State, etc: Sequence[int], cost: Sequence[int], energy: Sequence[int], tasks: int, price: int
+) -> Shares:
+    """Lines 2 to 7 of Algorithm 1, line 7 in the text's order; equal energies: the lower index counts as cheaper."""
     m = len(etc)
-    order = sorted(range(m), key=lambda j: (cost[j], j), reverse=True)
+    order = sorted(range(m), key=lambda j: (energy[j], j), reverse=True)
     found = []
     for tau in range(m):
         some = order[tau:]
@@ -128,10 +130,10 @@ def best_step_by_candidates(
     return rate, -finish
 
 
-def greedy(cost: Sequence[int], tasks: int) -> Shares:
-    """The whole bag where it is cheapest, first of equals."""
-    where = min(range(len(cost)), key=lambda j: (cost[j], j))
-    return tuple(tasks if j == where else 0 for j in range(len(cost)))
+def greedy(energy: Sequence[int], tasks: int) -> Shares:
+    """The whole bag where it takes the least energy, first of equals."""
+    where = min(range(len(energy)), key=lambda j: (energy[j], j))
+    return tuple(tasks if j == where else 0 for j in range(len(energy)))
 
 
 def average(machines: int, tasks: int) -> Shares:

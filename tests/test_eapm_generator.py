@@ -437,7 +437,7 @@ def cheapest(instance: Instance) -> list[tuple[int, ...]]:
     placed = []
     for i in range(instance.users):
         user = instance.user(i)
-        place = user.cost.tolist().index(user.cost.min())
+        place = user.energy_uj.tolist().index(user.energy_uj.min())
         placed.append(tuple(user.tasks if j == place else 0 for j in range(len(user.cost))))
     return placed
 

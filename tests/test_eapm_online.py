@@ -23,13 +23,15 @@ from tests.eapm_strategies import eapm_instances
 ALGORITHMS = ("online", "online:rule=exact-step", "greedy", "average", "balance")
 
 
-def _instance(etc: list[list[int]], apc: list[list[int]], users: list[tuple[int, int, int]]) -> Instance:
+def _instance(
+    etc: list[list[int]], apc: list[list[int]], users: list[tuple[int, int, int]], energy_price: int = 1
+) -> Instance:
     machines = len(etc[0])
     return parse(
         {
             "format": FORMAT,
             "name": "small",
-            "energy_price": 1,
+            "energy_price": energy_price,
             "machines": [f"m{j}" for j in range(machines)],
             "task_types": [
                 {"name": f"t{k}", "etc_ms": e, "apc_mw": a} for k, (e, a) in enumerate(zip(etc, apc, strict=True))
@@ -51,7 +53,8 @@ def _small(index: int) -> Instance:
         kind, tasks = stream.integer(0, kinds - 1), stream.integer(1, 12)
         cheapest = min(t * w for t, w in zip(etc[kind], apc[kind], strict=True))
         bags.append((kind, tasks, stream.integer(0, 2 * tasks * cheapest + 3)))
-    return _instance(etc, apc, bags)
+    # Energy that costs nothing still orders the machines.
+    return _instance(etc, apc, bags, (1, 1, 3, 0)[index % 4])
 
 
 def _step(index: int, largest: int) -> tuple[list[int], list[int], list[int], int, int]:
@@ -81,8 +84,8 @@ def test_the_printed_rule_equals_linear_systems_in_fractions() -> None:
         assert result.valid, result.violations
         for i in range(instance.users):
             user = instance.user(i)
-            etc, cost = user.etc_ms.tolist(), user.cost.tolist()
-            shares = literal.printed(state, etc, cost, user.tasks, user.price)
+            etc, cost, energy = user.etc_ms.tolist(), user.cost.tolist(), user.energy_uj.tolist()
+            shares = literal.printed(state, etc, cost, energy, user.tasks, user.price)
             assert result.decisions[i] == shares, (index, i)
             state.load = [have + x * t for have, x, t in zip(state.load, shares, etc, strict=True)]
             state.profit += user.price - sum(x * c for x, c in zip(shares, cost, strict=True))
@@ -97,9 +100,10 @@ def test_doubles_decide_only_what_fractions_decide_alike() -> None:
     for index in range(600):
         load, etc, cost, tasks, worth = _step(index, 30)
         shares, found = np.zeros(len(etc), np.int64), np.zeros(4, np.int64)
-        if printed._in_doubles(frozen(load), frozen(etc), frozen(cost), tasks, worth, shares, found):
+        energy = cost if index % 5 else [0] * len(cost)
+        if printed._in_doubles(frozen(load), frozen(etc), frozen(cost), frozen(energy), tasks, worth, shares, found):
             answered += 1
-            assert (shares.tolist(), found.tolist()) == printed.exactly(load, etc, cost, tasks, worth), index
+            assert (shares.tolist(), found.tolist()) == printed.exactly(load, etc, cost, energy, tasks, worth), index
     assert 100 < answered < 600
 
 
@@ -152,6 +156,53 @@ def test_the_bound_of_the_exact_step_passes_over_most_candidates() -> None:
     assert rates[1] > Fraction(worth - tasks * 5_000, 10**9 + tasks * 997)
 
 
+def _visits(load: list[int], etc: list[int], cost: list[int], tasks: int, worth: int) -> int:
+    """The least limit with which the exact step is not cut short."""
+    low, high = -1, exact_step.LIMIT
+    while high - low > 1:
+        limit, shares = (low + high) // 2, np.zeros(len(etc), np.int64)
+        if exact_step.best_step(frozen(load), frozen(etc), frozen(cost), tasks, worth, limit, shares):
+            high = limit
+        else:
+            low = limit
+    return high
+
+
+def test_a_single_task_has_one_candidate_per_machine_however_unlike_the_machines_are() -> None:
+    """A fast machine has no room for a second task that does not exist: the best step is found, and not cut short."""
+    instance = _instance([[1, 109_116_658, 4_588_039]], [[1, 0, 0]], [(0, 1, 1)])
+    result = run(instance, "online:rule=exact-step")
+    assert result.decisions == ((0, 0, 1),)
+    assert result.counts["cut_short"] == 0
+    stream = Stream("eapm one task")
+    for index in range(300):
+        machines = stream.integer(2, 5)
+        etc = [10 ** stream.integer(0, 9) * stream.integer(1, 9) for _ in range(machines)]
+        cost = [stream.integer(0, 3) for _ in range(machines)]
+        load = [stream.integer(0, 10**9) * (index % 3) for _ in range(machines)]
+        worth = min(cost) + stream.integer(1, 3)
+        profit, makespan = literal.outcome(load, etc, cost, _exact(load, etc, cost, 1, worth), worth)
+        assert (Fraction(profit, makespan), makespan) == literal.best_step(load, etc, cost, 1, worth), index
+
+
+def test_no_more_candidates_are_visited_than_the_bag_has_places() -> None:
+    """a_i m at most, and again those on the border of two pieces; the best of them is still found."""
+    stream = Stream("eapm visits")
+    most = 0.0
+    for index in range(120):
+        machines, tasks = stream.integer(2, 4), stream.integer(1, 12)
+        etc = [10 ** stream.integer(0, 6) * stream.integer(1, 9) for _ in range(machines)]
+        cost = [stream.integer(0, 3) for _ in range(machines)]
+        load = [stream.integer(0, 10**6) * (index % 2) for _ in range(machines)]
+        worth = tasks * min(cost) + stream.integer(1, 2 * tasks)
+        profit, makespan = literal.outcome(load, etc, cost, _exact(load, etc, cost, tasks, worth), worth)
+        assert (Fraction(profit, makespan), makespan) == literal.best_step_by_candidates(load, etc, cost, tasks, worth)
+        visits = _visits(load, etc, cost, tasks, worth)
+        assert visits <= (tasks + machines) * machines, index
+        most = max(most, visits / (tasks * machines))
+    assert most > 0.2
+
+
 def test_rates_are_compared_without_rounding() -> None:
     """The sign of a/b - c/d is right up to 2^62, where doubles see no difference."""
     top = 2**62
@@ -172,7 +223,7 @@ def test_greedy_and_average_are_what_they_say() -> None:
     for index in range(100):
         instance = _small(index)
         users = [instance.user(i) for i in range(instance.users)]
-        expected = tuple(literal.greedy(user.cost.tolist(), user.tasks) for user in users)
+        expected = tuple(literal.greedy(user.energy_uj.tolist(), user.tasks) for user in users)
         assert run(instance, "greedy").decisions == expected
         expected = tuple(literal.average(len(instance.machines), user.tasks) for user in users)
         assert run(instance, "average").decisions == expected
@@ -197,7 +248,7 @@ def _bigger(instance: Instance, time: int, power: int) -> Instance:
     """The same with all times and all powers multiplied, and the prices with the costs."""
     etc, apc = instance.etc_ms * time, instance.apc_mw * power
     users = zip(instance.kind.tolist(), instance.tasks.tolist(), (instance.price * time * power).tolist(), strict=True)
-    return _instance(etc.tolist(), apc.tolist(), list(users))
+    return _instance(etc.tolist(), apc.tolist(), list(users), instance.energy_price)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

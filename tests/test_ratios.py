@@ -50,7 +50,7 @@ def test_zero_and_negative_welfare_are_told_apart(lower: int, upper: int, welfar
 
 
 def test_an_empty_interval_on_opt_is_refused() -> None:
-    """A lower end above the upper end, or a profit above a negative upper end: a proof is wrong, no number comes out."""
+    """A lower end above the upper end, or a profit above a negative upper end: no number comes out."""
     with pytest.raises(ValueError, match="no interval"):
         ratio(3, 2, 1)
     with pytest.raises(ValueError, match="no interval"):

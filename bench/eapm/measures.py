@@ -23,9 +23,10 @@ def measures(instance: Instance, run: OnlineRun) -> Mapping[str, Fraction | None
     found = check(instance, run.decisions)
     cost = instance.cost
     least = sum(int(tasks) * int(cost[kind].min()) for kind, tasks in zip(instance.kind, instance.tasks, strict=True))
+    energy = instance.etc_ms * instance.apc_mw
     loads = [0] * len(instance.machines)
     for kind, tasks in zip(instance.kind.tolist(), instance.tasks.tolist(), strict=True):
-        cheapest = int(cost[kind].argmin())
+        cheapest = int(energy[kind].argmin())
         loads[cheapest] += tasks * int(instance.etc_ms[kind, cheapest])
     systems = run.counts.get("systems")
 

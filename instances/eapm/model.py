@@ -35,6 +35,7 @@ class User:
     price : p_i, micro-units, for the whole bag; it is paid whatever is decided.
     etc_ms : (m,) ETC_ij, milliseconds that one task takes on machine j.
     cost : (m,) c * ETC_ij * APC_ij, micro-units that one task costs on machine j.
+    energy_uj : (m,) ETC_ij * APC_ij, microjoules; machines stand in its order even where energy costs nothing.
     """
 
     index: int
@@ -42,6 +43,7 @@ class User:
     price: int
     etc_ms: IntArray
     cost: IntArray
+    energy_uj: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +106,9 @@ class Instance:
     def user(self, i: int) -> User:
         """User i as an online algorithm sees it on arrival, with arrays of its own."""
         etc, apc = self.etc_ms[self.kind[i]], self.apc_mw[self.kind[i]]
-        return User(i, int(self.tasks[i]), int(self.price[i]), frozen(etc), frozen(self.energy_price * etc * apc))
+        energy = etc * apc
+        bag = int(self.tasks[i]), int(self.price[i])
+        return User(i, *bag, frozen(etc), frozen(self.energy_price * energy), frozen(energy))
 
 
 def profit_rate(profit: int, makespan_ms: int) -> Fraction:

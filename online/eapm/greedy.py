@@ -1,4 +1,4 @@
-"""Greedy: the whole bag on the machine where a task costs least (section 4.1)."""
+"""Greedy: the whole bag on the machine where a task takes the least energy (section 4.1)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ class Greedy:
 
     def decide(self, user: User, view: View) -> Decision:
         """All tasks on one machine."""
-        cheapest = int(user.cost.argmin())
+        cheapest = int(user.energy_uj.argmin())
         return tuple(user.tasks if j == cheapest else 0 for j in range(len(user.cost)))
 
 
-register(Entry("greedy", "the whole bag on its cheapest machine", "1", {}, lambda options: Greedy()))
+register(
+    Entry("greedy", "the whole bag on the machine where it takes the least energy", "2", {}, lambda options: Greedy())
+)

@@ -21,7 +21,7 @@ def decide_all(instance: Instance) -> Solution:
         instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True
     ):
         etc, cost = instance.etc_ms[kind], costs[kind]
-        decision = _decide(load, etc, cost, tasks, profit + price)
+        decision = _decide(load, etc, cost, etc * instance.apc_mw[kind], tasks, profit + price)
         decisions.append(decision)
         shares = np.array(decision)
         load += shares * etc
@@ -29,10 +29,12 @@ def decide_all(instance: Instance) -> Solution:
     return tuple(decisions)
 
 
-def _decide(load: np.ndarray, etc: np.ndarray, cost: np.ndarray, tasks: int, worth: float) -> Decision:
+def _decide(
+    load: np.ndarray, etc: np.ndarray, cost: np.ndarray, energy: np.ndarray, tasks: int, worth: float
+) -> Decision:
     """Lines 2 to 7 for one user."""
     m = len(load)
-    order = np.argsort(cost, kind="stable")[::-1]
+    order = np.argsort(energy, kind="stable")[::-1]
     best, best_rate = np.zeros(0), -np.inf
     for tau in range(m):
         some = order[tau:]

@@ -1,6 +1,6 @@
 """The second paper's algorithm `online` as it is printed, with eq. (20) in closed form: O(m log m) per user, exactly.
 
-Machines stand cheapest first, by (c ETC APC, index): the paper's machine m is the first here, its tau = m - s + 1. The
+Machines stand cheapest first, by (ETC APC, index): the paper's machine m is the first here, its tau = m - s + 1. The
 s cheapest machines share one finish time,
 
     MS_s = (a_i + sum L_j / ETC_ij) / sum 1 / ETC_ij,    x_ij = (MS_s - L_j) / ETC_ij,
@@ -35,14 +35,14 @@ _SYSTEMS = ("negative_shares", "below_makespan", "chosen_negative", "chosen_belo
 
 
 @njit(cache=True, nogil=True)
-def _in_doubles(load, etc, cost, tasks, worth, shares, found):  # type: ignore[no-untyped-def]
+def _in_doubles(load, etc, cost, energy, tasks, worth, shares, found):  # type: ignore[no-untyped-def]
     """The decision in doubles where rounding cannot have changed it; False where exact arithmetic has to decide.
 
     shares : (m,) zeros, becomes the decision. found : (4,) zeros, becomes the counts in the order of `_SYSTEMS`.
     worth : P + p_i.
     """
     m = len(load)
-    order = np.argsort(cost, kind="mergesort")
+    order = np.argsort(energy, kind="mergesort")
     makespan = load.max() * 1.0
     # Every sum below has at most 2m terms of one sign, so this covers its relative error several times.
     slack = (4 * m + 32) * 2.0**-52
@@ -97,15 +97,17 @@ def _in_doubles(load, etc, cost, tasks, worth, shares, found):  # type: ignore[n
     return left == 0
 
 
-def exactly(load: list[int], etc: list[int], cost: list[int], tasks: int, worth: int) -> tuple[list[int], list[int]]:
+def exactly(
+    load: list[int], etc: list[int], cost: list[int], energy: list[int], tasks: int, worth: int
+) -> tuple[list[int], list[int]]:
     """The decision and the counts of `_SYSTEMS` in fractions: the same rule, for the cases on the edge.
 
     Parameters
     ----------
-    load, etc, cost : (m,) L_j, ETC_ij and c ETC_ij APC_ij.
+    load, etc, cost, energy : (m,) L_j, ETC_ij, c ETC_ij APC_ij and ETC_ij APC_ij.
     tasks, worth : a_i and P + p_i.
     """
-    order = sorted(range(len(load)), key=lambda j: (cost[j], j))
+    order = sorted(range(len(load)), key=lambda j: (energy[j], j))
     placed, inverse, spent, dear, fullest = Fraction(tasks), Fraction(0), Fraction(0), Fraction(0), 0
     counts = [0, 0, 0, 0]
     best: tuple[Fraction, Fraction, int, bool] | None = None
@@ -146,11 +148,11 @@ class Printed:
         """In doubles, and again in fractions where a rounding error could have decided."""
         shares, found = np.zeros(len(user.cost), np.int64), np.zeros(4, np.int64)
         worth = view.profit + user.price
-        if _in_doubles(view.load_ms, user.etc_ms, user.cost, user.tasks, worth, shares, found):
+        if _in_doubles(view.load_ms, user.etc_ms, user.cost, user.energy_uj, user.tasks, worth, shares, found):
             decision, counted = shares.tolist(), found.tolist()
         else:
-            lists = (view.load_ms.tolist(), user.etc_ms.tolist(), user.cost.tolist())
-            decision, counted = exactly(*lists, user.tasks, worth)
+            load, etc, cost, energy = (a.tolist() for a in (view.load_ms, user.etc_ms, user.cost, user.energy_uj))
+            decision, counted = exactly(load, etc, cost, energy, user.tasks, worth)
         self.counts["systems"] += len(decision)
         for name, count in zip(_SYSTEMS, counted, strict=True):
             self.counts[name] += count
@@ -165,7 +167,7 @@ register(
     Entry(
         "online",
         "the paper's online algorithm: the best profit rate after this user",
-        "1",
+        "2",
         {"rule": Option("printed", ("printed", "exact-step"), "equations (20) as printed, or the best step exactly")},
         _make,
     )

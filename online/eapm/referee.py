@@ -32,9 +32,10 @@ class Table:
     def __init__(self, instance: Instance) -> None:
         self.public = instance.public()
         self.arrivals = instance.users
-        # Plain integers to decide by, arrays of their own to show: one pair per type of task, for it is read-only.
+        # Plain integers to decide by, arrays of their own to show: three per type of task, for they are read-only.
         self._etc, self._cost = instance.etc_ms.tolist(), instance.cost.tolist()
-        self._shown = [(frozen(etc), frozen(cost)) for etc, cost in zip(self._etc, self._cost, strict=True)]
+        tables = zip(self._etc, self._cost, (instance.etc_ms * instance.apc_mw).tolist(), strict=True)
+        self._shown = [(frozen(etc), frozen(cost), frozen(energy)) for etc, cost, energy in tables]
         self._users = list(zip(instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True))
         self._load = [0] * len(instance.machines)
         self._profit = 0
