@@ -2,9 +2,9 @@
 
 For a finish time M of at least the present makespan, machine j has room for u_j = floor((M - L_j) / ETC_ij) tasks, and
 filling the machines from the cheapest on, in order of (c ETC APC, index), is the least cost C(M). So the best step is
-the M with the largest (P + p_i - C(M)) / M. C falls only where some u_j grows, at M = L_j + k ETC_ij, so with the
-present makespan these are all candidates (Lemma 1 misses the latter). There are about a_i m of them; most are passed
-over by a bound. Without floors C would be convex and piecewise linear: on each piece the s - 1 cheapest machines are
+the M with the largest (P + p_i - C(M)) / M. No machine takes more than the bag: C depends on min(a_i, u_j) alone, and
+falls only where one of these grows, at M = L_j + k ETC_ij with 1 <= k <= a_i. These a_i m times and the present makespan
+are all candidates (Lemma 1 misses the latter). Most are passed over by a bound. Without floors C would be convex and piecewise linear: on each piece the s - 1 cheapest machines are
 full, machine s takes the rest, and
 
     C(M) >= a_i c_s - sum_{j<s} (c_s - c_j) (M - L_j) / ETC_ij,    so    rate(M) <= D + K / M,
@@ -14,9 +14,12 @@ found. Rates are compared exactly, in integers; the bound is in doubles, with ro
 nothing that could win. Of equal rates the least makespan is taken.
 
 That is the exact best step whenever some placement leaves a profit above 0. When none does, all rates are <= 0 and a
-longer makespan would make a loss look better; then the bag goes whole to its cheapest machine (least loss). A step
-visits at most `LIMIT` candidates; steps that reached it are counted as `cut_short` (their rate is still that of the
-best candidate visited, and at least that of the best end of a piece).
+longer makespan would make a loss look better; then the bag goes whole to its cheapest machine (least loss).
+
+A step visits at most `LIMIT` candidates. One that needed more is counted as `cut_short`, and nothing is proved of it:
+its rate is at least that of the best end of a piece and of every candidate visited, but a better step may exist, by
+any factor. A step that is not counted is proved to be the best; in a run with `cut_short` 0 every step is. As
+neighbouring pieces overlap by rounding only, no step of a_i m candidates well below `LIMIT` is cut short.
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ from numba import njit
 from online.eapm.protocol import Decision, Public, User, View
 
 LIMIT = 100_000
+NEVER = 2**63 - 1
+"""Later than any finish time."""
 
 
 @njit(cache=True, nogil=True)
@@ -62,20 +67,22 @@ def _profit(order, load, etc, cost, tasks, worth, finish):  # type: ignore[no-un
 
 
 @njit(cache=True, nogil=True)
-def _next(load, etc, finish):  # type: ignore[no-untyped-def]
-    """The least candidate L_j + k ETC_ij above `finish`, which is no less than any load."""
-    least = load[0] + ((finish - load[0]) // etc[0] + 1) * etc[0]
-    for j in range(1, len(load)):
-        least = min(least, load[j] + ((finish - load[j]) // etc[j] + 1) * etc[j])
+def _next(load, etc, tasks, finish):  # type: ignore[no-untyped-def]
+    """The least candidate above `finish`, which is no less than any load; NEVER where there is none."""
+    least = NEVER
+    for j in range(len(load)):
+        room = (finish - load[j]) // etc[j]
+        if room < tasks:
+            least = min(least, load[j] + (room + 1) * etc[j])
     return least
 
 
 @njit(cache=True, nogil=True)
-def _previous(load, etc, finish):  # type: ignore[no-untyped-def]
-    """The largest candidate below `finish`, which is above every load."""
-    largest = load[0] + ((finish - 1 - load[0]) // etc[0]) * etc[0]
-    for j in range(1, len(load)):
-        largest = max(largest, load[j] + ((finish - 1 - load[j]) // etc[j]) * etc[j])
+def _previous(load, etc, tasks, finish):  # type: ignore[no-untyped-def]
+    """The largest candidate below `finish`, which is above every load; the largest load where there is none."""
+    largest = 0
+    for j in range(len(load)):
+        largest = max(largest, load[j] + min(tasks, (finish - 1 - load[j]) // etc[j]) * etc[j])
     return largest
 
 
@@ -135,7 +142,7 @@ def best_step(load, etc, cost, tasks, worth, limit, shares):  # type: ignore[no-
         flat = not upwards and constant + doubt > 0.0
         at = low if upwards else top
         while True:
-            at = _next(load, etc, at) if upwards else _previous(load, etc, at)
+            at = _next(load, etc, tasks, at) if upwards else _previous(load, etc, tasks, at)
             if (upwards and at > top) or (not upwards and at <= low):
                 break
             if slope + error + (constant + doubt) / (low if flat else at) < (profit / finish) * (1.0 - slack):
