@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -22,7 +23,7 @@ from formulations.eapm import bounds, models, search
 from formulations.eapm import certificate as certificates
 from formulations.eapm.certificate import Certificate, parse, seal
 from formulations.eapm.check import check
-from formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
+from formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, splits, ways
 from formulations.eapm.solve import export, formulations, solve
 from formulations.eapm.summed import split, summed, totals_of
 from formulations.eapm.verify import Wrong, require_upper, verify
@@ -165,6 +166,52 @@ def test_enumeration_refuses_what_is_too_large() -> None:
     report = solve(instance, "enumeration")
     assert "enumeration" in report.message
     assert report.status is Status.INTERVAL
+
+
+def test_one_task_is_enumerated_on_as_many_machines_as_the_format_allows() -> None:
+    """`auto` looks at all 1,000 ways, and the best machine is found."""
+    stream = Stream("test_eapm_opt wide")
+    etc, apc = stream.integers(1, 3000, 1000).tolist(), stream.integers(0, 9, 1000).tolist()
+    price = 20_000
+    kind = {"name": "t", "etc_ms": etc, "apc_mw": apc}
+    instance = small([kind], [{"type": 0, "tasks": 1, "price": price}], [f"m{j}" for j in range(1000)])
+    best = max(Fraction(price - t * w, 1000 * t) for t, w in zip(etc, apc, strict=True))
+    report = solve(instance)
+    assert (report.formulation, report.status, report.message) == ("enumeration", Status.OPTIMAL, "")
+    assert report.lower == best == report.upper
+
+
+@pytest.mark.parametrize("types", [64, 65, 10_000])
+def test_any_number_of_types_on_one_machine_is_enumerated(types: int) -> None:
+    """There is one way only; it is found without a word."""
+    kinds = [{"name": f"t{k}", "etc_ms": [k + 1], "apc_mw": [1]} for k in range(types)]
+    instance = small(kinds, [{"type": k, "tasks": 2, "price": 3 * k + 3} for k in range(types)], ["m"])
+    value, solution = enumerate_optimum(instance)
+    assert solution == ((2,),) * types
+    assert value == literal_rate(instance, solution)
+    report = solve(instance)
+    assert (report.formulation, report.status, report.message) == ("enumeration", Status.OPTIMAL, "")
+    assert report.proof is Proof.ENUMERATION
+    assert report.upper == value
+
+
+def test_enumeration_refuses_tables_that_no_memory_holds() -> None:
+    """Two tasks on 774 machines are few ways, but of 774 numbers each."""
+    machines = 774
+    kind = {"name": "t", "etc_ms": [1] * machines, "apc_mw": [1] * machines}
+    instance = small([kind], [{"type": 0, "tasks": 2, "price": 9}], [f"m{j}" for j in range(machines)])
+    assert ways(summed(instance)) <= WAYS_LIMIT
+    with pytest.raises(ValueError, match="more than"):
+        enumerate_optimum(instance)
+
+
+@pytest.mark.parametrize(("tasks", "machines"), [(0, 3), (7, 1), (2**40, 1), (1, 5), (4, 3), (3, 4)])
+def test_splits_are_all_ordered_sums_once_and_in_order(tasks: int, machines: int) -> None:
+    """As many as there are, none twice, the first machine's share slowest."""
+    found = [tuple(row) for row in splits(tasks, machines).tolist()]
+    assert found == sorted(set(found))
+    assert all(sum(row) == tasks and min(row) >= 0 and len(row) == machines for row in found)
+    assert len(found) == math.comb(tasks + machines - 1, machines - 1)
 
 
 @settings(max_examples=200)

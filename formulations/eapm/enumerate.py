@@ -5,8 +5,8 @@ It shares nothing with the bounds, the searches and the models, and is meant to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
+from itertools import chain, combinations
 from math import comb
 
 import numpy as np
@@ -17,6 +17,8 @@ from instances.eapm.solution import Solution
 
 WAYS_LIMIT = 300_000
 """Most solutions that are looked at."""
+NUMBERS_LIMIT = 2**24
+"""Most loads of machines, over all solutions, that are held at once."""
 DIGITS = 1e-12
 """Of the floating-point rates, those this close (relative) to the best are compared exactly."""
 
@@ -32,14 +34,15 @@ def ways(problem: Summed) -> int:
     return found
 
 
-def splits(tasks: int, machines: int) -> Iterator[tuple[int, ...]]:
-    """Every way to write `tasks` as an ordered sum of `machines` numbers from 0 on."""
+def splits(tasks: int, machines: int) -> IntArray:
+    """(number of them, machines) every way to write `tasks` as an ordered sum of numbers from 0 on, in rising order."""
     if machines == 1:
-        yield (tasks,)
-        return
-    for first in range(tasks + 1):
-        for rest in splits(tasks - first, machines - 1):
-            yield (first, *rest)
+        return np.array([[tasks]], dtype=np.int64)
+    # Tasks and the bars between machines stand in a row: each choice of places for the bars is one way.
+    places, bars = tasks + machines - 1, machines - 1
+    flat = chain.from_iterable(combinations(range(places), bars))
+    chosen = np.fromiter(flat, np.int64, comb(places, bars) * bars).reshape(-1, bars)
+    return np.asarray(np.diff(chosen, axis=1, prepend=-1, append=places) - 1)
 
 
 def enumerate_optimum(instance: Instance) -> tuple[Fraction, Solution]:
@@ -47,13 +50,15 @@ def enumerate_optimum(instance: Instance) -> tuple[Fraction, Solution]:
 
     Raises
     ------
-    ValueError : above WAYS_LIMIT solutions.
+    ValueError : above WAYS_LIMIT solutions, or above NUMBERS_LIMIT loads of machines in them.
     """
     problem = summed(instance)
-    if ways(problem) > WAYS_LIMIT:
+    machines, found = problem.etc.shape[1], ways(problem)
+    if found > WAYS_LIMIT:
         raise ValueError(f"more than {WAYS_LIMIT} ways to place the tasks")
-    machines = problem.etc.shape[1]
-    menus = [np.array(list(splits(tasks, machines)), dtype=np.int64) for tasks in problem.tasks.tolist()]
+    if found * machines > NUMBERS_LIMIT:
+        raise ValueError(f"more than {NUMBERS_LIMIT} loads: {found} ways to place the tasks on {machines} machines")
+    menus = [splits(tasks, machines) for tasks in problem.tasks.tolist()]
     # Solution s is written in mixed radix: its last type's choice changes fastest.
     load, spent = np.zeros((1, machines), dtype=np.int64), np.zeros(1, dtype=np.int64)
     for menu, etc, cost in zip(menus, problem.etc, problem.cost, strict=True):
@@ -61,9 +66,11 @@ def enumerate_optimum(instance: Instance) -> tuple[Fraction, Solution]:
         spent = (spent[:, None] + (menu @ cost)[None]).reshape(-1)
     profit, makespan = problem.price - spent, load.max(axis=1)
     best = _best(profit, makespan)
-    shape = tuple(len(menu) for menu in menus)
-    chosen = [menu[at] for menu, at in zip(menus, np.unravel_index(best, shape), strict=True)]
-    return profit_rate(int(profit[best]), int(makespan[best])), split(problem, np.array(chosen))
+    chosen, rest = [], best
+    for menu in reversed(menus):
+        rest, at = divmod(rest, len(menu))
+        chosen.append(menu[at])
+    return profit_rate(int(profit[best]), int(makespan[best])), split(problem, np.array(chosen[::-1]))
 
 
 def _best(profit: IntArray, makespan: IntArray) -> int:
