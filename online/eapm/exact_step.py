@@ -3,9 +3,9 @@
 For a finish time M of at least the present makespan, machine j has room for u_j = floor((M - L_j) / ETC_ij) tasks, and
 filling the machines from the cheapest on, in order of (c ETC APC, index), is the least cost C(M). So the best step is
 the M with the largest (P + p_i - C(M)) / M. No machine takes more than the bag: C depends on min(a_i, u_j) alone, and
-falls only where one of these grows, at M = L_j + k ETC_ij with 1 <= k <= a_i. These a_i m times and the present makespan
-are all candidates (Lemma 1 misses the latter). Most are passed over by a bound. Without floors C would be convex and piecewise linear: on each piece the s - 1 cheapest machines are
-full, machine s takes the rest, and
+falls only where one of these grows, at M = L_j + k ETC_ij with 1 <= k <= a_i. These a_i m times and the present
+makespan are all candidates (Lemma 1 misses the latter). Most are passed over by a bound. Without floors C would be
+convex and piecewise linear: on each piece the s - 1 cheapest machines are full, machine s takes the rest, and
 
     C(M) >= a_i c_s - sum_{j<s} (c_s - c_j) (M - L_j) / ETC_ij,    so    rate(M) <= D + K / M,
 
