@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import sys
@@ -183,12 +184,23 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
         raise
 
 
-def write_json(path: str | os.PathLike[str], document: Any) -> None:
-    """Write a JSON document on one line, whole or not at all; gzip when the name ends in .gz (same bytes always)."""
-    data = (json.dumps(document, separators=(",", ":"), allow_nan=False) + "\n").encode()
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write UTF-8 text, whole or not at all; gzip when the name ends in .gz (same bytes always)."""
+    data = text.encode()
     if str(path).endswith(".gz"):
         data = gzip.compress(data, compresslevel=6, mtime=0)
     write_atomically(path, data)
+
+
+def write_json(path: str | os.PathLike[str], document: Any) -> None:
+    """Write a JSON document on one line; see `write_text`."""
+    write_text(path, _compact(document) + "\n")
+
+
+def sha256_of(content: Any) -> str:
+    """SHA-256 of JSON values in canonical form, in 64 hexadecimal digits: keys sorted, no spaces, ASCII."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def text_of(document: dict[str, Any]) -> str:

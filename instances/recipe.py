@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from instances.errors import InputError, shown
 from instances.fields import LIMIT, integer
 
 SOURCE = "recipe"
+
+T = TypeVar("T")
 
 
 class Fields:
@@ -80,6 +82,38 @@ class Fields:
             raise self.error(key, f"{shown(value)} is not a non-empty list of integers")
         return [integer(SOURCE, f"{self.at(key)}[{j}]", item, 1, LIMIT) for j, item in enumerate(value)]
 
+    def seed(self) -> tuple[str | int, ...]:
+        """The key `seed`: a string, an integer or a list of them, which names random streams; 0 where not given."""
+        value = self.get("seed", [0])
+        names = value if isinstance(value, list | tuple) else [value]
+        for name in names:
+            if type(name) is not int and not isinstance(name, str):
+                raise self.error("seed", f"{shown(name)} is neither a string nor an integer")
+        if not names:
+            raise self.error("seed", "an empty list; at least one name is needed")
+        return tuple(names)
+
     def error(self, key: str, problem: str) -> InputError:
         """The error of a key."""
         return InputError(SOURCE, self.at(key), problem)
+
+
+def generated(recipe: Mapping[str, Any], kinds: Mapping[str, Callable[[Mapping[str, Any]], T]]) -> T:
+    """What the maker of the recipe's kind makes of it.
+
+    Raises
+    ------
+    InputError : for a kind that is not there; and whatever the maker raises.
+    """
+    kind = recipe.get("kind")
+    if not isinstance(kind, str) or kind not in kinds:
+        raise InputError(SOURCE, "kind", f"{shown(kind)} is none of {', '.join(sorted(kinds))}")
+    return kinds[kind](recipe)
+
+
+def existing(named: Callable[[str], T], read: Callable[[str], T]) -> dict[str, Callable[[Mapping[str, Any]], T]]:
+    """The makers of kinds `named` and `file`, which every family has: a shipped instance, and one in a file."""
+    return {
+        "named": lambda recipe: named(Fields("", recipe, {"kind", "name"}).text("name")),
+        "file": lambda recipe: read(Fields("", recipe, {"kind", "path"}).text("path")),
+    }

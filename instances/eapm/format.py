@@ -5,9 +5,6 @@ The limits keep every sum of times and of money within 2^62, so that integer ari
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,7 @@ from typing import Any
 from instances.eapm.model import Instance, frozen
 from instances.errors import InputError, shown
 from instances.fields import Fields, origin_of
-from instances.files import load_json, read_bytes, text_of, write_atomically
+from instances.files import load_json, read_bytes, sha256_of, text_of, write_text
 
 FORMAT = "ratiobench/eapm/1"
 SUM_LIMIT = 2**62
@@ -147,8 +144,7 @@ def content_hash(instance: Instance) -> str:
     """SHA-256 of the canonical content: keys sorted, no spaces; without name and origin."""
     if "hash" not in instance.cache:
         content = {"format": FORMAT, **_content(instance)}
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        instance.cache["hash"] = hashlib.sha256(text.encode()).hexdigest()
+        instance.cache["hash"] = sha256_of(content)
     return instance.cache["hash"]
 
 
@@ -159,7 +155,4 @@ def dumps(instance: Instance) -> str:
 
 def write(instance: Instance, path: str | os.PathLike[str]) -> None:
     """Write the instance file, whole or not at all; gzip when the name ends in .gz (same bytes on every run)."""
-    data = dumps(instance).encode()
-    if str(path).endswith(".gz"):
-        data = gzip.compress(data, compresslevel=6, mtime=0)
-    write_atomically(path, data)
+    write_text(path, dumps(instance))

@@ -9,8 +9,7 @@ from instances.eapm import workload
 from instances.eapm.format import read
 from instances.eapm.model import Instance
 from instances.eapm.named import named
-from instances.errors import InputError, shown
-from instances.recipe import Fields
+from instances.recipe import existing, generated
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
@@ -23,24 +22,12 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     ------
     InputError : naming the key and the value that cannot be used.
     """
-    kind = recipe.get("kind")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise InputError("recipe", "kind", f"{shown(kind)} is none of {', '.join(sorted(_KINDS))}")
-    return _KINDS[kind](recipe)
-
-
-def _named(recipe: Mapping[str, Any]) -> Instance:
-    return named(Fields("", recipe, {"kind", "name"}).text("name"))
-
-
-def _file(recipe: Mapping[str, Any]) -> Instance:
-    return read(Fields("", recipe, {"kind", "path"}).text("path"))
+    return generated(recipe, _KINDS)
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {
     "table1": workload.generate,
     "users": workload.generate,
     "orders": workload.generate,
-    "named": _named,
-    "file": _file,
+    **existing(named, read),
 }

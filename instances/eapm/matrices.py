@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from instances.eapm.figures import Anchors, Rows, anchors_of
 from instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
-from instances.eapm.numerals import fraction, half_up, seed_of, text_of_fraction
+from instances.eapm.numerals import fraction, half_up, text_of_fraction
 from instances.eapm.paper import ENERGY, RATE, SPAN
 from instances.recipe import Fields
 from instances.seeds import Stream
@@ -284,9 +284,9 @@ def read_source(data: Any) -> Source:
         "method", ("table1", "cvb", "range"), "table1"
     )
     if method == "table1":
-        return Table1(seed_of(Fields("matrix", data, {"method", "seed"})))
+        return Table1(Fields("matrix", data, {"method", "seed"}).seed())
     fields = Fields("matrix", data, {"method", "seed", "types", "machines", "etc", "apc", "consistency"})
-    seed = seed_of(fields)
+    seed = fields.seed()
     types, machines = fields.integer("types", 1, 1_000, TYPES), fields.integer("machines", 1, 100, MACHINES)
     consistency = fields.choice("consistency", ("inconsistent", "consistent"), "inconsistent")
     if method == "cvb":

@@ -1,4 +1,4 @@
-"""Fractions and seeds in recipes."""
+"""Fractions in recipes."""
 
 from __future__ import annotations
 
@@ -42,15 +42,3 @@ def text_of_fraction(value: Fraction) -> str:
 def half_up(value: Fraction) -> int:
     """The nearest integer; of two equally near, the larger."""
     return math.floor(value + Fraction(1, 2))
-
-
-def seed_of(fields: Fields) -> tuple[str | int, ...]:
-    """The key `seed`: a string, an integer or a list of them, which names random streams; 0 where it is not given."""
-    value = fields.get("seed", [0])
-    names = value if isinstance(value, list | tuple) else [value]
-    for name in names:
-        if type(name) is not int and not isinstance(name, str):
-            raise fields.error("seed", f"{shown(name)} is neither a string nor an integer")
-    if not names:
-        raise fields.error("seed", "an empty list; at least one name is needed")
-    return tuple(names)

@@ -18,7 +18,7 @@ from instances.eapm.format import FORMAT, parse
 from instances.eapm.matrices import VERSION as MATRICES_VERSION
 from instances.eapm.matrices import Source, matrices, read_source
 from instances.eapm.model import Instance
-from instances.eapm.numerals import fraction, half_up, seed_of, text_of_fraction
+from instances.eapm.numerals import fraction, half_up, text_of_fraction
 from instances.recipe import Fields
 from instances.seeds import Stream
 
@@ -100,7 +100,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     """
     kind = Fields("", data, set(data)).choice("kind", tuple(_KEYS))
     fields = Fields("", data, _KEYS[kind])
-    seed = seed_of(fields)
+    seed = fields.seed()
     gamma = fraction(fields, "gamma", Fraction(0), Fraction(1000), Fraction(6, 5))
     matrix = read_source(fields.get("matrix", {}))
     users = matrix.types if kind == "table1" else fields.integer("users", 1, 100_000, 30)

@@ -5,9 +5,6 @@ Nothing is clipped or guessed: whatever is not allowed is an `InputError` that n
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,7 @@ import numpy as np
 
 from instances.errors import InputError, shown
 from instances.fields import LIMIT, Fields, integer, items, origin_of
-from instances.files import load_json, read_bytes, text_of, write_atomically
+from instances.files import load_json, read_bytes, sha256_of, text_of, write_text
 from instances.lora.model import Instance, IntArray, NodeType, frozen
 
 FORMAT = "ratiobench/lora/1"
@@ -218,8 +215,7 @@ def content_hash(instance: Instance) -> str:
     """SHA-256 of the canonical content: keys sorted, no spaces, valuations written out; without name and origin."""
     if "hash" not in instance.cache:
         content = {"format": FORMAT, **_content(instance, valuation_always=True)}
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        instance.cache["hash"] = hashlib.sha256(text.encode()).hexdigest()
+        instance.cache["hash"] = sha256_of(content)
     return instance.cache["hash"]
 
 
@@ -230,7 +226,4 @@ def dumps(instance: Instance) -> str:
 
 def write(instance: Instance, path: str | os.PathLike[str]) -> None:
     """Write the instance file, whole or not at all; gzip when the name ends in .gz (same bytes on every run)."""
-    data = dumps(instance).encode()
-    if str(path).endswith(".gz"):
-        data = gzip.compress(data, compresslevel=6, mtime=0)
-    write_atomically(path, data)
+    write_text(path, dumps(instance))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from instances.errors import InputError, shown
 from instances.lora import families, paper
 from instances.lora.format import read
 from instances.lora.model import Instance
 from instances.lora.named import named
-from instances.recipe import Fields
+from instances.recipe import existing, generated
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
@@ -24,23 +23,11 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     ------
     InputError : naming the key and the value that cannot be used.
     """
-    kind = recipe.get("kind")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise InputError("recipe", "kind", f"{shown(kind)} is none of {', '.join(sorted(_KINDS))}")
-    return _KINDS[kind](recipe)
-
-
-def _named(recipe: Mapping[str, Any]) -> Instance:
-    return named(Fields("", recipe, {"kind", "name"}).text("name"))
-
-
-def _file(recipe: Mapping[str, Any]) -> Instance:
-    return read(Fields("", recipe, {"kind", "path"}).text("path"))
+    return generated(recipe, _KINDS)
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {
     "family": families.generate,
     "paper": paper.generate,
-    "named": _named,
-    "file": _file,
+    **existing(named, read),
 }

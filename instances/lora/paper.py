@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError, shown
+from instances.errors import InputError
 from instances.fields import integer
 from instances.lora import calibration
 from instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, scaled, traces
@@ -147,7 +147,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     InputError : naming the key and the value.
     """
     fields = Fields("", data, _KEYS)
-    seed = _seed(fields)
+    seed = fields.seed()
     nodes = _nodes(fields)
     start = fields.integer("start", 1, SLOTS_PER_DAY, 1)
     slots = fields.integer("slots", 1, SLOTS_PER_DAY + 1 - start, SLOTS_PER_DAY + 1 - start)
@@ -185,17 +185,6 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
 
 
 _DEFAULT_DAY = {"PJM": "2017-05-08", "DE": "2016-10-19"}
-
-
-def _seed(fields: Fields) -> tuple[str | int, ...]:
-    value = fields.get("seed", [0])
-    names = value if isinstance(value, list | tuple) else [value]
-    for name in names:
-        if type(name) is not int and not isinstance(name, str):
-            raise fields.error("seed", f"{shown(name)} is neither a string nor an integer")
-    if not names:
-        raise fields.error("seed", "an empty list; at least one name is needed")
-    return tuple(names)
 
 
 def _nodes(fields: Fields) -> dict[str, int]:
