@@ -6,18 +6,17 @@ the solution whose profit rate is the lower end, all in integers. `formulations.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from formulations import sealing
 from instances.eapm.solution import Solution, parse_solution, solution_document
 from instances.errors import InputError, shown
 from instances.fields import integer, items
-from instances.files import load_json, read_bytes, write_json
+from instances.files import load_json, read_bytes, sha256_of, write_json
 
 FORMAT = "ratiobench/eapm-certificate/1"
 PRICE_LIMIT = 2**62
@@ -50,7 +49,7 @@ class Certificate:
 
 def document(certificate: Certificate) -> dict[str, Any]:
     """The certificate as the JSON document that `parse` reads, sealed."""
-    return _content(certificate) | {"sha256": seal(certificate)}
+    return sealing.sealed(_content(certificate))
 
 
 def _content(certificate: Certificate) -> dict[str, Any]:
@@ -74,8 +73,7 @@ def seal(certificate: Certificate) -> str:
 
     With it no change of a file passes unseen, not even one that leaves a true claim.
     """
-    text = json.dumps(_content(certificate), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256_of(_content(certificate))
 
 
 def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
@@ -85,32 +83,17 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     ------
     InputError : naming the file, the field and the value.
     """
-    if not isinstance(data, dict):
-        raise InputError(source, "document", f"{shown(data)} is not an object")
-    if data.get("format") != FORMAT:
-        raise InputError(source, "format", f"{shown(data.get('format'))} is not {FORMAT!r}")
-    for key in data:
-        if key not in _KEYS:
-            raise InputError(source, key, f"unknown field; allowed: {', '.join(sorted(_KEYS))}")
-    for key in _KEYS:
-        if key not in data:
-            raise InputError(source, key, "the field is missing")
+    data = sealing.opened(data, source, FORMAT, _KEYS)
     prices = items(source, "prices", data["prices"], None, "")
     found = Certificate(
-        instance=_digest(source, "instance", data["instance"]),
+        instance=sealing.digest(source, "instance", data["instance"]),
         scale=integer(source, "scale", data["scale"], 1, PRICE_LIMIT),
         prices=tuple(integer(source, f"prices[{j}]", w, -PRICE_LIMIT, PRICE_LIMIT) for j, w in enumerate(prices)),
         upper=_rate(source, "upper", data["upper"]),
         lower=_rate(source, "lower", data["lower"]),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
     )
-    return found, _digest(source, "sha256", data["sha256"])
-
-
-def _digest(source: str, field: str, value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
-        raise InputError(source, field, f"{shown(value)} is not a SHA-256 in 64 hexadecimal digits")
-    return value
+    return found, sealing.digest(source, "sha256", data["sha256"])
 
 
 def _rate(source: str, field: str, value: Any) -> Fraction:

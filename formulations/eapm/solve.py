@@ -24,6 +24,7 @@ from formulations.eapm.summed import Summed, split, summed, totals_of
 from formulations.eapm.weights import weights
 from formulations.linear import LinearModel
 from formulations.report import Proof, SolveReport, Status, Termination
+from formulations.settings import NO_BACKEND, check_backend, check_settings
 from instances.eapm.format import content_hash, loads
 from instances.eapm.model import Instance, IntArray
 from instances.eapm.solution import Solution
@@ -33,7 +34,6 @@ VERSION = "1"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 DINKELBACH, CHARNES_COOPER, ENUMERATION = "dinkelbach", "charnes-cooper", "enumeration"
-NO_BACKEND = "none"
 ALLOWED = {DINKELBACH: ("highs", "cbc"), CHARNES_COOPER: ("highs",), ENUMERATION: (NO_BACKEND,)}
 """Which backends go with a formulation, the preferred one first."""
 FEW_WAYS = 5_000
@@ -77,7 +77,7 @@ def solve(
     ------
     InputError : for names that do not exist or do not go together, or numbers out of range.
     """
-    _settings(effort, gap, seconds)
+    check_settings(effort, gap, seconds)
     began = time.perf_counter()
     problem = summed(instance)
     name, solver = choose(problem, formulation, backend)
@@ -118,15 +118,6 @@ def solve(
     )
 
 
-def _settings(effort: int, gap: float, seconds: float | None) -> None:
-    if isinstance(effort, bool) or not isinstance(effort, int) or effort < 1:
-        raise InputError("", "effort", f"{shown(effort)} is not a positive integer")
-    if not 0.0 <= gap < 1.0:
-        raise InputError("", "gap", f"{shown(gap)} is not in [0, 1)")
-    if seconds is not None and not 0.0 < seconds < math.inf:
-        raise InputError("", "seconds", f"{shown(seconds)} is not a positive number")
-
-
 def choose(problem: Summed, formulation: str, backend: str) -> tuple[str, str]:
     """Check the names, and choose by size what was left to choose; `auto` stays where no formulation is used.
 
@@ -136,9 +127,7 @@ def choose(problem: Summed, formulation: str, backend: str) -> tuple[str, str]:
     """
     if formulation not in ("auto", *ALLOWED):
         raise InputError("", "formulation", f"{shown(formulation)} is not one of auto, {', '.join(ALLOWED)}")
-    if backend not in ("auto", NO_BACKEND, *backends.backends()):
-        choices = ", ".join(("auto", NO_BACKEND, *backends.backends()))
-        raise InputError("", "backend", f"{shown(backend)} is not one of {choices}")
+    check_backend(backend)
     if formulation == "auto":
         if backend in ("auto", NO_BACKEND) and ways(problem) <= FEW_WAYS:
             return ENUMERATION, NO_BACKEND

@@ -6,16 +6,14 @@ schedule whose welfare is the lower end. All of it is integers. `formulations.lo
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from formulations import sealing
 from instances.errors import InputError, shown
 from instances.fields import integer, items
-from instances.files import load_json, read_bytes, write_json
+from instances.files import load_json, read_bytes, sha256_of, write_json
 from instances.lora.solution import Solution, parse_solution, solution_document
 
 FORMAT = "ratiobench/lora-certificate/2"
@@ -66,7 +64,7 @@ class Certificate:
 
 def document(certificate: Certificate) -> dict[str, Any]:
     """The certificate as the JSON document that `parse` reads, sealed."""
-    return _content(certificate) | {"sha256": seal(certificate)}
+    return sealing.sealed(_content(certificate))
 
 
 def _content(certificate: Certificate) -> dict[str, Any]:
@@ -88,8 +86,7 @@ def seal(certificate: Certificate) -> str:
 
     With it no change of a file passes unseen, not even one that leaves a true claim.
     """
-    text = json.dumps(_content(certificate), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256_of(_content(certificate))
 
 
 def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
@@ -99,13 +96,9 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     ------
     InputError : naming the file, the field and the value.
     """
-    if not isinstance(data, dict):
-        raise InputError(source, "document", f"{shown(data)} is not an object")
-    if data.get("format") != FORMAT:
-        raise InputError(source, "format", f"{shown(data.get('format'))} is not {FORMAT!r}")
-    _fields(source, "", data, _KEYS)
+    data = sealing.opened(data, source, FORMAT, _KEYS)
     found = Certificate(
-        instance=_digest(source, "instance", data["instance"]),
+        instance=sealing.digest(source, "instance", data["instance"]),
         unit=integer(source, "unit", data["unit"], 1, PRICE_LIMIT),
         lam=_prices(source, "lam", data["lam"]),
         phi=_prices(source, "phi", data["phi"]),
@@ -117,29 +110,13 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
         lower=integer(source, "lower", data["lower"], 0, PRICE_LIMIT),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
     )
-    return found, _digest(source, "sha256", data["sha256"])
-
-
-def _digest(source: str, field: str, value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
-        raise InputError(source, field, f"{shown(value)} is not a SHA-256 in 64 hexadecimal digits")
-    return value
-
-
-def _fields(source: str, path: str, data: dict[Any, Any], keys: tuple[str, ...]) -> None:
-    """Exactly these keys."""
-    for key in data:
-        if key not in keys:
-            raise InputError(source, f"{path}{key}", f"unknown field; allowed: {', '.join(sorted(keys))}")
-    for key in keys:
-        if key not in data:
-            raise InputError(source, f"{path}{key}", "the field is missing")
+    return found, sealing.digest(source, "sha256", data["sha256"])
 
 
 def _class(source: str, path: str, data: Any) -> ClassPrice:
     if not isinstance(data, dict):
         raise InputError(source, path, f"{shown(data)} is not an object")
-    _fields(source, f"{path}.", data, _CLASS_KEYS)
+    sealing.exactly(source, f"{path}.", data, _CLASS_KEYS)
     kind, rate, memory = (
         integer(source, f"{path}.{key}", data[key], -PRICE_LIMIT, PRICE_LIMIT) for key in _CLASS_KEYS[:3]
     )

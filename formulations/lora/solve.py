@@ -31,6 +31,8 @@ from formulations.lora.schedules import StateSpaceTooLarge, standalone_value
 from formulations.lora.search import heuristic
 from formulations.lora.search import warm as warm_search
 from formulations.report import UNLIMITED, Proof, SolveReport, Status, Termination
+from formulations.settings import NO_BACKEND as NO_BACKEND
+from formulations.settings import check_backend, check_settings
 from instances.errors import InputError, shown
 from instances.lora.format import content_hash
 from instances.lora.model import Instance, Task
@@ -41,7 +43,6 @@ VERSION = "8"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
-NO_BACKEND = "none"
 TINY_COLUMNS = 400
 """Up to this many columns of `tight`, a solve runs to proven optimality, whatever the effort."""
 DIRECT_COLUMNS = 40_000
@@ -83,7 +84,7 @@ def solve(
     ------
     InputError : for names that do not exist or do not go together, or numbers out of range.
     """
-    _settings(effort, gap, seconds)
+    check_settings(effort, gap, seconds)
     began = time.perf_counter()
     plan = choose(instance, formulation, backend)
     interval = _Interval(instance, began)
@@ -132,15 +133,6 @@ def solve(
     )
 
 
-def _settings(effort: int, gap: float, seconds: float | None) -> None:
-    if isinstance(effort, bool) or not isinstance(effort, int) or effort < 1:
-        raise InputError("", "effort", f"{shown(effort)} is not a positive integer")
-    if not 0.0 <= gap < 1.0:
-        raise InputError("", "gap", f"{shown(gap)} is not in [0, 1)")
-    if seconds is not None and not 0.0 < seconds < math.inf:
-        raise InputError("", "seconds", f"{shown(seconds)} is not a positive number")
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What will be run; `tiny` means to the end."""
@@ -161,9 +153,7 @@ def choose(instance: Instance, formulation: str, backend: str) -> Plan:
     names = (*known, ENUMERATE)
     if formulation not in ("auto", *names):
         raise InputError("", "formulation", f"{shown(formulation)} is not one of auto, {', '.join(names)}")
-    if backend not in ("auto", NO_BACKEND, *backends.backends()):
-        choices = ", ".join(("auto", NO_BACKEND, *backends.backends()))
-        raise InputError("", "backend", f"{shown(backend)} is not one of {choices}")
+    check_backend(backend)
     if formulation == ENUMERATE:
         if backend not in ("auto", NO_BACKEND):
             raise InputError("", "backend", f"{ENUMERATE} takes none, not {backend}")

@@ -1,0 +1,38 @@
+"""The settings that every family's `solve` takes, and what they may be."""
+
+from __future__ import annotations
+
+import math
+
+from formulations import backends
+from instances.errors import InputError, shown
+
+NO_BACKEND = "none"
+"""The name that asks for no solver."""
+
+
+def check_settings(effort: int, gap: float, seconds: float | None) -> None:
+    """Refuse what is no amount of work, no relative gap or no time limit.
+
+    Raises
+    ------
+    InputError : naming the setting and the value.
+    """
+    if isinstance(effort, bool) or not isinstance(effort, int) or effort < 1:
+        raise InputError("", "effort", f"{shown(effort)} is not a positive integer")
+    if not 0.0 <= gap < 1.0:
+        raise InputError("", "gap", f"{shown(gap)} is not in [0, 1)")
+    if seconds is not None and not 0.0 < seconds < math.inf:
+        raise InputError("", "seconds", f"{shown(seconds)} is not a positive number")
+
+
+def check_backend(backend: str) -> None:
+    """Refuse the name of a backend that does not exist.
+
+    Raises
+    ------
+    InputError : naming all that do.
+    """
+    names = ("auto", NO_BACKEND, *backends.backends())
+    if backend not in names:
+        raise InputError("", "backend", f"{shown(backend)} is not one of {', '.join(names)}")
