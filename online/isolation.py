@@ -2,12 +2,20 @@
 
 The instance never enters that process: it gets the public part, the declared constants and one arrival at a time, and
 its answers come back as JSON. A second run, on the first half of the arrivals, shows whether the decisions are a
-function of the past at all. This is a referee and no sandbox: a program that means harm to the machine is not held
-back.
+function of the past at all.
+
+Most suites draw their instances from recipes, so whoever has the generator has the future. An algorithm may not load or
+read, at any time, a module of `bench` (recipes, results) nor what only makes instances: the modules of
+`instances.FAMILY` that neither that package itself nor any solver or algorithm of ours imports. The rest is free:
+models, formats, solutions, protocols, and every solver and algorithm of ours on what has arrived so far.
+
+This is a referee and no sandbox: code of ours that was copied into the algorithm's own file is not recognised, and a
+program that means harm to the machine is not held back.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import gzip
 import json
@@ -19,9 +27,10 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,6 +57,36 @@ _HOUSE_DATA = tuple(
 """The generators' tables and the shipped instances of every family."""
 _LINE_LIMIT = 2**26
 _SCAN_LIMIT = 2**28
+
+
+@cache
+def barred() -> Mapping[str, str]:
+    """The modules that no algorithm may load, each with its file: `bench`, and what only makes instances."""
+    root = Path(instances.__file__).resolve().parent.parent
+    files = {
+        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): file
+        for package in ("bench", "formulations", "instances", "online")
+        for file in (root / package).rglob("*.py")
+    }
+    # From the solvers, the algorithms, and what stands above the modules of a family.
+    ways = [name for name in files if name.startswith(("formulations", "online")) or name.count(".") < 2]
+    free: set[str] = set()
+    while ways:
+        name = ways.pop()
+        if name in files and name not in free and not name.startswith("bench"):
+            free.add(name)
+            ways += [name.rpartition(".")[0], *_imported(files[name])]
+    return {name: str(file) for name, file in files.items() if name not in free}
+
+
+def _imported(file: Path) -> Iterator[str]:
+    """The modules that a file imports, and the names that it takes from them: they may be modules too."""
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 class _Guard:
@@ -130,7 +169,7 @@ class _Player:
         )
         self._guard = _Guard(self._process)
         try:
-            reply = self._exchange(("build", spec.path, dict(spec.options)), None, _built)
+            reply = self._exchange(("build", spec.path, dict(spec.options), barred()), None, _built)
             if isinstance(reply, str):
                 raise InputError("algorithm", spec.path, f"cannot be built: {reply}")
             self.constants, self.batch = reply
@@ -316,6 +355,7 @@ def play(
     def perform(part: Instance, settle: Settle) -> Played:
         return _perform(table(part), spec, registry.protocol, lambda path: _betrays(path, registry, instance), settle)
 
+    barred()  # its time is not the algorithm's
     started = time.perf_counter()
     played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior))
     played.seconds = time.perf_counter() - started

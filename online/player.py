@@ -3,12 +3,18 @@
 It gets pickled messages from the referee and answers in lines of JSON, so nothing of the algorithm's own ever runs in
 the referee's process. An audit hook watches what the algorithm reads: while it decides it may use what it was given
 only; what it reads before the first arrival is reported, for the referee to see whether it was the instance.
+
+Out of bounds at any time is the code that could make the instance once more: an algorithm that loads one of those
+modules, by whatever means, or reads its file, or names it in a command, ends there. `online.isolation` says which they
+are. What is seen is the loading and the reading: code that somebody copied into a file of his own is not recognised,
+nor what another program does that the algorithm starts, beyond the modules and files that its command line names.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import json
 import os
 import pickle
@@ -31,6 +37,8 @@ DATA = (".json", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parq
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".nbi", ".nbc", ".pth")
 _NEVER = ("gc.get_objects", "gc.get_referrers", "gc.get_referents", "socket.connect", "sqlite3.connect")
 _COMMANDS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
+_MODULES = re.compile(r"[a-z_]\w*(?:[.]\w+)+|(?:(?<=-m)|(?<=-m )|(?<=import )|(?<=from ))[a-z_]\w*")
+"""In a command: the module that is run or imported, and whatever has a dot inside."""
 _DEVICES = ("/proc/", "/sys/", "/dev/")
 _HOUSE = tuple(Path(__file__).resolve().parents[1] / name for name in ("bench", "formulations", "instances", "online"))
 Plain = Callable[[Any], Any]
@@ -52,9 +60,9 @@ def serve(parent: int, protocol: str) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
-    watch = Watch(replies)
     plain: Plain = importlib.import_module(protocol).plain
-    _, path, options = pickle.load(requests)
+    _, path, options, barred = pickle.load(requests)
+    watch = Watch(replies, barred)
     sys.addaudithook(watch)
     try:
         algorithm = _built(path, options)
@@ -176,11 +184,14 @@ class Watch:
     Parameters
     ----------
     replies : file descriptor for the report.
+    barred : the modules that may not be loaded, each with its file.
     """
 
-    def __init__(self, replies: int) -> None:
+    def __init__(self, replies: int, barred: Mapping[str, str]) -> None:
         self.deciding = False
         self._replies = replies
+        self._barred = barred
+        self._barred_files = {form: module for module, file in barred.items() for form in _forms(file)}
         self._read: dict[str, None] = {}
         self._libraries = tuple({os.path.realpath(folder) + os.sep for folder in (sys.prefix, sys.base_prefix)})
 
@@ -192,13 +203,21 @@ class Watch:
     def __call__(self, event: str, args: tuple[Any, ...]) -> None:
         if event == "open":
             self._opened(*args[:3])
+        elif event == "import":
+            self._forbid(args[0] if args[0] in self._barred else None, "loads")
         elif self.deciding and event in _NEVER:
-            self._caught(event)
+            self._caught(f"{event} while deciding")
         elif event in _COMMANDS:
-            words = re.split(r"[\s'\",\[\]]+", " ".join(map(_text, args[:2])))
-            for word in filter(lambda word: _foreign_process(word) or _named_data(word), words):
+            self._commanded(event, " ".join(map(_text, args[:2])))
+
+    def _commanded(self, event: str, text: str) -> None:
+        for module in _MODULES.findall(text):
+            self._forbid(module if module in self._barred else None, f"{event} names")
+        for word in re.split(r"[\s'\",\[\]]+", text):
+            self._forbid(self._barred_files.get(os.path.realpath(word)), f"{event} names")
+            if _foreign_process(word) or _named_data(word):
                 if self.deciding:
-                    self._caught(f"{event} {word}")
+                    self._caught(f"{event} {word} while deciding")
                 self._read[os.path.realpath(word)] = None
 
     def _opened(self, path: object, mode: object = None, flags: object = 0) -> None:
@@ -208,17 +227,29 @@ class Watch:
         if _foreign_process(name):
             self._caught(f"open {name}")
         full = os.path.realpath(name)
+        # An import that is no statement shows by its file only.
+        self._forbid(self._barred_files.get(full), "reads the code of")
         if name.endswith(_CODE) or full.startswith(_DEVICES):
             return
         # Libraries read their own tables.
         if self.deciding and _named_data(name) and not full.startswith(self._libraries):
-            self._caught(f"open {name}")
+            self._caught(f"open {name} while deciding")
         self._read[full] = None
+
+    def _forbid(self, module: str | None, how: str) -> None:
+        if module is not None:
+            self._caught(f"{how} {module}: what can make the instance again is out of bounds")
 
     def _caught(self, what: str) -> NoReturn:
         # At once, and out: afterwards the algorithm could take it back.
-        _send(self._replies, {"kind": "peeks", "detail": f"{what} while deciding", "read": []})
+        _send(self._replies, {"kind": "peeks", "detail": what, "read": []})
         os._exit(3)
+
+
+def _forms(file: str) -> list[str]:
+    """A module's file and those that Python compiles it into."""
+    compiled = [importlib.util.cache_from_source(file, optimization=level) for level in ("", 1, 2)]
+    return [os.path.realpath(form) for form in (file, *compiled)]
 
 
 def _text(value: Any) -> str:
@@ -238,6 +269,9 @@ def _named_data(path: str) -> bool:
 
 
 def _foreign_process(path: str) -> bool:
-    """A path into another process, where the referee's command line names the instance file."""
-    match = re.match(r"/proc/(\d+)/", path)
-    return match is not None and int(match[1]) != os.getpid()
+    """A path into another process, where the referee's command line names the instance file.
+
+    Sizes and numbers of children are no secret: our solvers watch the memory of their workers by them.
+    """
+    match = re.match(r"/proc/(\d+)/(statm$|task/\d+/children$)?", path)
+    return match is not None and match[2] is None and int(match[1]) != os.getpid()

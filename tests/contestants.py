@@ -6,8 +6,11 @@ They are run by their import path, in a process of their own; this module must i
 from __future__ import annotations
 
 import gc
+import importlib
+import importlib.util
 import os
 import random
+import runpy
 import subprocess
 import sys
 import time
@@ -16,7 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from online.eapm.protocol import User
 from online.lora.protocol import Decision, Public, Task, View
+from tests import eapm_contestants
 
 
 class Honest:
@@ -84,10 +89,61 @@ class HonestNumpy(Honest):
         return [vendor, np.array(plan.cells, dtype=np.int16), np.int64(self.weight)]
 
 
+class BuildsOnOurs(Honest):
+    """Asks an algorithm of ours, which is found by its name, and the verifier and a solver about what has arrived."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        from online.lora.registry import parse
+
+        spec = parse(options["ours"])
+        assert spec.entry is not None
+        self.ours = spec.entry.make(dict(spec.options))
+        self.constants = tuple(getattr(self.ours, "constants", ()))
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Both start; the first task has not come."""
+        super().start(public, constants)
+        self.ours.start(public, constants)
+
+    def decide(self, task: Task, view: View) -> Any:
+        """As ours would; what the task is worth alone is found by solving it."""
+        from formulations.lora.check import check
+        from formulations.lora.solve import solve
+        from instances.lora import parse
+        from instances.lora.format import FORMAT
+        from instances.seeds import Stream
+
+        Stream("mine").integers(0, 1, 1)
+        alone = parse(
+            {
+                "format": FORMAT,
+                "name": "alone",
+                "slots": task.deadline,
+                "slot_seconds": 1,
+                "base_memory_mb": 1,
+                "node_types": [{"name": "a", "count": 1, "compute": 4, "memory_mb": 9, "tariff": [1] * task.deadline}],
+                "tasks": [
+                    {
+                        "arrival": task.arrival,
+                        "deadline": task.deadline,
+                        "memory_mb": task.memory_mb,
+                        "work": task.work,
+                        "bid": task.bid,
+                        "rate": [int(task.rate[0])],
+                        "energy_wh": [1],
+                        "vendors": [],
+                    }
+                ],
+            }
+        )
+        assert check(alone, solve(alone).solution).valid
+        return self.ours.decide(task, view)
+
+
 class Declares(Honest):
     """Wants the constants of the paper; rejects all."""
 
-    constants = ("alpha", "beta")
+    constants: tuple[str, ...] = ("alpha", "beta")
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         """Both are there."""
@@ -390,6 +446,118 @@ class GeneratesTheInstance(Honest):
 
         super().start(public, constants)
         generate({"kind": "paper", "name": "x", "seed": ["x"], "slots": 12, "tasks": 2, "nodes": {"a100": 1}})
+
+
+class RegeneratesTasks(Honest):
+    """Draws the instances of a recipe until one begins with the first task, and has that one solved."""
+
+    optimum: Any = None
+
+    def decide(self, task: Task, view: View) -> Any:
+        """What the solver does with the task."""
+        if self.optimum is None:
+            from formulations.lora.solve import solve
+            from instances.lora.generate import generate
+
+            drawn = (generate({"kind": "family", "name": "lead", "L": length}) for length in range(2, 9))
+            found = next(each for each in drawn if each.task(0).bid == task.bid and each.slots == self.public.slots)
+            self.optimum = solve(found, backend="none").solution
+        return self.optimum[task.index]
+
+
+class RegeneratesUsers(eapm_contestants.Honest):
+    """The same with users."""
+
+    optimum: Any = None
+
+    def decide(self, user: User, view: Any) -> Any:
+        """What the solver does with the bag."""
+        if self.optimum is None:
+            from formulations.eapm.solve import solve
+            from instances.eapm.generate import generate
+
+            recipes = (
+                {"kind": "users", "users": 5, "gamma": "1.3", "seed": [j], "matrix": {"method": "cvb"}}
+                for j in range(9)
+            )
+            found = next(each for each in map(generate, recipes) if each.user(0).price == user.price)
+            self.optimum = solve(found, backend="none").solution
+        return self.optimum[user.index]
+
+
+def _snoop(module: str, way: str) -> None:
+    """Get at a module's code."""
+    folder = os.path.join(os.path.dirname(__file__), os.pardir)
+    file = os.path.join(folder, *module.split(".")) + ".py"
+    command = [sys.executable, "-c", f"import {module}"]
+    if way == "statement":
+        exec(f"import {module}")
+    elif way == "from":
+        package, _, name = module.rpartition(".")
+        exec(f"from {package} import {name}")
+    elif way == "importlib":
+        importlib.import_module(module)
+    elif way == "runpy":
+        runpy.run_path(file)
+    elif way == "loader":
+        spec = importlib.util.spec_from_file_location("mine", file)
+        assert spec is not None
+        assert spec.loader is not None
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    elif way == "source":
+        with open(file, encoding="utf-8") as source:
+            source.read()
+    elif way == "descriptor":
+        os.close(os.open(file, os.O_RDONLY))
+    elif way == "compiled":
+        with open(importlib.util.cache_from_source(os.path.realpath(file)), "rb") as source:
+            source.read()
+    elif way == "command":
+        subprocess.run(command, cwd=folder, check=False, capture_output=True)
+    elif way == "shell":
+        os.system(f"cat {file} > {os.devnull}")
+    else:
+        raise AssertionError(way)
+
+
+class Snoops(Honest):
+    """Gets at the module that its options name, in the way and at the time that they name; rejects all."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.options = options
+        self.snoop("build")
+
+    def snoop(self, when: str) -> None:
+        """Now, if it is the time."""
+        if self.options["when"] == when:
+            _snoop(self.options["module"], self.options["way"])
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Before the first task."""
+        super().start(public, constants)
+        self.snoop("start")
+
+    def decide(self, task: Task, view: View) -> Any:
+        """While it decides."""
+        self.snoop("decide")
+        return None
+
+
+class SnoopsAmongUsers(eapm_contestants.Honest):
+    """The same for users, each of whom it serves."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.hidden = Snoops(options)
+
+    def start(self, public: Any, constants: Mapping[str, Any]) -> None:
+        """Before the first user."""
+        super().start(public, constants)
+        self.hidden.snoop("start")
+
+    def decide(self, user: User, view: Any) -> Any:
+        """While it decides."""
+        self.hidden.snoop("decide")
+        return super().decide(user, view)
 
 
 class SearchesMemory(Honest):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import time
@@ -13,11 +14,13 @@ from typing import Any
 
 import pytest
 
+import instances
 from bench.lora import FAMILY
 from formulations.lora.check import check
 from instances.errors import DEBUG, InputError
 from instances.lora import Instance, content_hash, parse, write
 from instances.lora.format import FORMAT
+from instances.lora.generate import generate
 from online import isolation
 from online.lora.registry import canonical, run
 from online.outcome import OnlineRun, Source
@@ -282,6 +285,88 @@ def test_another_instance_may_be_read_before_the_start(instance: Instance, tmp_p
     """Learning from other days is no peeking."""
     write(_instance(4), tmp_path / "yesterday.json")
     _sound(instance, run(instance, f"tests.contestants:ReadsTheInstance:file={tmp_path / 'yesterday.json'}"))
+
+
+def test_drawing_the_instance_once_more_is_peeking() -> None:
+    """A recipe that reads no data file, matched by the first task; the solver's solution would be the decisions."""
+    instance = generate({"kind": "family", "name": "lead", "L": 4})
+    rule, task, detail = _caught(instance, "RegeneratesTasks")
+    assert (rule, task) == ("peeks", 0)
+    assert "instances.lora.generate" in detail
+
+
+WAYS = ("statement", "from", "importlib", "runpy", "loader", "source", "descriptor", "compiled", "command", "shell")
+
+
+@pytest.mark.parametrize("module", ["instances.lora.generate", "bench.lora.suites"])
+@pytest.mark.parametrize("way", WAYS)
+def test_what_makes_instances_is_out_of_bounds(instance: Instance, way: str, module: str) -> None:
+    """Loaded or read while deciding, by whatever means: the module is named, or the package that it is in."""
+    rule, task, detail = _caught(instance, f"Snoops:when=decide,way={way},module={module}")
+    assert (rule, task) == ("peeks", 0)
+    assert re.search(r"(loads|reads the code of|names) ([\w.]+): what can make the instance", detail)
+    assert (module if module.startswith("instances") or way == "source" else "bench") in detail
+
+
+@pytest.mark.parametrize("when", ["build", "start"])
+@pytest.mark.parametrize("way", ["statement", "importlib", "source", "command"])
+def test_what_makes_instances_is_out_of_bounds_before_the_first_arrival_too(
+    instance: Instance, way: str, when: str
+) -> None:
+    """In the constructor and in `start`."""
+    rule, task, detail = _caught(instance, f"Snoops:when={when},way={way},module=instances.lora.arrivals")
+    assert (rule, task) == ("peeks", None)
+    assert "instances.lora.arrivals" in detail
+
+
+@pytest.mark.parametrize("module", ["instances.lora.generate", "instances.lora.readers", "bench", "bench.api"])
+def test_an_algorithms_file_may_not_import_what_makes_instances(
+    instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    """At its head, before anything of the algorithm has run; and it is a violation, no error of the command line."""
+    (tmp_path / "mine.py").write_text(f"import {module}\nfrom tests.contestants import Honest\n")
+    monkeypatch.chdir(tmp_path)
+    FAMILY.algorithm_key("mine:Honest")
+    first = run(instance, "mine:Honest").violations[0]
+    assert (first.rule, first.task) == ("peeks", None)
+    assert module in first.detail
+
+
+def test_every_generator_of_every_family_is_out_of_bounds_and_no_more_than_that() -> None:
+    """By what imports what: nothing that a solver, an algorithm or the package itself needs is among them."""
+    barred = set(isolation.barred())
+    families = [path.parent.name for path in Path(instances.__file__).parent.glob("*/generate.py")]
+    assert {"lora", "eapm"} <= set(families)
+    for family in families:
+        assert f"instances.{family}.generate" in barred
+        assert not barred & {f"instances.{family}{part}" for part in ("", ".model", ".format", ".solution")}
+    assert {"bench", "bench.api", "instances.lora.families", "instances.lora.paper", "instances.lora.readers"} <= barred
+    assert {"instances.eapm.workload", "instances.eapm.matrices", "instances.eapm.paper"} <= barred
+    assert {name.split(".")[0] for name in barred} == {"bench", "instances"}
+    assert not barred & {"instances", "instances.errors", "instances.seeds"}
+    assert all(Path(file).is_file() for file in isolation.barred().values())
+
+
+@pytest.mark.parametrize("ours", ["pdftsp", "eft"])
+def test_algorithms_and_solvers_of_ours_may_be_used(instance: Instance, ours: str) -> None:
+    """On what has arrived: found by name, built, asked; a solver solves a task alone, the verifier checks it."""
+    result = run(instance, f"tests.contestants:BuildsOnOurs:ours={ours}")
+    _sound(instance, result)
+    assert result.decisions == run(instance, ours).decisions
+
+
+def test_an_algorithm_of_ours_may_be_built_on_by_its_class(
+    instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Imported from its module at the head of the file, and subclassed."""
+    (tmp_path / "mine.py").write_text(
+        "from online.lora.pdftsp import PdFtsp\nfrom online.lora.registry import entries\n"
+        "class Mine(PdFtsp):\n    def __init__(self):\n"
+        "        super().__init__({k: option.default for k, option in entries()['pdftsp'].options.items()})\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    result = run(instance, "mine:Mine")
+    _sound(instance, result)
 
 
 def _gone(condition: Callable[[], bool]) -> bool:

@@ -16,6 +16,7 @@ from formulations.eapm.check import check
 from formulations.eapm.enumerate import enumerate_optimum
 from instances.eapm import Instance, Public, User, content_hash, document, parse, write
 from instances.eapm.format import FORMAT
+from instances.eapm.generate import generate
 from instances.eapm.model import profit_rate
 from instances.errors import InputError
 from online import isolation
@@ -406,6 +407,63 @@ def test_another_instance_may_be_read_before_the_start(instance: Instance, tmp_p
     """Learning from other days is no peeking."""
     write(_instance(4), tmp_path / "yesterday.json")
     _obeys(instance, run(instance, f"tests.eapm_contestants:ReadsTheFile:file={tmp_path / 'yesterday.json'}"))
+
+
+def test_drawing_the_instance_once_more_is_peeking() -> None:
+    """A recipe, matched by the first user; the solver's solution would be the decisions."""
+    instance = generate({"kind": "users", "users": 5, "gamma": "1.3", "seed": [3], "matrix": {"method": "cvb"}})
+    first = run(instance, "tests.contestants:RegeneratesUsers").violations[0]
+    assert (first.rule, first.task) == ("peeks", 0)
+    assert "instances.eapm.generate" in first.detail
+
+
+@pytest.mark.parametrize("module", ["instances.eapm.matrices", "bench.eapm.suites"])
+@pytest.mark.parametrize("way", ["importlib", "source"])
+@pytest.mark.parametrize("when", ["build", "start", "decide"])
+def test_what_makes_instances_is_out_of_bounds(instance: Instance, when: str, way: str, module: str) -> None:
+    """Loaded or read at any time: the module is named, or the package that it is in."""
+    result = run(instance, f"tests.contestants:SnoopsAmongUsers:when={when},way={way},module={module}")
+    first = result.violations[0]
+    assert (first.rule, first.task) == ("peeks", 0 if when == "decide" else None)
+    assert (module if module.startswith("instances") else "bench") in first.detail
+
+
+def test_an_algorithms_file_may_not_import_what_makes_instances(
+    instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At its head, before anything of the algorithm has run."""
+    (tmp_path / "mine.py").write_text(
+        "from instances.eapm.workload import ORDERS\nfrom tests.eapm_contestants import Honest\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    first = run(instance, "mine:Honest").violations[0]
+    assert (first.rule, first.task) == ("peeks", None)
+    assert "instances.eapm.workload" in first.detail
+
+
+def test_algorithms_and_solvers_of_ours_may_be_used(
+    instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Subclassed at the head of the file; every user is solved alone on the way."""
+    (tmp_path / "mine.py").write_text(
+        "from formulations.eapm.solve import solve\nfrom instances.eapm import parse\n"
+        "from online.eapm.greedy import Greedy\nfrom online.eapm.registry import entries\n"
+        "class Mine(Greedy):\n"
+        "    def start(self, public, constants):\n"
+        "        assert 'balance' in entries()\n"
+        "        self.public = public\n"
+        "    def decide(self, user, view):\n"
+        "        names = [machine for machine in self.public.machines]\n"
+        "        kind = {'name': 'own', 'etc_ms': user.etc_ms.tolist(), 'apc_mw': [1] * len(names)}\n"
+        f"        alone = parse({{'format': {FORMAT!r}, 'name': 'alone', 'energy_price': 1, 'machines': names,\n"
+        "            'task_types': [kind], 'users': [{'type': 0, 'tasks': user.tasks, 'price': 9}]})\n"
+        "        assert sum(solve(alone).solution[0]) == user.tasks\n"
+        "        return super().decide(user, view)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    result = run(instance, "mine:Mine")
+    _obeys(instance, result)
+    assert result.decisions == run(instance, "greedy").decisions
 
 
 def test_a_hanging_algorithm_is_killed(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
