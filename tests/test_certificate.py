@@ -772,11 +772,12 @@ def test_the_checker_loads_nothing_of_the_optimiser() -> None:
         "formulations.lora",
         "formulations.lora.certificate",
         "formulations.lora.verify",
+        "formulations.sealing",
     }
     instances = {name for name in ours if name.startswith("instances")}
     assert instances <= {
-        "instances", "instances.errors", "instances.files", "instances.lora", "instances.lora.format",
-        "instances.lora.model", "instances.lora.solution",
+        "instances", "instances.errors", "instances.fields", "instances.files", "instances.lora",
+        "instances.lora.format", "instances.lora.model", "instances.lora.solution",
     }  # fmt: skip
     assert not {"numba", "scipy", "highspy", "ortools", "pulp"} & set(loaded)
 
