@@ -11,10 +11,15 @@ import pytest
 
 from bench.cli import main
 from bench.family import find_suite
+from bench.plots import LEADERBOARD, STUDIED
 from bench.runner import STORE, RunOptions, run_suite
 from bench.store import Store
 from bench.table import results, text
+from instances.eapm.generate import generate as generate_eapm
+from instances.eapm.paper import GAMMAS, TABLE1
 from instances.lora.named import path
+from online.eapm.registry import run as run_eapm
+from tests import readme_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -29,7 +34,8 @@ def test_ci_runs_the_readmes_test_command() -> None:
 
 def test_every_command_in_the_readme_exists(capsys: pytest.CaptureFixture[str]) -> None:
     """Each row of the table of commands is a command, with the options that it names."""
-    rows = re.findall(r"^\| `(\w+)([^`/]*)` \|", README, flags=re.MULTILINE)
+    section = README.partition("## Commands\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)([^`/]*)` \|", section, flags=re.MULTILINE)
     assert len(rows) >= 10
     for name, usage in rows:
         with pytest.raises(SystemExit) as exit_:
@@ -75,3 +81,31 @@ def test_the_readmes_table_is_what_the_command_prints(tmp_path: Path) -> None:
     with Store.open(tmp_path / STORE) as store:
         printed = _blocks(text(results(store), family))
     assert printed == {case.name: expected[case.name] for case in again}
+
+
+def test_the_tables_of_the_papers_figures_are_those_of_the_committed_run() -> None:
+    """Figures 7, 8 and 12 line by line from bench/results/paper.csv, which has them from all runs of the suite."""
+    rows = readme_tables.figures()
+    for name, made in (("welfare", readme_tables.welfare(rows)), ("ratios", readme_tables.ratios(rows))):
+        [shown] = re.findall(rf"<!-- paper {name}: begin -->\n(.*?)<!-- paper {name}: end -->", README, flags=re.DOTALL)
+        assert shown == made
+    suite = find_suite("paper")[1]
+    about = json.loads(readme_tables.PAPER.with_name("paper_provenance.json").read_text(encoding="utf-8"))
+    assert (about["suite"], about["cases"], about["effort"], about["scale"]) == ("paper", len(suite.cases), 1, "full")
+    assert about["only"] == about["algorithms"] == []
+    shown_plots = {plot.name for plot in suite.plots if plot.kind not in (*STUDIED, LEADERBOARD)}
+    assert set(rows["plot"]) == shown_plots
+
+
+@pytest.mark.parametrize("algorithm", ["online", "greedy", "balance"])
+def test_a_column_of_eapms_table_1_comes_out_again(algorithm: str) -> None:
+    """The mean of 100 repetitions at gamma 1.2, with the paper's figure beside it."""
+    [shown] = re.findall(r"<!-- eapm table 1: begin -->\n(.*?)<!-- eapm table 1: end -->", README, flags=re.DOTALL)
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in shown.splitlines()]
+    column = lines[0].index("1.2")
+    [cell] = [line[column] for line in lines if line[0] == f"`{algorithm}`"]
+    cases = [case for case in find_suite("eapm-table1")[1].cases if case.group == "gamma 1.2"]
+    values = [run_eapm(generate_eapm(case.recipe), algorithm).welfare for case in cases]
+    printed = TABLE1.get(algorithm)
+    beside = f" ({printed[GAMMAS.index('1.2')]})" if printed else ""
+    assert cell == f"{float(sum(values) / len(values)):.2f}{beside}"

@@ -4,13 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
+
+import numpy as np
 
 from bench.perf import Curves, Measured, Part, Value, in_turns
 from instances.eapm.generate import generate
+from instances.eapm.model import Instance, IntArray
+from instances.eapm.solution import Solution
+from online.eapm.protocol import View
 
 ALGORITHMS = ("online", "online:rule=exact-step", "balance", "greedy", "average")
 SOLVED = "linear systems by a solver"
+ALONE = "online, decisions alone"
 COLUMNS = ("users", "contender", "seconds", "microseconds_per_user", "times_online", "same_decisions")
+
+
+def _decide_alone(instance: Instance) -> Solution:
+    """Every decision of `online`, and the loads that follow from it, without a referee."""
+    from online.eapm.printed import Printed
+
+    algorithm = Printed()
+    algorithm.start(instance.public(), {})
+    load: IntArray = np.zeros(len(instance.machines), np.int64)
+    profit = 0
+    decisions = []
+    for i in range(instance.users):
+        user = instance.user(i)
+        decision = algorithm.decide(user, View(load, profit))
+        decisions.append(decision)
+        shares = np.array(decision)
+        load = load + shares.astype(np.int64) * user.etc_ms
+        profit += user.price - int(shares @ user.cost)
+    return tuple(decisions)
 
 
 def _measure(quick: bool, say: Callable[[str], None]) -> Measured:
@@ -23,12 +49,13 @@ def _measure(quick: bool, say: Callable[[str], None]) -> Measured:
         say(f"{users} users")
         recipe = {"kind": "users", "users": users, "gamma": "1.3", "seed": ["perf", users]}
         instance = generate(recipe | {"matrix": {"method": "table1", "seed": ["perf"]}})
-        contenders: dict[str, Callable[[], object]] = {name: partial(run, instance, name) for name in ALGORITHMS}
+        contenders: dict[str, Callable[[], Any]] = {name: partial(run, instance, name) for name in ALGORITHMS}
+        contenders[ALONE] = partial(_decide_alone, instance)
         contenders[SOLVED] = partial(decide_all, instance)
         clock = in_turns(contenders, 3 if quick else 5)
         ours = run(instance, "online").decisions
         for name in contenders:
-            made = decide_all(instance) if name == SOLVED else run(instance, name).decisions
+            made = run(instance, name).decisions if name in ALGORITHMS else contenders[name]()
             rows.append(
                 {
                     "users": users,
@@ -41,12 +68,12 @@ def _measure(quick: bool, say: Callable[[str], None]) -> Measured:
             )
     curves = [
         (name, [(float(row["users"]), float(row["seconds"])) for row in rows if row["contender"] == name])  # type: ignore[arg-type]
-        for name in (*ALGORITHMS, SOLVED)
+        for name in (*ALGORITHMS, ALONE, SOLVED)
     ]
     notes = (
-        "Runs of ours include the referee, who checks every decision and the whole solution again; the other one has "
-        "none. `same_decisions`: the part of the bags placed as `online` places them. The solver's doubles can round a "
-        "share up that is an integer.",
+        "Runs include the referee, who checks every decision and the whole solution again; `decisions alone` and the "
+        "linear systems have none. `same_decisions`: the part of the bags placed as `online` places them. The "
+        "solver's doubles can round a share up that is an integer.",
     )
     figure = Curves("Seconds of a run over the number of users", "users", "seconds", curves)
     return Measured(COLUMNS, rows, (figure,), notes)

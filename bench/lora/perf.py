@@ -17,8 +17,9 @@ from formulations.lora.check import check
 from formulations.lora.formulation import registry, solution_of, vector_of
 from formulations.lora.lagrangian import dual_bound
 from formulations.lora.pricing import Pricer, pool
-from formulations.lora.solve import NO_BACKEND, safe_floor, solve
+from formulations.lora.solve import safe_floor, solve
 from formulations.report import UNLIMITED
+from formulations.settings import NO_BACKEND
 from instances.lora.figures import load
 from instances.lora.generate import generate
 from instances.lora.model import Instance

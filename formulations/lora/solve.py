@@ -31,8 +31,7 @@ from formulations.lora.schedules import StateSpaceTooLarge, standalone_value
 from formulations.lora.search import heuristic
 from formulations.lora.search import warm as warm_search
 from formulations.report import UNLIMITED, Proof, SolveReport, Status, Termination
-from formulations.settings import NO_BACKEND as NO_BACKEND
-from formulations.settings import check_backend, check_settings
+from formulations.settings import NO_BACKEND, check_backend, check_settings
 from instances.errors import InputError, shown
 from instances.lora.format import content_hash
 from instances.lora.model import Instance, Task
