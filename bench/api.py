@@ -155,13 +155,13 @@ def online(file: Any, algorithm: str, *, prior: Any = None) -> OnlineRun:
 
 
 def _read(given: Any) -> tuple[Family, Any]:
-    """The instance and its family; files say by their format whose they are, objects by the module of their class."""
+    """The instance and its family; files say by their format whose they are, objects by who can write such a file."""
     if isinstance(given, str | os.PathLike):
         data, source = read_bytes(given)
         return read_instance(load_json(data, source), source)
     for family in families().values():
         try:
-            family.identity(given)
+            family.dumps(given)
         except Exception:  # anything but an instance of this family
             continue
         return family, given

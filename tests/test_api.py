@@ -13,6 +13,7 @@ import pytest
 
 import bench
 from bench.cli import main
+from bench.family import families
 from bench.table import COLUMNS
 from instances.errors import InputError
 from instances.lora.named import path
@@ -53,7 +54,7 @@ def test_run_gives_the_tables_of_the_command(tmp_path: Path) -> None:
     found = bench.run("toy", algorithms=["above:mark=70"], out=tmp_path / "api", workers=1)
     assert list(found.rows.columns[: len(COLUMNS)]) == list(COLUMNS)
     assert all(isinstance(value, Fraction) for value in found.rows["ratio_upper"])
-    assert set(found.seconds["stage"]) == {"generate", "opt", "online", "audit"}
+    assert set(found.seconds["stage"]) == {"generate", "opt", "online", "deciding", "audit"}
     again = bench.results(tmp_path / "api")
     pd.testing.assert_frame_equal(found.rows, again.rows)
     assert main(["run", "toy", "--algorithm", "above:mark=70", "--out", str(tmp_path / "cli"), "--quiet"]) == 0
@@ -80,7 +81,9 @@ def test_failures_are_rows_and_unusable_input_is_an_error(tmp_path: Path) -> Non
 
 def test_opt_and_online_take_files_and_instances(tmp_path: Path) -> None:
     """Both give the counterexample's figures; every family's files are known by their format."""
-    for given in (LORA, str(LORA), bench.instance(LORA)):
+    known = bench.instance(LORA)
+    families()["lora"].identity(known)  # its hash is kept in it, which makes it no instance of another family
+    for given in (LORA, str(LORA), known):
         assert bench.opt(given).upper == 26 * bench.online(given, "pdftsp").welfare == 312
     prior = path("thm5_T4_4tasks_strict")
     assert bench.online(LORA, "pdftsp:prior=yesterday", prior=prior).constants[0].source == "prior"

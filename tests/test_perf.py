@@ -255,9 +255,9 @@ def test_a_part_becomes_a_table_a_csv_file_and_a_page(
     assert "http" not in page
 
 
-def test_every_part_of_the_family_is_known_by_name() -> None:
-    """The six of the family `lora`."""
-    assert list(perf.parts()) == ["models", "started", "building", "online", "growth", "scaling"]
+def test_every_part_of_every_family_is_known_by_name() -> None:
+    """One of the family `eapm`, six of `lora`."""
+    assert list(perf.parts()) == ["eapm", "models", "started", "building", "online", "growth", "scaling"]
 
 
 def test_scaling_compares_clocks_and_tables_of_whole_runs() -> None:
