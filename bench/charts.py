@@ -159,7 +159,8 @@ def lines_chart(drawn: plots.Drawn, shown: Span) -> str:
         else:
             plain(axes.yaxis)
         ends: list[tuple[float, str, str]] = []
-        for number, name in enumerate(names):
+        # OPT, which only some figures have, takes no number: an algorithm looks the same in all of them.
+        for number, name in enumerate(names, -(plots.OPT in names)):
             colour = OPT if name == plots.OPT else SERIES[number % LINES]
             points = []
             for row in _with_mean(drawn.means[drawn.means["algorithm"] == name]):
@@ -176,12 +177,23 @@ def lines_chart(drawn: plots.Drawn, shown: Span) -> str:
                 axes.plot(*zip(*points, strict=True), linestyle=stroke, marker=mark, color=colour, markersize=6)
                 ends.append((points[-1][1], name, colour))
         axes.set_xlim(-0.5, len(groups) - 0.5)
-        axes.set_xticks(range(len(groups)), groups)
+        axes.set_xticks(range(len(groups)), told_apart(groups))
         for name, place, colour in _apart(axes, ends):
             axes.text(1.02, place, name, transform=axes.transAxes, va="center", color=colour)
         axes.set_xlabel(drawn.plot.axis)
         axes.set_ylabel(drawn.axis)
         return svg(figure, drawn.plot.title)
+
+
+def told_apart(groups: Sequence[str]) -> list[str]:
+    """What the groups' names do not share, by whole words: ``n = 30``, ``n = 100`` become ``30``, ``100``."""
+    words = [group.split(" ") for group in groups]
+    least = min(map(len, words))
+    before = next((k for k in range(least) if len({each[k] for each in words}) > 1), least - 1)
+    rest = [each[before:] for each in words]
+    least = min(map(len, rest))
+    behind = next((k for k in range(least - 1) if len({each[-1 - k] for each in rest}) > 1), least - 1)
+    return [" ".join(each[: len(each) - behind]) for each in rest]
 
 
 def _apart(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> list[tuple[str, float, str]]:

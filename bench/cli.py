@@ -228,7 +228,12 @@ def _positive(text: str) -> int:
 
 
 def _effort(text: str) -> int:
-    return HIGH_EFFORT if text == "high" else _positive(text)
+    if text == "high":
+        return HIGH_EFFORT
+    try:
+        return _positive(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error} and not `high`") from None
 
 
 def _up_to(most: int) -> Any:
@@ -550,7 +555,7 @@ def _run(options: argparse.Namespace) -> int:
 
     family, suite = find_suite(options.suite)
     out, share = places(options.out, options.share, suite.name, options.scale)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_complain(options, "terminated; what was finished is kept", 143)))
     chosen = RunOptions(
         out=out,
         workers=options.workers,

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from bench.drawing import DATA, MUTED, OPT, STYLE, WIDTH, logarithmic, panel, plain, svg
 from bench.ratios import decimal
@@ -68,9 +68,11 @@ def mean_figure(rows: Sequence[Mapping[Any, Any]], label: str) -> str:
             if row["mean_reached"] is not None:
                 value = float(row["mean_reached"])
                 axes.barh(place, value, color=DATA, height=0.6)
-                axes.text(1.03, place, f"{decimal(100 * row['mean_reached'], 1, up=False)} %", va="center")
-        axes.set_xlim(min([0.0, *(float(r["mean_reached"]) for r in rows if r["mean_reached"] is not None)]), 1.3)
-        axes.set_xticks([tick / 5 for tick in range(math.ceil(5 * axes.get_xlim()[0]), 6)])
+                told = f"{decimal(100 * row['mean_reached'], 1, up=False)} %"
+                axes.text(1.03, place, told, transform=axes.get_yaxis_transform(), va="center")
+        least = min([0.0, *(float(r["mean_reached"]) for r in rows if r["mean_reached"] is not None)])
+        axes.set_xlim(least, 1 + (1 - least) / 20)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.axvline(1, color=OPT, linewidth=1.5)
         axes.set_xlabel("mean of ALG / upper bound on OPT")
 

@@ -41,6 +41,8 @@ def _charts(drawn: Drawn, unit: str) -> Iterator[tuple[str, str]]:
                 name = f"{plot.name}-{_file(f'{each.case} {each.study.name}')}"
                 yield name, panel(each.rows, name, unit)
         return
+    if not drawn.means["mean_lower"].notna().any():
+        return
     if charts.is_lines(plot, drawn.means):
         yield plot.name, charts.lines_chart(drawn, charts.span(drawn))
         return

@@ -73,7 +73,7 @@ _TITLES = {
     "revenue": "mean revenue",
     "admitted": "mean of admitted tasks",
     "seconds": "mean of seconds per task",
-    "deciding": "mean of seconds of a run's decisions, referee included",
+    "deciding": "mean seconds of a run's decisions",
 }
 TIMES = ("seconds", "deciding")
 """Kinds that a clock decides."""

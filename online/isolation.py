@@ -300,7 +300,7 @@ class Played:
     violations : empty, or what ended or spoilt it.
     constants : those it declares, settled.
     counts, label : what it says of itself; the label on one line, behind its name.
-    seconds : wall time of the run, its process's start included.
+    seconds : wall time of start and decisions, with the way to the algorithm's process and back; not of its building.
     """
 
     decisions: list[Any]
@@ -318,8 +318,10 @@ def _perform(table: Table, spec: Spec, protocol: str, betrays: Callable[[str], b
     try:
         player = _Player(spec, protocol, betrays)
         played.constants = settle(player.constants)
+        started = time.perf_counter()
         player.start(table.public, {constant.name: constant.value for constant in played.constants})
         heard = hear(table, player.ask, batch=player.batch)
+        played.seconds = time.perf_counter() - started
         played.decisions = heard.decisions
         played.violations = heard.violations + changes_of_mind(table, heard)
         if not played.violations:
@@ -355,10 +357,7 @@ def play(
     def perform(part: Instance, settle: Settle) -> Played:
         return _perform(table(part), spec, registry.protocol, lambda path: _betrays(path, registry, instance), settle)
 
-    barred()  # its time is not the algorithm's
-    started = time.perf_counter()
     played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior))
-    played.seconds = time.perf_counter() - started
     if played.violations or not played.decisions:
         return played
     again = perform(first_half(instance), lambda names: played.constants)

@@ -363,3 +363,19 @@ def test_figures_are_files_of_their_own_on_request(folder: Path, tmp_path: Path)
     about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     assert about["suite"] == "toy-plots"
     assert any("first" in version for version in about["versions"])
+
+
+@pytest.mark.parametrize(
+    ("groups", "labels"),
+    [
+        (("gamma 1.05", "gamma 1.1"), ["1.05", "1.1"]),
+        (("gamma 1.2, n = 30", "gamma 1.2, n = 2000"), ["30", "2000"]),
+        (("fig13: Poisson 10", "fig13: light, Poisson 30"), ["Poisson 10", "light, Poisson 30"]),
+        (("50 nodes", "100 nodes"), ["50", "100"]),
+        (("5", "10"), ["5", "10"]),
+        (("one two", "one"), ["one two", "one"]),
+    ],
+)
+def test_the_axis_of_a_line_figure_says_what_differs(groups: tuple[str, ...], labels: list[str]) -> None:
+    """Words that all groups share, before and behind, are left out; nothing is left empty."""
+    assert charts.told_apart(groups) == labels

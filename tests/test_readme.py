@@ -109,3 +109,13 @@ def test_a_column_of_eapms_table_1_comes_out_again(algorithm: str) -> None:
     printed = TABLE1.get(algorithm)
     beside = f" ({printed[GAMMAS.index('1.2')]})" if printed else ""
     assert cell == f"{float(sum(values) / len(values)):.2f}{beside}"
+
+
+def test_the_example_of_eapm_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module in online/eapm/README.md, in the folder where it is called."""
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "online/eapm/README.md").read_text(), flags=re.DOTALL)
+    (tmp_path / "mine.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    found = run_eapm(generate_eapm({"kind": "table1", "gamma": "1.5"}), "mine:Halves")
+    assert found.valid, found.violations
+    assert found.welfare > 0

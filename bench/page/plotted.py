@@ -86,6 +86,8 @@ def made_by(found: Results) -> str:
 
 
 def _means(drawn: Drawn) -> str:
+    if not drawn.means["mean_lower"].notna().any():
+        return "<p>Nothing has run yet.</p>"
     if charts.is_lines(drawn.plot, drawn.means):
         return f'<figure class="wide">{charts.lines_chart(drawn, charts.span(drawn))}</figure>'
     shown = charts.spans(drawn)

@@ -1,9 +1,12 @@
 """What an online algorithm is, what it sees, and what it answers.
 
 An algorithm is any object with `start` and `decide`. It never sees an instance: it gets the public part, the constants
-that it declares, one user at a time and the loads that its answers have led to. Optional attributes: `constants` (names
-that it declares, read before the start), and, read by the referee after the run, `label` (str, what must be said beside
-the name), `arithmetic` (str), `counts` (mapping of ints), `trace` (for audits).
+that it declares, one user at a time (`instances.eapm.model.User`: tasks, price, etc_ms, cost, energy_uj) and the loads
+that its answers have led to. It answers with a share of the bag for every machine.
+
+Optional attributes: `constants` (names that it declares, read before the start), and, read by the referee after the
+run, `label` (str, what must be said beside the name), `arithmetic` (str), `counts` (mapping of ints), `trace` (for
+audits).
 """
 
 from __future__ import annotations
