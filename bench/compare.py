@@ -19,7 +19,7 @@ from typing import Any
 from bench import table
 from bench.runner import STORE
 from bench.store import EMPTY, Store
-from bench.table import Results, aligned, known, number, ratio_text
+from bench.table import LISTED, Results, aligned, known, number, ratio_text
 from instances.errors import InputError
 
 EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue", "admitted", "constants")
@@ -247,7 +247,9 @@ def text(found: Comparison) -> str:
     if found.unlike:
         parts.append("The runs are unlike in:")
         parts.append(_aligned([{"What": what, "A": one, "B": other} for what, one, other in found.unlike]))
-    parts.append(_aligned([_line(row) for row in found.rows]))
+    # A folder with a part of the other's cases: what stands alone is counted below, and in the CSV file.
+    shared = [row for row in found.rows if row.a and row.b]
+    parts.append(_aligned([_line(row) for row in (shared if len(found.rows) - len(shared) > LISTED else found.rows)]))
     if found.paces:
         rule = "median over the cases of both, and its interval (sign test, at least 95 %), marked from 5 % on"
         parts.append(f"Seconds, B over A: {rule}:")
@@ -276,7 +278,7 @@ def _line(row: Row) -> dict[str, str]:
     return {
         "Case": row.case,
         "algorithm": row.algorithm,
-        **both("welfare", number),
+        **{f"value {side}": number(each.get("welfare")) for side, each in (("A", row.a), ("B", row.b))},
         **both("ratio", lambda value: value or "-"),
         **both("seconds", seconds),
         "Differs": f"! {', '.join(row.differs)}" if row.differs else "",

@@ -74,6 +74,10 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     missing = int((found.rows["state"] == "missing").sum())
     if missing:
         print(f"ratiobench: {missing} of {len(found.rows)} rows are not run yet; `run` resumes", file=sys.stderr)
+    invalid = int((found.rows["state"] == "invalid").sum())
+    if invalid:
+        said = f"{invalid} of {len(found.rows)} rows are invalid: an algorithm broke a rule; the table says which"
+        print(f"ratiobench: {said}", file=sys.stderr)
     failed = int(((found.rows["state"] == "failed") | found.rows["reason"].str.contains("audit: ", na=False)).sum())
     if failed:
         print(f"ratiobench: {failed} of {len(found.rows)} rows failed; their reason is in the table", file=sys.stderr)

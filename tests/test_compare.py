@@ -170,3 +170,16 @@ def test_a_folder_without_results_is_one_line(whole: Path, tmp_path: Path, capsy
     assert main(["compare", str(whole), str(tmp_path / "none"), "--csv", str(file)]) == 2
     assert "there is no result store here" in capsys.readouterr().err
     assert not file.exists()
+
+
+def test_a_part_beside_the_whole_is_listed_without_the_rest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """117 rows that one folder alone has are counted; the three of both are in the table, all in the CSV file."""
+    for name, only in (("all", ()), ("part", ("many 7",))):
+        run_suite(*find_suite("toy-many"), RunOptions(tmp_path / name, workers=1, quiet=True, only=only))
+    out = tmp_path / "rows.csv"
+    assert main(["compare", str(tmp_path / "all"), str(tmp_path / "part"), "--csv", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "120 rows: 0 differ, 117 in one folder only." in text
+    assert sum(line.startswith("  many 7 ") for line in text.splitlines()) == 3
+    assert "many 8" not in text
+    assert len(out.read_text().splitlines()) == 121

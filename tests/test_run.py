@@ -193,7 +193,9 @@ def test_a_failure_costs_one_row_and_says_why(tmp_path: Path, capsys: pytest.Cap
     assert found["cheats"]["reason"].startswith("room: task")
     assert found["cheats"]["ratio_kind"] == ""
     assert found["first"]["ratio_kind"] == "interval"
-    assert "2 of 4 rows failed" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "2 of 4 rows failed" in said
+    assert "1 of 4 rows are invalid" in said
 
 
 def test_failures_are_tried_again_only_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
