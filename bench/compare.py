@@ -180,7 +180,7 @@ def _unlike(a: Results, b: Results) -> Iterator[tuple[str, str, str]]:
         values = [found.about.get(name) for found in (a, b)]
         if values[0] != values[1]:
             yield name, _told(values[0]), _told(values[1])
-    for part in ("machine", "packages"):
+    for part in ("code", "machine", "packages"):
         one, other = (found.about.get("provenance", {}).get(part, {}) for found in (a, b))
         for name in dict.fromkeys((*one, *other)):
             if one.get(name) != other.get(name) and name != "free memory":

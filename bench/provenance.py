@@ -1,4 +1,4 @@
-"""What the numbers came from: versions of the packages, and the machine."""
+"""What the numbers came from: the code's commit, versions of the packages, and the machine."""
 
 from __future__ import annotations
 
@@ -6,14 +6,33 @@ import contextlib
 import importlib.metadata
 import platform
 import re
+import subprocess
 from pathlib import Path
 
 from bench.executors import usable_bytes, usable_cores
 
 
 def collect() -> dict[str, dict[str, str]]:
-    """Versions (`packages`) and machine (`machine`), as text; no names of hosts, users or folders."""
-    return {"packages": _packages(), "machine": _machine()}
+    """Commit (`code`), versions (`packages`) and machine (`machine`), as text; no names of hosts, users or folders."""
+    return {"code": _code(), "packages": _packages(), "machine": _machine()}
+
+
+def _code() -> dict[str, str]:
+    """The commit of the checkout that this code is run from, and whether files differ from it; empty elsewhere."""
+    root = Path(__file__).resolve().parents[1]
+    if not (root / ".git").exists():
+        return {}
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(root), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+
+    try:
+        folders = ("bench", "formulations", "instances", "online")
+        changed = git("status", "--porcelain", "--", *folders)
+        return {"commit": git("rev-parse", "HEAD"), "changed since": "yes" if changed else "no"}
+    except (OSError, subprocess.SubprocessError):  # no git, or a checkout of somebody else's
+        return {}
 
 
 def _packages() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -260,3 +261,28 @@ def test_titles_of_checks_are_words() -> None:
     assert table.title("lemma1") == "Lemma 1"
     assert table.title("theorem_c_a_priori") == "Theorem C a priori"
     assert table.title("individual_rationality") == "Individual rationality"
+
+
+def test_results_say_which_commit_made_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the checkout, and whether files differ from it; nothing where there is no checkout or no git."""
+    from bench import provenance
+
+    root = tmp_path / "checkout"
+    (root / "bench").mkdir(parents=True)
+    monkeypatch.setattr(provenance, "__file__", str(root / "bench" / "provenance.py"))
+    assert provenance.collect()["code"] == {}
+
+    def git(*words: str) -> str:
+        me = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
+        done = subprocess.run(["git", "-C", str(root), *me, *words], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    git("init", "-q")
+    (root / "bench" / "x.py").write_text("")
+    git("add", ".")
+    git("commit", "-q", "-m", "one")
+    assert provenance.collect()["code"] == {"commit": git("rev-parse", "HEAD"), "changed since": "no"}
+    (root / "bench" / "x.py").write_text("x = 1\n")
+    assert provenance.collect()["code"]["changed since"] == "yes"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert provenance.collect()["code"] == {}

@@ -167,7 +167,8 @@ def _provenance(found: Results) -> str:
     about = found.about.get("provenance", {})
     lists = [
         f"<h3>{escape(name)}</h3><p>{escape(', '.join(' '.join(pair) for pair in about.get(name, {}).items()))}</p>"
-        for name in ("packages", "machine")
+        for name in ("code", "packages", "machine")
+        if about.get(name)
     ]
     command = plotted.made_by(found)
     head = ["case", "instance (SHA-256)", "recipe, with its seed", "commands"]
