@@ -336,7 +336,7 @@ BOARD = {
     "mean_reached": "exact mean of ALG / upper bound on OPT over all cases: at least this part of OPT",
     "low": "float: lower end of its 95 % interval (Student's t)",
     "high": "float: its upper end",
-    "decisions_per_second": "float: tasks over seconds of all runs, by the clock",
+    "decisions_per_second": "float: tasks over seconds of all decisions, by the clock",
     "constants": "what it had to know in advance: none, prior (another day), given, or oracle (the day itself)",
 }
 """Columns of a leaderboard's CSV file; then what the family knows of the algorithm, and `mean in GROUP` per group."""
@@ -353,8 +353,8 @@ def board(found: Results, plot: Plot, family: Family) -> pd.DataFrame:
             for group in plot.groups
         }
         whole = intervals.mean([each for part in parts.values() for each in part])
-        timed = [row for row in rows if row["state"] == "ok" and (row["case"], algorithm) in values.seconds]
-        seconds = sum(values.seconds[row["case"], algorithm] for row in timed)
+        timed = [row for row in rows if row["state"] == "ok" and (row["case"], algorithm) in values.deciding]
+        seconds = sum(values.deciding[row["case"], algorithm] for row in timed)
         decided = sum(int(values.tasks.get(row["case"]) or 0) for row in timed)
         sources = sorted({str(row["constants_source"]) for row in rows if known(row["constants_source"])})
         lines.append(
