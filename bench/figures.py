@@ -63,20 +63,21 @@ def welfare_figure(rows: Sequence[Mapping[Any, Any]], label: str, axis: str) -> 
 def mean_figure(rows: Sequence[Mapping[Any, Any]], label: str) -> str:
     """Mean of ALG/upper over the cases of a group, per algorithm."""
 
+    means = [row["mean_reached"] for row in rows]
+    told = ["" if mean is None else f"{decimal(100 * mean, 1, up=False)} %" for mean in means]
+
     def draw(axes: Axes) -> None:
-        for place, row in enumerate(rows):
-            if row["mean_reached"] is not None:
-                value = float(row["mean_reached"])
-                axes.barh(place, value, color=DATA, height=0.6)
-                told = f"{decimal(100 * row['mean_reached'], 1, up=False)} %"
-                axes.text(1.03, place, told, transform=axes.get_yaxis_transform(), va="center")
-        least = min([0.0, *(float(r["mean_reached"]) for r in rows if r["mean_reached"] is not None)])
+        for place, (mean, text) in enumerate(zip(means, told, strict=True)):
+            if mean is not None:
+                axes.barh(place, float(mean), color=DATA, height=0.6)
+                axes.text(1.03, place, text, transform=axes.get_yaxis_transform(), va="center")
+        least = min([0.0, *(float(mean) for mean in means if mean is not None)])
         axes.set_xlim(least, 1 + (1 - least) / 20)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.axvline(1, color=OPT, linewidth=1.5)
         axes.set_xlabel("mean of ALG / upper bound on OPT")
 
-    return panel(_names(rows), draw, f"mean {label}")
+    return panel(_names(rows), draw, f"mean {label}", right=told)
 
 
 def time_figure(seconds: Sequence[tuple[str, Sequence[float]]], label: str) -> str:

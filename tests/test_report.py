@@ -148,6 +148,17 @@ def test_figures_are_the_same_every_time_and_take_the_pages_colours(svg: object)
     assert read(drawn).problems == []
 
 
+@pytest.mark.parametrize("least", [Fraction(1, 3), Fraction(-1_234_567, 1000)])
+def test_the_figures_beside_bars_are_within_the_picture(least: Fraction) -> None:
+    """Percentages stand right of the axis and end before the edge, for parts of OPT and for large losses."""
+    drawn = mean_figure([{"algorithm": f"a{mean}", "mean_reached": mean} for mean in (Fraction(1), least)], "x")
+    [width] = re.findall(r'viewBox="0 0 ([\d.]+) ', drawn)
+    told = re.findall(r'text-anchor: start[^"]*" x="([\d.]+)"[^>]*>([^<]*%)</text>', drawn)
+    assert len(told) == 2
+    for x, text in told:
+        assert float(x) + 5.5 * len(text) <= float(width)  # half a pixel more than a letter of this size takes
+
+
 def test_names_from_outside_are_text_not_markup() -> None:
     """An algorithm called `a<b:$x_1$` is drawn as it is spelled."""
     assert "a&lt;b:$x_1$ *" in ratio_figure(ROWS, "x")
