@@ -77,7 +77,8 @@ def mean_figure(rows: Sequence[Mapping[Any, Any]], label: str) -> str:
         axes.axvline(1, color=OPT, linewidth=1.5)
         axes.set_xlabel("mean of ALG / upper bound on OPT")
 
-    return panel(_names(rows), draw, f"mean {label}", right=told)
+    # A percent sign is as wide as two letters, and some air.
+    return panel(_names(rows), draw, f"mean {label}", right=[f"{text}  " for text in told])
 
 
 def time_figure(seconds: Sequence[tuple[str, Sequence[float]]], label: str) -> str:
