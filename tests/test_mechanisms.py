@@ -36,6 +36,7 @@ from tests.literal import schedules
 from tests.strategies import tiny_documents, tiny_instances
 
 MECHANISMS = ("posted", "minimal-edit", "capped", "bbar-rule")
+CANONICAL = "minimal-edit:units=canonical"
 Prices = dict[tuple[int, int], Fraction]
 
 
@@ -261,7 +262,8 @@ def _literal(
         cost, option, cells = found
         work = sum(int(task.rate[kind[k]]) for k, _ in cells)
         net = task.bid - task.options[option].price - sum(int(task.cost[kind[k], t - 1]) for k, t in cells)
-        v = Fraction(net, work + task.memory_mb * len(cells)) if rule.by_bbar else Fraction(1)
+        use = task.memory_mb * len(cells)
+        v = net / (rule.weights[0] * work + rule.weights[1] * use) if rule.by_bbar else Fraction(1)
         for k, t in cells:
             d = Fraction(int(task.rate[kind[k]]), int(public.compute[kind[k]]))
             lam[k, t] = lam.get((k, t), Fraction(0)) * (1 + rule.growth * d) + rule.eta_c * v * d
@@ -274,7 +276,7 @@ def _literal(
     return out
 
 
-@pytest.mark.parametrize("name", [*MECHANISMS, "posted:room=ignored"])
+@pytest.mark.parametrize("name", [*MECHANISMS, CANONICAL, "posted:room=ignored"])
 @settings(max_examples=40)
 @given(instance=st.one_of(tiny_instances(), roomy_instances(max_tasks=4)))
 def test_a_mechanism_decides_as_its_definition_says(name: str, instance: Instance) -> None:
@@ -332,6 +334,10 @@ def test_compute_and_memory_have_steps_of_their_own() -> None:
     edit = _rule(instance, "minimal-edit:cap_compute=3,cap_memory=5,largest_share=1/2")
     assert edit.gain is not None
     assert (edit.eta_c, edit.eta_m) == (3 / edit.gain, 5 / edit.gain)
+    assert edit.weights == (1, 1)
+    units = _rule(instance, f"{CANONICAL},cap_compute=3,cap_memory=5,largest_share=1/2,spread=30")
+    assert units == replace(edit, weights=(Fraction(1, 10), Fraction(1, 6)))
+    assert units.bbar(net=7, work=20, use=6) == Fraction(7, 3)
     capped = _rule(instance, "capped:growth=3,scale=1/7,alpha=3,memory_density=5,largest_share=1/2")
     assert (capped.eta_c, capped.eta_m) == (Fraction(9, 7) / Fraction(21, 4), Fraction(15, 7) / Fraction(21, 4))
     medians = "median_work_density=3,median_memory_density=5,median_bbar=2"
@@ -399,7 +405,10 @@ def test_real_powers_are_bounded_from_below_and_closely(base: Fraction, share: F
 
 
 @settings(max_examples=160)
-@given(instance=roomy_instances(), name=st.sampled_from([*MECHANISMS, "posted:room=ignored", "posted:growth=1/3"]))
+@given(
+    instance=roomy_instances(),
+    name=st.sampled_from([*MECHANISMS, CANONICAL, "posted:room=ignored", "posted:growth=1/3"]),
+)
 def test_the_guarantees_hold_where_no_task_fills_a_node(instance: Instance, name: str) -> None:
     """Theorems A and C, C beforehand, and the certificate, against OPT by brute force; negative costs included."""
     optimum, _ = enumerate_optimum(instance)
@@ -409,7 +418,7 @@ def test_the_guarantees_hold_where_no_task_fills_a_node(instance: Instance, name
     wanted = {"dual_certificate", "theorem_c", "theorem_c_a_priori"}
     if name.startswith("posted"):
         wanted.add("theorem_a")
-    if name == "minimal-edit":
+    if name in ("minimal-edit", CANONICAL):
         wanted.add("theorem_b")
     assert set(checks) == wanted
     for check in checks.values():
@@ -417,7 +426,7 @@ def test_the_guarantees_hold_where_no_task_fills_a_node(instance: Instance, name
             continue
         if (name, check.name) == ("posted:room=ignored", "theorem_c_a_priori"):
             assert check.reason == "room was not looked at"
-        elif check.name == "theorem_b" and check.status is Verdict.NOT_APPLICABLE:
+        elif name == "minimal-edit" and check.name == "theorem_b" and check.status is Verdict.NOT_APPLICABLE:
             assert check.reason.startswith("bbar >= 1 fails on an admitted schedule")
         else:
             assert check.status is Verdict.HOLDS, check
@@ -448,6 +457,36 @@ def test_theorem_b_holds_where_bids_are_large(instance: Instance) -> None:
         ]
 
 
+@settings(max_examples=100)
+@given(instance=roomy_instances())
+def test_theorem_b_needs_no_luck_with_units(instance: Instance) -> None:
+    """In canonical units bbar >= 1 on every schedule that can be admitted; the factor is 1 + U / (2^(1-eps) - 1)."""
+    optimum, _ = enumerate_optimum(instance)
+    result = run(instance, CANONICAL)
+    if public_constants.largest_share(instance) == 1:  # no task has a schedule
+        return
+    check = _checks(instance, result, optimum)["theorem_b"]
+    assert check.status is Verdict.HOLDS
+    assert (check.figures["bbar_min"] or 1) >= 1  # type: ignore[operator]
+    constants, gain = result.trace.constants, result.trace.rule.gain
+    if constants["cap_compute"]:
+        assert check.figures["gamma"] == 1 + constants["spread"] / gain
+        assert check.figures["alpha"] == check.figures["beta"]
+
+
+def test_canonical_units_with_too_small_a_spread_are_told() -> None:
+    """U = 1/2 of what the admitted schedule needs: bbar is 1/2 and the theorem does not apply; U = 0 is an error."""
+    instance = named("truth_overbid_e")  # X = 8, the task of bid 8 has S = R = 1: (8 + 8) / 8 = 2
+    data = document(instance)
+    data["tasks"] = data["tasks"][2:]
+    alone = parse(data)
+    for spread, status in (("1", Verdict.NOT_APPLICABLE), ("2", Verdict.HOLDS)):
+        check = _checks(alone, run(alone, f"{CANONICAL},spread={spread}"), 8)["theorem_b"]
+        assert (check.status, check.figures["bbar_min"]) == (status, Fraction(spread) / 2)
+    with pytest.raises(InputError, match="0 is not above 0"):
+        run(alone, f"{CANONICAL},spread=0")
+
+
 @settings(max_examples=200)
 @given(instance=roomy_instances())
 def test_theorem_g_holds_for_greedy(instance: Instance) -> None:
@@ -466,7 +505,7 @@ def test_theorem_g_holds_for_greedy(instance: Instance) -> None:
     assert check.right == (1 + Fraction(observed or 0) / (1 - share)) * result.welfare
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", [*MECHANISMS, CANONICAL])
 @settings(max_examples=30)
 @given(instance=st.one_of(tiny_instances(), roomy_instances()))
 def test_the_sides_of_theorem_c_are_the_enumerated_ones(name: str, instance: Instance) -> None:
@@ -487,7 +526,7 @@ def test_the_sides_of_theorem_c_are_the_enumerated_ones(name: str, instance: Ins
             work, use = sum(int(task.rate[kind[k]]) for k, _ in cells), task.memory_mb * len(cells)
             fee = 0 if option is None else task.vendors[option].price
             net = task.bid - fee - sum(int(task.cost[kind[k], t - 1]) for k, t in cells)
-            moved = Fraction(net, work + use) if rule.by_bbar else Fraction(1)
+            moved = net / (rule.weights[0] * work + rule.weights[1] * use) if rule.by_bbar else Fraction(1)
             gamma = max(gamma, moved * (rule.eta_c * work + rule.eta_m * use) / net)
         could = Fraction(0) if best is None else max(Fraction(0), task.bid - best[0])
         leak += max(Fraction(0), could - gained)

@@ -34,7 +34,7 @@ from online.lora.linear import LinearTrace
 from online.lora.pdftsp import PriceTrace
 from online.lora.registry import run
 
-ALGORITHMS = ("pdftsp", "posted", "minimal-edit", "capped", "bbar-rule", "greedy")
+ALGORITHMS = ("pdftsp", "posted", "minimal-edit", "minimal-edit:units=canonical", "capped", "bbar-rule", "greedy")
 PROVED = tuple(claim for claim in CLAIMS if claim.standing is Standing.PROVED)
 ROOMLESS = "posted:room=ignored"
 
@@ -100,7 +100,7 @@ def judged(j: int, sketch: Sketch) -> Iterator[Check]:
                 yield claim.check(case)
             yield _same_run(sketch, result.trace, result.welfare)
             yield _random_prices(given, best, Draws("theory", j, "prices"))
-        if name == "minimal-edit" and not any(its.negative for its in menus):
+        if name.startswith("minimal-edit") and not any(its.negative for its in menus):
             yield _same_linear_run(sketch, result.trace, result.welfare)
         yield from guarantees(given, result, reference)
     yield _without_room_test(given, reference)

@@ -6,8 +6,8 @@ cost c = q + sum (lambda s + phi r + e) does not depend on the task's bid. Admit
     lambda_kt <- lambda_kt (1 + B s / C_kp)         + eta_c v s / C_kp
     phi_kt    <- phi_kt    (1 + B r / (C_km - r_b)) + eta_m v r / (C_km - r_b)
 
-on the schedule's cells, with v = 1 or v = bbar_il = b_il / (S + R). B and eta are what `posted`, `minimal_edit`,
-`capped` and `bbar_rule` differ in.
+on the schedule's cells, with v = 1 or v = bbar_il = b_il / (w_c S + w_m R), in file units w = 1. B, eta and w are what
+`posted`, `minimal_edit`, `capped` and `bbar_rule` differ in.
 
 Theorem T: such a mechanism is truthful in the bid whatever the others do, individually rational for truthful bidders,
 and never leaves the provider with a loss on a task, as long as its constants do not depend on the task's bid: c is a
@@ -48,6 +48,7 @@ class Rule:
     by_bbar : v is bbar_il instead of 1.
     gain : the G (or 2^(1-eps) - 1) behind eta, a lower bound on the real number; None where there is none.
     tested : whether cells without room are left out. Only `posted` can do without.
+    weights : w_c, w_m of bbar_il, per sample and per MB: the units that it is measured in.
     """
 
     growth: Fraction
@@ -56,6 +57,11 @@ class Rule:
     by_bbar: bool
     gain: Fraction | None = None
     tested: bool = True
+    weights: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
+
+    def bbar(self, net: int, work: int, use: int) -> Fraction:
+        """b_il / (w_c S + w_m R) of a schedule, R = `use` in MB."""
+        return net / (self.weights[0] * work + self.weights[1] * use)
 
 
 @dataclass(slots=True)
@@ -155,9 +161,9 @@ class ExactPrices:
             share = Fraction(task.memory_mb, self._memory[k])
             self.phi[k, t] = self.phi.get((k, t), Fraction(0)) * (1 + rule.growth * share) + rule.eta_m * factor * share
 
-    def bbar(self, net: int, size: int) -> Fraction:
-        """b_il / (S + R)."""
-        return Fraction(net, size)
+    def bbar(self, net: int, work: int, use: int) -> Fraction:
+        """b_il / (w_c S + w_m R)."""
+        return self._rule.bbar(net, work, use)
 
     def final(self) -> tuple[dict[Cell, Fraction | float], dict[Cell, Fraction | float]]:
         """Prices that are not zero."""
@@ -179,7 +185,7 @@ class FloatPrices:
         for array in self._nothing:
             array.setflags(write=False)
         self._growth, self._eta_c, self._eta_m = float(rule.growth), float(rule.eta_c), float(rule.eta_m)
-        self._by_bbar = rule.by_bbar
+        self._by_bbar, self._weights = rule.by_bbar, (float(rule.weights[0]), float(rule.weights[1]))
 
     def cheapest(self, task: Task, room: Room | None) -> Quote | None:
         """The cheapest schedule among the cells with room (all usable cells without `room`)."""
@@ -202,9 +208,9 @@ class FloatPrices:
             task.memory_mb, task.rate, self._growth, self._eta_c, self._eta_m, float(factor),
         )  # fmt: skip
 
-    def bbar(self, net: int, size: int) -> float:
-        """b_il / (S + R)."""
-        return net / size
+    def bbar(self, net: int, work: int, use: int) -> float:
+        """b_il / (w_c S + w_m R)."""
+        return net / (self._weights[0] * work + self._weights[1] * use)
 
     def final(self) -> tuple[dict[Cell, Fraction | float], dict[Cell, Fraction | float]]:
         """Prices that are not zero."""
@@ -224,6 +230,8 @@ def prices(public: Public, rule: Rule, *, exact: bool) -> ExactPrices | FloatPri
 
 Settle = Callable[[Mapping[str, str], Mapping[str, Fraction]], Rule]
 """From the options and the public constants to the rule."""
+Declared = tuple[str, ...] | Callable[[Mapping[str, str]], tuple[str, ...]]
+"""The constants that a mechanism needs, or those that it needs with some options."""
 
 
 class Mechanism:
@@ -232,7 +240,7 @@ class Mechanism:
     def __init__(
         self,
         name: str,
-        constants: tuple[str, ...],
+        constants: Declared,
         settle: Settle,
         options: Mapping[str, str],
         widened: tuple[str, ...] = (),
@@ -245,7 +253,7 @@ class Mechanism:
         if self.margin < 1:
             raise InputError("algorithm", f"{name}:margin", f"{shown(options['margin'])} is below 1")
         self.widened = widened
-        self.constants = constants
+        self.constants = constants(options) if callable(constants) else constants
         self.arithmetic = options["arith"]
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
@@ -274,7 +282,7 @@ class Mechanism:
         net = task.bid - price - quote.energy
         admitted = bool(task.bid > quote.cost)
         if admitted:
-            bbar = self._prices.bbar(net, quote.work + task.memory_mb * len(quote.cells))
+            bbar = self._prices.bbar(net, quote.work, task.memory_mb * len(quote.cells))
             self._prices.move(task, quote.cells, bbar)  # type: ignore[arg-type]
         self._trace.offers.append(
             Offer(
@@ -307,7 +315,7 @@ MARGIN = Option("1", None, "X_c, X_m and U are this times the constants: another
 def register_mechanism(
     name: str,
     summary: str,
-    constants: tuple[str, ...],
+    constants: Declared,
     settle: Settle,
     options: Mapping[str, Option],
     widened: tuple[str, ...] = (),

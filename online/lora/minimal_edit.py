@@ -4,18 +4,22 @@ Updates (7)-(8), but the schedule is chosen by the linear reduced cost F', price
 alpha = X_c / (2^(1-eps) - 1), beta = X_m / (2^(1-eps) - 1): the rule of `linear` with B = 1 and v = bbar_il.
 
 Claim (Theorem B). With X_c, X_m, eps as in `posted` and bbar_il >= 1 on admitted schedules, no cell is overfilled,
-also without the room test, and OPT <= D <= (1 + max{alpha, beta}) ALG; no rho. Without bbar >= 1 (a matter of the units
-of money, samples and MB) the room test is what keeps to capacity, and Theorem C's certificate is what remains.
+also without the room test, and OPT <= D <= (1 + max{alpha, beta}) ALG; no rho. Without bbar >= 1 the room test is what
+keeps to capacity, and Theorem C's certificate is what remains.
 
 Why. A task of relative size d multiplies lambda + alpha by at least 1 + d >= 2^d, so a cell without room is priced at
 alpha (2^(1-eps) - 1) = X_c or more. D grows by b_il + bbar (alpha S + beta R) at most, and bbar (S + R) = b_il.
 
-What it must know in advance: `cap_compute`, `cap_memory`, `largest_share`; when unknown, from another day by
-prior=FILE, times margin=NUMBER. The bound is linear in the prices, like that of the zero-price `greedy` (Theorem G).
+Units. bbar >= 1 is a matter of the units of money, samples and MB. In file units (`units=given`) it fails on whole
+days: the least bbar of an admitted schedule is 0.0003 to 0.005. `units=canonical` measures MB so that alpha = beta, and
+money so that bbar = U b_il / (X_c S + X_m R), which is 1 or more where U is what it is in `posted`. Then the theorem
+applies, and reads OPT <= (1 + U / (2^(1-eps) - 1)) ALG. Prices rise as many times faster, a cell soon holds one task,
+and welfare is poor: Theorem B's factor is linear in U like that of the zero-price `greedy` (Theorem G), where that of
+Theorem A grows like ln U.
 
-On whole days (as in `posted`, load 1.6, nine days) no margin makes the theorem apply: bbar >= 1 fails on the admitted
-schedules, whose least bbar is 0.0003 to 0.005 micro-dollars per sample and MB, and a unit of money in which it is 1
-raises alpha and beta as many times. A margin of 1.5 costs 16 to 18 % of the welfare, one of 4 costs 36 to 39 %.
+What it must know in advance: `cap_compute`, `cap_memory`, `largest_share`, with units=canonical `spread`; when unknown,
+from another day by prior=FILE, times margin=NUMBER. In file units, on nine days at load 1.6, a margin of 1.5 cost 16 to
+18 % of the welfare, one of 4 cost 36 to 39 %.
 """
 
 from __future__ import annotations
@@ -26,29 +30,43 @@ from fractions import Fraction
 from instances.errors import InputError
 from online.lora.linear import Rule, register_mechanism
 from online.lora.posted import settle_share
+from online.lora.registry import Option
 from online.lora.roots import gain_below
 
 
 def settle(options: Mapping[str, str], constants: Mapping[str, Fraction]) -> Rule:
-    """alpha = X_c / (2^(1 - eps) - 1), beta = X_m / (2^(1 - eps) - 1)."""
+    """alpha = X_c / (2^(1 - eps) - 1), beta = X_m / (2^(1 - eps) - 1), per sample and MB whatever the units of bbar."""
     share = settle_share("minimal-edit", constants)
     g = gain_below(Fraction(2), 1 - share)
     if g == 0:
         raise InputError("algorithm", "minimal-edit:largest_share", f"{share} leaves 2^(1 - share) - 1 no digit")
+    weights = Fraction(1), Fraction(1)
+    if options["units"] == "canonical":
+        spread = constants["spread"]
+        if spread <= 0:
+            raise InputError("algorithm", "minimal-edit:spread", f"{spread} is not above 0")
+        if constants["cap_compute"] > 0 or constants["cap_memory"] > 0:  # else nobody pays and prices stay at zero
+            weights = constants["cap_compute"] / spread, constants["cap_memory"] / spread
     return Rule(
         growth=Fraction(1),
         eta_c=constants["cap_compute"] / g,
         eta_m=constants["cap_memory"] / g,
         by_bbar=True,
         gain=g,
+        weights=weights,
     )
+
+
+def needed(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The public constants: U only where the units are made from it."""
+    return ("cap_compute", "cap_memory", "largest_share", *(("spread",) if options["units"] == "canonical" else ()))
 
 
 register_mechanism(
     "minimal-edit",
     "pdFTSP with additive prices moved on admission only, OPT <= (1 + max{alpha, beta}) ALG (Theorem B)",
-    ("cap_compute", "cap_memory", "largest_share"),
+    needed,
     settle,
-    {},
-    ("cap_compute", "cap_memory"),
+    {"units": Option("given", ("given", "canonical"), "units of bbar: the file's, or those that make it 1 or more")},
+    ("cap_compute", "cap_memory", "spread"),
 )

@@ -78,7 +78,8 @@ def play_linear(sketch: Sketch, menus: list[Menu], rule: Rule) -> LinearPlay:
         admitted.append((i, plan))
         welfare += plan.net
         # lambda (1 + B s/C) + eta v s/C over the new denominator.
-        v_up, v_down = (plan.net, plan.work + r * len(plan.cells)) if rule.by_bbar else (1, 1)
+        moved = rule.bbar(plan.net, plan.work, r * len(plan.cells)) if rule.by_bbar else Fraction(1)
+        v_up, v_down = moved.numerator, moved.denominator
         grow = common * b_down * v_down
         lift_c = rule.eta_c.numerator * (over // rule.eta_c.denominator) * v_up * b_down
         lift_m = rule.eta_m.numerator * (over // rule.eta_m.denominator) * v_up * b_down

@@ -177,7 +177,7 @@ class _Case:
         rule = self.trace.rule
         values = []
         for offer in self.admitted():
-            factor = Fraction(offer.net, offer.work + self.use(offer)) if rule.by_bbar else Fraction(1)
+            factor = rule.bbar(offer.net, offer.work, self.use(offer)) if rule.by_bbar else Fraction(1)
             values.append(factor * (rule.eta_c * offer.work + rule.eta_m * self.use(offer)) / offer.net)
         return max(values, default=Fraction(0))
 
@@ -223,8 +223,8 @@ class _Case:
                             return {"task": task.index, "node": k, "slot": t, "surplus": str(gain)}, ""
                         doubt = f"float prices: F' of task {task.index} is within rounding of 0"
             if offer.admitted:
-                size = offer.work + task.memory_mb * len(offer.cells)
-                book.move(task, offer.cells, book.bbar(offer.net, size))  # type: ignore[arg-type]
+                bbar = book.bbar(offer.net, offer.work, task.memory_mb * len(offer.cells))
+                book.move(task, offer.cells, bbar)  # type: ignore[arg-type]
                 for k, t in offer.cells:
                     compute[k, t - 1] -= task.rate[kind[k]]
                     memory[k, t - 1] -= task.memory_mb
@@ -260,18 +260,19 @@ def _theorem_a(case: _Case) -> Check:
 
 
 def _theorem_b(case: _Case) -> Check:
-    """With bbar >= 1 on admitted schedules: capacity by prices alone, and OPT <= D <= (1 + max{alpha, beta}) ALG."""
+    """With bbar >= 1 on admitted schedules: capacity by prices alone, and OPT <= D <= (1 + max{alpha, beta}) ALG.
+
+    alpha, beta and bbar in the units of the run; a cell of capacity C is priced in money per sample whatever they are.
+    """
     if not case.run.valid:
         return _invalid("theorem_b")
     rule = case.trace.rule
-    gamma = 1 + max(rule.eta_c, rule.eta_m)
-    densities = [Fraction(offer.net, offer.work + case.use(offer)) for offer in case.admitted()]
-    figures: Figures = {
-        "alpha": rule.eta_c,
-        "beta": rule.eta_m,
-        "gamma": gamma,
-        "bbar_min": min(densities, default=None),
-    }
+    alpha, beta = (
+        eta / weight if eta else eta for eta, weight in zip((rule.eta_c, rule.eta_m), rule.weights, strict=True)
+    )
+    gamma = 1 + max(alpha, beta)
+    densities = [rule.bbar(offer.net, offer.work, case.use(offer)) for offer in case.admitted()]
+    figures: Figures = {"alpha": alpha, "beta": beta, "gamma": gamma, "bbar_min": min(densities, default=None)}
     problem = _no_capacity_by_prices(case)
     share = settle_share("minimal-edit", case.trace.constants)
     assert rule.gain is not None
