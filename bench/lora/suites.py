@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 from bench.family import Case, Plot, SolveSettings, Study, Suite
@@ -42,14 +43,14 @@ MECHANISMS = (
     "pdftsp:units=canonical",
     "posted:prior=yesterday,margin=3/2",
     "minimal-edit:prior=yesterday",
+    "minimal-edit:units=canonical,prior=yesterday,margin=3/2",
     "capped:prior=yesterday",
     "bbar-rule:prior=yesterday",
     "greedy",
 )
-# Tasks on 20 nodes (A100 and A40 half and half) that make these loads, and the days of the five runs.
+# Days of the paper's scale: tasks and nodes (A100 and A40 half and half) that make these loads.
 _NAMES = ("pai", "philly", "helios")
-_LOADS = (("0.8", 1370), ("1.6", 2740), ("2.5", 4280))
-_RUNS = 5
+_LOADS = (("0.8", 6850, 100), ("1.6", 6850, 50), ("2.5", 10700, 50))
 _TINY = ("tiny_contention", "tiny_two_types", "tiny_vendors", "tiny_negative_tariff")
 _VIOLATED = ("thm5_T5_3tasks", "thm5_T4_4tasks_strict")
 
@@ -78,11 +79,11 @@ def suites() -> tuple[Suite, ...]:
         Suite(
             "mechanisms",
             "Mechanisms with proved guarantees beside the printed one: three traces, loads 0.8, 1.6 and 2.5, five days "
-            "each on 20 nodes; public constants are those of the day before",
-            tuple(
-                _mechanisms(trace, load, tasks, j) for trace in _NAMES for load, tasks in _LOADS for j in range(_RUNS)
-            ),
+            "each on 50 to 100 nodes (a tenth, and three days, at the small scale); public constants are those of the "
+            "day before",
+            tuple(_mechanisms(runs=5, divisor=1)),
             tuple(_mechanism_plots()),
+            tuple(_mechanisms(runs=3, divisor=10)),
         ),
         Suite(
             "theory",
@@ -132,22 +133,27 @@ def _gap(tasks: int, nodes: int, j: int, part: dict[str, Any], effort: int) -> C
     return Case(name, {**recipe, **part, "name": name}, ("greedy",), settings, f"{tasks} tasks, {nodes} nodes")
 
 
-def _mechanisms(trace: str, load: str, tasks: int, j: int) -> Case:
-    """A day of a trace, and the day before it."""
-    name = f"{trace} load {load} run {j}"
-
-    def recipe(day: str, part: str) -> dict[str, Any]:
-        arrivals = {"trace": trace, "day": day}
-        named = {"name": f"{name} {part}", "seed": ["mechanisms", name, part]}
-        return {"kind": "paper", "nodes": 20, "tasks": tasks, "arrivals": arrivals, **named}
-
-    today, before = days(trace)[j + 1], days(trace)[j]
+def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
+    """Days of the traces at the loads, each with the day before it; nodes and tasks divided by the divisor."""
     settings = SolveSettings(backend="none")
-    return Case(name, recipe(today, "day"), MECHANISMS, settings, f"{trace} {load}", prior=recipe(before, "day before"))
+    for trace, (load, tasks, nodes), j in product(_NAMES, _LOADS, range(runs)):
+        name = f"{trace} load {load} run {j}"
+        size = {"nodes": nodes // divisor, "tasks": tasks // divisor}
+        today, before = (
+            {
+                "kind": "paper",
+                "name": f"{name} {part}",
+                "seed": ["mechanisms", name, part],
+                **size,
+                "arrivals": {"trace": trace, "day": day},
+            }
+            for part, day in (("day", days(trace)[j + 1]), ("day before", days(trace)[j]))
+        )
+        yield Case(name, today, MECHANISMS, settings, f"{trace} {load}", prior=before)
 
 
 def _mechanism_plots() -> Iterator[Plot]:
-    groups = tuple(f"{trace} {load}" for trace in _NAMES for load, _ in _LOADS)
+    groups = tuple(f"{trace} {load}" for trace in _NAMES for load, _, _ in _LOADS)
     for kind, title, note in (
         ("reached", "Welfare over the upper bound on OPT", "At least this part of the optimum."),
         ("certificate", "What a run proves of its own OPT/ALG", "D(tau prices) / ALG with the run's own final prices."),
