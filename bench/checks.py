@@ -18,6 +18,10 @@ class Verdict(StrEnum):
     NOT_APPLICABLE = "not applicable"
 
 
+ANOTHER = "a claim about "
+"""How the reason of a check begins whose claim is about another algorithm."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One claim on one run.

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bench import ratios, work
+from bench.checks import ANOTHER
 from bench.executors import ExecutorLost
 from bench.family import Bidding, Certifying, Family, SolveSettings, families, find_suite, objective, read_instance
 from bench.store import StoreError
@@ -485,13 +486,19 @@ def _audit(options: argparse.Namespace) -> int:
         )
         return 0
     print(f"{run.label}: OPT/ALG {ratio}" + ("" if run.valid else " (INVALID run)"))
+    elsewhere: dict[str, list[str]] = {}
     for check in checks:
+        if check["reason"].startswith(ANOTHER) and not options.claim:
+            elsewhere.setdefault(check["reason"], []).append(check["name"])
+            continue
         sides = "" if check["left"] is None else f"  {_readable(check['left'])} <= {_readable(check['right'])}"
         print(f"{check['name']}: {check['status']}{sides}" + (f"  ({check['reason']})" if check["reason"] else ""))
         for name, value in check["figures"].items():
             print(f"    {name} = {_readable(value)}")
         if check["witness"]:
             print(f"    witness: {json.dumps(check['witness'])}")
+    for reason, claims in elsewhere.items():
+        print(f"not applicable ({reason}): {', '.join(claims)}")
     return 0
 
 

@@ -260,10 +260,25 @@ def test_text_shows_no_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["opt", LORA, "--solution", solution]) == 0
     assert main(["check", LORA, solution]) == 0
     assert main(["audit", LORA, "--algorithm", "greedy"]) == 0
+    assert main(["audit", LORA, "--algorithm", "greedy", "--claim", "theorem5"]) == 0
     text = capsys.readouterr().out
     assert "revenue -\n" in text
     assert "= -\n" in text
     assert "None" not in text
+
+
+def test_claims_about_another_algorithm_are_gathered_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """In text; one that is asked for by name is shown in full, and JSON has all of them."""
+    assert main(["audit", LORA, "--algorithm", "greedy"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "theorem3" in line] == lines[-1:]
+    assert lines[-1].startswith("not applicable (a claim about pdFTSP): theorem5, theorem5_repaired, ")
+    assert main(["audit", LORA, "--algorithm", "greedy", "--claim", "theorem5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.strip().startswith("kappa = ") for line in lines].count(True) == 1
+    assert main(["audit", LORA, "--algorithm", "greedy", "--json"]) == 0
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    assert next(check for check in checks if check["name"] == "theorem5")["figures"]["kappa"]
 
 
 def test_a_solver_that_is_not_installed_proves_nothing(

@@ -26,7 +26,7 @@ class LoraFamily:
     format = FORMAT
     unit = "micro-dollars"
     headline = "theorem5"
-    audits = "4"
+    audits = "5"
 
     def parse(self, data: Any, source: str) -> Instance:
         """The instance in a decoded JSON document."""
@@ -198,7 +198,7 @@ class LoraFamily:
         return hunt(claim, settings, state, source, keep, tell)
 
     def utility_curve(self, instance: Instance, algorithm: str, task: int) -> Sequence[Mapping[str, str]]:
-        """The curve of one bidder of pdFTSP; constants that come from the bids follow the bid."""
+        """The curve of one bidder; pdFTSP's constants that come from the bids follow the bid, others' must not."""
         from bench.lora.theory.bids import utility_curve
         from online.lora.registry import run
 

@@ -14,7 +14,9 @@ it is truthful and rational (Theorem T), and the provider recovers q + sum e exa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,27 @@ from online.lora.registry import Entry, register
 
 DOUBLES = 2**53
 """Whole micro-dollars up to here are doubles."""
+
+
+class Offered(NamedTuple):
+    """What a task was offered, taken or not: cost in micro-dollars, index of the option, cells."""
+
+    cost: int
+    option: int
+    cells: tuple[tuple[int, int], ...]
+    admitted: bool
+
+    @property
+    def payment(self) -> int | None:
+        """The charge; None for a rejected task."""
+        return self.cost if self.admitted else None
+
+
+@dataclass(slots=True)
+class GreedyTrace:
+    """What an audit reads after a run: one offer per task, in order; None where no schedule had room."""
+
+    offers: list[Offered | None] = field(default_factory=list)
 
 
 def first_with_room(room: NDArray[np.bool_], first_node: IntArray) -> tuple[NDArray[np.bool_], IntArray]:
@@ -55,9 +78,17 @@ class Greedy:
         """Nothing to set up."""
         self._public = public
         self._cluster = Cluster(public)
+        self.trace = GreedyTrace()
 
     def decide(self, task: Task, view: View) -> Decision | None:
         """The cheapest schedule with room, if the bid is above its cost."""
+        offer = self._offer(task, view)
+        self.trace.offers.append(offer)
+        if offer is None or not offer.admitted:
+            return None
+        return Decision(offer.option if task.vendors else None, offer.cells, offer.cost)
+
+    def _offer(self, task: Task, view: View) -> Offered | None:
         starts, prices = offers(task)
         dearest = int(prices.max()) + task.cost.shape[1] * int(np.abs(task.cost).max())
         if dearest >= DOUBLES:
@@ -68,17 +99,17 @@ class Greedy:
         )  # fmt: skip
         if option == -2:
             raise StateSpaceTooLarge(f"task {task.index} has too many count vectors")
-        if option == -1 or task.bid <= total:
+        if option == -1:
             return None
-        return Decision(option if task.vendors else None, tuple(map(tuple, cells.tolist())), int(total))
+        return Offered(int(total), option, tuple(map(tuple, cells.tolist())), bool(task.bid > total))
 
-    def _in_integers(self, task: Task, view: View) -> Decision | None:
+    def _in_integers(self, task: Task, view: View) -> Offered | None:
         """The same where doubles do not hold every sum of costs."""
         usable, node = first_with_room(view.room(task, self._public), self._public.first_node)
         cover = cheapest_cover(task, self._public, task.cost, usable, node)
-        if cover is None or task.bid <= cover.cost:
+        if cover is None:
             return None
-        return Decision(task.options[cover.option].vendor, cover.cells, int(cover.cost))
+        return Offered(int(cover.cost), cover.option, cover.cells, bool(task.bid > cover.cost))
 
 
 register(Entry("greedy", "zero prices: cheapest schedule that fits, charged at cost (Theorem G)", "1", {}, Greedy))

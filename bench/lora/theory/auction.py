@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from bench.lora.theory.case import Cell, Step, replay
-from bench.lora.theory.curve import Curve, Line, Piece
+from bench.lora.theory.curve import Curve, threshold
 from instances.errors import InputError
 from instances.fields import LIMIT
 from instances.lora.model import Instance, Public, Task
@@ -73,7 +73,7 @@ def auction_of(instance: Instance, run: OnlineRun, steps: Iterable[Step] | None 
     InputError : when the run left no prices of pdFTSP.
     """
     if not isinstance(run.trace, PriceTrace):
-        raise InputError("algorithm", run.algorithm, "utility curves are those of pdftsp; this run left no prices")
+        raise InputError("algorithm", run.algorithm, "this run kept no offers: there is no utility curve, nor charges")
     oracle = {constant.name for constant in run.constants if constant.source is Source.ORACLE}
     return Auction(
         instance=instance,
@@ -116,16 +116,10 @@ def cost_of(auction: Auction, task: int) -> Cost | None:
 
 def fixed_curve(auction: Auction, task: int, rule: str) -> Curve:
     """Lose up to c_i(l), win above it for a price that does not depend on the bid."""
-    cost, top = cost_of(auction, task), Fraction(LIMIT)
-    valuation = int(auction.instance.valuation[task])
-    if cost is None or not cost.wins_somewhere:
-        pieces = [Piece(Fraction(0), top, True, True, False, None, ())]
-    else:
-        paid = Line(cost.payment(rule), Fraction(0))
-        pieces = [Piece(max(cost.total, Fraction(0)), top, cost.total < 0, True, True, paid, cost.cells)]
-        if cost.total >= 0:
-            pieces.insert(0, Piece(Fraction(0), cost.total, True, True, False, None, ()))
-    return Curve(task, valuation, rule, False, tuple(pieces))
+    cost, valuation = cost_of(auction, task), int(auction.instance.valuation[task])
+    if cost is None or not cost.fits:
+        return threshold(task, valuation, rule, None, Fraction(0), ())
+    return threshold(task, valuation, rule, cost.total, cost.payment(rule), cost.cells)
 
 
 class Charge(NamedTuple):

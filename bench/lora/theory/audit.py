@@ -7,6 +7,7 @@ from bench.lora.theory.case import Case, case_of
 from bench.lora.theory.claims import CLAIMS
 from bench.lora.theory.facts import ROUNDING, Facts, Observed, facts, observed
 from bench.lora.theory.guarantees import guarantees
+from bench.lora.theory.truthful import truthfulness
 from formulations.report import SolveReport
 from instances.lora.model import Instance
 from online.outcome import OnlineRun
@@ -15,6 +16,7 @@ __all__ = ["ROUNDING", "Case", "Facts", "Observed", "audit", "case_of", "facts",
 
 
 def audit(instance: Instance, run: OnlineRun, reference: SolveReport) -> list[Check]:
-    """Every claim of the paper, then its repaired forms, on one run; see `bench.lora.theory.claims`."""
+    """Every claim of the paper with its repaired form, guarantees, then what is asked of any payment, on one run."""
     case = case_of(instance, run, reference)
-    return [claim.check(case) for claim in CLAIMS] + guarantees(instance, run, reference)
+    checks = [claim.check(case) for claim in CLAIMS] + guarantees(instance, run, reference)
+    return checks + truthfulness(instance, run)

@@ -15,12 +15,13 @@ from fractions import Fraction
 from itertools import pairwise
 
 from bench.lora.theory.auction import Auction, auction_of, fixed_curve
-from bench.lora.theory.curve import Curve, Line, Piece
+from bench.lora.theory.curve import Curve, Line, Piece, threshold
 from bench.lora.theory.ledger import History, Ledger, Meter, Past, Regime
+from bench.lora.theory.offers import exposed, said, verify
 from instances.errors import InputError
 from instances.fields import LIMIT
 from instances.lora.model import Instance
-from online.outcome import OnlineRun
+from online.outcome import OnlineRun, Source
 
 
 def utility_curve(
@@ -30,17 +31,20 @@ def utility_curve(
 
     Parameters
     ----------
-    run : of pdFTSP on the instance.
-    rule : printed or critical; by default the run's own.
+    run : on the instance, of pdFTSP or of a mechanism that keeps its offers (posted, greedy, ...).
+    rule : printed or critical, of pdFTSP; by default the run's own. The others charge the cost.
     recompute : let constants that the run took from the bids follow the bid; otherwise they stay as they were.
 
     Raises
     ------
-    InputError : no such task; no pdFTSP run; constants that cannot be followed exactly.
+    InputError : no such task; a run that kept no offers; constants that cannot be followed exactly; offers that are not
+        found again.
     """
-    auction = auction_of(instance, run)
     if not 0 <= task < instance.tasks:
         raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")
+    if exposed(run):
+        return _offer_curve(instance, run, task, recompute=recompute)
+    auction = auction_of(instance, run)
     rule = auction.rule if rule is None else rule
     if not recompute or not (auction.oracle or auction.moving_units):
         return fixed_curve(auction, task, rule)
@@ -48,6 +52,23 @@ def utility_curve(
     if problem:
         raise InputError("algorithm", run.algorithm, problem)
     return recomputed_curve(auction, task, rule, Meter(None))
+
+
+def _offer_curve(instance: Instance, run: OnlineRun, task: int, *, recompute: bool) -> Curve:
+    """Two pieces: the offer does not move with the bid."""
+    oracle = sorted(constant.name for constant in run.constants if constant.source is Source.ORACLE)
+    if recompute and oracle:
+        problem = f"{', '.join(oracle)} come from the bids and move with them; give them by name, or prior=FILE"
+        raise InputError("algorithm", run.algorithm, problem)
+    found = verify(instance, run)
+    if found.broken is not None:
+        raise InputError("algorithm", run.algorithm, found.problem)
+    if len(found.costs) <= task:
+        raise InputError("algorithm", run.algorithm, found.doubt)
+    cost = found.costs[task]
+    exact = None if cost is None else Fraction(cost)
+    cells = said(instance, run)[task].cells
+    return threshold(task, int(instance.valuation[task]), "critical", exact, exact or Fraction(0), cells)
 
 
 def unfollowed(auction: Auction) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bench.checks import Check, Verdict
+from bench.checks import ANOTHER, Check, Verdict
 from bench.lora.theory.density import every_bbar
 from bench.lora.theory.facts import ROUNDING, Facts, Observed, facts, observed
 from formulations.report import Exact, SolveReport
@@ -177,7 +177,7 @@ class Case:
     def problem(self) -> str:
         """Why no claim of the theory applies; empty if nothing stands against it."""
         if self.trace is None:
-            return "a claim about pdFTSP"
+            return f"{ANOTHER}pdFTSP"
         if not self.run.valid:
             return "the run is not valid"
         if self.known.scheduled == 0:

@@ -8,6 +8,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
+from instances.fields import LIMIT
+
 Cell = tuple[int, int]
 
 
@@ -122,6 +124,26 @@ class Curve:
                 "utility_to": utility[1],
                 "schedule": " ".join(f"{k}@{t}" for k, t in piece.cells),
             }
+
+
+def threshold(
+    task: int, valuation: int, rule: str, cost: Fraction | None, payment: Fraction, cells: tuple[Cell, ...]
+) -> Curve:
+    """The curve of an offer that no bid moves: the task loses up to its cost and wins above, for the same payment.
+
+    Parameters
+    ----------
+    cost : None, or more than can be bid, where no bid wins.
+    """
+    top = Fraction(LIMIT)
+    if cost is None or cost >= top:
+        pieces = [Piece(Fraction(0), top, True, True, False, None, ())]
+    else:
+        paid = Line(payment, Fraction(0))
+        pieces = [Piece(max(cost, Fraction(0)), top, cost < 0, True, True, paid, cells)]
+        if cost >= 0:
+            pieces.insert(0, Piece(Fraction(0), cost, True, True, False, None, ()))
+    return Curve(task, valuation, rule, False, tuple(pieces))
 
 
 def _candidates(piece: Piece, valuation: int, truthful: Fraction) -> Iterator[Fraction]:

@@ -94,6 +94,42 @@ _GUARANTEES = (
         "",
     ),
 )
+_BY_THEOREM_T = "proved of offers at least cost with public constants; else a property of runs"
+_OF_PAYMENTS = (
+    Statement(
+        "truthful_bid",
+        "no bid is better than the valuation, for any task",
+        f"Theorem T: {OURS}",
+        _BY_THEOREM_T,
+        "a payment rule other than pdFTSP's; decided where no constant comes from the bids and every offer of the run "
+        "can be found again, else by misreports: violated where one gains, undecided where none does",
+        "",
+    ),
+    Statement(
+        "truthful_type",
+        "no later arrival, earlier deadline, more work or more memory than the true one gains, bid truthful",
+        f"Theorem T: {OURS}",
+        _BY_THEOREM_T,
+        "as for truthful_bid",
+        "",
+    ),
+    Statement(
+        "rational",
+        "no truthful bidder is charged more than its valuation",
+        f"Theorem T: {OURS}",
+        _BY_THEOREM_T,
+        "a payment rule other than pdFTSP's; from the booked decisions alone",
+        "",
+    ),
+    Statement(
+        "no_deficit",
+        "every admitted task is charged at least its vendor's price and its operational cost",
+        f"Theorem T: {OURS}",
+        _BY_THEOREM_T,
+        "as for rational",
+        "",
+    ),
+)
 
 
 def statements() -> list[Statement]:
@@ -102,4 +138,4 @@ def statements() -> list[Statement]:
         Statement(each.name, each.statement, each.source, each.standing.value, each.assumptions, each.repaired)
         for each in CLAIMS
     ]
-    return [*claims, *_GUARANTEES]
+    return [*claims, *_GUARANTEES, *_OF_PAYMENTS]

@@ -1,0 +1,129 @@
+"""A run again, with another report of one task: what a lie would have brought, by the referee and nothing else.
+
+The algorithm is made anew from its name. Constants that came from the bids are computed from the report, the others
+stay as they were; so does the stream of algorithms that draw. Tasks that arrive after the slot of the report cannot
+change its outcome and are left out. Anyone's own algorithm runs in a process of its own, as it always does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from instances.lora.format import content_hash, document, parse
+from instances.lora.model import Instance
+from instances.lora.solution import Decision
+from online.lora.constants import CONSTANTS
+from online.lora.referee import play, play_isolated
+from online.lora.registry import parse as parse_name
+from online.outcome import Constant, OnlineRun, Source
+
+PROCESS = 400
+"""What a process of its own costs, in decisions: it is started twice for each run."""
+
+
+class OutOfDecisions(Exception):
+    """The allowance of decisions is used up."""
+
+
+class Report(NamedTuple):
+    """What a bidder says of itself."""
+
+    bid: int
+    arrival: int
+    deadline: int
+    work: int
+    memory_mb: int
+
+
+class Again:
+    """A run that can be had again.
+
+    Parameters
+    ----------
+    allowance : the decisions that all runs together may take.
+    """
+
+    def __init__(self, instance: Instance, run: OnlineRun, allowance: int) -> None:
+        self._instance, self._run = instance, run
+        self._spec = parse_name(run.algorithm)
+        self._seed = content_hash(instance)
+        self._data = document(instance)
+        self.moving = any(constant.source is Source.ORACLE for constant in run.constants)
+        self.left = allowance
+        self.failed = 0
+
+    def truth(self, i: int) -> Report:
+        """What a task would say if it lied about nothing, its bid included."""
+        of = self._instance
+        return Report(*(int(part[i]) for part in (of.valuation, of.arrival, of.deadline, of.work, of.memory_mb)))
+
+    def asked(self, i: int, bid: int) -> Report:
+        """The task as it is, with another bid."""
+        return self.truth(i)._replace(bid=bid)
+
+    def same(self) -> bool:
+        """Whether an algorithm of ours decides again as it did, if that can be heard; anyone's own was asked twice."""
+        if self._spec.entry is None or self._instance.tasks > self.left:
+            return True
+        self.left -= self._instance.tasks
+        played: OnlineRun = self._played(self._data["tasks"], self._data["tasks"])
+        return bool(played.decisions == self._run.decisions)
+
+    def cost(self, i: int, report: Report) -> int:
+        """What it takes to hear of this report, in decisions."""
+        place = self._place(i, report)
+        played = self._end(place, report.arrival) + (0 if self._spec.entry is not None else PROCESS)
+        return played + (self._instance.tasks if self.moving else 0)
+
+    def _place(self, i: int, report: Report) -> int:
+        """Where the task then stands: in its place, or behind the others of a later slot."""
+        arrival = self._instance.arrival
+        if report.arrival == arrival[i]:
+            return i
+        return int((arrival <= report.arrival).sum()) - 1
+
+    def _end(self, place: int, slot: int) -> int:
+        """How many tasks have come when the slot of the report is over."""
+        return max(place + 1, int((self._instance.arrival <= slot).sum()))
+
+    def decision(self, i: int, report: Report) -> tuple[bool, Decision | None]:
+        """Whether the run was a valid one, and the task's decision in it.
+
+        Raises
+        ------
+        OutOfDecisions : when it is not allowed any more.
+        """
+        self.left -= self.cost(i, report)
+        if self.left < 0:
+            raise OutOfDecisions
+        place = self._place(i, report)
+        tasks = list(self._data["tasks"])
+        told = tasks.pop(i) | report._asdict() | {"valuation": report.bid}
+        tasks.insert(place, told)
+        try:
+            result = self._played(tasks, tasks[: self._end(place, report.arrival)])
+        except Exception:  # whatever goes wrong in an algorithm that is told something else: it shows nothing
+            self.failed += 1
+            return False, None
+        if not result.valid:
+            self.failed += 1
+            return False, None
+        return True, result.decisions[place]
+
+    def _played(self, every: list[dict[str, Any]], some: list[dict[str, Any]]) -> OnlineRun:
+        part = parse(self._data | {"tasks": some}, "a report")
+        whole = parse(self._data | {"tasks": every}, "a report") if self.moving else part
+        constants = tuple(self._settled(constant, whole) for constant in self._run.constants)
+        spec = self._spec
+        if spec.entry is None:
+            given: dict[str, Fraction] = {constant.name: constant.value for constant in constants}
+            return play_isolated(part, replace(spec, given=given, prior=""), self._seed)
+        algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), self._instance.tasks))
+        return play(part, algorithm, spec.name, spec.entry.version, constants, self._seed)
+
+    def _settled(self, constant: Constant, whole: Instance) -> Constant:
+        if constant.source is not Source.ORACLE:
+            return constant
+        return replace(constant, value=CONSTANTS[constant.name](whole)[0])

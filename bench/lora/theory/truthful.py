@@ -1,0 +1,329 @@
+"""Truthfulness, rationality and deficits of any mechanism with payments, on one run.
+
+Claims about pdFTSP stand in `bench.lora.theory.truth`. Here is what is asked of the others: `truthful_bid`,
+`truthful_type`, `rational`, `no_deficit`. The first two are decided in one of two ways.
+
+A run that kept an offer per task, with constants that no bid moves: each offer is found again (`offers`), and what is
+true of take-it-or-leave-it offers is true of every lie. As one run does not show what another bid would have met, some
+tasks' bids are put to the algorithm again, as far as `ASKED` decisions go: the offer has to stay.
+
+All others: the algorithm runs again with a report of another bid or type (`again`), as often as `ALLOWANCE` and
+`REPORTS` let it. A lie that gains settles the claim; lies that do not prove nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import ceil
+from typing import Any, NamedTuple
+
+from bench.checks import Check, Verdict
+from bench.lora.theory.again import Again, Report
+from bench.lora.theory.case import Figures
+from bench.lora.theory.offers import Offers, exposed, told, verify
+from instances.fields import LIMIT
+from instances.lora.model import Instance
+from instances.lora.solution import Decision
+from online.lora.pdftsp import PriceTrace
+from online.outcome import OnlineRun
+
+ALLOWANCE = 2000
+"""Most decisions that the reports of one check may take: about a second of a slow algorithm."""
+REPORTS = 80
+"""Most reports of one check."""
+EACH = 3
+"""Where not all tasks can have so many reports, some have none."""
+ASKED = 300
+"""Most decisions that confirming offers which were found again may take."""
+
+Plan = Callable[["_Sale", Again, int, Decision | None], Iterator[Report]]
+"""The reports of a task to be tried, the most promising first, given its decision when it tells the truth."""
+
+
+def truthfulness(instance: Instance, run: OnlineRun) -> list[Check]:
+    """The four checks of a run; none of a run of pdFTSP, about which there are claims."""
+    if isinstance(run.trace, PriceTrace):
+        return []
+    case = _Sale(instance, run)
+    problem = case.problem()
+    if problem:
+        names = ("truthful_bid", "truthful_type", "rational", "no_deficit")
+        return [Check(name, Verdict.NOT_APPLICABLE, None, None, problem) for name in names]
+    return [_truthful_bid(case), _truthful_type(case), _rational(case), _no_deficit(case)]
+
+
+class Tried(NamedTuple):
+    """What came of telling the algorithm something else.
+
+    Parameters
+    ----------
+    reports, tasks, failed : how many reports were heard, of how many tasks, and how many ended in no valid run.
+    gain, witness : of the report that gained most; 0 and None when none gains.
+    """
+
+    reports: int
+    tasks: int
+    failed: int
+    gain: int
+    witness: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class _Sale:
+    """A run as bidders see it, in booked micro-dollars."""
+
+    instance: Instance
+    run: OnlineRun
+    truths: dict[int, Decision | None] = field(default_factory=dict)
+
+    def problem(self) -> str:
+        """Why nothing is asked of it; empty if nothing stands against it."""
+        if not self.run.valid:
+            return "the run is not valid"
+        if self.run.revenue is None and not exposed(self.run):
+            return "no payment rule" if self.run.admitted else "no task was admitted, so no payment was seen"
+        return ""
+
+    @cached_property
+    def offers(self) -> Offers | None:
+        """The offers found again; None where constants come from the bids, or no offer was kept."""
+        if not exposed(self.run) or self.again(0).moving:
+            return None
+        return verify(self.instance, self.run)
+
+    def again(self, allowance: int) -> Again:
+        """The run again."""
+        return Again(self.instance, self.run, allowance)
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The tasks: those whose bids set a constant that is a largest density, who pays most, who is worth most."""
+        instance = self.instance
+        bid, work, memory = instance.bid.tolist(), instance.work.tolist(), instance.memory_mb.tolist()
+        value, tasks = instance.valuation.tolist(), range(instance.tasks)
+        paid = [0 if each is None else each.payment or 0 for each in self.run.decisions]
+        first = [max(tasks, key=lambda i: Fraction(bid[i], size[i])) for size in (work, memory)] if tasks else []
+        return list(dict.fromkeys([*first, *sorted(tasks, key=lambda i: (-paid[i], -value[i]))]))
+
+    def utility(self, i: int, decision: Decision | None) -> int:
+        """v_i less the charge that was booked; 0 for a rejected task."""
+        return 0 if decision is None else int(self.instance.valuation[i]) - (decision.payment or 0)
+
+    def outlay(self, i: int, decision: Decision) -> int:
+        """q + sum e of a decision."""
+        kind = self.instance.public("").type_of_node
+        cost = self.instance.cost(i)
+        price = 0 if decision.vendor is None else self.instance.vendors(i)[decision.vendor].price
+        return price + sum(int(cost[kind[k], t - 1]) for k, t in decision.cells)
+
+    def honest(self, i: int, again: Again) -> bool:
+        """Whether the task's decision when it tells the truth is known, or can be heard."""
+        if i not in self.truths and self.instance.bid[i] == self.instance.valuation[i]:
+            self.truths[i] = self.run.decisions[i]
+        if i not in self.truths and again.cost(i, again.truth(i)) <= again.left:
+            valid, decision = again.decision(i, again.truth(i))
+            if valid:
+                self.truths[i] = decision
+        return i in self.truths
+
+    def figures(self) -> Figures:
+        """What is shown of the offers."""
+        offers = self.offers
+        sources = sorted({str(constant.source) for constant in self.run.constants})
+        shown: Figures = {"constants": ", ".join(sources) or "none"}
+        return shown if offers is None else shown | {"offers_found_again": len(offers.costs)}
+
+
+def _truthful_bid(case: _Sale) -> Check:
+    """No bid is better than the valuation, for any task."""
+    return _settle(case, "truthful_bid", "U_i(b) - U_i(v_i) for the bid that gains most", _bids)
+
+
+def _truthful_type(case: _Sale) -> Check:
+    """No later arrival, earlier deadline, more work or more memory gains, alone or together; bid truthful."""
+    claim = "gain by the misreport of arrival, deadline, work or memory that pays best"
+    return _settle(case, "truthful_type", claim, _types)
+
+
+def _settle(case: _Sale, name: str, claim: str, plan: Plan) -> Check:
+    """Decide by the offers where they decide it, else by lies."""
+    offers, figures = case.offers, case.figures()
+    problem, order = "", case.order
+    if offers is not None:
+        if offers.broken is None and offers.doubt:
+            return Check(name, Verdict.UNDECIDED, None, None, offers.doubt, None, figures)
+        found = offers.broken
+        if found is None:
+            figures["bids_asked_again"], found = _confirmed(case, offers)
+        if found is None:
+            reason = f"{claim}: every offer is the least cost with room, is taken above it and charged"
+            return Check(name, Verdict.HOLDS, Fraction(0), Fraction(0), reason, None, figures)
+        problem = f"offers are not take-it-or-leave-it at least cost ({told(found)}); "
+        if found["task"] is not None:
+            order = [found["task"], *(i for i in order if i != found["task"])]
+    again = case.again(ALLOWANCE)
+    if not again.same():
+        return Check(name, Verdict.UNDECIDED, None, None, f"{problem}run again, it decides otherwise", None, figures)
+    tried = _try(case, again, order, plan)
+    figures |= {"misreports_tried": tried.reports, "tasks_tried": tried.tasks, "runs_skipped": tried.failed}
+    if tried.witness is not None:
+        gain = Fraction(tried.gain)
+        return Check(name, Verdict.VIOLATED, gain, Fraction(0), problem + claim, tried.witness, figures)
+    reason = f"{tried.reports} misreports of {tried.tasks} tasks tried, none gains"
+    if tried.reports == 0:
+        reason = f"too long to probe: {ALLOWANCE} decisions are allowed"
+    return Check(name, Verdict.UNDECIDED, None, None, problem + reason, None, figures)
+
+
+def _confirmed(case: _Sale, offers: Offers) -> tuple[int, dict[str, Any] | None]:
+    """How many bids were put to the algorithm again, and the first that did not meet the offer of the run."""
+    again = case.again(ASKED)
+    asked = 0
+    for i in case.order:
+        cost = offers.costs[i]
+        edge = -1 if cost is None else cost.__floor__()
+        for bid in sorted({0, edge, edge + 1, LIMIT}):
+            report = again.asked(i, bid)
+            if not 0 <= bid <= LIMIT or again.cost(i, report) > again.left:
+                continue
+            valid, decision = again.decision(i, report)
+            asked += 1
+            taken = cost is not None and bid > cost
+            if not valid or (decision is not None) != taken:
+                return asked, {"task": i, "problem": f"a bid of {bid} meets another offer than in the run"}
+            if decision is not None and cost is not None and decision.payment != ceil(cost):
+                return asked, {"task": i, "problem": f"a bid of {bid} is charged {decision.payment}"}
+    return asked, None
+
+
+def _try(case: _Sale, again: Again, order: list[int], plan: Plan) -> Tried:
+    """Reports of all tasks in turns, until the allowance is used up."""
+    waiting: dict[int, Iterator[Report]] = {}
+    reports, best, witness = 0, 0, None
+    seen: set[int] = set()
+    wanted = 0
+    for i in order:
+        cost = EACH * again.cost(i, again.truth(i))
+        if wanted + cost <= again.left and case.honest(i, again):
+            waiting[i] = plan(case, again, i, case.truths[i])
+            wanted += cost
+    while waiting:
+        for i in list(waiting):
+            report = next(waiting[i], None)
+            if report is None or reports == REPORTS or again.cost(i, report) > again.left:
+                del waiting[i]
+                continue
+            valid, decision = again.decision(i, report)
+            if not valid:
+                continue
+            reports += 1
+            seen.add(i)
+            honest, gained = case.utility(i, case.truths[i]), case.utility(i, decision)
+            if gained - honest > best:
+                best, witness = gained - honest, _witness(i, again.truth(i), report, honest, gained)
+    return Tried(reports, len(seen), again.failed, best, witness)
+
+
+def _witness(i: int, truth: Report, lie: Report, honest: int, gained: int) -> dict[str, Any]:
+    shown: dict[str, Any] = {"task": i, "utility": str(honest), "better_utility": str(gained)}
+    if lie.bid != truth.bid:
+        return shown | {"true_bid": truth.bid, "better_bid": str(lie.bid), "gain": str(gained - honest)}
+    said = lie._asdict()
+    del said["bid"]
+    return shown | said | {"gain": str(gained - honest)}
+
+
+def _bids(case: _Sale, again: Again, i: int, decision: Decision | None) -> Iterator[Report]:
+    """Around what is paid, parts and multiples of the valuation, around the cost, at densities; then every bid."""
+    instance, truth = case.instance, again.truth(i)
+    value = truth.bid
+    wanted = []
+    if decision is not None:
+        paid, outlay = decision.payment or 0, case.outlay(i, decision)
+        wanted += [paid + 1, paid, paid - 1, outlay + 1, outlay]
+    wanted += [LIMIT, value // 2, 2 * value, value // 4, 0, value - 1, value + 1, 3 * value // 4, 4 * value]
+    for size in (instance.work, instance.memory_mb):
+        # Where the task's own density passes another's: constants that are a largest or a middle one change there.
+        own = int(size[i])
+        others = sorted(
+            {int(instance.bid[j]) * own // int(size[j]) for j in range(instance.tasks) if j != i}, reverse=True
+        )
+        for edge in [*others[:2], *others[len(others) // 2 :][:1], *others[-1:]]:
+            wanted += [edge, edge + 1]
+    top = max([2 * value, *(bid for bid in wanted if bid < LIMIT)]) + 1
+    tried = {value}
+    for bid in (*wanted, *range(top)):
+        if 0 <= bid <= LIMIT and bid not in tried:
+            tried.add(bid)
+            yield truth._replace(bid=bid)
+
+
+def _types(case: _Sale, again: Again, i: int, decision: Decision | None) -> Iterator[Report]:
+    """One field by one step, by large steps, and to where the schedule ends; then several fields together."""
+    instance, truth = case.instance, again.truth(i)
+    arrivals = [truth.arrival + 1, (truth.arrival + truth.deadline + 1) // 2, truth.deadline]
+    deadlines = [truth.deadline - 1, (truth.arrival + truth.deadline) // 2, truth.arrival]
+    rates = sorted({int(rate) for rate in instance.rate[i] if rate > 0})
+    works = [truth.work + 1, 2 * truth.work, *(truth.work + rate for rate in rates)]
+    free = [node.memory_mb - instance.base_memory_mb for node in instance.node_types]
+    sizes = [truth.memory_mb + 1, 2 * truth.memory_mb, *free, *(size + 1 for size in free)]
+    if decision is not None and decision.cells:
+        # What just rules out the schedule of the true report.
+        kind = instance.public("").type_of_node
+        slots = sorted(t for _, t in decision.cells)
+        arrivals.insert(0, slots[0] + 1)
+        deadlines.insert(0, slots[-1] - 1)
+        works.insert(0, sum(int(instance.rate[i, kind[k]]) for k, _ in decision.cells) + 1)
+    fields = (
+        [truth.arrival, *(t for t in dict.fromkeys(arrivals) if truth.arrival < t <= truth.deadline)],
+        [truth.deadline, *(t for t in dict.fromkeys(deadlines) if truth.arrival <= t < truth.deadline)],
+        [truth.work, *(work for work in dict.fromkeys(works) if truth.work < work <= LIMIT)],
+        [truth.memory_mb, *(size for size in dict.fromkeys(sizes) if truth.memory_mb < size <= LIMIT)],
+    )
+    told = (Report(truth.bid, *values) for values in product(*fields))
+    lies = [lie for lie in told if lie.arrival <= lie.deadline and lie != truth]
+    yield from sorted(lies, key=lambda lie: sum(one != other for one, other in zip(lie, truth, strict=True)))
+
+
+def _rational(case: _Sale) -> Check:
+    """No truthful bidder pays more than its valuation: what was booked for those that bid theirs."""
+    claim = "largest loss p_i - v_i of a truthful bidder"
+    instance = case.instance
+    losses = {
+        i: (decision.payment or 0) - int(instance.valuation[i])
+        for i, decision in enumerate(case.run.decisions)
+        if decision is not None and instance.bid[i] == instance.valuation[i]
+    }
+    figures: Figures = {"truthful_admitted": len(losses), "in_loss": sum(loss > 0 for loss in losses.values())}
+    return _largest("rational", claim, losses, "loss", figures)
+
+
+def _no_deficit(case: _Sale) -> Check:
+    """Every admitted task pays at least its vendor's price and its operational cost."""
+    claim = "largest deficit q + sum e - p_i of an admitted task"
+    short = {
+        i: case.outlay(i, decision) - (decision.payment or 0)
+        for i, decision in enumerate(case.run.decisions)
+        if decision is not None
+    }
+    figures: Figures = {
+        "tasks_in_deficit": sum(value > 0 for value in short.values()),
+        "sum_of_deficits": sum(value for value in short.values() if value > 0),
+        "net_revenue": -sum(short.values()),
+    }
+    return _largest("no_deficit", claim, short, "deficit", figures)
+
+
+def _largest(name: str, claim: str, values: dict[int, int], what: str, figures: Figures) -> Check:
+    """The check that none of the tasks' values is above 0."""
+    worst = max(values, key=lambda i: values[i], default=None)
+    if worst is None:
+        return Check(name, Verdict.HOLDS, None, None, f"{claim}; there is none", None, figures)
+    largest = values[worst]
+    verdict = Verdict.VIOLATED if largest > 0 else Verdict.HOLDS
+    witness = {"task": worst, what: str(largest)} if largest > 0 else None
+    return Check(name, verdict, Fraction(largest), Fraction(0), claim, witness, figures)
