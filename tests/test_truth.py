@@ -127,7 +127,7 @@ def test_public_constants_and_the_critical_payment_leave_nothing_to_gain(
         assert _check(instance, algorithm, name).status in (Verdict.HOLDS, Verdict.NOT_APPLICABLE), name
 
 
-def _crowded(draw: Stream) -> Instance:
+def crowded(draw: Stream) -> Instance:
     """Tasks that all find the same cells cheapest, on one or two nodes that hold two or three of them: many drops."""
 
     def numbers(low: int, high: int, size: int) -> list[int]:
@@ -202,7 +202,7 @@ def test_the_best_lie_is_the_best_of_all_reports_where_tasks_are_dropped(rule: s
     for seed in range(200):
         draw = Stream("crowded", rule, seed)
         scale = Fraction(1, 10 ** draw.integer(1, 3))
-        gains = _gains(_crowded(draw), rule, scale, ghosts=draw.integer(1, 3) > 1)
+        gains = _gains(crowded(draw), rule, scale, ghosts=draw.integer(1, 3) > 1)
         paying += sum(gain > 0 for gain in gains)
     assert paying >= 35
 
@@ -282,7 +282,7 @@ def test_lies_to_the_printed_search_pay_where_tasks_are_dropped() -> None:
     """The best lie pays what a run says, and no less than dozens of other reports, each a run."""
     draws = [Stream("crowded", "printed search", seed) for seed in range(40)]
     rules = ("printed", "critical")
-    assert sum(_lies_to_algorithm_2(_crowded(d), rules[j % 2], Fraction(1, 100), 20) for j, d in enumerate(draws)) >= 5
+    assert sum(_lies_to_algorithm_2(crowded(d), rules[j % 2], Fraction(1, 100), 20) for j, d in enumerate(draws)) >= 5
 
 
 MEMORY_LIE = {

@@ -2,25 +2,30 @@
 
 The algorithm is made anew from its name. Constants that came from the bids are computed from the report, the others
 stay as they were; so does the stream of algorithms that draw. Tasks that arrive after the slot of the report cannot
-change its outcome and are left out. Anyone's own algorithm runs in a process of its own, as it always does.
+change its outcome and are left out.
+
+Anyone's own algorithm hears most reports in one process (`online.rehearsal`): its answers are hints. What is then said
+of it comes from a run in a process of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 from instances.lora.format import content_hash, document, parse
 from instances.lora.model import Instance
 from instances.lora.solution import Decision
 from online.lora.constants import CONSTANTS
-from online.lora.referee import play, play_isolated
+from online.lora.referee import Table, play, play_isolated
+from online.lora.registry import REGISTRY
 from online.lora.registry import parse as parse_name
 from online.outcome import Constant, OnlineRun, Source
+from online.rehearsal import Rehearsal
 
 PROCESS = 400
-"""What a process of its own costs, in decisions: it is started twice for each run."""
+"""What a run in a process of its own costs, in decisions: about a quarter of a second."""
 
 
 class OutOfDecisions(Exception):
@@ -52,6 +57,7 @@ class Again:
         self._data = document(instance)
         self.moving = any(constant.source is Source.ORACLE for constant in run.constants)
         self.left = allowance
+        self._rehearsal: Rehearsal | None = None
         self.failed = 0
 
     def truth(self, i: int) -> Report:
@@ -68,13 +74,17 @@ class Again:
         if self._spec.entry is None or self._instance.tasks > self.left:
             return True
         self.left -= self._instance.tasks
-        played: OnlineRun = self._played(self._data["tasks"], self._data["tasks"])
-        return bool(played.decisions == self._run.decisions)
+        decisions = self._decisions(self._data["tasks"], self._data["tasks"], alone=False)
+        return decisions is not None and list(decisions) == list(self._run.decisions)
+
+    @property
+    def own(self) -> bool:
+        """Whether the algorithm is anyone's own."""
+        return self._spec.entry is None
 
     def cost(self, i: int, report: Report) -> int:
         """What it takes to hear of this report, in decisions."""
-        place = self._place(i, report)
-        played = self._end(place, report.arrival) + (0 if self._spec.entry is not None else PROCESS)
+        played = self._end(self._place(i, report), report.arrival)
         return played + (self._instance.tasks if self.moving else 0)
 
     def _place(self, i: int, report: Report) -> int:
@@ -88,14 +98,14 @@ class Again:
         """How many tasks have come when the slot of the report is over."""
         return max(place + 1, int((self._instance.arrival <= slot).sum()))
 
-    def decision(self, i: int, report: Report) -> tuple[bool, Decision | None]:
-        """Whether the run was a valid one, and the task's decision in it.
+    def decision(self, i: int, report: Report, *, alone: bool = False) -> tuple[bool, Decision | None]:
+        """Whether the run was a valid one, and the task's decision in it; of anyone's own, a hint unless `alone`.
 
         Raises
         ------
         OutOfDecisions : when it is not allowed any more.
         """
-        self.left -= self.cost(i, report)
+        self.left -= self.cost(i, report) + (PROCESS if alone else 0)
         if self.left < 0:
             raise OutOfDecisions
         place = self._place(i, report)
@@ -103,25 +113,41 @@ class Again:
         told = tasks.pop(i) | report._asdict() | {"valuation": report.bid}
         tasks.insert(place, told)
         try:
-            result = self._played(tasks, tasks[: self._end(place, report.arrival)])
+            decisions = self._decisions(tasks, tasks[: self._end(place, report.arrival)], alone=alone)
         except Exception:  # whatever goes wrong in an algorithm that is told something else: it shows nothing
+            decisions = None
+        if decisions is None:
             self.failed += 1
             return False, None
-        if not result.valid:
-            self.failed += 1
-            return False, None
-        return True, result.decisions[place]
+        return True, decisions[place]
 
-    def _played(self, every: list[dict[str, Any]], some: list[dict[str, Any]]) -> OnlineRun:
+    def close(self) -> None:
+        """End the process of anyone's own algorithm."""
+        if self._rehearsal is not None:
+            self._rehearsal.close()
+
+    def _decisions(
+        self, every: list[dict[str, Any]], some: list[dict[str, Any]], *, alone: bool
+    ) -> Sequence[Decision | None] | None:
+        """The decisions of a run on some tasks, constants from every; None of a run that is not valid."""
         part = parse(self._data | {"tasks": some}, "a report")
         whole = parse(self._data | {"tasks": every}, "a report") if self.moving else part
         constants = tuple(self._settled(constant, whole) for constant in self._run.constants)
-        spec = self._spec
-        if spec.entry is None:
-            given: dict[str, Fraction] = {constant.name: constant.value for constant in constants}
-            return play_isolated(part, replace(spec, given=given, prior=""), self._seed)
-        algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), self._instance.tasks))
-        return play(part, algorithm, spec.name, spec.entry.version, constants, self._seed)
+        spec, values = self._spec, {constant.name: constant.value for constant in constants}
+        if spec.entry is not None:
+            algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), self._instance.tasks))
+            played = play(part, algorithm, spec.name, spec.entry.version, constants, self._seed)
+        elif alone:
+            played = play_isolated(part, replace(spec, given=values, prior=""), self._seed)
+        else:
+            if self._rehearsal is None:
+                self._rehearsal = Rehearsal(replace(spec, given={}, prior=""), REGISTRY.protocol)
+            before = self._rehearsal.processes
+            found = self._rehearsal.play(Table(part, self._seed), values)
+            self.left -= PROCESS * (self._rehearsal.processes - before)
+            return found
+        decisions: Sequence[Decision | None] = played.decisions
+        return decisions if played.valid else None
 
     def _settled(self, constant: Constant, whole: Instance) -> Constant:
         if constant.source is not Source.ORACLE:

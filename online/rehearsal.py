@@ -1,0 +1,53 @@
+"""Anyone's algorithm on many instances in one process: quick, and hints only.
+
+A run that counts has a process of its own (`online.isolation`): here an algorithm that is started again may remember
+what it was told before, in itself, in its modules, in files. So what comes of a rehearsal proves nothing until a run of
+its own says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from instances.errors import InputError
+from online.isolation import _Player
+from online.naming import Spec
+from online.refereeing import Foul, Table, hear
+
+
+class Rehearsal:
+    """An algorithm that is started anew for every run, and built anew after one that was not valid.
+
+    Parameters
+    ----------
+    protocol : the family's module that says what an answer is.
+    """
+
+    def __init__(self, spec: Spec, protocol: str) -> None:
+        self._spec, self._protocol = spec, protocol
+        self._player: _Player | None = None
+        self.processes = 0
+
+    def play(self, table: Table, constants: Mapping[str, Fraction]) -> list[Any] | None:
+        """The decisions of a run, one per arrival; None for a run that is not valid."""
+        try:
+            if self._player is None:
+                self.processes += 1
+                self._player = _Player(self._spec, self._protocol, lambda path: False)
+            self._player.start(table.public, constants)
+            heard = hear(table, self._player.ask, batch=self._player.batch)
+        except (Foul, InputError):
+            self.close()
+            return None
+        if heard.violations:
+            self.close()
+            return None
+        return heard.decisions
+
+    def close(self) -> None:
+        """End the process."""
+        if self._player is not None:
+            self._player.close()
+            self._player = None

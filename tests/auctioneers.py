@@ -1,0 +1,30 @@
+"""Anyone's own auctions, by import path; this module must import nothing heavy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from online.lora.protocol import Task, View
+from tests.contestants import Honest
+
+
+class FirstPrice(Honest):
+    """Charges the bid."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """The first schedule with room, if the bid is above its cost."""
+        plan = super().decide(task, view)
+        return None if plan is None else plan._replace(payment=task.bid)
+
+
+class AtCost(Honest):
+    """Charges the cost of the schedule that it takes, which does not depend on the bid."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """The first schedule with room, if the bid is above its cost."""
+        plan = super().decide(task, view)
+        if plan is None:
+            return None
+        kind = self.public.type_of_node
+        cost = sum(int(task.cost[kind[k], t - 1]) for k, t in plan.cells)
+        return plan._replace(payment=task.options[0].price + cost)
