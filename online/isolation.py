@@ -190,8 +190,8 @@ class _Player:
         answers = self._exchange(message, question.indices[0], lambda reply: reply["answers"])
         return answers if isinstance(answers, list) else [answers]
 
-    def end(self) -> tuple[list[int], dict[str, int], str | None]:
-        """Arrivals whose answers were altered later, counts, label."""
+    def end(self) -> tuple[list[int], dict[str, int], str | None, Any]:
+        """Arrivals whose answers were altered later, counts, label, and what it shows of itself."""
         return self._exchange(("end",), None, _last_words)
 
     def _exchange(self, message: tuple[Any, ...], index: int | None, take: Callable[[dict[str, Any]], T]) -> T:
@@ -245,9 +245,10 @@ def _built(reply: dict[str, Any]) -> tuple[tuple[str, ...], bool] | str:
     return tuple(str(name) for name in reply["constants"]), bool(reply["batch"])
 
 
-def _last_words(reply: dict[str, Any]) -> tuple[list[int], dict[str, int], str | None]:
+def _last_words(reply: dict[str, Any]) -> tuple[list[int], dict[str, int], str | None, Any]:
     counts = {str(key): int(value) for key, value in reply["counts"].items()}
-    return [int(i) for i in reply["altered"]], counts, None if reply["label"] is None else shown(reply["label"])
+    label = None if reply["label"] is None else shown(reply["label"])
+    return [int(i) for i in reply["altered"]], counts, label, reply["exposed"]
 
 
 def _detail(reply: Mapping[str, Any]) -> str:
@@ -300,6 +301,7 @@ class Played:
     violations : empty, or what ended or spoilt it.
     constants : those it declares, settled.
     counts, label : what it says of itself; the label on one line, behind its name.
+    exposed : what it shows of itself for audits, in JSON values that nobody has checked.
     seconds : wall time of start and decisions, with the way to the algorithm's process and back; not of its building.
     """
 
@@ -309,6 +311,7 @@ class Played:
     counts: Mapping[str, int] = field(default_factory=dict)
     label: str = ""
     seconds: float = 0.0
+    exposed: Any = None
 
 
 def _perform(table: Table, spec: Spec, protocol: str, betrays: Callable[[str], bool], settle: Settle) -> Played:
@@ -325,7 +328,7 @@ def _perform(table: Table, spec: Spec, protocol: str, betrays: Callable[[str], b
         played.decisions = heard.decisions
         played.violations = heard.violations + changes_of_mind(table, heard)
         if not played.violations:
-            changed, counts, label = player.end()
+            changed, counts, label, played.exposed = player.end()
             played.violations = [altered(table, i) for i in changed]
             played.counts = counts
             if label is not None:

@@ -43,6 +43,8 @@ _DEVICES = ("/proc/", "/sys/", "/dev/")
 _HOUSE = tuple(Path(__file__).resolve().parents[1] / name for name in ("bench", "formulations", "instances", "online"))
 Plain = Callable[[Any], Any]
 """A copy of an answer in JSON values; TypeError or ValueError where it is none."""
+Exposed = Callable[[Any], Any]
+"""What an algorithm shows of itself when the run is over, in JSON values; for audits."""
 _REPORTED = 1000
 """At most so many files are reported per message."""
 
@@ -50,7 +52,8 @@ _REPORTED = 1000
 def serve(parent: int, protocol: str) -> None:
     """Build the algorithm that the first message names, then answer until the referee closes the pipe.
 
-    `protocol` is the family's module that says what an answer is, by its function `plain`.
+    `protocol` is the family's module that says what an answer is, by its function `plain`, and what an algorithm may
+    show of itself in the end, by `exposed`.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent(parent)
@@ -60,7 +63,9 @@ def serve(parent: int, protocol: str) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
-    plain: Plain = importlib.import_module(protocol).plain
+    family = importlib.import_module(protocol)
+    plain: Plain = family.plain
+    exposed: Exposed = getattr(family, "exposed", lambda algorithm: None)
     _, path, options, barred = pickle.load(requests)
     watch = Watch(replies, barred)
     sys.addaudithook(watch)
@@ -72,7 +77,7 @@ def serve(parent: int, protocol: str) -> None:
         _send(replies, {"kind": "import", "detail": _located(error), "read": watch.taken()})
         return
     _send(replies, {"kind": "ready", "constants": constants, "batch": batch, "read": watch.taken()})
-    _play(algorithm, batch, plain, requests, replies, watch)
+    _play(algorithm, batch, plain, exposed, requests, replies, watch)
 
 
 def _built(path: str, options: Mapping[str, str]) -> Any:
@@ -81,7 +86,9 @@ def _built(path: str, options: Mapping[str, str]) -> Any:
     return maker(dict(options)) if options else maker()
 
 
-def _play(algorithm: Any, batch: bool, plain: Plain, requests: IO[bytes], replies: int, watch: Watch) -> None:
+def _play(
+    algorithm: Any, batch: bool, plain: Plain, exposed: Exposed, requests: IO[bytes], replies: int, watch: Watch
+) -> None:
     kept: list[tuple[int, Any, Any]] = []
     while True:
         try:
@@ -90,7 +97,7 @@ def _play(algorithm: Any, batch: bool, plain: Plain, requests: IO[bytes], replie
             return
         watch.deciding = message[0] == "ask"
         try:
-            reply = _answer(algorithm, batch, plain, message, kept)
+            reply = _answer(algorithm, batch, plain, exposed, message, kept)
         except FrozenInstanceError as error:
             reply = {"kind": "read-only", "detail": _located(error)}
         except ValueError as error:
@@ -102,7 +109,12 @@ def _play(algorithm: Any, batch: bool, plain: Plain, requests: IO[bytes], replie
 
 
 def _answer(
-    algorithm: Any, batch: bool, plain: Plain, message: tuple[Any, ...], kept: list[tuple[int, Any, Any]]
+    algorithm: Any,
+    batch: bool,
+    plain: Plain,
+    exposed: Exposed,
+    message: tuple[Any, ...],
+    kept: list[tuple[int, Any, Any]],
 ) -> dict[str, Any]:
     _seal(message)
     if message[0] == "start":
@@ -118,8 +130,8 @@ def _answer(
         return {"kind": "answers", "answers": told}
     altered = [index for index, answer, before in kept if _told(plain, answer) != before]
     counts = {str(key)[:40]: int(value) for key, value in list(dict(getattr(algorithm, "counts", {})).items())[:20]}
-    label = getattr(algorithm, "label", None)
-    return {"kind": "end", "altered": altered, "counts": counts, "label": None if label is None else shown(label)}
+    label = None if getattr(algorithm, "label", None) is None else shown(algorithm.label)
+    return {"kind": "end", "altered": altered, "counts": counts, "label": label, "exposed": exposed(algorithm)}
 
 
 def _seal(value: Any) -> None:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,36 @@ class Honest:
                 if done >= task.work:
                     return Decision(task.options[0].vendor, tuple(cells), 0) if task.bid > cost else None
         return None
+
+
+class Priced(Honest):
+    """Shows prices in the end; the option says what they look like."""
+
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
+        self._kind = (options or {}).get("kind", "fractions")
+
+    def prices(self) -> Any:
+        """(compute, memory), K rows of T each."""
+        public = self.public
+        shape = public.nodes, public.slots
+        slots = np.broadcast_to(np.arange(1, public.slots + 1), shape)
+        whole = [[Fraction(int(t), 3) for t in row] for row in slots]
+        free = np.zeros(shape, np.int64)
+        tables: Mapping[str, Any] = {
+            "fractions": (whole, free),
+            "doubles": (slots / 3.0, free.tolist()),
+            "none": None,
+            "one": (whole,),
+            "short": (whole, free[:, 1:]),
+            "few": (whole[1:], free),
+            "negative": (whole, free - Fraction(1, 2)),
+            "nan": (slots * np.nan, free),
+            "large": (slots * 1e300, free),
+            "words": ([["much"] * public.slots] * public.nodes, free),
+        }
+        if self._kind == "error":
+            raise OSError("no prices today")
+        return tables[self._kind]
 
 
 class HonestBatch(Honest):

@@ -4,10 +4,16 @@ An algorithm is any object with `start` and `decide` (or `decide_batch`). It nev
 part, the constants that it declares, one arrival at a time and the room that is left. Optional attributes that the
 referee reads after the run: `label` (str, what must be said beside the name), `arithmetic` (str), `counts` (mapping of
 ints), `trace` (for audits).
+
+Anyone's algorithm may show its final prices by an attribute or method `prices`: (compute, memory), each K rows of T
+numbers >= 0, in micro-dollars per sample and per MB (NumPy arrays, lists, Fractions). Any such prices prove a bound on
+OPT, which audits compute: the check `dual_certificate`.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,9 +23,9 @@ import numpy as np
 
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
-from online.answers import whole
+from online.answers import shown, whole
 
-__all__ = ["Algorithm", "BatchAlgorithm", "Decision", "Public", "Task", "View", "plain"]
+__all__ = ["Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "exposed", "plain", "posted"]
 
 NUMBER_LIMIT = 2**53
 """No number in an answer is larger: more than any node, slot or sum of bids."""
@@ -75,6 +81,85 @@ class BatchAlgorithm(Protocol):
     def decide_batch(self, tasks: Sequence[Task], view: View) -> Sequence[Decision | None]:
         """The final answers for all tasks that arrived in the view's slot, in their order."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """Final prices that an algorithm shows.
+
+    Parameters
+    ----------
+    exact : they are fractions, not doubles.
+    lam, phi : {(node, slot): price}, zeros left out.
+    problem : why they are none; empty otherwise.
+    """
+
+    exact: bool
+    lam: Mapping[tuple[int, int], Fraction | float]
+    phi: Mapping[tuple[int, int], Fraction | float]
+    problem: str = ""
+
+
+_NUMBER = re.compile(r"-?\d{1,400}(/[1-9]\d{0,399})?")
+"""Every double, and every fraction of that length."""
+_SHORT = 2**32
+"""Prices whose common denominator is larger are taken as doubles."""
+
+
+def exposed(algorithm: Any) -> Any:
+    """The prices that an algorithm shows as tables of fractions in strings; None without any, a text if they are none.
+
+    Source: Posted; every price p/q of a table stands as written by `Fraction`.
+    """
+    try:
+        prices = getattr(algorithm, "prices", None)
+        prices = prices() if callable(prices) else prices
+        if prices is None:
+            return None
+        compute, memory = prices
+        return [[[str(_fraction(value)) for value in row] for row in table] for table in (compute, memory)]
+    except Exception as error:  # the algorithm's own types may raise anything
+        return f"prices are no two tables of numbers ({type(error).__name__}: {shown(error)})"
+
+
+def _fraction(value: Any) -> Fraction:
+    return Fraction(value.item() if isinstance(value, np.generic) else value)
+
+
+def posted(told: Any, public: Public) -> Posted | None:
+    """The prices that `exposed` told, checked: K rows of T numbers in 0..2^53 for compute and for memory."""
+    if told is None:
+        return None
+    if isinstance(told, str):
+        return Posted(True, {}, {}, shown(told))
+    try:
+        tables = [_cells(name, told[j], public) for j, name in enumerate(("compute", "memory"))]
+    except ValueError as error:
+        return Posted(True, {}, {}, shown(error))
+    except (TypeError, LookupError):  # not what `exposed` writes
+        return Posted(True, {}, {}, "prices are no two tables of numbers")
+    unit = 1
+    for price in (price for cells in tables for price in cells.values()):
+        unit = math.lcm(unit, price.denominator)
+        if unit > _SHORT:
+            return Posted(False, *({cell: float(value) for cell, value in cells.items()} for cells in tables))
+    return Posted(True, *tables)
+
+
+def _cells(name: str, table: Any, public: Public) -> dict[tuple[int, int], Fraction]:
+    """The prices of one table that are not zero; ValueError says what is wrong."""
+    if [len(row) for row in table] != [public.slots] * public.nodes:
+        raise ValueError(f"{name} prices are not {public.nodes} rows of {public.slots}")
+    cells = {}
+    for k, row in enumerate(table):
+        for t, text in enumerate(row, 1):
+            if not _NUMBER.fullmatch(text):
+                raise TypeError(text)
+            if text != "0":
+                price = cells[k, t] = Fraction(text)
+                if not 0 <= price <= NUMBER_LIMIT:
+                    raise ValueError(f"{name} price {shown(text)} of node {k} in slot {t} is not in 0..2^53")
+    return cells
 
 
 def plain(answer: Any) -> Decision | None:

@@ -19,7 +19,7 @@ from instances.lora.solution import Decision
 from online import isolation, refereeing
 from online.answers import shown
 from online.lora.constants import OBSERVED
-from online.lora.protocol import View, plain
+from online.lora.protocol import View, plain, posted
 from online.lora.registry import REGISTRY
 from online.naming import Spec, version
 from online.outcome import Constant, OnlineRun, Violation
@@ -211,7 +211,7 @@ def play_isolated(instance: Instance, spec: Spec, seed: str, prior: Instance | N
         label=played.label,
         arithmetic="unknown",
         counts=dict(played.counts),
-        trace=None,
+        trace=posted(played.exposed, instance.public("")),
     )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from instances.lora.model import Instance
 from online.lora.linear import LinearTrace, Room, prices
 from online.lora.pdftsp import Offer
 from online.lora.posted import settle_share
+from online.lora.protocol import Posted
 from online.lora.public_constants import cap_compute, cap_memory, largest_share
 from online.lora.roots import is_gain_below, share_above
 from online.outcome import OnlineRun
@@ -73,6 +74,8 @@ def _dual_certificate(instance: Instance, run: OnlineRun, trace: Exposed, refere
     """OPT <= D at the best multiple of the final prices, as they are or with every type's nodes at their mean price."""
     if not run.valid:
         return _invalid("dual_certificate")
+    if isinstance(trace, Posted) and trace.problem:
+        return Check("dual_certificate", Verdict.NOT_APPLICABLE, None, None, trace.problem)
     dual = dual_of(instance)
     final = dual.exact(trace.lam, trace.phi) if trace.exact else dual.near(trace.lam, trace.phi)
     scaled_tau, scaled = dual.rescaled(trace.lam, trace.phi)
