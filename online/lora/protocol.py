@@ -133,17 +133,19 @@ def posted(told: Any, public: Public) -> Posted | None:
     if isinstance(told, str):
         return Posted(True, {}, {}, shown(told))
     try:
-        tables = [_cells(name, told[j], public) for j, name in enumerate(("compute", "memory"))]
+        lam, phi = _cells("compute", told[0], public), _cells("memory", told[1], public)
     except ValueError as error:
         return Posted(True, {}, {}, shown(error))
     except (TypeError, LookupError):  # not what `exposed` writes
         return Posted(True, {}, {}, "prices are no two tables of numbers")
     unit = 1
-    for price in (price for cells in tables for price in cells.values()):
+    for price in (*lam.values(), *phi.values()):
         unit = math.lcm(unit, price.denominator)
         if unit > _SHORT:
-            return Posted(False, *({cell: float(value) for cell, value in cells.items()} for cells in tables))
-    return Posted(True, *tables)
+            return Posted(
+                False, {cell: float(p) for cell, p in lam.items()}, {cell: float(p) for cell, p in phi.items()}
+            )
+    return Posted(True, lam, phi)
 
 
 def _cells(name: str, table: Any, public: Public) -> dict[tuple[int, int], Fraction]:
