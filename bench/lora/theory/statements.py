@@ -1,4 +1,4 @@
-"""Every check of an audit in words: the paper's claims, then the certificates and the mechanisms' guarantees."""
+"""Every check of an audit in words: the paper's claims, certificates and guarantees, what is asked of any payment."""
 
 from __future__ import annotations
 
@@ -94,40 +94,31 @@ _GUARANTEES = (
         "",
     ),
 )
-_BY_THEOREM_T = "proved of offers at least cost with public constants; else a property of runs"
-_OF_PAYMENTS = (
-    Statement(
+_BY_THEOREM_T = "proved for Theorem T's"
+_AS_TAKEN_OR_LEFT = (
+    "proved where no constant comes from the bids and each task is charged the least cost over its schedules with room"
+)
+_PAYMENTS = (
+    (
         "truthful_bid",
         "no bid is better than the valuation, for any task",
-        f"Theorem T: {OURS}",
-        _BY_THEOREM_T,
-        "a payment rule other than pdFTSP's; decided where no constant comes from the bids and every offer of the run "
-        "can be found again, else by misreports: violated where one gains, undecided where none does",
-        "",
+        f"a payment rule other than pdFTSP's; {_AS_TAKEN_OR_LEFT} (there the run's offers are found again); else "
+        "misreports are tried: violated where one gains, undecided where none does",
     ),
-    Statement(
+    (
         "truthful_type",
         "no later arrival, earlier deadline, more work or more memory than the true one gains, bid truthful",
-        f"Theorem T: {OURS}",
-        _BY_THEOREM_T,
         "as for truthful_bid",
-        "",
     ),
-    Statement(
+    (
         "rational",
         "no truthful bidder is charged more than its valuation",
-        f"Theorem T: {OURS}",
-        _BY_THEOREM_T,
-        "a payment rule other than pdFTSP's; from the booked decisions alone",
-        "",
+        f"a payment rule other than pdFTSP's; from the booked decisions; {_AS_TAKEN_OR_LEFT}",
     ),
-    Statement(
+    (
         "no_deficit",
         "every admitted task is charged at least its vendor's price and its operational cost",
-        f"Theorem T: {OURS}",
-        _BY_THEOREM_T,
         "as for rational",
-        "",
     ),
 )
 
@@ -138,4 +129,8 @@ def statements() -> list[Statement]:
         Statement(each.name, each.statement, each.source, each.standing.value, each.assumptions, each.repaired)
         for each in CLAIMS
     ]
-    return [*claims, *_GUARANTEES, *_OF_PAYMENTS]
+    payments = [
+        Statement(name, statement, f"Theorem T: {OURS}", _BY_THEOREM_T, assumptions, "")
+        for name, statement, assumptions in _PAYMENTS
+    ]
+    return [*claims, *_GUARANTEES, *payments]
