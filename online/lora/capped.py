@@ -10,7 +10,7 @@ what they gained on arrival. Beforehand OPT <= (Gamma' + U / (1 - eps)) ALG, as 
 
 What it must know in advance: max b_i / M_i (`alpha`), max b_i / (r_i ceil(M_i / s_max)) (`memory_density`) and
 `largest_share`; when unknown, from another day by prior=FILE. The claim needs nothing of them, so there is no margin:
-X and U in it are those of the day itself, and both inequalities held on all nine days of `minimal-edit`'s docstring.
+X and U in it are those of the day itself, and both inequalities held on all 45 days of the suite `mechanisms`.
 Truthful with any such constants (Theorem T). B = 2 and scale = 0.35 come from tests on generated days (no theorem);
 they are options.
 """

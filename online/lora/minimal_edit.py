@@ -18,8 +18,8 @@ and welfare is poor: Theorem B's factor is linear in U like that of the zero-pri
 Theorem A grows like ln U.
 
 What it must know in advance: `cap_compute`, `cap_memory`, `largest_share`, with units=canonical `spread`; when unknown,
-from another day by prior=FILE, times margin=NUMBER. In file units, on the 45 days of the suite `mechanisms`, a margin of
-1.5 costs 10 to 24 % of the welfare, one of 4 costs 25 to 43 %.
+from another day by prior=FILE, times margin=NUMBER. In file units, on the 45 days of the suite `mechanisms`, a margin
+of 1.5 costs 10 to 24 % of the welfare, one of 4 costs 25 to 43 %.
 """
 
 from __future__ import annotations
