@@ -399,6 +399,32 @@ def test_a_mutant_that_is_seen_through_only_when_it_is_asked_again(
     assert _checks(instance, result)["truthful_bid"].figures["bids_asked_again"] == 0
 
 
+@pytest.mark.usefixtures("mutants")
+@pytest.mark.parametrize("kind", ["falls", "charges one more"])
+def test_every_admission_of_such_a_mutant_breaks_a_fact(kind: str) -> None:
+    """Also the last one, whose price no other task meets; and whoever admits nobody breaks none."""
+    admissions = 0
+    for seed in range(20):
+        instance = crowded(Stream("facts", seed))
+        for tasks in range(1, instance.tasks + 1):
+            data = document(instance)
+            part = parse(data | {"tasks": data["tasks"][:tasks]})
+            result = run(part, f"mutant:kind={kind}")
+            assert (verify(part, result).broken is None) == (result.admitted == 0)
+            admissions += result.admitted > 0
+    assert admissions > 50
+
+
+@pytest.mark.usefixtures("mutants")
+def test_a_rule_that_lowers_prices_breaks_a_fact_before_anybody_comes() -> None:
+    """What it does to others' prices is not seen in this run."""
+    instance = named("tiny_contention")
+    result = run(instance, "mutant")
+    assert verify(instance, result).broken is None
+    result.trace.rule = replace(_RULE, eta_m=Fraction(-1, 100))
+    assert verify(instance, result).problem == "an admission can lower a price"
+
+
 # ------------------------------------------------------------------------------------------------ by misreports
 
 

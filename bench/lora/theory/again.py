@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from instances.lora.format import content_hash, document, parse
@@ -42,6 +43,11 @@ class Report(NamedTuple):
     memory_mb: int
 
 
+def follows_bids(run: OnlineRun) -> bool:
+    """Whether a constant of the run was computed from the instance, its bids included."""
+    return any(constant.source is Source.ORACLE for constant in run.constants)
+
+
 class Again:
     """A run that can be had again.
 
@@ -54,11 +60,14 @@ class Again:
         self._instance, self._run = instance, run
         self._spec = parse_name(run.algorithm)
         self._seed = content_hash(instance)
-        self._data = document(instance)
-        self.moving = any(constant.source is Source.ORACLE for constant in run.constants)
+        self.moving = follows_bids(run)
         self.left = allowance
         self._rehearsal: Rehearsal | None = None
         self.failed = 0
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
+        return document(self._instance)
 
     def truth(self, i: int) -> Report:
         """What a task would say if it lied about nothing, its bid included."""

@@ -22,7 +22,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from bench.checks import Check, Verdict
-from bench.lora.theory.again import PROCESS, Again, Report
+from bench.lora.theory.again import PROCESS, Again, Report, follows_bids
 from bench.lora.theory.case import Figures
 from bench.lora.theory.offers import Offers, exposed, told, verify
 from instances.fields import LIMIT
@@ -93,9 +93,33 @@ class _Sale:
     @cached_property
     def offers(self) -> Offers | None:
         """The offers found again; None where constants come from the bids, or no offer was kept."""
-        if not exposed(self.run) or self.again(0).moving:
+        if not exposed(self.run) or follows_bids(self.run):
             return None
         return verify(self.instance, self.run)
+
+    @cached_property
+    def confirmed(self) -> tuple[int, dict[str, Any] | None]:
+        """How many bids were put to the algorithm again, and the first that did not meet the offer of the run."""
+        assert self.offers is not None
+        again = self.again(ASKED)
+        asked = 0
+        for i in self.order:
+            cost = self.offers.costs[i]
+            edge = -1 if cost is None else cost.__floor__()
+            for bid in sorted({0, edge, edge + 1, LIMIT}):
+                report = again.asked(i, bid)
+                if not 0 <= bid <= LIMIT or again.cost(i, report) > again.left:
+                    continue
+                valid, decision = again.decision(i, report)
+                asked += 1
+                taken = cost is not None and bid > cost
+                if not valid:
+                    return asked, {"task": i, "problem": f"a bid of {bid} ends in no valid run"}
+                if (decision is not None) != taken:
+                    return asked, {"task": i, "problem": f"a bid of {bid} meets another offer than in the run"}
+                if decision is not None and cost is not None and decision.payment != ceil(cost):
+                    return asked, {"task": i, "problem": f"a bid of {bid} is charged {decision.payment}"}
+        return asked, None
 
     def again(self, allowance: int) -> Again:
         """The run again."""
@@ -169,7 +193,7 @@ def _settle(case: _Sale, name: str, claim: str, plan: Plan) -> Check:
             return Check(name, Verdict.UNDECIDED, None, None, offers.doubt, None, figures)
         found = offers.broken
         if found is None:
-            figures["bids_asked_again"], found = _confirmed(case, offers)
+            figures["bids_asked_again"], found = case.confirmed
         if found is None:
             reason = f"{claim}: every offer is the least cost with room, is taken above it and charged"
             return Check(name, Verdict.HOLDS, Fraction(0), Fraction(0), reason, None, figures)
@@ -194,27 +218,6 @@ def _settle(case: _Sale, name: str, claim: str, plan: Plan) -> Check:
     elif tried.reports == 0:
         reason = f"too long to probe: {ALLOWANCE} decisions are allowed"
     return Check(name, Verdict.UNDECIDED, None, None, problem + reason, None, figures)
-
-
-def _confirmed(case: _Sale, offers: Offers) -> tuple[int, dict[str, Any] | None]:
-    """How many bids were put to the algorithm again, and the first that did not meet the offer of the run."""
-    again = case.again(ASKED)
-    asked = 0
-    for i in case.order:
-        cost = offers.costs[i]
-        edge = -1 if cost is None else cost.__floor__()
-        for bid in sorted({0, edge, edge + 1, LIMIT}):
-            report = again.asked(i, bid)
-            if not 0 <= bid <= LIMIT or again.cost(i, report) > again.left:
-                continue
-            valid, decision = again.decision(i, report)
-            asked += 1
-            taken = cost is not None and bid > cost
-            if not valid or (decision is not None) != taken:
-                return asked, {"task": i, "problem": f"a bid of {bid} meets another offer than in the run"}
-            if decision is not None and cost is not None and decision.payment != ceil(cost):
-                return asked, {"task": i, "problem": f"a bid of {bid} is charged {decision.payment}"}
-    return asked, None
 
 
 def _try(case: _Sale, again: Again, order: list[int], plan: Plan) -> Tried:
