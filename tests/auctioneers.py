@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from online.lora.protocol import Task, View
+from online.lora.protocol import Public, Task, View
 from tests.contestants import Honest
 
 
@@ -28,3 +29,19 @@ class AtCost(Honest):
         kind = self.public.type_of_node
         cost = sum(int(task.cost[kind[k], t - 1]) for k, t in plan.cells)
         return plan._replace(payment=task.options[0].price + cost)
+
+
+class Remembers(AtCost):
+    """Charges nothing from its second start on: in a process of its own it is never started twice."""
+
+    starts = 0
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """One more."""
+        super().start(public, constants)
+        self.starts += 1
+
+    def decide(self, task: Task, view: View) -> Any:
+        """The first schedule with room, if the bid is above its cost."""
+        plan = super().decide(task, view)
+        return plan if plan is None or self.starts == 1 else plan._replace(payment=0)

@@ -224,7 +224,7 @@ def test_the_curve_of_an_offer_says_what_bids_meet_one_by_one(name: str, instanc
 
 # ------------------------------------------------------------------------------------------------ mutants
 
-KINDS = ("honest", "second", "half", "falls", "by bid", "ignores room", "charges one more", "free")
+KINDS = ("honest", "second", "half", "falls", "by bid", "ignores room", "charges one more", "free", "dear above", "shy")
 _RULE = Rule(Fraction(1), Fraction(1), Fraction(1), by_bbar=False)
 
 
@@ -277,8 +277,10 @@ class Mutant:
             paid += 1
         if self.kind == "free":
             paid = Fraction(0)
+        if self.kind == "dear above" and task.bid > 1000:
+            paid += 1
         cells = tuple((k, t) for t, k in listed)
-        admitted = task.bid > cost
+        admitted = task.bid > cost + (3 if self.kind == "shy" else 0)
         if self.kind == "ignores room":
             room = view.room(task, self.public)
             admitted = admitted and all(room[k, t - 1] for k, t in cells)
@@ -416,6 +418,25 @@ def test_every_admission_of_such_a_mutant_breaks_a_fact(kind: str) -> None:
 
 
 @pytest.mark.usefixtures("mutants")
+def test_a_charge_that_only_high_bids_meet_is_asked_for() -> None:
+    """The run's offers are in order; 2^40 is charged one more than they say."""
+    instance = _two_nodes(1, [(1, 4, [4, 4], 1, 20, [[2], [9]])])
+    result = run(instance, "mutant:kind=dear above")
+    assert verify(instance, result).broken is None
+    check = _checks(instance, result)["truthful_bid"]
+    assert (check.status, f"a bid of {LIMIT} is charged 3" in check.reason) == (Verdict.UNDECIDED, True)
+
+
+@pytest.mark.usefixtures("mutants")
+@pytest.mark.parametrize(("bid", "broken"), [(2, False), (3, True), (5, True), (6, False)])
+def test_a_task_above_its_cost_that_is_turned_away_breaks_a_fact(bid: int, broken: bool) -> None:
+    """Cost 2, admitted above 5: bids of 3 to 5 are turned away."""
+    instance = _two_nodes(1, [(1, 4, [4, 4], 1, bid, [[2], [9]])])
+    found = verify(instance, run(instance, "mutant:kind=shy"))
+    assert (found.problem == "task 0: it is not admitted exactly when its bid is above the cost") is broken
+
+
+@pytest.mark.usefixtures("mutants")
 def test_a_rule_that_lowers_prices_breaks_a_fact_before_anybody_comes() -> None:
     """What it does to others' prices is not seen in this run."""
     instance = named("tiny_contention")
@@ -514,6 +535,14 @@ def test_anyones_own_auction_is_told_lies_in_a_process_of_its_own() -> None:
     assert "misreports of 6 tasks tried, none gains" in checks["truthful_bid"].reason
     assert checks["truthful_type"].status in (Verdict.UNDECIDED, Verdict.VIOLATED)
     assert (checks["no_deficit"].status, checks["no_deficit"].left) == (Verdict.HOLDS, 0)
+
+
+def test_a_gain_that_a_process_of_its_own_does_not_confirm_is_none() -> None:
+    """What it charges when it is started again in the same process is no witness."""
+    instance = named("tiny_contention")
+    for check in (_checks(instance, run(instance, "tests.auctioneers:Remembers"))[name] for name in NAMES[:2]):
+        assert (check.status, check.witness) == (Verdict.UNDECIDED, None)
+        assert "none gains" in check.reason
 
 
 def test_a_run_that_ends_in_no_valid_run_is_skipped_and_counted(mutants: None, monkeypatch: pytest.MonkeyPatch) -> None:
