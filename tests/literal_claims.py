@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from instances.lora import document, parse
 from instances.lora.model import Instance, Public, Task
-from tests.literal import Cells, figures, schedules
+from tests.literal import Cells, Price, best_by_printed_table, figures, schedules
 
 ZERO = Fraction(0)
 
@@ -87,8 +87,12 @@ def algorithm1(
     given: tuple[Fraction, Fraction] | None = None,
     ghosts: bool = True,
     room_test: bool = True,
+    met: list[tuple[Price, Price]] | None = None,
 ) -> Twin:
-    """Algorithm 1 in fractions; `bids` replaces bids, `given` the constants that are else taken from those bids."""
+    """Algorithm 1 in fractions; `bids` replaces bids, `given` the constants that are else taken from those bids.
+
+    `met` is filled with the prices that each task meets.
+    """
     told = dict(bids or {})
     public: Public = menu.public
     compute, memory = public.compute.tolist(), public.memory_mb.tolist()
@@ -96,6 +100,8 @@ def algorithm1(
     load: dict[tuple[int, int], tuple[int, int]] = {}
     for i, task in enumerate(menu.tasks):
         change = told.get(i, Fraction(task.bid)) - task.bid
+        if met is not None:
+            met.append((dict(run.lam), dict(run.phi)))
         graded = []
         for option, cells, work, n, net in menu.listed[i]:
             top_lam = max(run.lam.get(c, ZERO) for c in cells)
@@ -207,7 +213,8 @@ def verdicts(
 
     `bids` are tried for every task; 2^40 should be one: who wins at all wins with it, for the same price.
     """
-    run = algorithm1(menu, ghosts=ghosts)
+    met: list[tuple[Price, Price]] = []
+    run = algorithm1(menu, ghosts=ghosts, met=met)
     known = relative(menu)
     served = [(i, one) for i, one in enumerate(run.served) if one is not None]
     positive = [(i, one) for i, one in served if one.value > 0]
@@ -263,6 +270,12 @@ def verdicts(
         tight = max(rows, key=lambda row: row[0] - row[1], default=(None, None))
         put(name, *(bad[0] if bad else tight), some)
     put("weak_duality", Fraction(optimum), dual, some)
+    short_of_best = [ZERO]
+    for i, one in served:
+        table = best_by_printed_table(menu.tasks[i], menu.public, *met[i])
+        assert table is not None
+        short_of_best.append(one.value - Fraction(table[0]))
+    put("algorithm2", max(short_of_best), ZERO, some)
 
     gains, losses, literal = [ZERO], [ZERO], [ZERO]
     given = run.alpha, run.beta

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bench.checks import Check
-from bench.lora.theory import capacity, lemma4, lemmas, theorem5, truth
+from bench.lora.theory import capacity, lemma4, lemmas, selection, theorem5, truth
 from bench.lora.theory.case import Case
 
 
@@ -143,6 +143,16 @@ CLAIMS: tuple[Claim, ...] = (
         "none",
         "OPT <= D(lambda, phi) with mu_i = max(0, max F') for any prices",
         lemma4.weak_duality,
+    ),
+    Claim(
+        "algorithm2",
+        "Algorithm 2 finds a schedule of the largest F for every task, at the prices that it meets",
+        "main paper, section 3: dynamic programming finds the optimal solution of (9) and (12)",
+        Standing.FALSE,
+        "exact prices; true increments, overshoot clipped at 0, first slot usable (search=printed)",
+        "for every pair of prices keep the cells that are no dearer, and solve the additive covering programme "
+        "(search=exact)",
+        selection.algorithm2,
     ),
     Claim(
         "theorem3",

@@ -148,6 +148,16 @@ class Ledger:
         met = self._met(task, alpha, beta)
         return None if met is None else self._search(task, self._public, *met)
 
+    def both(self, task: Task, alpha: Fraction, beta: Fraction) -> tuple[Choice, Choice] | None:
+        """A schedule of largest F, and the one that Algorithm 2 finds now; None when there is no schedule."""
+        met = self._met(task, alpha, beta)
+        best = None if met is None else exact_search(task, self._public, *met)
+        if met is None or best is None:
+            return None
+        found = printed_search(task, self._public, *met)
+        assert found is not None, "Algorithm 2 reaches W wherever a cover exists"
+        return best, found
+
     def _met(self, task: Task, alpha: Fraction, beta: Fraction) -> tuple[Space, IntArray, Prices] | None:
         """What a search has to do with: the task's space, its nodes, and their prices; None where it cannot run."""
         where = window(task, self._public)
