@@ -365,7 +365,7 @@ def test_constants_of_another_instance_take_theorem_5_away(tmp_path: Any) -> Non
     write(named("thm5_lead_L10"), tmp_path / "prior.json")
     checks = _audit(instance, f"pdftsp:prior={tmp_path / 'prior.json'}", 312)
     assert checks["theorem5"].status is Verdict.NOT_APPLICABLE
-    assert checks["theorem5"].reason == "alpha = 2 was used and this instance's is 6"
+    assert checks["theorem5"].reason == "alpha is not this instance's: 2 was used, 6 is"
     assert checks["theorem5_repaired"].status is Verdict.NOT_APPLICABLE
     assert checks["theorem5_repaired_a"].status is Verdict.HOLDS
     assert checks["theorem5"].figures["alpha_used"] == 2

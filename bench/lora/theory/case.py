@@ -267,7 +267,7 @@ class Case:
         """Whether alpha or beta is not (or, with `smaller`, below) max b/M, max b/r of this instance."""
         for name, used, own in zip(("alpha", "beta"), self.used, (self.known.alpha, self.known.beta), strict=True):
             if used < own or (used != own and not smaller):
-                return f"{name} = {decimal(used)} was used and this instance's is {decimal(own)}"
+                return f"{name} is not this instance's: {decimal(used)} was used, {decimal(own)} is"
         return ""
 
     def decide(
