@@ -595,6 +595,46 @@ def test_what_cannot_be_followed_exactly_is_refused(algorithm: str) -> None:
     assert _check(instance, algorithm, "theorem3").status in (Verdict.NOT_APPLICABLE, Verdict.UNDECIDED)
 
 
+@pytest.mark.parametrize(
+    "algorithm", ["pdftsp:search=printed", "pdftsp:arith=float", "pdftsp:search=printed,arith=float"]
+)
+@settings(max_examples=150, deadline=None)
+@given(instance=tiny_instances())
+def test_a_gain_by_a_bid_that_moves_no_constant_is_found_whatever_the_run(algorithm: str, instance: Instance) -> None:
+    """Printed search and doubles too: the better bid's run, constants taken from the bids anew, really pays more."""
+    check = _check(instance, algorithm, "theorem3")
+    assert check.status is not Verdict.HOLDS or check.left == 0
+    if check.status is not Verdict.VIOLATED:
+        return
+    assert check.witness is not None
+    i, value = check.witness["task"], int(instance.valuation[check.witness["task"]])
+    better = Fraction(check.witness["better_bid"])
+    if better.denominator != 1:
+        return
+
+    def pays(bid: int) -> Fraction:
+        data = document(instance)
+        data["tasks"][i] |= {"bid": bid, "valuation": value}
+        offer = run(parse(data), algorithm).trace.offers[i]
+        return value - Fraction(offer.payment) if offer.admitted else Fraction(0)
+
+    assert check.left is not None
+    assert float(pays(int(better)) - pays(value)) == pytest.approx(float(check.left), rel=1e-9)
+    assert check.left > 0
+
+
+def test_a_bid_that_moves_a_constant_proves_nothing_by_the_curve_of_kept_ones() -> None:
+    """truth_overbid_e in doubles: task 1 gains 2 by bidding 8, which is the largest bid per sample but no larger than
+    task 2's; with task 2 gone it is the largest, and the claim stays open.
+    """
+    instance = named("truth_overbid_e")
+    check = _check(instance, "pdftsp:arith=float", "theorem3")
+    assert (check.status, check.left) == (Verdict.VIOLATED, 2)
+    data = document(instance)
+    data["tasks"] = data["tasks"][:2]
+    assert _check(parse(data), "pdftsp:arith=float", "theorem3").status is Verdict.UNDECIDED
+
+
 def test_an_allowance_that_runs_out_leaves_the_claim_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches are counted, not seconds."""
     instance = named("formulation_4d")

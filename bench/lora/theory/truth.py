@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from heapq import nlargest
 from typing import Any
 
 from bench.checks import Check
@@ -68,6 +70,30 @@ def theorem3_fixed_constants(case: Case) -> Check:
     return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
 
 
+def _unmoved(auction: Auction, tasks: Iterable[int]) -> Iterator[int]:
+    """Of these tasks those of which neither the valuation nor the bid nor the better bid is the largest b/M or b/r."""
+    if auction.moving_units:
+        return
+    instance = auction.instance
+    sizes = {"alpha": instance.work, "beta": instance.memory_mb}
+    tops = {
+        name: nlargest(
+            2,
+            (
+                (Fraction(b, size), i)
+                for i, (b, size) in enumerate(zip(instance.bid.tolist(), sizes[name].tolist(), strict=True))
+            ),
+        )
+        for name in auction.oracle
+    }
+    for i in tasks:
+        better, _ = fixed_curve(auction, i, auction.rule).best()
+        said = max(better, Fraction(int(instance.bid[i])), Fraction(int(instance.valuation[i])))
+        others = {name: next((value for value, j in top if j != i), Fraction(0)) for name, top in tops.items()}
+        if all(said <= others[name] * int(sizes[name][i]) for name in tops):
+            yield i
+
+
 def theorem3(case: Case) -> Check:
     """No bid is better than the valuation, for any task; constants that came from the bids follow the misreport."""
     name, claim = "theorem3", "U_i(b) - U_i(v_i) for the bid that gains most"
@@ -79,20 +105,30 @@ def theorem3(case: Case) -> Check:
     if not (auction.oracle or auction.moving_units):
         kept = theorem3_fixed_constants(case)
         return Check(name, kept.status, kept.left, kept.right, kept.reason, kept.witness, figures)
+    fixed = _fixed_gains(auction)
+    ranked = sorted(range(case.instance.tasks), key=lambda i: -fixed[i])
+
+    def unfinished(otherwise: Check) -> Check:
+        # Whoever gains while the constants stay, by a bid that moves none of them, gains.
+        for i in _unmoved(auction, (i for i in ranked if fixed[i] > 0)):
+            gain, witness = _gain(fixed_curve(auction, i, auction.rule))
+            return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
+        return otherwise
+
     problem = unfollowed(auction)
     if problem and auction.trace.exact:
-        return case.decide(name, None, None, claim, problem=problem, figures=figures)
+        return unfinished(case.decide(name, None, None, claim, problem=problem, figures=figures))
     if problem:
-        return case.undecided(name, problem, figures)
+        return unfinished(case.undecided(name, problem, figures))
     meter = Meter(SEARCHES)
     # First those that gain already while the constants stay: they often gain here, too.
-    fixed = _fixed_gains(auction)
-    for count, i in enumerate(sorted(range(case.instance.tasks), key=lambda i: -fixed[i])):
+    for count, i in enumerate(ranked):
         try:
             gain, witness = _gain(recomputed_curve(auction, i, auction.rule, meter))
         except OutOfSearches:
             figures |= {"tasks_followed": count}
-            return case.undecided(name, f"{count} of {case.instance.tasks} tasks followed, none gains", figures)
+            reason = f"{count} of {case.instance.tasks} tasks followed, none gains"
+            return unfinished(case.undecided(name, reason, figures))
         if gain > 0:
             return case.decide(name, gain, 0, claim, witness=witness, figures=figures)
     return case.decide(name, 0, 0, claim, figures=figures)
