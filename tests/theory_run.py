@@ -27,16 +27,20 @@ from bench.lora.theory.case import case_of
 from bench.lora.theory.claims import CLAIMS, Standing
 from bench.lora.theory.dual import Dual
 from bench.lora.theory.guarantees import guarantees
+from bench.lora.theory.truthful import truthfulness
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora.model import Instance
 from online.lora.linear import LinearTrace
 from online.lora.pdftsp import PriceTrace
 from online.lora.registry import run
+from online.outcome import OnlineRun
 
 ALGORITHMS = ("pdftsp", "posted", "minimal-edit", "minimal-edit:units=canonical", "capped", "bbar-rule", "greedy")
 PROVED = tuple(claim for claim in CLAIMS if claim.standing is Standing.PROVED)
 ROOMLESS = "posted:room=ignored"
+TRUTHFUL = ("truthful_bid", "truthful_type", "rational", "no_deficit")
+"""Of a mechanism with constants that no bid moves: each instance has one, in turn; pdFTSP is none of them."""
 
 INVARIANTS = (
     *(claim.name for claim in PROVED),
@@ -48,6 +52,7 @@ INVARIANTS = (
     "theorem_c",
     "theorem_c_a_priori",
     "theorem_g",
+    *TRUTHFUL,
     "two_optima_agree",
     "two_runs_agree",
     "two_linear_runs_agree",
@@ -103,7 +108,15 @@ def judged(j: int, sketch: Sketch) -> Iterator[Check]:
         if name.startswith("minimal-edit") and not any(its.negative for its in menus):
             yield _same_linear_run(sketch, result.trace, result.welfare)
         yield from guarantees(given, result, reference)
+        if name == ALGORITHMS[1 + j % (len(ALGORITHMS) - 1)]:
+            yield from truthfulness(given, run(given, _public(name, result)))
     yield _without_room_test(given, reference)
+
+
+def _public(name: str, result: OnlineRun) -> str:
+    """The algorithm with the constants of the run stated, so that they do not follow the bids."""
+    stated = ",".join(f"{constant.name}={constant.value}" for constant in result.constants)
+    return f"{name}{',' if ':' in name else ':'}{stated}" if stated else name
 
 
 def _equal(name: str, one: object, other: object) -> Check:
