@@ -147,7 +147,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
                 process.kill()
 
 
-class _Player:
+class Player:
     """The referee's end of the algorithm's process; every way in which that can fail is a Foul.
 
     Parameters
@@ -288,7 +288,7 @@ def try_to_build(spec: Spec, protocol: str) -> None:
     InputError : for a module or class that does not exist or cannot be built. What else goes wrong is the run's to say.
     """
     with contextlib.suppress(Foul):
-        _Player(spec, protocol, lambda path: False).close()
+        Player(spec, protocol, lambda path: False).close()
 
 
 @dataclass(slots=True)
@@ -317,9 +317,9 @@ class Played:
 def _perform(table: Table, spec: Spec, protocol: str, betrays: Callable[[str], bool], settle: Settle) -> Played:
     """One run in a fresh process; `settle` gives the constants that the algorithm declares."""
     played = Played([None] * table.arrivals, [], label=spec.name)
-    player: _Player | None = None
+    player: Player | None = None
     try:
-        player = _Player(spec, protocol, betrays)
+        player = Player(spec, protocol, betrays)
         played.constants = settle(player.constants)
         started = time.perf_counter()
         player.start(table.public, {constant.name: constant.value for constant in played.constants})
