@@ -78,7 +78,7 @@ def unfollowed(auction: Auction) -> str:
     if auction.trace.search != "exact":
         return "search=printed is no maximiser: its choice need not change where lines cross"
     if not auction.trace.exact:
-        return "float prices: constants that follow the bid are followed in exact arithmetic only"
+        return "float prices: constants that follow the bid are followed in exact arithmetic only (arith=exact)"
     return ""
 
 

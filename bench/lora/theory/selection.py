@@ -26,7 +26,7 @@ def algorithm2(case: Case) -> Check:
     if problem or case.trace is None:
         return case.decide(name, None, None, claim, problem=problem)
     if not case.trace.exact:
-        return case.undecided(name, "float prices: schedules are compared in exact arithmetic only")
+        return case.undecided(name, "float prices: schedules are compared in exact arithmetic only (arith=exact)")
     auction = auction_of(case.instance, case.run, case.steps)
     ledger = Ledger(auction, Meter(SEARCHES))
     worst, witness = Fraction(0), None
