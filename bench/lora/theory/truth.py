@@ -143,7 +143,9 @@ def theorem3_types(case: Case) -> Check:
     auction = auction_of(case.instance, case.run, case.steps)
     figures: Figures = {"payment": auction.rule}
     if not auction.trace.exact:
-        return case.undecided(name, "float prices: misreports are followed in exact arithmetic only (arith=exact)", figures)
+        return case.undecided(
+            name, "float prices: misreports are followed in exact arithmetic only (arith=exact)", figures
+        )
     before = Ledger(auction, Meter(None))
     left, tried, every = SEARCHES, 0, True
     for i in range(case.instance.tasks):
