@@ -28,6 +28,10 @@ MARKS = "osD^vP"
 STROKES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 2)))
 APART = 5
 """How many times larger one group's figures may be than another's for both to stand on the same axis."""
+WIDE = 50
+"""How many times larger the largest mean of a measure is than the smallest where its axis is logarithmic."""
+LINEAR = ("welfare", "reached", "ratio", "revenue", "admitted")
+"""Kinds of figures whose axis does not depend on that."""
 LINES = 6
 """Algorithms up to which the values over groups are lines in one figure."""
 
@@ -64,7 +68,11 @@ def _span(plot: Plot, rows: Sequence[Mapping[Any, Any]]) -> Span:
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     tops = [float(row["high"]) for row in rows if known(row["high"])]
     bottoms = [float(row["low"]) for row in rows if known(row["low"])]
-    if plot.kind in plots.TIMES or (plot.kind == "ratio" and high > 20):
+    if (
+        plot.kind in plots.TIMES
+        or (plot.kind == "ratio" and high > 20)
+        or (plot.kind not in LINEAR and high > WIDE * low > 0)
+    ):
         start = min([low, *(max(bottom, low / 3) for bottom in bottoms)])
         return Span(max(start, 1e-9) / 1.3, max([high, *(min(top, 3 * high) for top in tops)]) * 1.3, True)
     room = max(high - min(low, 0.0), 1e-9)

@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         return sub
 
     sub = command("list", _list, "what there is")
-    sub.add_argument("what", choices=["suites", "algorithms", "formulations", "traces"])
+    sub.add_argument("what", choices=["suites", "algorithms", "formulations", "traces", "families"])
     sub.add_argument("--json", action="store_true")
 
     sub = command("generate", _generate, "write the instance files of a suite")

@@ -221,6 +221,16 @@ class Family(Protocol):
         """The traces that drive the family's generators."""
         ...
 
+    def families(self) -> Sequence[Listed]:
+        """The parametric families of instances, with their parameters in the summary."""
+        ...
+
+    def member(self, text: str) -> Suite | None:
+        """The member of a parametric family that ``NAME:KEY=VALUE,...`` names, as a suite of one case; None if NAME is
+        none of them. InputError for parameters that cannot be used.
+        """
+        ...
+
     def solve(self, instance: Any, settings: SolveSettings, start: Any = None) -> SolveReport:
         """OPT or an interval on it; `start` is a solution to begin from. InputError for names that do not exist."""
         ...
@@ -473,7 +483,7 @@ def families() -> Mapping[str, Family]:
 
 
 def find_suite(name: str) -> tuple[Family, Suite]:
-    """The suite of this name and its family.
+    """The suite of this name, or of the member of a parametric family that it names, and its family.
 
     Raises
     ------
@@ -481,6 +491,10 @@ def find_suite(name: str) -> tuple[Family, Suite]:
     """
     known = {suite.name: (family, suite) for family in families().values() for suite in family.suites()}
     if name not in known:
+        for family in families().values():
+            member = family.member(name)
+            if member is not None:
+                return family, member
         raise InputError("suite", "", f"{shown(name)} is not one of {', '.join(sorted(known))}")
     return known[name]
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.checks import Check, Verdict
+from bench.cli import main
+from bench.family import find_suite
 from bench.lora.theory.audit import audit
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
 from instances.lora import Instance, content_hash
 from instances.lora.families import families
+from instances.lora.format import read
 from instances.lora.generate import generate
 from instances.lora.named import named
 from online.lora.pdftsp import PriceTrace
@@ -202,3 +206,36 @@ def test_every_family_has_a_least_member() -> None:
     assert len({instance.name for instance in made}) == len(made)
     for instance in made:
         assert run(instance, "pdftsp").valid
+
+
+def test_members_are_made_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`list families` names them with their parameters; `generate lead:L=6` writes a member, `run` runs it."""
+    assert main(["list", "families"]) == 0
+    told = capsys.readouterr().out
+    assert all(f"{name}:{','.join(each.parameters)}" in told for name, each in families().items())
+    assert main(["generate", "lead:L=6,n=3", "--out", str(tmp_path)]) == 0
+    [file] = tmp_path.iterdir()
+    assert content_hash(read(file)) == content_hash(member("lead", L=6, n=3))
+    family, suite = find_suite("drop:L=2,n=16,y=4")
+    [case] = suite.cases
+    assert content_hash(family.generate(case.recipe)) == content_hash(named("thm5_T2_drop_18tasks"))
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("lead:L=x", "recipe: L: 'x' is not an integer"),
+        ("lead", "recipe: L: the key is missing"),
+        ("lead:L=6,q=1", "recipe: q: unknown key"),
+        ("lead:L", "recipe: L: '' is not an integer"),
+        ("lead:L=99999999999999999999", "recipe: L: "),
+        ("nonsense:L=6", "suite: 'nonsense:L=6' is not one of"),
+    ],
+)
+def test_members_that_cannot_be_made_are_one_line(
+    name: str, error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status 2, nothing written."""
+    assert main(["generate", name, "--out", str(tmp_path / "new")]) == 2
+    assert capsys.readouterr().err.startswith(f"ratiobench: {error}")
+    assert not (tmp_path / "new").exists()

@@ -295,6 +295,20 @@ def test_groups_share_an_axis_unless_they_are_far_apart(found: Results) -> None:
     assert spans["20"].high > 100 * spans["5"].high
 
 
+def test_a_measure_that_one_algorithm_has_fifty_times_as_large_is_shown_by_its_logarithm(found: Results) -> None:
+    """Certificates of 1.6 and 380 beside each other; welfare keeps its axis."""
+    figure = drawn(found, "share")
+    assert not charts.span(figure).log
+    wide = figure.means.copy()
+    for name in ("mean_lower", "mean_upper", "low", "high"):
+        wide[name] = [Fraction(300)] + [Fraction(2)] * (len(wide) - 1)
+    shown = charts.span(replace(figure, means=wide))
+    assert shown.log
+    assert shown.low < 2 < 300 < shown.high
+    assert "<svg" in charts.group_panel(replace(figure, means=wide), "5", shown)
+    assert not charts.span(replace(figure, plot=replace(figure.plot, kind="welfare"), means=wide)).log
+
+
 def test_lines_are_drawn_over_numbers_only(found: Results) -> None:
     """Groups that differ in a number, three at least, and few algorithms; panels otherwise."""
     few = drawn(found, "share", algorithms=("one", "first"))

@@ -135,6 +135,14 @@ class ToyFamily:
         """No traces."""
         return []
 
+    def families(self) -> Sequence[Listed]:
+        """No parametric families."""
+        return []
+
+    def member(self, text: str) -> Suite | None:
+        """None."""
+        return None
+
     def solve(self, instance: Numbers, settings: SolveSettings, start: Any = None) -> SolveReport:
         """The largest numbers; effort 2 proves it, effort 1 leaves a gap of 1."""
         self.solve_key(settings)

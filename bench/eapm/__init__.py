@@ -75,6 +75,14 @@ class EapmFamily:
         """None: its users are drawn."""
         return []
 
+    def families(self) -> Sequence[Listed]:
+        """None."""
+        return []
+
+    def member(self, text: str) -> Suite | None:
+        """None: there are no parametric families."""
+        return None
+
     def solve(self, instance: Instance, settings: SolveSettings, start: Solution | None = None) -> SolveReport:
         """OPT or a certified interval."""
         from formulations.eapm.solve import solve

@@ -82,6 +82,18 @@ class LoraFamily:
 
         return [Listed(name, summary) for name, summary in traces()]
 
+    def families(self) -> Sequence[Listed]:
+        """The parametric families of counterexamples."""
+        from instances.lora.families import families
+
+        return [Listed(f"{each.name}:{','.join(each.parameters)}", each.summary) for each in families().values()]
+
+    def member(self, text: str) -> Suite | None:
+        """A member of a parametric family, with the algorithms of the suite `theory`."""
+        from bench.lora.suites import member
+
+        return member(text)
+
     def solve(self, instance: Instance, settings: SolveSettings, start: Solution | None = None) -> SolveReport:
         """OPT or a certified interval."""
         from formulations.lora.solve import solve

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
@@ -10,6 +11,8 @@ from typing import Any
 from bench.family import Case, Plot, SolveSettings, Study, Suite
 from bench.lora.evaluation import figure_suites
 from instances.lora.arrivals import days
+from instances.lora.families import families
+from instances.lora.generate import generate
 from instances.lora.named import names
 
 ALGORITHMS = ("pdftsp", "pdftsp:units=canonical", "pdftsp:search=printed", "titan", "eft", "ntm", "greedy", "eris")
@@ -220,6 +223,26 @@ def _bidding(algorithm: str, rule: str, tasks: tuple[int, ...]) -> Iterator[tupl
 def _theory(name: str, group: str) -> Case:
     studies = tuple(Study("curve", algorithm, task) for algorithm, task in _CURVES.get(name, ()))
     return Case(name, {"kind": "named", "name": name}, _THEORY, SolveSettings(), group, studies=studies)
+
+
+def member(text: str) -> Suite | None:
+    """The member of a parametric family that ``lead:L=6,n=4`` names; None where the name is no family's.
+
+    Raises
+    ------
+    InputError : for parameters that cannot be used.
+    """
+    name, _, tail = text.partition(":")
+    if name not in families():
+        return None
+    recipe: dict[str, Any] = {"kind": "family", "name": name}
+    for part in filter(None, tail.split(",")):
+        key, _, value = part.partition("=")
+        recipe[key] = int(value) if re.fullmatch(r"-?\d{1,15}", value) else value
+    instance = generate(recipe)
+    return Suite(
+        text, families()[name].summary, (Case(instance.name, recipe, _THEORY, SolveSettings(), "counterexamples"),)
+    )
 
 
 def _bidding_suite(name: str) -> Suite:
