@@ -174,17 +174,30 @@ def test_studies_show_the_profitable_overbid() -> None:
     assert set(first) == {"task", "valuation", "bid", "payment", "outlay"}
 
 
+def test_charges_of_other_algorithms_are_those_that_were_booked() -> None:
+    """greedy charges its outlay; what eris charges adds up to its revenue."""
+    instance = named("tiny_vendors")
+    rows = study(instance, Study("charges", "greedy"))
+    assert rows
+    assert all(row["payment"] == row["outlay"] for row in rows)
+    played = run(instance, "eris")
+    rows = study(instance, Study("charges", "eris"))
+    assert len(rows) == played.admitted
+    assert sum(int(row["payment"]) for row in rows) == played.revenue
+
+
 @pytest.mark.parametrize(
     ("wanted", "problem"),
     [
         (Study("dance", "pdftsp"), "dance"),
         (Study("curve", "pdftsp"), "about one task"),
         (Study("curve", "pdftsp", 99), "99"),
-        (Study("curve", "greedy", 0), "greedy"),
+        (Study("curve", "eft", 0), "eft"),
+        (Study("charges", "titan"), "no payment rule"),
     ],
 )
 def test_a_study_that_cannot_be_made_is_one_line(wanted: Study, problem: str) -> None:
-    """Unknown kinds, curves of nobody, and algorithms that are no pdFTSP."""
+    """Unknown kinds, curves of nobody, and algorithms without payments."""
     with pytest.raises(InputError, match=problem):
         study(named("truth_overbid_e"), wanted)
 

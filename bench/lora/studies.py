@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from bench.family import Study
-from bench.lora.theory.auction import auction_of, charges
+from bench.lora.theory.auction import Charge, auction_of, charges
 from bench.lora.theory.bids import utility_curve
 from instances.errors import InputError, shown
 from instances.lora.model import Instance
+from online.lora.pdftsp import PriceTrace
 from online.lora.registry import run
+from online.outcome import OnlineRun
 
 KINDS = ("curve", "charges")
 
@@ -18,18 +21,18 @@ def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> S
     """The rows of a study.
 
     ``curve``: a row per piece of one task's utility curve over its bid, as `theory.curve.Curve.rows` gives them (what
-    Figure 10 of the paper shows of one task). ``charges``: valuation, bid, exact payment under the run's rule, and the
-    provider's outlay (vendor and operation) of every admitted task (Figure 11 shows ten). Micro-dollars.
+    Figure 10 of the paper shows of one task). ``charges``: valuation, bid, payment (exact under pdFTSP's rules, else as
+    booked), and the provider's outlay (vendor and operation) of every admitted task (Figure 11 shows ten).
+    Micro-dollars.
 
     Raises
     ------
-    InputError : an unknown kind, a curve without a task, an algorithm that is no pdFTSP.
+    InputError : an unknown kind, a curve without a task, an algorithm without a payment rule.
     """
     if wanted.kind not in KINDS:
         raise InputError("study", "kind", f"{shown(wanted.kind)} is not one of {', '.join(KINDS)}")
     played = run(instance, wanted.algorithm, prior=prior)
     if wanted.kind == "charges":
-        auction = auction_of(instance, played)
         return [
             {
                 "task": str(charge.task),
@@ -38,8 +41,26 @@ def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> S
                 "payment": str(charge.payment),
                 "outlay": str(charge.outlay),
             }
-            for charge in charges(auction, auction.rule)
+            for charge in _charges(instance, played)
         ]
     if wanted.task is None:
         raise InputError("study", "task", "a curve is about one task")
     return list(utility_curve(instance, played, wanted.task).rows())
+
+
+def _charges(instance: Instance, played: OnlineRun) -> list[Charge]:
+    if isinstance(played.trace, PriceTrace):
+        auction = auction_of(instance, played)
+        return charges(auction, auction.rule)
+    if played.revenue is None:
+        raise InputError("algorithm", played.algorithm, "no payment rule: there are no charges")
+    kind = instance.public("").type_of_node
+    found = []
+    for i, decision in enumerate(played.decisions):
+        if decision is not None:
+            task = instance.task(i)
+            energy = sum(int(task.cost[kind[k], t - 1]) for k, t in decision.cells)
+            outlay = energy + (0 if decision.vendor is None else task.vendors[decision.vendor].price)
+            paid = Fraction(decision.payment or 0)
+            found.append(Charge(i, int(instance.valuation[i]), task.bid, paid, outlay))
+    return found
