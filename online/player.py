@@ -74,7 +74,7 @@ def serve(parent: int, protocol: str) -> None:
         batch = hasattr(algorithm, "decide_batch")
         constants = [str(name) for name in getattr(algorithm, "constants", ())]
     except BaseException as error:
-        _send(replies, {"kind": "import", "detail": _located(error), "read": watch.taken()})
+        _send(replies, {"kind": "import", "detail": located(error), "read": watch.taken()})
         return
     _send(replies, {"kind": "ready", "constants": constants, "batch": batch, "read": watch.taken()})
     _play(algorithm, batch, plain, exposed, requests, replies, watch)
@@ -99,11 +99,11 @@ def _play(
         try:
             reply = _answer(algorithm, batch, plain, exposed, message, kept)
         except FrozenInstanceError as error:
-            reply = {"kind": "read-only", "detail": _located(error)}
+            reply = {"kind": "read-only", "detail": located(error)}
         except ValueError as error:
-            reply = {"kind": "read-only" if "read-only" in str(error) else "error", "detail": _located(error)}
+            reply = {"kind": "read-only" if "read-only" in str(error) else "error", "detail": located(error)}
         except BaseException as error:  # the terminal's Ctrl-C does not come here: it is the algorithm's own
-            reply = {"kind": "error", "detail": _located(error)}
+            reply = {"kind": "error", "detail": located(error)}
         watch.deciding = False
         _send(replies, reply | {"read": watch.taken()})
 
@@ -156,11 +156,18 @@ def _told(plain: Plain, answer: Any) -> Any:
 
 def line(error: BaseException) -> str:
     """An error on one line."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+    try:
+        text = str(error)
+    except Exception:  # an algorithm's own error may raise anything when it is asked what it says
+        text = "it does not say what"
+    return f"{type(error).__name__}: {' '.join(text.split())}"[:300]
 
 
-def _located(error: BaseException) -> str:
-    """An error on one line with the place in the algorithm's own code that led to it, where there is one."""
+def located(error: BaseException) -> str:
+    """An error on one line with the place in the algorithm's own code that led to it, where there is one.
+
+    ``Type: message (file:line)``, the file as seen from `sys.path`.
+    """
     if os.environ.get(DEBUG):
         with contextlib.suppress(Exception):  # the algorithm may have put anything in place of the error stream
             traceback.print_exception(error)

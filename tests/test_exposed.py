@@ -85,7 +85,7 @@ def test_without_prices_there_is_no_certificate() -> None:
         ("nan", "prices are no two tables of numbers (ValueError"),
         ("large", "compute price 1000000"),
         ("words", "prices are no two tables of numbers (ValueError"),
-        ("error", "prices are no two tables of numbers (OSError: no prices today)"),
+        ("error", "prices are no two tables of numbers (OSError: no prices today (tests/contestants.py:"),
     ],
 )
 def test_what_is_no_price_is_told(kind: str, reason: str) -> None:
@@ -121,3 +121,27 @@ def test_tables_come_back_as_they_were_shown() -> None:
     )
     Shows.prices = [[0.1, 0, 0, 0]], [[0, 0, 0, 3]]
     assert posted(exposed(Shows()), public) == Posted(False, {(0, 1): 0.1}, {(0, 4): 3.0})
+
+
+class _Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("not even that")
+
+
+def test_an_error_in_prices_is_told_with_its_line_and_one_that_says_nothing_is_none_of_ours() -> None:
+    """File and line of the algorithm's own code; an error that cannot be printed is named by its type."""
+
+    class Raises:
+        error: Exception = ValueError("\n".join(["a", "b" * 400]))
+
+        def prices(self) -> Any:
+            raise self.error
+
+    public = named("tiny_contention").public("")
+    line = Raises.prices.__code__.co_firstlineno + 1
+    found = posted(exposed(Raises()), public)
+    assert found is not None
+    assert found.problem.startswith("prices are no two tables of numbers (ValueError: a bbb")
+    assert found.problem.endswith(f"b (tests/test_exposed.py:{line}))")
+    Raises.error = _Mute()
+    assert exposed(Raises()).endswith(f"(_Mute: it does not say what (tests/test_exposed.py:{line}))")

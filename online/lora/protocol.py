@@ -24,6 +24,7 @@ import numpy as np
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
 from online.answers import shown, whole
+from online.player import located
 
 __all__ = ["Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "exposed", "plain", "posted"]
 
@@ -102,6 +103,9 @@ class Posted:
 
 _NUMBER = re.compile(r"-?\d{1,400}(/[1-9]\d{0,399})?")
 """Every double, and every fraction of that length."""
+_NO_PRICES = "prices are no two tables of numbers"
+_LONGEST = 400
+"""Characters of the reason why prices are none: an error with its place."""
 _SHORT = 2**32
 """Prices whose common denominator is larger are taken as doubles."""
 
@@ -109,7 +113,8 @@ _SHORT = 2**32
 def exposed(algorithm: Any) -> Any:
     """The prices that an algorithm shows as tables of fractions in strings; None without any, a text if they are none.
 
-    Source: Posted; every price p/q of a table stands as written by `Fraction`.
+    Source: Posted; every price p/q of a table stands as written by `Fraction`. The text names the error, and the line
+    of the algorithm's own code that led to it where there is one.
     """
     try:
         prices = getattr(algorithm, "prices", None)
@@ -119,7 +124,7 @@ def exposed(algorithm: Any) -> Any:
         compute, memory = prices
         return [[[str(_fraction(value)) for value in row] for row in table] for table in (compute, memory)]
     except Exception as error:  # the algorithm's own types may raise anything
-        return f"prices are no two tables of numbers ({type(error).__name__}: {shown(error)})"
+        return f"{_NO_PRICES} ({located(error)})"
 
 
 def _fraction(value: Any) -> Fraction:
@@ -131,13 +136,13 @@ def posted(told: Any, public: Public) -> Posted | None:
     if told is None:
         return None
     if isinstance(told, str):
-        return Posted(True, {}, {}, shown(told))
+        return Posted(True, {}, {}, " ".join(told.split())[:_LONGEST])
     try:
         lam, phi = _cells("compute", told[0], public), _cells("memory", told[1], public)
     except ValueError as error:
         return Posted(True, {}, {}, shown(error))
     except (TypeError, LookupError):  # not what `exposed` writes
-        return Posted(True, {}, {}, "prices are no two tables of numbers")
+        return Posted(True, {}, {}, _NO_PRICES)
     unit = 1
     for price in (*lam.values(), *phi.values()):
         unit = math.lcm(unit, price.denominator)
