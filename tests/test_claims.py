@@ -283,3 +283,42 @@ def test_the_table_of_the_readme_is_the_survey(smaller: Named) -> None:
     for each in survey(smaller):
         if each.check is not None:
             assert witnesses[each.claim.name] == (each.witness, str(each.check.left), str(each.check.right))
+
+
+@pytest.mark.parametrize("algorithm", ["pdftsp:search=printed", "pdftsp:units=canonical"])
+def test_what_cannot_be_followed_is_undecided_and_no_excuse(algorithm: str) -> None:
+    """truth_alpha_underbid: task 1 gains by bidding 2 under both, which moves alpha; the claim does apply."""
+    case = _case(named("truth_alpha_underbid"), algorithm, int(expected("truth_alpha_underbid")["opt"]))
+    assert _checks(case, frozenset({"theorem3"}))["theorem3"].status in (Verdict.UNDECIDED, Verdict.VIOLATED)
+
+
+def test_a_valuation_within_rounding_of_the_cost_proves_no_gain() -> None:
+    """A task of valuation 7 and bid 100 costs 7, or a little less: fractions say 7 > c, doubles 7 = c."""
+    task = {
+        "arrival": 1,
+        "deadline": 1,
+        "memory_mb": 2,
+        "work": 2,
+        "bid": 4,
+        "rate": [2],
+        "cost": [[0, 0]],
+        "vendors": [],
+    }
+    data = {
+        "format": "ratiobench/lora/1", "name": "near", "slots": 2, "slot_seconds": 1, "base_memory_mb": 0,
+        "node_types": [{"name": "a", "count": 1, "compute": 4, "memory_mb": 4, "tariff": [0, 0]}],
+        "tasks": [
+            task | {"memory_mb": 1},
+            task | {"deadline": 2, "memory_mb": 2, "rate": [1], "bid": 100, "cost": [[3, 0]], "valuation": 7},
+        ],
+    }  # fmt: skip
+    for alpha in ("2", "1.99999999999999999", "2.00000000000000001"):
+        for valuation in range(5, 12):
+            data["tasks"][1]["valuation"] = valuation  # type: ignore[index]
+            instance = parse(data)
+            exact, near = (
+                _checks(_case(instance, f"pdftsp:alpha={alpha},beta=2,arith={arith}", 0), frozenset({name}))[name]
+                for name in ("theorem3_fixed_constants",)
+                for arith in ("exact", "float")
+            )
+            assert near.status in (exact.status, Verdict.UNDECIDED), (alpha, valuation, exact, near)

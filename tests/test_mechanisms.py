@@ -618,6 +618,51 @@ def test_the_checks_can_fail() -> None:
     assert {check.reason for check in _checks(wide, invalid, 0).values()} == {"the run is not valid"}
 
 
+@pytest.mark.parametrize("name", ["bbar-rule", "posted", CANONICAL])
+@settings(max_examples=60)
+@given(scale=st.sampled_from([2**16, 2**20, 2**23]), bids=st.lists(st.integers(1, 30), min_size=1, max_size=4))
+def test_a_run_in_doubles_violates_no_theorem_by_rounding(name: str, scale: int, bids: list[int]) -> None:
+    """Much memory and small bids: prices near 2^-40, at which D was once computed next to them and found too large."""
+    task = {"arrival": 1, "deadline": 2, "memory_mb": scale, "work": 2, "rate": [3], "vendors": [], "energy_wh": [0]}
+    node = {"name": "a", "count": 1, "compute": 7, "memory_mb": scale, "tariff": [1, 1]}
+    instance = parse(
+        {
+            "format": "ratiobench/lora/1", "name": "memory", "slots": 2, "slot_seconds": 1, "base_memory_mb": 0,
+            "node_types": [node],
+            "tasks": [task | {"bid": bid, "memory_mb": scale // (1 + i)} for i, bid in enumerate(bids)],
+        }
+    )  # fmt: skip
+    optimum, _ = enumerate_optimum(instance)
+    exact = _checks(instance, run(instance, f"{name}{',' if ':' in name else ':'}arith=exact"), optimum)
+    rounded = _checks(instance, run(instance, f"{name}{',' if ':' in name else ':'}arith=float"), optimum)
+    for key, check in rounded.items():
+        assert check.status in (exact[key].status, Verdict.UNDECIDED), (exact[key], check)
+
+
+def test_the_smallest_run_in_doubles_that_was_called_a_violation() -> None:
+    """One task on a node of 128 GB, both sides equal: 422/43 by either arithmetic."""
+    document_ = {
+        "format": "ratiobench/lora/1", "name": "x", "slots": 2, "slot_seconds": 600, "base_memory_mb": 0,
+        "node_types": [{"name": "g0", "count": 1, "compute": 7, "memory_mb": 131072, "tariff": [1, 1]}],
+        "tasks": [{"arrival": 1, "deadline": 2, "memory_mb": 131072, "work": 2, "bid": 4, "rate": [3], "vendors": [],
+                   "energy_wh": [0]}],
+    }  # fmt: skip
+    instance = parse(document_)
+    exact = _checks(instance, run(instance, "bbar-rule:arith=exact"), 4)["theorem_c"]
+    assert (exact.status, exact.left, exact.right) == (Verdict.HOLDS, Fraction(422, 43), Fraction(422, 43))
+    assert _checks(instance, run(instance, "bbar-rule:arith=float"), 4)["theorem_c"].status is not Verdict.VIOLATED
+
+
+def test_a_share_next_to_one_is_told_apart_from_one() -> None:
+    """eps = 4999/5000 rounds up to 1 in the powers; the reason says so, and not that it is 1."""
+    data = document(named("truth_overbid_e"))
+    data["node_types"][0]["compute"] = 5000
+    data["tasks"] = [data["tasks"][2] | {"rate": [4999], "work": 4999, "bid": 9000}]
+    instance = parse(data)
+    check = _checks(instance, run(instance, "minimal-edit"), 9000)["theorem_b"]
+    assert check.reason == "largest_share = 4999/5000 is within 1/4096 of 1, and prices were made for 1/2"
+
+
 def test_a_schedule_refused_for_want_of_room_is_found() -> None:
     """Two tasks of 3 on a node of 4 and prices that hardly move: the second has F' > 0 and no room."""
     data = document(named("truth_overbid_e"))

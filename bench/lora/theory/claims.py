@@ -159,7 +159,7 @@ CLAIMS: tuple[Claim, ...] = (
         "no bid is better than the valuation",
         "main paper, Theorem 3, alpha and beta from the bids",
         Standing.FALSE,
-        "units given; search=exact where alpha or beta follow the bid",
+        "undecided where canonical units follow the bid, or search=printed, unless a bid that moves no constant gains",
         "with public constants and the payment b - F it is a take-it-or-leave-it price: truthful in the bid",
         truth.theorem3,
     ),

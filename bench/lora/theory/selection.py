@@ -2,7 +2,7 @@
 
 A state of its table keeps one path, the one that is cheapest so far. A dearer path can be cheaper in the end: what a
 cell adds depends on the largest prices of the whole path. Algorithm 2 is read as specified for search=printed (true
-increments, overshoot clipped at 0, first slot usable); a stricter reading only finds less.
+increments, overshoot clipped at 0, first slot usable); the verdict is one on that reading.
 """
 
 from __future__ import annotations
