@@ -1,23 +1,46 @@
-"""The README's tables of Figures 7, 8 and 12, from bench/results/paper.csv (`python -m tests.readme_tables`)."""
+"""The README's tables of Figures 7, 8 and 12 and of the mechanisms, from the committed figures of whole runs.
+
+`python -m tests.readme_tables` prints them. `python -m tests.readme_tables FOLDER` takes what the table of the
+mechanisms needs from the results of `run mechanisms` in the folder and writes it to bench/results.
+"""
 
 from __future__ import annotations
 
+import csv
+import re
+import shutil
+import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
 
+from bench.checks import Verdict
 from bench.ratios import decimal
 
 PAPER = Path(__file__).resolve().parents[1] / "bench" / "results" / "paper.csv"
+MECHANISMS = PAPER.with_name("mechanisms.csv")
+VERDICTS = PAPER.with_name("mechanisms_verdicts.csv")
+PROVENANCE = PAPER.with_name("mechanisms_provenance.json")
+LOADS = ("0.8", "1.6", "2.5")
+GUARANTEES = {
+    "pdftsp": "theorem5_repaired",
+    "posted": "theorem_a",
+    "minimal-edit": "theorem_b",
+    "capped": "theorem_c",
+    "bbar-rule": "theorem_c",
+    "greedy": "theorem_g",
+}
+"""The guarantee of each mechanism that its own runs are checked for."""
 DAYS = ("pai", "philly", "helios", "light, Poisson 30", "medium, Poisson 50", "high, Poisson 80")
 PARTS = ("40 tasks", "100 tasks", "200 tasks")
 
 
-def figures() -> pd.DataFrame:
-    """The means of the committed run; exact figures are text."""
-    return pd.read_csv(PAPER, dtype=str, keep_default_na=False)
+def figures(file: Path = PAPER) -> pd.DataFrame:
+    """The means of a committed run; exact figures are text."""
+    return pd.read_csv(file, dtype=str, keep_default_na=False)
 
 
 def _cell(
@@ -69,6 +92,58 @@ def ratios(rows: pd.DataFrame) -> str:
     return _table(["algorithm", *(group.rpartition(", ")[2] for group in groups)], lines)
 
 
+def mechanisms(rows: pd.DataFrame, verdicts: pd.DataFrame) -> str:
+    """The table of the mechanisms in Markdown: means over the days of a load or over all, and whose theorem holds."""
+
+    def mean(plot: str, name: str, load: str = "") -> str:
+        part = rows[(rows["plot"] == f"mechanisms_{plot}") & (rows["algorithm"] == name)]
+        chosen = [row for row in part.to_dict("records") if not load or row["group"].endswith(f" {load}")]
+        # Every group has as many days. Rounded to the safe side: less of the bound, a larger certificate.
+        end = "mean_lower" if plot == "reached" else "mean_upper"
+        ends = [Fraction(row[end]) for row in chosen if row[end]]
+        return decimal(sum(ends, Fraction(0)) / len(ends), 3, up=plot == "certificate") if ends else "-"
+
+    lines = []
+    for name in dict.fromkeys(rows["algorithm"]):
+        said = verdicts[verdicts["algorithm"] == name].iloc[0]
+        held, days, gains = int(said["holds"]), int(said["days"]), int(said["lie_gains"])
+        others = f", else {said['else']}" if held < days else ""
+        truthful = f"{said['truthful']} of {days}" + (f"; a lie gains on {gains}" if gains else "")
+        lines.append(
+            [str(name), *(mean("reached", name, load) for load in LOADS)]
+            + [mean(plot, name) for plot in ("certificate", "revenue_share", "long_fairness")]
+            + [f"{held} of {days}{others} (`{said['claim']}`)", truthful]
+        )
+    head = ["mechanism", *(f"load {LOADS[0]}", *LOADS[1:]), "certificate", "revenue", "long tasks", "theorem holds on"]
+    return _table([*head, "truthful on"], lines)
+
+
+def take(folder: Path) -> None:
+    """Copy the figures of a run of `mechanisms`, count its verdicts, and keep its provenance."""
+    table = pd.read_csv(folder / "results.csv", dtype=str, keep_default_na=False)
+    shutil.copyfile(folder / "figures.csv", MECHANISMS)
+    shutil.copyfile(folder / "provenance.json", PROVENANCE)
+    with VERDICTS.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        names = [verdict.value for verdict in Verdict]
+        writer.writerow(["algorithm", "claim", "days", *names, "else", "truthful", "lie_gains"])
+        for name, part in table.groupby("algorithm", sort=False):
+            claim = GUARANTEES[str(name).partition(":")[0]]
+            counts = [int((part[claim] == verdict.value).sum()) for verdict in Verdict]
+            reasons = part.loc[part[claim] == Verdict.NOT_APPLICABLE.value, f"{claim}_reason"]
+            why = Counter(re.split(r":| \(| = ", reason)[0] for reason in reasons)
+            asked = part[
+                ["theorem3", "theorem3_types"] if claim == "theorem5_repaired" else ["truthful_bid", "truthful_type"]
+            ]
+            truthful = int((asked == Verdict.HOLDS.value).all(axis=1).sum())
+            gains = int((asked == Verdict.VIOLATED.value).any(axis=1).sum())
+            told = "; ".join(f"{reason} ({count})" for reason, count in why.most_common())
+            writer.writerow([name, claim, len(part), *counts, told, truthful, gains])
+
+
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        take(Path(sys.argv[1]))
     print(welfare(figures()))
     print(ratios(figures()))
+    print(mechanisms(figures(MECHANISMS), figures(VERDICTS)))

@@ -575,12 +575,12 @@ def test_constants_that_do_not_bound_are_named() -> None:
     optimum, _ = enumerate_optimum(instance)
     cheap = ": full cells may be too cheap to keep tasks away"
     for given_, reason in (
-        ("cap_compute=7", f"cap_compute = 7 was used and this instance needs 8 (1.15 times as much){cheap}"),
-        ("cap_memory=1", f"cap_memory = 1 was used and this instance needs 8 (8 times as much){cheap}"),
+        ("cap_compute=7", f"cap_compute is too small: 7 was used, this instance needs 8 (1.15 times as much){cheap}"),
+        ("cap_memory=1", f"cap_memory is too small: 1 was used, this instance needs 8 (8 times as much){cheap}"),
         (
             "cap_compute=0,largest_share=1/8",
-            "cap_compute = 0 was used and this instance needs 8; "
-            f"largest_share = 0.125 was used and this instance needs 0.25 (2 times as much){cheap}",
+            "cap_compute is too small: 0 was used, this instance needs 8; "
+            f"largest_share is too small: 0.125 was used, this instance needs 0.25 (2 times as much){cheap}",
         ),
         ("largest_share=1", "largest_share = 1 was used; below 1 is needed"),
     ):

@@ -97,6 +97,21 @@ def test_the_tables_of_the_papers_figures_are_those_of_the_committed_run() -> No
     assert set(rows["plot"]) == shown_plots
 
 
+def test_the_table_of_the_mechanisms_is_that_of_the_committed_run() -> None:
+    """Line by line from bench/results/mechanisms.csv and the count of its verdicts, of all cases of the suite."""
+    rows, verdicts = readme_tables.figures(readme_tables.MECHANISMS), readme_tables.figures(readme_tables.VERDICTS)
+    [shown] = re.findall(r"<!-- mechanisms: begin -->\n(.*?)<!-- mechanisms: end -->", README, flags=re.DOTALL)
+    assert shown == readme_tables.mechanisms(rows, verdicts)
+    suite = find_suite("mechanisms")[1]
+    about = json.loads(readme_tables.PROVENANCE.read_text(encoding="utf-8"))
+    assert (about["suite"], about["cases"], about["effort"], about["scale"]) == ("mechanisms", 45, 1, "full")
+    assert about["only"] == about["algorithms"] == []
+    assert about["provenance"]["code"]["commit"][:7] in README
+    assert list(verdicts["algorithm"]) == list(suite.cases[0].algorithms)
+    assert set(verdicts["days"]) == {"45"} == {str(len(suite.cases))}
+    assert set(verdicts["violated"]) == {"0"}
+
+
 @pytest.mark.parametrize("algorithm", ["online", "greedy", "balance"])
 def test_a_column_of_eapms_table_1_comes_out_again(algorithm: str) -> None:
     """The mean of 100 repetitions at gamma 1.2, with the paper's figure beside it."""

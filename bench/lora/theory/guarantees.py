@@ -125,7 +125,9 @@ class _Truth:
             ("largest_share", self.share),
         ):
             if name in constants and constants[name] < own:
-                figures = f"{name} = {float(constants[name]):.6g} was used and this instance needs {float(own):.6g}"
+                figures = (
+                    f"{name} is too small: {float(constants[name]):.6g} was used, this instance needs {float(own):.6g}"
+                )
                 times = -((-100 * own) // constants[name]) / 100 if constants[name] else 0
                 found.append(f"{figures} ({times:g} times as much)" if times else figures)
         consequence = ": full cells may be too cheap to keep tasks away" if found else ""
