@@ -12,22 +12,35 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
 from bench import ratios, work
-from bench.checks import ANOTHER
+from bench.checks import ANOTHER, Check, Verdict
 from bench.executors import ExecutorLost
-from bench.family import Bidding, Certifying, Family, SolveSettings, families, find_suite, objective, read_instance
+from bench.family import (
+    Bidding,
+    Certifying,
+    Claiming,
+    Family,
+    Selecting,
+    SolveSettings,
+    families,
+    find_suite,
+    objective,
+    read_instance,
+)
 from bench.store import StoreError
-from formulations.report import UNLIMITED, Exact
+from formulations.report import UNLIMITED, Exact, SolveReport
 from instances.errors import DEBUG, InputError, shown
 from instances.files import check_writable, load_json, read_bytes, write_atomically
 from online.outcome import OnlineRun
 
 HIGH_EFFORT = 8
+VIOLATIONS = 5
+"""So many rules that a run broke are shown by `audit`; `online` shows all."""
 READABLE = 24
 """Characters up to which `audit` prints a fraction as it is."""
 
@@ -115,8 +128,12 @@ def _parser() -> argparse.ArgumentParser:
     _algorithm(sub)
     _solving(sub)
     sub.add_argument("--claim", metavar="NAME", action="append", default=[], help="this check only; may be repeated")
-    sub.add_argument("--task", metavar="I", type=_index, help="the bidder of --curve, from 0")
-    sub.add_argument("--curve", metavar="CSV", type=Path, help="write that bidder's utility for every bid, no checks")
+    sub.add_argument(
+        "--task", metavar="I", type=_index, help="what this bidder (from 0) gains by misreporting, in depth; no OPT"
+    )
+    sub.add_argument(
+        "--curve", metavar="CSV", help="no checks: write the utility of --task over its bid; - for standard output"
+    )
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
     sub = command("search", _search, "look for an instance that violates a claim, or comes closest")
@@ -430,49 +447,89 @@ def _print_run(run: OnlineRun, called: str, unit: str, tasks: int) -> None:
 
 def _curve(options: argparse.Namespace, family: Family, instance: Any) -> int:
     """The utility curve of one bidder, as CSV."""
-    for option, given in (("--task", options.task is not None), ("--curve", options.curve is not None)):
-        if not given:
-            raise InputError(option, "", "--task and --curve go together")
-    if not isinstance(family, Bidding):
-        raise InputError("--curve", "", f"the family {family.name} has no auctions")
-    _writable(options.curve)
+    file = None if options.curve == "-" else Path(options.curve)
+    _writable(file)
     with _named(options.file, instance):
-        rows = family.utility_curve(instance, options.algorithm, options.task)
+        curve = _bidding("--curve", family).utility_curve(instance, options.algorithm, options.task)
     text = io.StringIO()
-    table = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    table = csv.DictWriter(text, list(curve.rows[0]), lineterminator="\n")
     table.writeheader()
-    table.writerows(rows)
-    write_atomically(options.curve, text.getvalue().encode())
-    if options.json:
-        _print_json(
-            {"instance": family.identity(instance), "task": options.task, "pieces": [dict(row) for row in rows]}
-        )
+    table.writerows(curve.rows)
+    if file is None:
+        print(text.getvalue(), end="")
     else:
-        print(f"{options.curve}: {len(rows)} piece{'s' * (len(rows) != 1)}")
+        write_atomically(file, text.getvalue().encode())
+    if options.json:
+        about = {"instance": family.identity(instance), "task": options.task, "note": curve.note}
+        _print_json(about | {"pieces": [dict(row) for row in curve.rows]})
+    else:
+        count = f"{len(curve.rows)} piece{'s' * (len(curve.rows) != 1)}"
+        line = f"{options.curve}: {count}" + (f" by {curve.note}" if curve.note else "")
+        print(line, file=sys.stderr if file is None else sys.stdout)
     return 0
 
 
+def _bidding(option: str, family: Family) -> Bidding:
+    if not isinstance(family, Bidding):
+        raise InputError(option, "", f"the family {family.name} has no auctions")
+    return family
+
+
+def _bidder(options: argparse.Namespace, family: Family, instance: Any) -> int:
+    """What one bidder gains by misreporting; OPT is not asked for."""
+    auctions = _bidding("--task", family)
+    with _named(options.file, instance):
+        run = family.run(instance, options.algorithm)
+        checks = [check.document() for check in auctions.audit_bidder(instance, run, options.task, options.claim)]
+    if options.json:
+        about = {"instance": family.identity(instance), "algorithm": run.label, "task": options.task}
+        _print_json(about | _judged(run) | {"welfare": work.json_number(run.welfare), "checks": checks})
+        return 0
+    print(f"{run.label}: task {options.task}" + ("" if run.valid else " (INVALID run)"))
+    _print_violations(run)
+    _print_checks(checks, gathered=not options.claim)
+    return 0
+
+
+def _judged(run: OnlineRun) -> dict[str, Any]:
+    return {"valid": run.valid, "violations": [str(violation) for violation in run.violations]}
+
+
+def _print_violations(run: OnlineRun) -> None:
+    """The first rules that a run broke."""
+    for violation in run.violations[:VIOLATIONS]:
+        print(f"INVALID: {violation}")
+    if len(run.violations) > VIOLATIONS:
+        print(f"INVALID: {len(run.violations) - VIOLATIONS} more")
+
+
 def _audit(options: argparse.Namespace) -> int:
+    if options.curve is not None:
+        if options.task is None:
+            raise InputError("--curve", "", "whose? --task I says it")
+        if options.claim:
+            raise InputError("--curve", "", "with --claim there are checks, with --curve there are none")
+        if options.curve == "-" and options.json:
+            raise InputError("--curve", "", "only one of CSV and JSON can be standard output")
     family, instance = _instance(options.file)
     family.algorithm_key(options.algorithm)
-    if options.curve is not None or options.task is not None:
+    if isinstance(family, Claiming):
+        _existing_claims(options, [each.name for each in family.statements()])
+    if options.curve is not None:
         return _curve(options, family, instance)
+    if options.task is not None:
+        return _bidder(options, family, instance)
     reference = family.solve(instance, _settings(options))
     with _named(options.file, instance):
         run = family.run(instance, options.algorithm)
-    checks = [check.document() for check in family.audit(instance, run, reference)]
-    known = [check["name"] for check in checks]
-    for name in options.claim:
-        if name not in known:
-            raise InputError("--claim", "", f"{shown(name)} is not one of {', '.join(known)}")
-    checks = [check for check in checks if not options.claim or check["name"] in options.claim]
+    checks = [check.document() for check in _checks(options, family, instance, run, reference)]
     ratio = ratios.ratio(reference.lower, reference.upper, run.welfare)
     if options.json:
         _print_json(
             {
                 "instance": family.identity(instance),
                 "algorithm": run.label,
-                "valid": run.valid,
+                **_judged(run),
                 "welfare": work.json_number(run.welfare),
                 "lower": work.json_number(reference.lower),
                 "upper": work.json_number(reference.upper),
@@ -486,10 +543,44 @@ def _audit(options: argparse.Namespace) -> int:
         )
         return 0
     print(f"{run.label}: OPT/ALG {ratio}" + ("" if run.valid else " (INVALID run)"))
+    _print_violations(run)
+    _print_checks(checks, gathered=not options.claim)
+    return 0
+
+
+def _existing_claims(options: argparse.Namespace, known: Sequence[str]) -> None:
+    for name in options.claim:
+        if name not in known:
+            raise InputError("--claim", "", f"{shown(name)} is not one of {', '.join(known)}")
+
+
+def _checks(
+    options: argparse.Namespace, family: Family, instance: Any, run: OnlineRun, reference: SolveReport
+) -> Sequence[Check]:
+    """Those that are asked for; without the work of the others where the family can."""
+    if options.claim and isinstance(family, Selecting):
+        return family.audit_claims(instance, run, reference, options.claim)
+    checks = {check.name: check for check in family.audit(instance, run, reference)}
+    if not isinstance(family, Claiming):
+        _existing_claims(options, list(checks))
+    if not options.claim:
+        return list(checks.values())
+    other = f"{ANOTHER}another algorithm"
+    return [
+        checks.get(name) or Check(name, Verdict.NOT_APPLICABLE, None, None, other)
+        for name in dict.fromkeys(options.claim)
+    ]
+
+
+def _print_checks(checks: Sequence[Mapping[str, Any]], *, gathered: bool) -> None:
+    """One by one with figures and witness; claims about another algorithm in a line each, or `gathered` in one."""
     elsewhere: dict[str, list[str]] = {}
     for check in checks:
-        if check["reason"].startswith(ANOTHER) and not options.claim:
-            elsewhere.setdefault(check["reason"], []).append(check["name"])
+        if check["reason"].startswith(ANOTHER):
+            if gathered:
+                elsewhere.setdefault(check["reason"], []).append(check["name"])
+            else:
+                print(f"{check['name']}: {check['status']} ({check['reason']})")
             continue
         sides = "" if check["left"] is None else f"  {_readable(check['left'])} <= {_readable(check['right'])}"
         print(f"{check['name']}: {check['status']}{sides}" + (f"  ({check['reason']})" if check["reason"] else ""))
@@ -499,7 +590,6 @@ def _audit(options: argparse.Namespace) -> int:
             print(f"    witness: {json.dumps(check['witness'])}")
     for reason, claims in elsewhere.items():
         print(f"not applicable ({reason}): {', '.join(claims)}")
-    return 0
 
 
 def _readable(value: str | None) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -456,13 +456,45 @@ class Explaining(Family, Protocol):
 
 
 @runtime_checkable
+class Selecting(Family, Protocol):
+    """A family that can check some of its claims without the work of the others; no family has to."""
+
+    def audit_claims(
+        self, instance: Any, run: OnlineRun, reference: SolveReport, claims: Collection[str]
+    ) -> Sequence[Check]:
+        """The checks of these names of statements; of one that is about another algorithm that it does not apply."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BidCurve:
+    """One bidder's outcome, payment and utility over its bid.
+
+    Parameters
+    ----------
+    rows : one per piece, all with the same keys, the last of them ``known``: `exact` or `tried`.
+    note : how the rows were found and what they leave open, where they are not exact; else empty.
+    """
+
+    rows: Sequence[Mapping[str, str]]
+    note: str = ""
+
+
+@runtime_checkable
 class Bidding(Family, Protocol):
     """A family whose algorithms can be auctions; commands ask with isinstance, no family has to."""
 
-    def utility_curve(self, instance: Any, algorithm: str, task: int) -> Sequence[Mapping[str, str]]:
-        """One bidder's outcome, payment and utility for every bid: a row per piece, all with the same keys.
+    def utility_curve(self, instance: Any, algorithm: str, task: int) -> BidCurve:
+        """One bidder's outcome, payment and utility: of every bid, or of as many as are tried.
 
         InputError for a task that does not exist and an algorithm that is no auction.
+        """
+        ...
+
+    def audit_bidder(self, instance: Any, run: OnlineRun, task: int, claims: Collection[str] = ()) -> Sequence[Check]:
+        """What one bidder gains by misreporting, with more work than an audit of all has; of these claims, if any.
+
+        InputError for a task that does not exist.
         """
         ...
 

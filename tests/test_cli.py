@@ -260,7 +260,7 @@ def test_text_shows_no_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["opt", LORA, "--solution", solution]) == 0
     assert main(["check", LORA, solution]) == 0
     assert main(["audit", LORA, "--algorithm", "greedy"]) == 0
-    assert main(["audit", LORA, "--algorithm", "greedy", "--claim", "theorem5"]) == 0
+    assert main(["audit", str(path("tiny_two_types")), "--algorithm", "pdftsp", "--claim", "theorem5"]) == 0
     text = capsys.readouterr().out
     assert "revenue -\n" in text
     assert "= -\n" in text
@@ -268,17 +268,67 @@ def test_text_shows_no_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_claims_about_another_algorithm_are_gathered_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """In text; one that is asked for by name is shown in full, and JSON has all of them."""
+    """In text; one that is asked for by name has a line of its own without figures, and JSON has all of them."""
     assert main(["audit", LORA, "--algorithm", "greedy"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if "theorem3" in line] == lines[-1:]
     assert lines[-1].startswith("not applicable (a claim about pdFTSP): theorem5, theorem5_repaired, ")
     assert main(["audit", LORA, "--algorithm", "greedy", "--claim", "theorem5"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.strip().startswith("kappa = ") for line in lines].count(True) == 1
+    assert capsys.readouterr().out.splitlines()[1:] == ["theorem5: not applicable (a claim about pdFTSP)"]
     assert main(["audit", LORA, "--algorithm", "greedy", "--json"]) == 0
     checks = json.loads(capsys.readouterr().out)["checks"]
     assert next(check for check in checks if check["name"] == "theorem5")["figures"]["kappa"]
+
+
+def test_claims_that_do_not_exist_are_found_before_the_work_and_those_not_asked_for_are_not_checked(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status 2 before anything is solved; the same check as in the whole audit; an existing name is never unknown."""
+    with monkeypatch.context() as patch:
+        patch.setattr(LoraFamily, "solve", lambda *_: pytest.fail("solved first"))
+        assert main(["audit", LORA, "--algorithm", "pdftsp", "--claim", "lemma5"]) == 2
+        assert "--claim: 'lemma5' is not one of theorem5," in capsys.readouterr().err
+    assert main(["audit", LORA, "--algorithm", "posted", "--json"]) == 0
+    every = {check["name"]: check for check in said(capsys)["checks"]}
+    with monkeypatch.context() as patch:
+        patch.setattr("bench.lora.theory.audit.case_of", lambda *_: pytest.fail("the paper's claims"))
+        patch.setattr("bench.lora.theory.audit.truthfulness", lambda *_: pytest.fail("truthfulness"))
+        assert main(["audit", LORA, "--algorithm", "posted", "--claim", "theorem_a", "--json"]) == 0
+        assert said(capsys)["checks"] == [every["theorem_a"]]
+    for name in ("truthful_type", "theorem3"):
+        assert main(["audit", LORA, "--algorithm", "posted", "--claim", name, "--json"]) == 0
+        assert said(capsys)["checks"] == [every[name]]
+    existing = [statement.name for statement in LoraFamily().statements()]
+    for algorithm in ("greedy", "titan", "pdftsp"):
+        command = ["audit", LORA, "--algorithm", algorithm, "--json"]
+        assert main([*command, *(part for name in reversed(existing) for part in ("--claim", name))]) == 0
+        assert [check["name"] for check in said(capsys)["checks"]] == existing
+    names = ("truthful_bid", "theorem_a", "theorem_b", "theorem_c", "theorem_g", "dual_certificate")
+    assert main(["audit", LORA, "--algorithm", "pdftsp", *(part for name in names for part in ("--claim", name))]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "truthful_bid: not applicable (a claim about payments other than pdFTSP's)" in lines
+    assert "theorem_b: not applicable (a claim about minimal-edit)" in lines
+    assert any(line.startswith("dual_certificate: holds") for line in lines)
+    assert main(["audit", file, "--algorithm", "first", "--claim", "third"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["third: not applicable (a claim about another algorithm)"]
+
+
+def test_an_audit_of_an_invalid_run_says_why(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first rules that were broken, in text and in JSON; of many, how many more."""
+    assert main(["audit", file, "--algorithm", "cheats", "--effort", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("(INVALID run)")
+    assert lines[1].startswith("INVALID: room: task ")
+    assert main(["audit", file, "--algorithm", "cheats", "--json"]) == 0
+    [violation] = said(capsys)["violations"]
+    assert lines[1] == f"INVALID: {violation}"
+
+
+def test_a_family_without_auctions_has_no_bidders(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, status 2, for checks and curves alike."""
+    for more, option in (([], "--task"), (["--curve", "-"], "--curve")):
+        assert main(["audit", file, "--algorithm", "first", "--task", "0", *more]) == 2
+        assert f"{option}: the family toy has no auctions" in capsys.readouterr().err
 
 
 def test_a_solver_that_is_not_installed_proves_nothing(

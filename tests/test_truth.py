@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +17,7 @@ from bench.checks import Check, Verdict
 from bench.cli import main
 from bench.lora.theory import truth
 from bench.lora.theory.auction import auction_of, cost_of, deficits
+from bench.lora.theory.bidder import audit_bidder
 from bench.lora.theory.bids import recomputed_curve, utility_curve
 from bench.lora.theory.case import case_of
 from bench.lora.theory.claims import CLAIMS
@@ -706,6 +708,11 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
         ("1", "true", "7"),
         ("2", "true", "7"),
     ]
+    assert {row["known"] for row in pieces} == {"exact"}
+    whole = out.read_text()
+    assert main([*command[:-1], "-"]) == 0
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == (whole, "-: 3 pieces\n")
     assert main(["audit", file, "--algorithm", "pdftsp", "--claim", "theorem3", "--json"]) == 0
     [check] = json.loads(capsys.readouterr().out)["checks"]
     assert (check["name"], check["status"], check["left"]) == ("theorem3", "violated", "3")
@@ -714,8 +721,10 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--task", "1"], "--task and --curve go together"),
-        (["--curve", "x.csv"], "--task and --curve go together"),
+        (["--task", "2"], "task: 2 is not in 0..1"),
+        (["--curve", "x.csv"], "--curve: whose? --task I says it"),
+        (["--curve", "x.csv", "--task", "1", "--claim", "theorem3"], "with --claim there are checks, with --curve"),
+        (["--curve", "-", "--task", "1", "--json"], "only one of CSV and JSON can be standard output"),
         (["--curve", "x.csv", "--task", "2"], "task: 2 is not in 0..1"),
         (["--curve", "no/such/x.csv", "--task", "1"], "no/such"),
         (["--claim", "lemma5"], "'lemma5' is not one of theorem5,"),
@@ -734,11 +743,7 @@ def test_what_the_command_cannot_use_is_one_line(
 
 @pytest.mark.parametrize(
     ("algorithm", "said"),
-    [
-        ("titan", "this run kept no offers"),
-        ("eris", "this run kept no offers"),
-        ("posted", "cap_compute, cap_memory, largest_share, spread come from the bids and move with them"),
-    ],
+    [("titan", "it has no payment rule"), ("tests.contestants:Raises", "the run is not valid (")],
 )
 def test_only_auctions_have_curves(
     algorithm: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -750,3 +755,109 @@ def test_only_auctions_have_curves(
     [line] = capsys.readouterr().err.splitlines()
     assert said in line
     assert not out.exists()
+
+
+# ------------------------------------------------------------------------------------------------ one bidder alone
+
+
+@settings(max_examples=25, deadline=None)
+@given(instance=tiny_instances(max_tasks=4, max_slots=4), rule=st.sampled_from(["printed", "critical"]))
+def test_the_checks_of_all_bidders_one_by_one_are_those_of_the_run(instance: Instance, rule: str) -> None:
+    """Decided where the audit is, and violated exactly if one bidder gains; the largest gain where constants stay."""
+    result = run(instance, f"pdftsp:payment={rule}")
+    for name in truth.OF_ONE:
+        check = _check(instance, f"pdftsp:payment={rule}", name)
+        found = [audit_bidder(instance, result, i, [name])[0] for i in range(instance.tasks)]
+        if check.status in (Verdict.HOLDS, Verdict.VIOLATED):
+            assert {each.status for each in found} <= {Verdict.HOLDS, Verdict.VIOLATED}
+            gains = [each.left for each in found if each.left is not None]
+            assert (max(gains) > 0) == (check.status is Verdict.VIOLATED)
+            assert check.left is not None
+            assert check.left == max(gains) if name == "theorem3_fixed_constants" else check.left <= max(gains)
+            for i, each in enumerate(found):
+                assert each.witness is None or each.witness["task"] == i
+        else:
+            assert check.status is Verdict.NOT_APPLICABLE
+            assert {each.reason for each in found} <= {check.reason}
+
+
+def test_a_bidder_whose_curve_cannot_be_followed_is_heard_in_runs_with_other_bids() -> None:
+    """truth_alpha_underbid in doubles and under Algorithm 2: the audit leaves it open, a run with a low bid shows 3."""
+    instance = named("truth_alpha_underbid")
+    data = document(instance)
+    assert _check(instance, "pdftsp:arith=float", "theorem3").status is Verdict.UNDECIDED
+    for algorithm in ("pdftsp:arith=float", "pdftsp:search=printed"):
+        [check] = audit_bidder(instance, run(instance, algorithm), 1, ["theorem3"])
+        assert (check.status, check.left) == (Verdict.VIOLATED, 3)
+        assert check.witness is not None
+        told = parse(data | {"tasks": [data["tasks"][0], data["tasks"][1] | {"bid": int(check.witness["better_bid"])}]})
+        offer = run(told, algorithm).trace.offers[1]
+        assert offer.admitted
+        assert instance.valuation[1] - math.ceil(offer.payment) == int(check.witness["better_utility"])
+
+
+def test_a_type_that_gains_in_doubles_is_shown_by_a_run_with_the_constants_kept() -> None:
+    """truth_later_arrival: what the audit leaves open in doubles gains as much as in fractions, for its bidder."""
+    instance = named("truth_later_arrival")
+    exact = _check(instance, "pdftsp", "theorem3_types")
+    assert exact.status is Verdict.VIOLATED
+    assert exact.witness is not None
+    assert _check(instance, "pdftsp:arith=float", "theorem3_types").status is Verdict.UNDECIDED
+    result = run(instance, "pdftsp:arith=float")
+    [check] = audit_bidder(instance, result, exact.witness["task"], ["theorem3_types"])
+    assert check.status is Verdict.VIOLATED
+    assert check.left == pytest.approx(float(exact.left or 0), abs=1)
+    [check] = audit_bidder(instance, result, 0, ["theorem3_types"])
+    assert check.status is Verdict.UNDECIDED
+    assert "misreports of task 0 tried, none gains" in check.reason
+
+
+def test_more_searches_are_allowed_for_one_bidder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an audit runs out, its curve is followed; where that runs out too, runs with other bids are heard."""
+    instance = named("truth_nonmonotone")
+    monkeypatch.setattr(truth, "SEARCHES", 10)
+    assert _check(instance, "pdftsp", "theorem3").status is Verdict.UNDECIDED
+    result = run(instance, "pdftsp")
+    [check] = audit_bidder(instance, result, 2, ["theorem3"])
+    curve = utility_curve(instance, result, 2)
+    assert check.left == curve.best()[1] - curve.utility(curve.valuation)
+    monkeypatch.setattr(truth, "CHOSEN", 0)
+    [check] = audit_bidder(instance, result, 2, ["theorem3"])
+    assert check.status is Verdict.VIOLATED or "its curve takes more than 0 searches; " in check.reason
+
+
+def test_the_command_asks_one_bidder_without_solving(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its three claims, or those named, in text and JSON; those that are no claims about one bidder say so."""
+    monkeypatch.setattr("bench.lora.LoraFamily.solve", lambda *_: pytest.fail("solved"))
+    command = ["audit", str(path("truth_alpha_underbid")), "--algorithm", "pdftsp", "--task", "1"]
+    assert main([*command, "--json"]) == 0
+    document_ = json.loads(capsys.readouterr().out)
+    assert (document_["task"], document_["valid"], document_["violations"]) == (1, True, [])
+    assert [check["name"] for check in document_["checks"]] == list(truth.OF_ONE)
+    assert (document_["checks"][0]["status"], document_["checks"][0]["left"]) == ("violated", "3")
+    claims = [part for name in ("theorem3", "theorem5", "truthful_bid") for part in ("--claim", name)]
+    assert main([*command, *claims]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "pdftsp: task 1"
+    assert lines[1].startswith("theorem3: violated  3 <= 0")
+    assert lines[-2:] == [
+        "theorem5: not applicable (a claim about whole runs, not about one bidder)",
+        "truthful_bid: not applicable (a claim about payments other than pdFTSP's)",
+    ]
+    assert main(["audit", command[1], "--algorithm", "titan", "--task", "1"]) == 0
+    assert "truthful_bid: not applicable  (no payment rule)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("algorithm", ["eris", "posted", "pdftsp:arith=float"])
+def test_the_command_tries_bids_where_no_curve_is_known(algorithm: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pieces of tried bids, and a line that says how many runs it took and why."""
+    command = ["audit", str(path("tiny_contention")), "--algorithm", algorithm, "--task", "0", "--curve", "-"]
+    assert main(command) == 0
+    captured = capsys.readouterr()
+    rows = list(csv.DictReader(captured.out.splitlines()))
+    assert {row["known"] for row in rows} == {"tried"}
+    assert f"-: {len(rows)} piece" in captured.err
+    assert "runs, as " in captured.err
+    assert captured.err.endswith("; between the bids that were tried nothing is proved\n")

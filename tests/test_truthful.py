@@ -15,11 +15,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bench.checks import Check, Verdict
-from bench.lora.theory import offers, truthful
+from bench.curves import has
+from bench.lora.theory import offers, tried, truthful
+from bench.lora.theory.bidder import curve
 from bench.lora.theory.bids import utility_curve
 from bench.lora.theory.cheapest import OutOfSteps, Row, Steps, least_cost
 from bench.lora.theory.offers import verify
-from bench.lora.theory.truthful import truthfulness
+from bench.lora.theory.tried import tried_curve
+from bench.lora.theory.truthful import truthfulness, truthfulness_of
 from instances.errors import InputError
 from instances.fields import LIMIT
 from instances.lora import Decision, Instance, content_hash, document, parse
@@ -29,7 +32,7 @@ from instances.seeds import Stream
 from online.lora.linear import ExactPrices, LinearTrace, Rule
 from online.lora.pdftsp import Offer
 from online.lora.protocol import View
-from online.lora.registry import REGISTRY, Entry, Option, register, run
+from online.lora.registry import REGISTRY, Entry, Option, run
 from online.outcome import OnlineRun
 from tests.literal import schedules
 from tests.strategies import tiny_instances
@@ -296,11 +299,11 @@ class Mutant:
 
 
 @pytest.fixture
-def mutants(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def mutants(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutants have a name while the test runs."""
-    register(Entry("mutant", "", "1", {"kind": Option("honest", KINDS, "")}, Mutant))
-    yield
-    del REGISTRY._entries["mutant"]
+    monkeypatch.setitem(
+        REGISTRY._entries, "mutant", Entry("mutant", "", "1", {"kind": Option("honest", KINDS, "")}, Mutant)
+    )
 
 
 def _two_nodes(slots: int, tasks: list[tuple[int, int, list[int], int, int, list[list[int]]]]) -> Instance:
@@ -686,3 +689,142 @@ def test_losses_and_deficits_are_those_of_the_booked_decisions(instance: Instanc
         assert (check.witness is not None) == (check.status is Verdict.VIOLATED)
     assert checks["no_deficit"].figures["net_revenue"] == -sum(short)
     assert checks["no_deficit"].figures["sum_of_deficits"] == sum(value for value in short if value > 0)
+
+
+# ------------------------------------------------------------------------------------------------ one bidder alone
+
+
+@pytest.mark.parametrize("algorithm", ["eris", "posted", "greedy", "bbar-rule"])
+def test_what_one_bidder_gains_is_no_less_than_what_the_audit_of_all_found_for_it(
+    algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On shipped instances: a violation of the audit is one of its bidder, `holds` is `holds` for each."""
+    monkeypatch.setattr(truthful, "ONE", 2)
+    compared = 0
+    for name in ("tiny_cost_table", "tiny_contention", "truth_overbid_e", "thm5_T4_4tasks_strict"):
+        instance = named(name)
+        result = run(instance, algorithm)
+        for check in truthfulness(instance, result, truthful.OF_ONE):
+            tasks = [check.witness["task"]] if check.witness else range(min(2, instance.tasks))
+            for i in tasks:
+                [alone] = truthfulness_of(instance, result, i, [check.name])
+                compared += 1
+                if check.status is Verdict.HOLDS:
+                    assert alone.status is Verdict.HOLDS
+                if check.witness is not None:
+                    assert alone.status is Verdict.VIOLATED
+                    assert alone.left is not None
+                    assert check.left is not None
+                    assert alone.left >= check.left
+                    assert alone.witness is not None
+                    assert alone.witness["task"] == i
+    assert compared > 8
+
+
+@settings(max_examples=12)
+@given(instance=tiny_instances(max_tasks=3, max_slots=3), algorithm=st.sampled_from(["posted", "eris"]))
+def test_a_chosen_bidders_best_bid_is_a_gain_that_a_run_of_its_own_gives(instance: Instance, algorithm: str) -> None:
+    """The gain is that of the witness's run, constants recomputed, and where none is found none up to 40 gains."""
+    try:
+        result = run(instance, algorithm)
+    except InputError:
+        return
+    assume(instance.tasks and result.revenue is not None and max(instance.bid.tolist()) <= 60)
+    [check] = truthfulness_of(instance, result, 0, ["truthful_bid"])
+    honest = _utility(instance, 0, {"bid": int(instance.valuation[0])}, algorithm)
+    if check.status is Verdict.VIOLATED:
+        assert check.witness is not None
+        gained = _utility(instance, 0, {"bid": int(check.witness["better_bid"])}, algorithm)
+        assert (gained is not None and honest is not None and gained - honest) == check.left
+        return
+    assert check.status is Verdict.UNDECIDED
+    for bid in range(41):
+        try:
+            gained = _utility(instance, 0, {"bid": bid}, algorithm)
+        except InputError:
+            continue
+        assert gained is None or honest is None or gained <= honest
+
+
+def test_more_is_asked_of_one_bidder_and_only_the_offers_it_can_meet_are_found_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A hundred times the decisions and reports; tasks after its deadline are not looked at."""
+    instance = crowded(Stream("crowded offers", "greedy", 3))
+    result = run(instance, "greedy")
+    i = 0
+    last = int((instance.arrival <= instance.deadline[i]).sum())
+    [check] = truthfulness_of(instance, result, i, ["truthful_bid"])
+    assert (check.status, check.figures["offers_found_again"]) == (Verdict.HOLDS, last)
+    monkeypatch.setattr(truthful, "ALLOWANCE", 0)
+    result = run(named("tiny_two_types"), "eris")
+    [check] = truthfulness_of(named("tiny_two_types"), result, i, ["truthful_bid"])
+    assert (check.status, check.reason) == (Verdict.UNDECIDED, "too long to probe: 0 decisions are allowed")
+    monkeypatch.setattr(truthful, "ALLOWANCE", 5)
+    [check] = truthfulness_of(named("tiny_two_types"), result, i, ["truthful_bid"])
+    assert 5 < int(str(check.figures["misreports_tried"])) <= 500
+
+
+@settings(max_examples=15)
+@given(instance=tiny_instances(max_tasks=3, max_slots=3), algorithm=st.sampled_from(["posted", "eris", "greedy"]))
+def test_a_curve_by_trying_says_what_runs_say_and_leaves_no_change_between_neighbours(
+    instance: Instance, algorithm: str
+) -> None:
+    """Both ends of every row by a run of its own; where two rows differ, nothing lies between them."""
+    try:
+        result = run(instance, algorithm)
+    except InputError:
+        return
+    assume(instance.tasks)
+    trials = tried_curve(instance, result, 0)
+    rows = list(trials.rows())
+    assert any(has(row, Fraction(int(instance.valuation[0]))) for row in rows)
+    for row in rows:
+        for end in ("from", "to"):
+            assert _utility(instance, 0, {"bid": int(row[f"bid_{end}"])}, algorithm) == int(row[f"utility_{end}"])
+    if trials.failed == 0 and trials.runs < tried.RUNS:
+        assert all(int(two["bid_from"]) == int(one["bid_to"]) + 1 for one, two in pairwise(rows))
+        assert (rows[0]["bid_from"], rows[-1]["bid_to"]) == ("0", str(LIMIT))
+    if algorithm == "greedy":
+        exact = utility_curve(instance, result, 0)
+        for bid in trials.heard:
+            assert trials.heard[bid][1] is None or exact.piece(bid).admitted
+            assert (trials.heard[bid][1] is None) == (not exact.piece(bid).admitted)
+
+
+def test_anyones_own_auction_has_a_curve_as_far_as_runs_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first price: nothing below the cost, then every bid a piece of its own, as far as runs are allowed."""
+    monkeypatch.setattr(tried, "RUNS", 20)
+    instance = named("tiny_contention")
+    found = curve(instance, run(instance, "tests.auctioneers:FirstPrice"), 0)
+    assert found.note.startswith("20 runs, as this run kept no offers; between the bids that were tried nothing")
+    assert {row["known"] for row in found.rows} == {"tried"}
+    lost, *won = found.rows
+    assert (lost["bid_from"], lost["bid_to"], lost["utility_to"]) == ("0", "4", "0")
+    assert won[0]["bid_from"] == "5"
+    assert all(row["payment_from"] == row["bid_from"] == row["bid_to"] for row in won)
+    monkeypatch.setattr(tried, "RUNS", 6)
+    found = curve(instance, run(instance, "tests.auctioneers:Remembers"), 0)
+    assert {row["utility_from"] for row in found.rows} <= {"0", "5"}
+
+
+def test_bids_that_end_in_no_valid_run_are_in_no_row(mutants: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the rows around them nothing is said."""
+
+    class Crashes(Mutant):
+        def decide(self, task: Task, view: View) -> Decision | None:
+            if 7 <= task.bid <= 9:
+                raise RuntimeError("not these")
+            return super().decide(task, view)
+
+    instance = _two_nodes(1, [(1, 4, [4, 4], 1, 8, [[2], [9]])])
+    entry = REGISTRY._entries["mutant"]
+    monkeypatch.setitem(REGISTRY._entries, "mutant", replace(entry, make=Crashes))
+    with pytest.raises(RuntimeError, match="not these"):
+        run(instance, "mutant:kind=second")
+    data = document(instance)
+    data["tasks"][0] |= {"bid": 10, "valuation": 10}
+    instance = parse(data)
+    trials = tried_curve(instance, run(instance, "mutant:kind=second"), 0)
+    assert [(row["bid_from"], row["bid_to"]) for row in trials.rows()] == [("0", "2"), ("3", "6"), ("10", str(LIMIT))]
+    assert trials.failed == 3

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from bench.checks import Check
-from bench.family import Hunted, HuntSettings, Listed, SolveSettings, Statement, Study, Suite
+from bench.family import BidCurve, Hunted, HuntSettings, Listed, SolveSettings, Statement, Study, Suite
 from formulations.report import SolveReport
 from instances.lora.format import FORMAT, content_hash, dumps, parse
 from instances.lora.model import Instance
@@ -159,6 +159,14 @@ class LoraFamily:
 
         return audit(instance, run, reference)
 
+    def audit_claims(
+        self, instance: Instance, run: OnlineRun, reference: SolveReport, claims: Collection[str]
+    ) -> Sequence[Check]:
+        """Some of the theory's claims on one run."""
+        from bench.lora.theory.audit import audit_claims
+
+        return audit_claims(instance, run, reference, claims)
+
     def measures(self, instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Mapping[str, Fraction | None]:
         """Certificate and revenue over welfare, shares of tasks served, of long ones served, of compute used."""
         from bench.lora.measures import measures
@@ -209,12 +217,19 @@ class LoraFamily:
 
         return hunt(claim, settings, state, source, keep, tell)
 
-    def utility_curve(self, instance: Instance, algorithm: str, task: int) -> Sequence[Mapping[str, str]]:
-        """The curve of one bidder; pdFTSP's constants that come from the bids follow the bid, others' must not."""
-        from bench.lora.theory.bids import utility_curve
-        from online.lora.registry import run
+    def utility_curve(self, instance: Instance, algorithm: str, task: int) -> BidCurve:
+        """The curve of one bidder, constants that come from the bids following the bid: exact, else by trying bids."""
+        from bench.lora.theory.bidder import curve
 
-        return list(utility_curve(instance, run(instance, algorithm), task).rows())
+        return curve(instance, self.run(instance, algorithm), task)
+
+    def audit_bidder(
+        self, instance: Instance, run: OnlineRun, task: int, claims: Collection[str] = ()
+    ) -> Sequence[Check]:
+        """Misreports of one bidder: Theorem 3 of pdFTSP, truthfulness of any other payments."""
+        from bench.lora.theory.bidder import audit_bidder
+
+        return audit_bidder(instance, run, task, claims)
 
     def check(self, instance: Instance, data: Any, source: str) -> Mapping[str, Any]:
         """Exact verification of a solution document against (4a)-(4k)."""

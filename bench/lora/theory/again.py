@@ -29,6 +29,10 @@ PROCESS = 400
 """What a run in a process of its own costs, in decisions: about a quarter of a second."""
 
 
+Heard = tuple[bool, Decision | None]
+"""Whether a run was valid, and a task's decision in it."""
+
+
 class OutOfDecisions(Exception):
     """The allowance of decisions is used up."""
 
@@ -54,13 +58,15 @@ class Again:
     Parameters
     ----------
     allowance : the decisions that all runs together may take.
+    keep : leave constants as they were, those that came from the bids included.
     """
 
-    def __init__(self, instance: Instance, run: OnlineRun, allowance: int) -> None:
+    def __init__(self, instance: Instance, run: OnlineRun, allowance: int, *, keep: bool = False) -> None:
         self._instance, self._run = instance, run
         self._spec = parse_name(run.algorithm)
         self._seed = content_hash(instance)
-        self.moving = follows_bids(run)
+        self.moving = follows_bids(run) and not keep
+        self.heard: dict[tuple[int, Report], Heard] = {}
         self.left = allowance
         self._rehearsal: Rehearsal | None = None
         self.failed = 0
@@ -107,8 +113,10 @@ class Again:
         """How many tasks have come when the slot of the report is over."""
         return max(place + 1, int((self._instance.arrival <= slot).sum()))
 
-    def decision(self, i: int, report: Report, *, alone: bool = False) -> tuple[bool, Decision | None]:
+    def decision(self, i: int, report: Report, *, alone: bool = False) -> Heard:
         """Whether the run was a valid one, and the task's decision in it; of anyone's own, a hint unless `alone`.
+
+        It stays in `heard`.
 
         Raises
         ------
@@ -125,10 +133,9 @@ class Again:
             decisions = self._decisions(tasks, tasks[: self._end(place, report.arrival)], alone=alone)
         except Exception:  # whatever goes wrong in an algorithm that is told something else: it shows nothing
             decisions = None
-        if decisions is None:
-            self.failed += 1
-            return False, None
-        return True, decisions[place]
+        self.failed += decisions is None
+        found = self.heard[i, report] = (False, None) if decisions is None else (True, decisions[place])
+        return found
 
     def close(self) -> None:
         """End the process of anyone's own algorithm."""
@@ -159,6 +166,6 @@ class Again:
         return decisions if played.valid else None
 
     def _settled(self, constant: Constant, whole: Instance) -> Constant:
-        if constant.source is not Source.ORACLE:
+        if constant.source is not Source.ORACLE or not self.moving:
             return constant
         return replace(constant, value=CONSTANTS[constant.name](whole)[0])

@@ -21,6 +21,7 @@ from bench.lora.theory.offers import exposed, said, verify
 from instances.errors import InputError
 from instances.fields import LIMIT
 from instances.lora.model import Instance
+from online.lora.pdftsp import PriceTrace
 from online.outcome import OnlineRun, Source
 
 
@@ -37,20 +38,22 @@ def utility_curve(
 
     Raises
     ------
-    InputError : no such task; a run that kept no offers; constants that cannot be followed exactly; offers that are not
-        found again.
+    InputError : no such task.
+    NoCurve : a run that kept no offers; constants that cannot be followed exactly; offers that are not found again.
     """
     if not 0 <= task < instance.tasks:
         raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")
     if exposed(run):
         return _offer_curve(instance, run, task, recompute=recompute)
+    if not isinstance(run.trace, PriceTrace):
+        raise NoCurve("algorithm", run.algorithm, "this run kept no offers")
     auction = auction_of(instance, run)
     rule = auction.rule if rule is None else rule
     if not recompute or not (auction.oracle or auction.moving_units):
         return fixed_curve(auction, task, rule)
     problem = unfollowed(auction)
     if problem:
-        raise InputError("algorithm", run.algorithm, problem)
+        raise NoCurve("algorithm", run.algorithm, problem)
     return recomputed_curve(auction, task, rule, Meter(None))
 
 
@@ -59,12 +62,12 @@ def _offer_curve(instance: Instance, run: OnlineRun, task: int, *, recompute: bo
     oracle = sorted(constant.name for constant in run.constants if constant.source is Source.ORACLE)
     if recompute and oracle:
         problem = f"{', '.join(oracle)} come from the bids and move with them; give them by name, or prior=FILE"
-        raise InputError("algorithm", run.algorithm, problem)
+        raise NoCurve("algorithm", run.algorithm, problem)
     found = verify(instance, run)
     if found.broken is not None:
-        raise InputError("algorithm", run.algorithm, found.problem)
+        raise NoCurve("algorithm", run.algorithm, found.problem)
     if len(found.costs) <= task:
-        raise InputError("algorithm", run.algorithm, found.doubt)
+        raise NoCurve("algorithm", run.algorithm, found.doubt)
     cost = found.costs[task]
     exact = None if cost is None else Fraction(cost)
     cells = said(instance, run)[task].cells
@@ -80,6 +83,10 @@ def unfollowed(auction: Auction) -> str:
     if not auction.trace.exact:
         return "float prices: constants that follow the bid are followed in exact arithmetic only (arith=exact)"
     return ""
+
+
+class NoCurve(InputError):
+    """The curve of this run is not known exactly; trying bids may still show some of it."""
 
 
 class _Walk:

@@ -9,20 +9,24 @@ tasks' bids are put to the algorithm again, as far as `ASKED` decisions go: the 
 
 All others: the algorithm runs again with a report of another bid or type (`again`), as often as `ALLOWANCE` and
 `REPORTS` let it. A lie that gains settles the claim; lies that do not prove nothing.
+
+Asked of one bidder alone (`truthfulness_of`) the same is done with `ONE` times the work, and its bids are sought where
+outcomes change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from heapq import heappop, heappush
+from itertools import pairwise, product
 from math import ceil
 from typing import Any, NamedTuple
 
 from bench.checks import Check, Verdict
-from bench.lora.theory.again import PROCESS, Again, Report, follows_bids
+from bench.lora.theory.again import PROCESS, Again, Heard, Report, follows_bids
 from bench.lora.theory.case import Figures
 from bench.lora.theory.offers import Offers, exposed, told, verify
 from instances.fields import LIMIT
@@ -42,20 +46,35 @@ EACH = 3
 ASKED = 300
 """Most decisions that confirming offers which were found again may take."""
 
-Plan = Callable[["_Sale", Again, int, Decision | None], Iterator[Report]]
+ONE = 100
+"""As much may be asked about a bidder that was chosen as in this many checks of all."""
+SEARCHED = 10
+"""As much may be searched for it."""
+NAMES = ("truthful_bid", "truthful_type", "rational", "no_deficit")
+OF_ONE = NAMES[:2]
+"""Those that one bidder can be asked."""
+Plan = Callable[["Sale", Again, int, Decision | None], Iterator[Report]]
 """The reports of a task to be tried, the most promising first, given its decision when it tells the truth."""
 
 
-def truthfulness(instance: Instance, run: OnlineRun) -> list[Check]:
-    """The four checks of a run; none of a run of pdFTSP, about which there are claims."""
-    if isinstance(run.trace, PriceTrace):
+def truthfulness(instance: Instance, run: OnlineRun, claims: Collection[str] = NAMES) -> list[Check]:
+    """The four checks of a run, or those that are wanted; none of a run of pdFTSP, about which there are claims."""
+    return _checks(Sale(instance, run), [name for name in NAMES if name in claims])
+
+
+def truthfulness_of(instance: Instance, run: OnlineRun, task: int, claims: Collection[str] = OF_ONE) -> list[Check]:
+    """`truthful_bid` and `truthful_type` of one bidder, with `ONE` times the work; none of a run of pdFTSP."""
+    return _checks(Sale(instance, run, task), [name for name in OF_ONE if name in claims])
+
+
+def _checks(case: Sale, names: list[str]) -> list[Check]:
+    if isinstance(case.run.trace, PriceTrace):
         return []
-    case = _Sale(instance, run)
     problem = case.problem()
     if problem:
-        names = ("truthful_bid", "truthful_type", "rational", "no_deficit")
         return [Check(name, Verdict.NOT_APPLICABLE, None, None, problem) for name in names]
-    return [_truthful_bid(case), _truthful_type(case), _rational(case), _no_deficit(case)]
+    every = dict(zip(NAMES, (_truthful_bid, _truthful_type, _rational, _no_deficit), strict=True))
+    return [every[name](case) for name in names]
 
 
 class Tried(NamedTuple):
@@ -73,13 +92,29 @@ class Tried(NamedTuple):
     gain: int
     witness: dict[str, Any] | None
 
+    def said(self, case: Sale) -> str:
+        """Why nothing was found, in words."""
+        if self.reports == 0 and self.failed:
+            return "no misreport ended in a valid run"
+        if self.reports == 0:
+            return f"too long to probe: {ALLOWANCE * case.times} decisions are allowed"
+        whose = f"{self.tasks} tasks" if case.only is None else f"task {case.only}"
+        return f"{self.reports} misreports of {whose} tried, none gains"
+
 
 @dataclass(frozen=True)
-class _Sale:
-    """A run as bidders see it, in booked micro-dollars."""
+class Sale:
+    """A run as bidders see it, in booked micro-dollars.
+
+    Parameters
+    ----------
+    only : the one bidder that is asked about; None for all.
+    truths : decisions of tasks that tell the truth, as far as they were heard.
+    """
 
     instance: Instance
     run: OnlineRun
+    only: int | None = None
     truths: dict[int, Decision | None] = field(default_factory=dict)
 
     def problem(self) -> str:
@@ -90,23 +125,35 @@ class _Sale:
             return "no payment rule" if self.run.admitted else "no task was admitted, so no payment was seen"
         return ""
 
+    @property
+    def times(self) -> int:
+        """How many times what a check of all tasks may ask."""
+        return 1 if self.only is None else ONE
+
     @cached_property
     def offers(self) -> Offers | None:
         """The offers found again; None where constants come from the bids, or no offer was kept."""
         if not exposed(self.run) or follows_bids(self.run):
             return None
-        return verify(self.instance, self.run)
+        if self.only is None:
+            return verify(self.instance, self.run)
+        # Who comes after its deadline meets none of its reports.
+        last = int(
+            (self.instance.arrival <= max(self.instance.arrival[self.only], self.instance.deadline[self.only])).sum()
+        )
+        return verify(self.instance, self.run, until=last - 1, times=SEARCHED)
 
     @cached_property
     def confirmed(self) -> tuple[int, dict[str, Any] | None]:
         """How many bids were put to the algorithm again, and the first that did not meet the offer of the run."""
         assert self.offers is not None
-        again = self.again(ASKED)
+        again = self.again(ASKED * self.times)
         asked = 0
         for i in self.order:
             cost = self.offers.costs[i]
             edge = -1 if cost is None else cost.__floor__()
-            for bid in sorted({0, edge, edge + 1, LIMIT}):
+            more = [] if self.only is None else _first_bids(self, i, self.run.decisions[i])
+            for bid in sorted({0, edge, edge + 1, LIMIT, *more}):
                 report = again.asked(i, bid)
                 if not 0 <= bid <= LIMIT or again.cost(i, report) > again.left:
                     continue
@@ -121,13 +168,15 @@ class _Sale:
                     return asked, {"task": i, "problem": f"a bid of {bid} is charged {decision.payment}"}
         return asked, None
 
-    def again(self, allowance: int) -> Again:
+    def again(self, allowance: int, *, keep: bool = False) -> Again:
         """The run again."""
-        return Again(self.instance, self.run, allowance)
+        return Again(self.instance, self.run, allowance, keep=keep)
 
     @cached_property
     def order(self) -> list[int]:
         """The tasks: those whose bids set a constant that is a largest density, who pays most, who is worth most."""
+        if self.only is not None:
+            return [self.only]
         instance = self.instance
         bid, work, memory = instance.bid.tolist(), instance.work.tolist(), instance.memory_mb.tolist()
         value, tasks = instance.valuation.tolist(), range(instance.tasks)
@@ -173,18 +222,19 @@ class _Sale:
         return shown if offers is None else shown | {"offers_found_again": len(offers.costs)}
 
 
-def _truthful_bid(case: _Sale) -> Check:
+def _truthful_bid(case: Sale) -> Check:
     """No bid is better than the valuation, for any task."""
-    return _settle(case, "truthful_bid", "U_i(b) - U_i(v_i) for the bid that gains most", _bids)
+    plan = _bids if case.only is None else where_outcomes_change
+    return _settle(case, "truthful_bid", "U_i(b) - U_i(v_i) for the bid that gains most", plan)
 
 
-def _truthful_type(case: _Sale) -> Check:
+def _truthful_type(case: Sale) -> Check:
     """No later arrival, earlier deadline, more work or more memory gains, alone or together; bid truthful."""
     claim = "gain by the misreport of arrival, deadline, work or memory that pays best"
     return _settle(case, "truthful_type", claim, _types)
 
 
-def _settle(case: _Sale, name: str, claim: str, plan: Plan) -> Check:
+def _settle(case: Sale, name: str, claim: str, plan: Plan) -> Check:
     """Decide by the offers where they decide it, else by lies."""
     offers, figures = case.offers, case.figures()
     problem, order = "", case.order
@@ -198,9 +248,9 @@ def _settle(case: _Sale, name: str, claim: str, plan: Plan) -> Check:
             reason = f"{claim}: every offer is the least cost with room, is taken above it and charged"
             return Check(name, Verdict.HOLDS, Fraction(0), Fraction(0), reason, None, figures)
         problem = f"offers are not take-it-or-leave-it at least cost ({told(found)}); "
-        if found["task"] is not None:
+        if found["task"] is not None and case.only is None:
             order = [found["task"], *(i for i in order if i != found["task"])]
-    again = case.again(ALLOWANCE)
+    again = case.again(ALLOWANCE * case.times)
     try:
         if not again.same():
             reason = f"{problem}run again, it decides otherwise"
@@ -212,15 +262,31 @@ def _settle(case: _Sale, name: str, claim: str, plan: Plan) -> Check:
     if tried.witness is not None:
         gain = Fraction(tried.gain)
         return Check(name, Verdict.VIOLATED, gain, Fraction(0), problem + claim, tried.witness, figures)
-    reason = f"{tried.reports} misreports of {tried.tasks} tasks tried, none gains"
-    if tried.reports == 0 and tried.failed:
-        reason = "no misreport ended in a valid run"
-    elif tried.reports == 0:
-        reason = f"too long to probe: {ALLOWANCE} decisions are allowed"
-    return Check(name, Verdict.UNDECIDED, None, None, problem + reason, None, figures)
+    return Check(name, Verdict.UNDECIDED, None, None, problem + tried.said(case), None, figures)
 
 
-def _try(case: _Sale, again: Again, order: list[int], plan: Plan) -> Tried:
+def gain_by_bid(instance: Instance, run: OnlineRun, task: int) -> str | Tried:
+    """What one bidder of any run with payments gains by another bid, constants following it; or why none was heard."""
+    return _lies(Sale(instance, run, task), where_outcomes_change, keep=False)
+
+
+def gain_by_type(instance: Instance, run: OnlineRun, task: int) -> str | Tried:
+    """The same by another type, the bid truthful, with the constants of the run."""
+    return _lies(Sale(instance, run, task), _types, keep=True)
+
+
+def _lies(case: Sale, plan: Plan, *, keep: bool) -> str | Tried:
+    again = case.again(ALLOWANCE * case.times, keep=keep)
+    try:
+        if not again.same():
+            return "run again, it decides otherwise"
+        tried = _try(case, again, case.order, plan)
+    finally:
+        again.close()
+    return tried if tried.witness is not None else tried.said(case)
+
+
+def _try(case: Sale, again: Again, order: list[int], plan: Plan) -> Tried:
     """Reports of all tasks in turns, until the allowance is used up."""
     waiting: dict[int, Iterator[Report]] = {}
     reports, wanted = 0, 0
@@ -234,7 +300,7 @@ def _try(case: _Sale, again: Again, order: list[int], plan: Plan) -> Tried:
     while waiting:
         for i in list(waiting):
             report = next(waiting[i], None)
-            if report is None or reports == REPORTS or again.cost(i, report) > again.left:
+            if report is None or reports == REPORTS * case.times or again.cost(i, report) > again.left:
                 del waiting[i]
                 continue
             valid, decision = again.decision(i, report)
@@ -254,7 +320,7 @@ def _try(case: _Sale, again: Again, order: list[int], plan: Plan) -> Tried:
 
 
 def _confirmed_gains(
-    case: _Sale, again: Again, gains: list[tuple[int, int, Report]]
+    case: Sale, again: Again, gains: list[tuple[int, int, Report]]
 ) -> Iterator[tuple[int, int, Report]]:
     """The first of these that is a gain in runs in processes of their own, too."""
     for _, i, report in gains:
@@ -274,10 +340,10 @@ def _witness(i: int, truth: Report, lie: Report, honest: int, gained: int) -> di
     return shown | said | {"gain": str(gained - honest)}
 
 
-def _bids(case: _Sale, again: Again, i: int, decision: Decision | None) -> Iterator[Report]:
-    """Around what is paid, parts and multiples of the valuation, around the cost, at densities; then every bid."""
-    instance, truth = case.instance, again.truth(i)
-    value = truth.bid
+def _first_bids(case: Sale, i: int, decision: Decision | None) -> list[int]:
+    """Around what is paid, parts and multiples of the valuation, around the cost, at densities; without the truth."""
+    instance = case.instance
+    value = int(instance.valuation[i])
     wanted = []
     if decision is not None:
         paid, outlay = decision.payment or 0, case.outlay(i, decision)
@@ -291,16 +357,69 @@ def _bids(case: _Sale, again: Again, i: int, decision: Decision | None) -> Itera
         )
         for edge in [*others[:2], *others[len(others) // 2 :][:1], *others[-1:]]:
             wanted += [edge, edge + 1]
-    top = max([2 * value, *(bid for bid in wanted if bid < LIMIT)]) + 1
-    tried = {value}
+    return [bid for bid in dict.fromkeys(wanted) if 0 <= bid <= LIMIT and bid != value]
+
+
+def _bids(case: Sale, again: Again, i: int, decision: Decision | None) -> Iterator[Report]:
+    """`_first_bids`, then every bid."""
+    truth, wanted = again.truth(i), _first_bids(case, i, decision)
+    top = max([2 * truth.bid, *(bid for bid in wanted if bid < LIMIT)]) + 1
+    tried = {truth.bid}
     for bid in (*wanted, *range(top)):
-        if 0 <= bid <= LIMIT and bid not in tried:
+        if bid not in tried:
             tried.add(bid)
             yield truth._replace(bid=bid)
 
 
-def _types(case: _Sale, again: Again, i: int, decision: Decision | None) -> Iterator[Report]:
-    """One field by one step, by large steps, and to where the schedule ends; then several fields together."""
+def where_outcomes_change(
+    case: Sale, again: Again, i: int, decision: Decision | None, *, further: bool = True
+) -> Iterator[Report]:
+    """`_first_bids`; the middle between neighbours with different outcomes until none is left; then of wide gaps.
+
+    Parameters
+    ----------
+    further : go on where neighbours have the same outcome, up to twice the valuation, the widest gap first.
+    """
+    truth = again.truth(i)
+    known: dict[int, Heard] = {truth.bid: (True, decision)}
+    for bid in _first_bids(case, i, decision):
+        yield truth._replace(bid=bid)
+        known[bid] = again.heard[i, truth._replace(bid=bid)]
+    waiting: list[tuple[int, int, int, int]] = []
+    order = 0
+
+    def gap(low: int, high: int) -> None:
+        nonlocal order
+        order += 1
+        rank = _unlike(known[low], known[high])
+        if high - low > 1 and (rank < 2 or (further and low <= 2 * truth.bid)):
+            heappush(waiting, (rank, low - high if rank == 2 else order, low, high))
+
+    for low, high in pairwise(sorted(known)):
+        gap(low, high)
+    while waiting:
+        _, _, low, high = heappop(waiting)
+        middle = (low + high) // 2
+        yield truth._replace(bid=middle)
+        known[middle] = again.heard[i, truth._replace(bid=middle)]
+        gap(low, middle)
+        gap(middle, high)
+
+
+def _unlike(one: Heard, other: Heard) -> int:
+    """0 for another outcome, 1 for another charge of the same schedule, 2 for the same in all."""
+    if one == other:
+        return 2
+    decisions = [heard[1] for heard in (one, other)]
+    bare = [None if each is None else each._replace(payment=None) for each in decisions]
+    return 1 if one[0] == other[0] and bare[0] == bare[1] else 0
+
+
+def _types(case: Sale, again: Again, i: int, decision: Decision | None) -> Iterator[Report]:
+    """One field by one step, by large steps, and to where the schedule ends; then several fields together.
+
+    Of a bidder that was chosen also every later arrival and every earlier deadline alone.
+    """
     instance, truth = case.instance, again.truth(i)
     arrivals = [truth.arrival + 1, (truth.arrival + truth.deadline + 1) // 2, truth.deadline]
     deadlines = [truth.deadline - 1, (truth.arrival + truth.deadline) // 2, truth.arrival]
@@ -323,10 +442,15 @@ def _types(case: _Sale, again: Again, i: int, decision: Decision | None) -> Iter
     )
     told = (Report(truth.bid, *values) for values in product(*fields))
     lies = [lie for lie in told if lie.arrival <= lie.deadline and lie != truth]
-    yield from sorted(lies, key=lambda lie: sum(one != other for one, other in zip(lie, truth, strict=True)))
+    lies.sort(key=lambda lie: sum(one != other for one, other in zip(lie, truth, strict=True)))
+    yield from lies
+    if case.only is not None:
+        window = range(truth.arrival, truth.deadline + 1)
+        alone = [truth._replace(arrival=t) for t in window] + [truth._replace(deadline=t) for t in window]
+        yield from sorted(set(alone) - set(lies) - {truth})
 
 
-def _rational(case: _Sale) -> Check:
+def _rational(case: Sale) -> Check:
     """No truthful bidder pays more than its valuation: what was booked for those that bid theirs."""
     claim = "largest loss p_i - v_i of a truthful bidder"
     instance = case.instance
@@ -339,7 +463,7 @@ def _rational(case: _Sale) -> Check:
     return _largest("rational", claim, losses, "loss", figures)
 
 
-def _no_deficit(case: _Sale) -> Check:
+def _no_deficit(case: Sale) -> Check:
     """Every admitted task pays at least its vendor's price and its operational cost."""
     claim = "largest deficit q + sum e - p_i of an admitted task"
     short = {

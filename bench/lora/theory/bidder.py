@@ -1,0 +1,82 @@
+"""One bidder that was chosen: what it gains by misreporting, with much more work than an audit has, and its curve.
+
+About pdFTSP: Theorem 3 (constants following the bid, or kept) and what lies about the type bring. About all others:
+`truthful_bid` and `truthful_type`. Work is bounded in schedule searches and in decisions of the algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from bench.checks import ANOTHER, Check, Verdict
+from bench.family import BidCurve
+from bench.lora.theory import truth, truthful
+from bench.lora.theory.bids import NoCurve, utility_curve
+from bench.lora.theory.case import case_of
+from bench.lora.theory.tried import tried_curve
+from formulations.report import Proof, SolveReport, Status, Termination
+from instances.errors import InputError
+from instances.fields import LIMIT
+from instances.lora.model import Instance
+from online.lora.pdftsp import PriceTrace
+from online.outcome import OnlineRun
+
+_CLAIMS = dict(
+    zip(truth.OF_ONE, (truth.theorem3_of, truth.theorem3_fixed_constants_of, truth.theorem3_types_of), strict=True)
+)
+_UNKNOWN = SolveReport(Status.INTERVAL, 0, LIMIT**2, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)
+"""None of these claims is about OPT."""
+
+
+def audit_bidder(instance: Instance, run: OnlineRun, task: int, claims: Collection[str] = ()) -> list[Check]:
+    """The checks of a run about one bidder.
+
+    Parameters
+    ----------
+    claims : names of those wanted; by default all that concern one bidder of this algorithm. A name that does not is
+        `not applicable`.
+
+    Raises
+    ------
+    InputError : no such task.
+    """
+    existing_task(instance, task)
+    auction = isinstance(run.trace, PriceTrace)
+    ours, others = (truth.OF_ONE, truthful.OF_ONE) if auction else (truthful.OF_ONE, truth.OF_ONE)
+    wanted = [name for name in ours if not claims or name in claims]
+    if auction and wanted:
+        case = case_of(instance, run, _UNKNOWN)
+        found = [_CLAIMS[name](case, task) for name in wanted]
+    else:
+        found = truthful.truthfulness_of(instance, run, task, wanted)
+    whose = f"{ANOTHER}payments other than pdFTSP's" if auction else f"{ANOTHER}pdFTSP"
+    for name in dict.fromkeys(claims):
+        if name not in ours:
+            reason = whose if name in others else f"{ANOTHER}whole runs, not about one bidder"
+            found.append(Check(name, Verdict.NOT_APPLICABLE, None, None, reason))
+    return found
+
+
+def curve(instance: Instance, run: OnlineRun, task: int) -> BidCurve:
+    """Its utility for every bid where that is known exactly; else for the bids that were tried.
+
+    Raises
+    ------
+    InputError : no such task; no payments; a run that is not valid.
+    """
+    existing_task(instance, task)
+    if not run.valid:
+        raise InputError("algorithm", run.algorithm, f"the run is not valid ({run.violations[0]})")
+    try:
+        return BidCurve([row | {"known": "exact"} for row in utility_curve(instance, run, task).rows()])
+    except NoCurve as error:
+        trials = tried_curve(instance, run, task)
+        failed = f", {trials.failed} of them not valid" * (trials.failed > 0)
+        note = f"{trials.runs} runs{failed}, as {error.problem}; between the bids that were tried nothing is proved"
+        return BidCurve([row | {"known": "tried"} for row in trials.rows()], note)
+
+
+def existing_task(instance: Instance, task: int) -> None:
+    """InputError where there is no task of this index."""
+    if not 0 <= task < instance.tasks:
+        raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")
