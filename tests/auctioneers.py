@@ -45,3 +45,20 @@ class Remembers(AtCost):
         """The first schedule with room, if the bid is above its cost."""
         plan = super().decide(task, view)
         return plan if plan is None or self.starts == 1 else plan._replace(payment=0)
+
+
+class Coin(Honest):
+    """Charges 1, but 2 of all but the first task in every third process, whatever is reported.
+
+    Option: tally, a file with one letter per process that was started.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        with open(options["tally"], "a+", encoding="utf-8") as tally:
+            tally.write("x")
+            self._more = tally.tell() % 3 == 1
+
+    def decide(self, task: Task, view: View) -> Any:
+        """The first schedule with room, if the bid is above its cost."""
+        plan = super().decide(task, view)
+        return None if plan is None else plan._replace(payment=2 if self._more and task.index else 1)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -546,6 +547,24 @@ def test_a_gain_that_a_process_of_its_own_does_not_confirm_is_none() -> None:
     for check in (_checks(instance, run(instance, "tests.auctioneers:Remembers"))[name] for name in NAMES[:2]):
         assert (check.status, check.witness) == (Verdict.UNDECIDED, None)
         assert "none gains" in check.reason
+
+
+def test_charges_that_differ_from_run_to_run_are_no_gain_of_a_lie(tmp_path: Path) -> None:
+    """No report moves them; the same report, heard again in processes of its own, is charged otherwise."""
+    instance = _two_nodes(2, [(1, 1, [4, 4], 1, 20, [[2, 2], [9, 9]]), (2, 2, [4, 4], 1, 20, [[2, 2], [9, 9]])])
+    played = run(instance, f"tests.auctioneers:Coin:tally={tmp_path / 'tally'}")
+    assert played.valid, played.violations
+    assert [decision.payment for decision in played.decisions if decision is not None] == [1, 2]
+    check = _checks(instance, played)["truthful_bid"]
+    assert (check.status, check.witness) == (Verdict.UNDECIDED, None)
+    assert check.reason == "not reproducible: the same report of task 1 is answered otherwise"
+
+
+def test_large_bids_take_no_memory() -> None:
+    """A bid of 10^12, whose smaller bids are more than any list holds."""
+    instance = _two_nodes(1, [(1, 1, [4, 4], 1, 10**12, [[2], [9]])])
+    check = _checks(instance, run(instance, "posted"))["truthful_bid"]
+    assert check.status in (Verdict.UNDECIDED, Verdict.VIOLATED)
 
 
 def test_a_run_that_ends_in_no_valid_run_is_skipped_and_counted(mutants: None, monkeypatch: pytest.MonkeyPatch) -> None:

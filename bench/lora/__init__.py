@@ -26,7 +26,7 @@ class LoraFamily:
     format = FORMAT
     unit = "micro-dollars"
     headline = "theorem5"
-    audits = "6"
+    audits = "7"
 
     def parse(self, data: Any, source: str) -> Instance:
         """The instance in a decoded JSON document."""

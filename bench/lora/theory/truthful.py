@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -40,7 +40,9 @@ ALLOWANCE = 2000
 REPORTS = 80
 """Most reports of one check."""
 CONFIRMED = 2
-"""Most gains of anyone's own algorithm that are heard once more, each in a process of its own."""
+"""Most gains of anyone's own algorithm that are heard once more, each in processes of its own."""
+HEARD = 3
+"""In so many: an algorithm that draws anew in every run may gain by luck, as a fair coin does once in 128 times."""
 EACH = 3
 """Where not all tasks can have so many reports, some have none."""
 ASKED = 300
@@ -94,6 +96,8 @@ class Tried(NamedTuple):
 
     def said(self, case: Sale) -> str:
         """Why nothing was found, in words."""
+        if case.unsteady:
+            return f"not reproducible: the same report of task {case.unsteady[0]} is answered otherwise"
         if self.reports == 0 and self.failed:
             return "no misreport ended in a valid run"
         if self.reports == 0:
@@ -116,6 +120,7 @@ class Sale:
     run: OnlineRun
     only: int | None = None
     truths: dict[int, Decision | None] = field(default_factory=dict)
+    unsteady: list[int] = field(default_factory=list)
 
     def problem(self) -> str:
         """Why nothing is asked of it; empty if nothing stands against it."""
@@ -206,13 +211,23 @@ class Sale:
         return i in self.truths
 
     def alone(self, i: int, report: Report) -> tuple[int, Decision | None] | None:
-        """What a task gets, and its decision, in a run in a process of its own; None where that is not valid."""
+        """What a task gets, and its decision, in runs in processes of their own; None where one is not valid.
+
+        HEARD runs, with the one at hand; where they differ the algorithm draws, which goes into `unsteady`, and None.
+        """
         again = self.again(0)
-        if report == again.asked(i, int(self.instance.bid[i])):
-            return self.utility(i, self.run.decisions[i]), self.run.decisions[i]
-        again.left = again.cost(i, report) + PROCESS
-        valid, decision = again.decision(i, report, alone=True)
-        return (self.utility(i, decision), decision) if valid else None
+        own = self.run.decisions[i]
+        heard = [(self.utility(i, own), own)] if report == again.asked(i, int(self.instance.bid[i])) else []
+        for _ in range(HEARD):
+            again.left = again.cost(i, report) + PROCESS
+            valid, decision = again.decision(i, report, alone=True)
+            if not valid:
+                return None
+            heard.append((self.utility(i, decision), decision))
+        if any(other != heard[0] for other in heard):
+            self.unsteady.append(i)
+            return None
+        return heard[0]
 
     def figures(self) -> Figures:
         """What is shown of the offers."""
@@ -365,7 +380,7 @@ def _bids(case: Sale, again: Again, i: int, decision: Decision | None) -> Iterat
     truth, wanted = again.truth(i), _first_bids(case, i, decision)
     top = max([2 * truth.bid, *(bid for bid in wanted if bid < LIMIT)]) + 1
     tried = {truth.bid}
-    for bid in (*wanted, *range(top)):
+    for bid in chain(wanted, range(top)):
         if bid not in tried:
             tried.add(bid)
             yield truth._replace(bid=bid)
