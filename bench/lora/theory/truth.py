@@ -57,6 +57,10 @@ def _unsure(auction: Auction) -> set[int]:
     return found
 
 
+def _near(task: int) -> str:
+    return f"float prices: the cost of task {task} is within rounding of its valuation"
+
+
 def _fixed_gains(auction: Auction, unsure: Container[int] = ()) -> list[Fraction]:
     """U_i(b) - U_i(v_i) of every task for the bid that gains most, constants kept: `_gain` of each `fixed_curve`.
 
@@ -85,7 +89,7 @@ def theorem3_fixed_constants(case: Case) -> Check:
     gains = _fixed_gains(auction, unsure)
     best = max(range(case.instance.tasks), key=lambda i: gains[i])
     if unsure and not gains[best]:
-        return case.undecided(name, f"float prices: the cost of task {min(unsure)} is within rounding of its valuation")
+        return case.undecided(name, _near(min(unsure)))
     gain, witness = _gain(fixed_curve(auction, best, auction.rule))
     figures: Figures = {"payment": auction.rule}
     return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
@@ -204,7 +208,7 @@ def theorem3_of(case: Case, task: int) -> Check:
             problem = f"its curve takes more than {CHOSEN * SEARCHES} searches"
         else:
             return case.decide(name, gain, 0, claim, witness=witness, figures=figures)
-    if any(_unmoved(auction, [task])):
+    if task not in _unsure(auction) and task in _unmoved(auction, [task]):
         gain, witness = _gain(fixed_curve(auction, task, auction.rule))
         if gain > 0:
             return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
@@ -227,6 +231,8 @@ def theorem3_fixed_constants_of(case: Case, task: int) -> Check:
     if problem:
         return case.decide(name, None, None, claim, problem=problem)
     auction = auction_of(case.instance, case.run, case.steps)
+    if task in _unsure(auction):
+        return case.undecided(name, _near(task))
     gain, witness = _gain(fixed_curve(auction, task, auction.rule))
     figures: Figures = {"payment": auction.rule}
     return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
