@@ -2,8 +2,8 @@
 
 The paper leaves open what its figures keep fixed. Here it is 100 nodes (as in its Figure 13), A100 and A40 half and
 half, Poisson 50 arrivals a slot, 5 vendors, deadlines `uniform`; each figure varies one thing. Five runs each: run j
-has the same names of random streams in every figure, so that instances of two figures that agree are one instance.
-`small` is a tenth of the nodes and of the arrivals, in three runs.
+has the same names of random streams in every figure, so that instances of two figures that agree are one instance, and
+the electricity prices of a day of its own. The runs of a trace are consecutive days of it. `small` is a tenth of the nodes and of the arrivals, in three runs.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ GRID = tuple(f"pdftsp:money={scale}" for scale in ("1/30", "1/10", "1/3", "3"))
 """pdFTSP's welfare depends on the unit of money (theory: alpha, beta and bbar all scale with it)."""
 HINDSIGHT = ("pdftsp, best of 5 money scales in hindsight", ("pdftsp", *GRID))
 TRACES = ("pai", "philly", "helios")
+TARIFF_DAYS = ("2017-05-08", "2017-02-02", "2017-07-12", "2017-09-04", "2017-12-29")
+"""PJM's prices of run 0, 1, ...: all seasons; in 2017-09-04 some are negative. The day before has its day's prices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,15 @@ FULL = Scale(1, 5, SolveSettings(backend="none"))
 SMALL = Scale(10, 3, SolveSettings(backend="none"))
 
 
+def prices(j: int) -> dict[str, str]:
+    """The tariff of run j, as a recipe names it."""
+    return {"region": "PJM", "day": TARIFF_DAYS[j]}
+
+
 def _case(scale: Scale, group: str, j: int, change: Mapping[str, Any], more: tuple[str, ...] = ()) -> Case:
     """Run j of a group: the base day with one change, and the day before it."""
     size = {} if scale.divisor == 1 else {"divisor": scale.divisor}
-    base = {"kind": "paper", "nodes": 100, "arrivals": {"poisson": 50}, **change}
+    base = {"kind": "paper", "nodes": 100, "arrivals": {"poisson": 50}, "prices": prices(j), **change}
     base["nodes"] //= scale.divisor
     arrivals = dict(base["arrivals"])
     key = "poisson" if "poisson" in arrivals else "mean"
@@ -110,7 +117,9 @@ def _parts(scale: Scale) -> Iterator[Case]:
             trace = TRACES[j % len(TRACES)]
             day = {"kind": "paper", "start": 60, "slots": 36, "quiet": 8, "nodes": {"a100": each, "a40": each}}
             before, today = days(trace)[j : j + 2]
-            named = [{"arrivals": {"trace": trace, "day": d}, "tasks": tasks} for d in (today, before)]
+            named = [
+                {"arrivals": {"trace": trace, "day": d}, "tasks": tasks, "prices": prices(j)} for d in (today, before)
+            ]
             seed = ["paper", group, f"run {j}"]
             recipe = day | named[0] | {"seed": seed, "name": f"{group}, run {j}"}
             prior = day | named[1] | {"seed": [*seed, "yesterday"], "name": f"before {group}, run {j}"}

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from bench.family import Case, Plot, SolveSettings, Study, Suite
-from bench.lora.evaluation import figure_suites
+from bench.lora.evaluation import figure_suites, prices
 from instances.lora.arrivals import days
 from instances.lora.families import families
 from instances.lora.generate import generate
@@ -149,6 +149,7 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
                 "seed": ["mechanisms", name, part],
                 **size,
                 "arrivals": {"trace": trace, "day": day},
+                "prices": prices(j),
             }
             for part, day in (("day", days(trace)[j + 1]), ("day before", days(trace)[j]))
         )
