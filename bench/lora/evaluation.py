@@ -3,7 +3,8 @@
 The paper leaves open what its figures keep fixed. Here it is 100 nodes (as in its Figure 13), A100 and A40 half and
 half, Poisson 50 arrivals a slot, 5 vendors, deadlines `uniform`; each figure varies one thing. Five runs each: run j
 has the same names of random streams in every figure, so that instances of two figures that agree are one instance, and
-the electricity prices of a day of its own. The runs of a trace are consecutive days of it. `small` is a tenth of the nodes and of the arrivals, in three runs.
+the electricity prices of a day of its own. The runs of a trace are consecutive days of it. `small` is a tenth of the
+nodes and of the arrivals, in three runs.
 """
 
 from __future__ import annotations
