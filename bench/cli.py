@@ -514,7 +514,7 @@ def _audit(options: argparse.Namespace) -> int:
     family, instance = _instance(options.file)
     family.algorithm_key(options.algorithm)
     if isinstance(family, Claiming):
-        _existing_claims(options, [each.name for each in family.statements()])
+        _existing_claims(options, [each.name for each in family.statements() if not each.proof])
     if options.curve is not None:
         return _curve(options, family, instance)
     if options.task is not None:

@@ -418,7 +418,7 @@ class Studying(Family, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A claim that audits check, in words.
+    """A claim in words: one that audits check, or one that no run can show and a proof settles.
 
     Parameters
     ----------
@@ -427,6 +427,7 @@ class Statement:
     standing : what is known about it in general: ``proved``, ``false``, ...
     assumptions : without which its check says `not applicable`.
     repaired : what holds instead; empty where nothing is to be repaired.
+    proof : of the standing, in a few sentences, where no check is made; empty for a claim that audits check.
     """
 
     name: str
@@ -435,6 +436,7 @@ class Statement:
     standing: str
     assumptions: str
     repaired: str
+    proof: str = ""
 
 
 @runtime_checkable
@@ -442,7 +444,16 @@ class Claiming(Family, Protocol):
     """A family whose checks are claims of papers, with a page on what holds; no family has to."""
 
     def statements(self) -> Sequence[Statement]:
-        """The claims, in the order of the audits."""
+        """Those settled by proof, then those that audits check, in the order of the audits."""
+        ...
+
+
+@runtime_checkable
+class Interpreting(Family, Protocol):
+    """A family that says how it reads its paper where that can be read in more than one way; no family has to."""
+
+    def readings(self) -> Sequence[str]:
+        """A sentence or two each, for the page."""
         ...
 
 

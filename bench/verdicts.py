@@ -17,6 +17,7 @@ from bench.table import Results, aligned, known
 
 SIZE = ("users", "tasks", "slots", "nodes", "machines")
 """The figures of a case's description by which the smallest witness is chosen, most important first."""
+BY_PROOF = "by proof"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +67,25 @@ class Settled:
 
     @property
     def summary(self) -> str:
-        """The verdicts with their counts."""
+        """The verdicts with their counts, or that a proof is the verdict."""
+        if self.statement.proof:
+            return BY_PROOF
         return ", ".join(f"{self.counts[verdict]} {verdict.value}" for verdict in Verdict if self.counts[verdict])
 
 
 def settle(found: Results, family: Family) -> list[Settled]:
-    """Every claim of the family that a stored check of this run is about, in the family's order."""
+    """Every claim of the family that a stored check of this run is about, in the family's order.
+
+    Those settled by proof stand among them; where no check is about any claim, nothing does.
+    """
     if not isinstance(family, Claiming):
         return []
     cases = {case.name: case for case in found.cases}
     rows = found.rows.to_dict("records")
-    return [_settle(each, rows, cases) for each in family.statements() if each.name in found.checks]
+    said = [each for each in family.statements() if each.proof or each.name in found.checks]
+    if all(each.proof for each in said):
+        return []
+    return [Settled(each, Counter()) if each.proof else _settle(each, rows, cases) for each in said]
 
 
 def _settle(statement: Statement, rows: Sequence[Mapping[Any, Any]], cases: Mapping[str, StoredCase]) -> Settled:
@@ -127,6 +136,7 @@ def frame(settled: Sequence[Settled]) -> pd.DataFrame:
                 "right": right,
                 "sides": witness.get(f"{said.name}_reason"),
                 "repaired": said.repaired,
+                "proof": said.proof or None,
                 "command": each.command,
             }
         )

@@ -66,8 +66,14 @@ def best_by_enumeration(task: Task, public: Public, lam: Price, phi: Price) -> t
     return -value, option, tuple((k, t) for t, k in listed)
 
 
-def best_by_printed_table(task: Task, public: Public, lam: Price, phi: Price) -> tuple[Number, int, Cells] | None:
-    """Algorithm 2 with the table in units of one sample, loops as printed, overshoot clipped, first slot usable."""
+def best_by_printed_table(
+    task: Task, public: Public, lam: Price, phi: Price, *, repriced: bool = True
+) -> tuple[Number, int, Cells] | None:
+    """Algorithm 2 with the table in units of one sample, loops as printed, overshoot clipped, first slot usable.
+
+    Delta (line 11) is the increment of (12) by a cell; not `repriced`, the other reading: the cost of the cell alone at
+    the largest prices of the path, what stands before it staying at what it cost.
+    """
     types = public.type_of_node.tolist()
     zero = Fraction(0)
     best: tuple[Number, int, Cells] | None = None
@@ -87,6 +93,9 @@ def best_by_printed_table(task: Task, public: Public, lam: Price, phi: Price) ->
                         continue
                     cells = (*before[1], (k, t))
                     value = _printed_objective(task, types, cells, lam, phi)
+                    if not repriced:
+                        top = max(lam.get(c, zero) for c in cells), max(phi.get(c, zero) for c in cells)
+                        value = before[0] + (top[0] * s + top[1] * task.memory_mb + int(task.cost[g, t - 1]))
                     old = new[w]
                     if old is None or value < old[0]:
                         new[w] = (value, cells)

@@ -1,4 +1,4 @@
-"""The README's tables of Figures 7, 8 and 12 and of the mechanisms, from the committed figures of whole runs.
+"""The README's tables of Figures 7, 8 and 12, of what the paper prints and of the mechanisms, from committed figures.
 
 `python -m tests.readme_tables` prints them. `python -m tests.readme_tables FOLDER` takes what the table of the
 mechanisms needs from the results of `run mechanisms` in the folder and writes it to bench/results.
@@ -21,6 +21,8 @@ from bench.checks import Verdict
 from bench.ratios import decimal
 
 PAPER = Path(__file__).resolve().parents[1] / "bench" / "results" / "paper.csv"
+PRINTED = PAPER.with_name("paper_printed.csv")
+"""The paper's percentages beside ours: `printed.csv` of the same run."""
 MECHANISMS = PAPER.with_name("mechanisms.csv")
 VERDICTS = PAPER.with_name("mechanisms_verdicts.csv")
 PROVENANCE = PAPER.with_name("mechanisms_provenance.json")
@@ -36,6 +38,7 @@ GUARANTEES = {
 """The guarantee of each mechanism that its own runs are checked for."""
 DAYS = ("pai", "philly", "helios", "light, Poisson 30", "medium, Poisson 50", "high, Poisson 80")
 PARTS = ("40 tasks", "100 tasks", "200 tasks")
+COMPARED = (("fig8", "high, Poisson 80"), ("fig4", "50 nodes"))
 
 
 def figures(file: Path = PAPER) -> pd.DataFrame:
@@ -92,6 +95,34 @@ def ratios(rows: pd.DataFrame) -> str:
     return _table(["algorithm", *(group.rpartition(", ")[2] for group in groups)], lines)
 
 
+def printed(rows: pd.DataFrame) -> str:
+    """By how many percent each form of pdFTSP is above each of the others, beside the paper's figure, in Markdown."""
+    named = {(row["plot"], row["group"], row["algorithm"], row["than"]): row for row in rows.to_dict("records")}
+    ours = list(dict.fromkeys(rows["algorithm"]))
+
+    def cell(plot: str, group: str, name: str, than: str) -> str:
+        row = named.get((plot, f"{plot}: {group}", name, than))
+        if row is None or not row["percent"]:
+            return "-"
+        interval = f" ({float(row['low']):.0f} to {float(row['high']):.0f})" if row["low"] else ""
+        return f"{float(Fraction(row['percent'])):.0f}{interval}"
+
+    lines = [
+        [than]
+        + [
+            text
+            for plot, group in COMPARED
+            for text in (
+                named[plot, f"{plot}: {group}", ours[0], than]["paper_percent"],
+                *(cell(plot, group, name, than) for name in ours),
+            )
+        ]
+        for than in dict.fromkeys(rows["than"])
+    ]
+    head = [text for _, group in COMPARED for text in (f"{group.rpartition(', ')[2]}: paper", *ours)]
+    return _table(["above", *head], lines)
+
+
 def mechanisms(rows: pd.DataFrame, verdicts: pd.DataFrame) -> str:
     """The table of the mechanisms in Markdown: means over the days of a load or over all, and whose theorem holds."""
 
@@ -146,4 +177,5 @@ if __name__ == "__main__":
         take(Path(sys.argv[1]))
     print(welfare(figures()))
     print(ratios(figures()))
+    print(printed(figures(PRINTED)))
     print(mechanisms(figures(MECHANISMS), figures(VERDICTS)))

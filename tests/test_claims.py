@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -12,13 +13,16 @@ from hypothesis import strategies as st
 
 import online.lora
 from bench.checks import Check, Verdict
-from bench.lora.theory.audit import audit
+from bench.lora.search.moves import Bounds, Draws, raised, start
+from bench.lora.search.sketch import instance as sketch_instance
+from bench.lora.theory.audit import audit, audit_claims
 from bench.lora.theory.case import Case, case_of
 from bench.lora.theory.claims import CLAIMS, Standing
+from bench.lora.theory.statements import statements
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance, parse
-from instances.lora.named import expected, named, names
+from instances.lora.named import expected, named, names, path
 from online.lora.pdftsp import PriceTrace
 from online.lora.registry import run
 from tests.literal import run_pdftsp
@@ -273,16 +277,110 @@ def test_the_table_of_the_readme_is_the_survey(smaller: Named) -> None:
     claims = text.partition("\n## ")[0]
     rows = [line for line in claims.splitlines() if line.startswith("|")][2:]
     assert all(f"`{claim.name}`" in "".join(rows) for claim in CLAIMS)
-    witnesses = {}
+    witnesses, proved = {}, {}
     for row in rows:
-        _, _, check, verdict, witness, _, _ = (part.strip() for part in row.split("|"))
+        _, claim, check, verdict, witness, _, _ = (part.strip() for part in row.split("|"))
+        if check == "by proof":
+            proved[claim.partition(":")[0]] = verdict
+            continue
         assert verdict.startswith("false" if check.strip("`") in FALSE else "true"), row
         if shown := re.match(r"`(\w+)`: (\S+) > ([\d/]+)", witness):
             witnesses[check.strip("`")] = shown.groups()
     assert set(witnesses) == FALSE
+    assert set(proved) == {"Theorem 1", "Theorem 2"}
+    assert (proved["Theorem 1"][:5], proved["Theorem 2"][:6]) == ("true;", "false:")
     for each in survey(smaller):
         if each.check is not None:
             assert witnesses[each.claim.name] == (each.witness, str(each.check.left), str(each.check.right))
+
+
+def test_two_theorems_are_settled_by_proof_and_have_no_check() -> None:
+    """They stand before the claims that audits check, each with its proof; no audit has one of them."""
+    said = {each.name: each.standing for each in statements() if each.proof}
+    assert said == {"theorem1": "proved", "theorem2": "false"}
+    assert [each.name for each in statements()][:2] == list(said)
+    instance = named("thm5_T5_3tasks")
+    result = run(instance, "greedy")
+    assert not set(said) & {check.name for check in audit(instance, result, _report(312))}
+    assert audit_claims(instance, result, _report(312), said) == []
+
+
+ITEMS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=5)
+"""Weights with values or costs."""
+
+
+def _one_slot(capacity: int, items: list[tuple[int, int]]) -> Instance:
+    """The knapsack as problem (4): one node, one slot, memory for all."""
+    return parse(
+        {
+            "format": "ratiobench/lora/1", "name": "knapsack", "slots": 1, "slot_seconds": 1, "base_memory_mb": 0,
+            "node_types": [
+                {"name": "a", "count": 1, "compute": capacity, "memory_mb": len(items), "tariff": [0]}
+            ],
+            "tasks": [
+                {"arrival": 1, "deadline": 1, "memory_mb": 1, "work": weight, "rate": [weight], "bid": value,
+                 "energy_wh": [0], "vendors": []}
+                for weight, value in items
+            ],
+        }
+    )  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(items=ITEMS, capacity=st.integers(1, 25))
+def test_theorem_1s_problem_contains_the_knapsack(items: list[tuple[int, int]], capacity: int) -> None:
+    """OPT of the instance is the best value of a set that fits."""
+    sets = [[item for j, item in enumerate(items) if chosen >> j & 1] for chosen in range(1 << len(items))]
+    best = max(sum(v for _, v in chosen) for chosen in sets if sum(w for w, _ in chosen) <= capacity)
+    assert enumerate_optimum(_one_slot(capacity, items))[0] == best
+
+
+@settings(max_examples=60, deadline=None)
+@given(items=ITEMS, data=st.data())
+def test_theorem_2s_subproblem_contains_the_min_knapsack(items: list[tuple[int, int]], data: st.DataObject) -> None:
+    """One task on n nodes in n slots, node j cheap in slot j alone: it pays the least cost of items that reach B."""
+    n, demand = len(items), data.draw(st.integers(1, sum(w for w, _ in items)))
+    dear = 1 + sum(c for _, c in items)
+    instance = parse(
+        {
+            "format": "ratiobench/lora/1", "name": "min-knapsack", "slots": n, "slot_seconds": 1, "base_memory_mb": 0,
+            "node_types": [
+                {"name": f"g{j}", "count": 1, "compute": 9, "memory_mb": 1, "tariff": [0] * n} for j in range(n)
+            ],
+            "tasks": [
+                {"arrival": 1, "deadline": n, "memory_mb": 1, "work": demand, "rate": [w for w, _ in items],
+                 "bid": 1000, "vendors": [],
+                 "cost": [[c if t == j else dear for t in range(n)] for j, (_, c) in enumerate(items)]}
+            ],
+        }
+    )  # fmt: skip
+    sets = [[item for j, item in enumerate(items) if chosen >> j & 1] for chosen in range(1 << n)]
+    least = min(sum(c for _, c in chosen) for chosen in sets if sum(w for w, _ in chosen) >= demand)
+    for search in ("exact", "printed"):
+        assert run(instance, f"pdftsp:search={search}").welfare == 1000 - least
+
+
+def test_two_tasks_never_violate_theorem_5() -> None:
+    """As online/lora/README.md proves: OPT/ALG <= 1 + A (rho - 1) < bound. The witness of three is the smallest."""
+    applied = 0
+    for j in range(150):
+        sketch = start(Draws("two tasks", j), Bounds(2, 4, 2, 60, 0, vendors=True))
+        instance = sketch_instance(raised(sketch) if j % 4 else sketch)
+        optimum, _ = enumerate_optimum(instance)
+        for algorithm in ("pdftsp", "pdftsp:search=printed", "pdftsp:units=canonical"):
+            case = _case(instance, algorithm, optimum)
+            check = _checks(case, frozenset({"theorem5"}))["theorem5"]
+            if check.status is Verdict.NOT_APPLICABLE or not optimum:
+                continue
+            applied += 1
+            assert case.rho is not None
+            assert optimum <= (1 + max(case.known.alpha, case.known.beta) * (case.rho - 1)) * case.run.welfare
+            assert check.status is Verdict.HOLDS
+    assert applied > 150
+    about = json.loads(path("thm5_T5_3tasks").read_text(encoding="utf-8"))["origin"]["about"]
+    text = (Path(online.lora.__file__).parent / "README.md").read_text(encoding="utf-8")
+    assert "three tasks, the fewest possible" in about
+    assert "the three tasks of `thm5_T5_3tasks` are the fewest possible" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("algorithm", ["pdftsp:search=printed", "pdftsp:units=canonical"])

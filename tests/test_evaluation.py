@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import date, timedelta
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import given, settings
 from bench.checks import Check, Verdict
 from bench.family import YESTERDAY, Case, Study, Suite
 from bench.lora import FAMILY
+from bench.lora.evaluation import ALGORITHMS, RUNS, TRACE_RUNS, WHICH
 from bench.lora.measures import measures
 from bench.lora.studies import study
 from instances.errors import InputError
@@ -67,6 +70,52 @@ def test_the_paper_has_at_most_110_days_and_every_figure_five_runs() -> None:
         assert {groups.count(group) for group in groups} == {5}
     parts = [case for name in (*FIGURES, "fig10", "fig11") for case in SUITES[name].cases]
     assert [content(case.recipe) for case in paper.cases] == [content(case.recipe) for case in parts]
+
+
+def test_the_paper_has_the_printed_programme_and_both_forms_of_its_baselines() -> None:
+    """Algorithm 2 in every figure; EFT and NTM as the paper words them (admit=all) and with an eye to the bid."""
+    informed = [name for name in ALGORITHMS if "prior=" in name]
+    assert (
+        "pdftsp", "pdftsp:units=canonical", "pdftsp:search=printed", *informed, "titan", "eft", "ntm", "eft:admit=all",
+        "ntm:admit=all", "greedy",
+    ) == ALGORITHMS  # fmt: skip
+    baselines = {"eft", "ntm", "eft:admit=all", "ntm:admit=all"}
+    assert all(baselines | {"pdftsp:search=printed"} <= set(case.algorithms) for case in SUITES["quick"].cases)
+    assert all(baselines <= set(case.algorithms) for case in SUITES["leaderboard"].cases)
+    for name in ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9", "fig12", "fig13"):
+        assert all({*ALGORITHMS} <= set(case.algorithms) for case in SUITES[name].cases)
+        [plot] = SUITES[name].plots
+        assert not plot.algorithms or "pdftsp:search=printed" in plot.algorithms
+        assert WHICH in plot.note
+        assert name == "fig13" or "eft:admit=all" in plot.note
+    for name in ("fig10", "fig11"):
+        assert WHICH in SUITES[name].plots[0].note
+        assert any("search=printed" in each.algorithm for case in SUITES[name].cases for each in case.studies)
+    for name in ("fig4", "fig8"):
+        [plot] = SUITES[name].plots
+        compared = {(figure.algorithm, figure.than): figure.percent for figure in plot.printed}
+        assert set(compared) == set(product(("pdftsp", "pdftsp:search=printed"), {"titan", *baselines}))
+        for (_, than), percent in compared.items():
+            assert percent == compared["pdftsp", than.partition(":")[0]]
+
+
+def test_every_figure_says_what_its_repetitions_are() -> None:
+    """Consecutive days of a trace, parts that mix traces: what a t-interval over them cannot say."""
+    for name in (*FIGURES, "mechanisms"):
+        suite = SUITES[name]
+        traces = any("trace" in case.recipe["arrivals"] for case in suite.cases)
+        for plot in suite.plots:
+            assert name == "fig13" or (TRACE_RUNS in plot.note) == traces
+    assert RUNS in SUITES["fig12"].plots[0].note
+    days = {trace: [case.recipe["arrivals"]["day"] for case in SUITES["fig7"].cases if case.group == trace]
+            for trace in ("pai", "philly", "helios")}  # fmt: skip
+    for found in days.values():
+        assert [date.fromisoformat(day) - date.fromisoformat(found[0]) for day in found] == [
+            timedelta(days=j) for j in range(5)
+        ]
+    for group in ("40 tasks", "100 tasks", "200 tasks"):
+        mixed = [case.recipe["arrivals"]["trace"] for case in SUITES["fig12"].cases if case.group == group]
+        assert mixed == ["pai", "philly", "helios", "pai", "philly"]
 
 
 def test_the_base_day_is_one_instance_in_every_figure() -> None:

@@ -41,6 +41,36 @@ def test_each_search_makes_the_decisions_of_its_literal_twin(search: str, instan
     assert _offers(instance, f"pdftsp:search={search}") == run_pdftsp(instance, search)
 
 
+def test_delta_of_line_11_is_the_increment_of_12() -> None:
+    """Slot 2 costs task 1 d once, 7 is the cost of slot 3, and d < 7 < 2 d; so the two readings of line 11 part.
+
+    The increment of (12) by slot 2 after slot 1 is 2 d: slot 3 is cheaper. The cost of the new cell alone is d: slot 2.
+    """
+    task = {"arrival": 1, "bid": 2, "deadline": 2, "memory_mb": 2, "work": 4, "rate": [4], "cost": [[2, 0, 0]]}
+    other = {"arrival": 1, "bid": 19, "deadline": 3, "memory_mb": 5, "work": 6, "rate": [3], "cost": [[0, 0, 7]]}
+    instance = parse(
+        {
+            "format": "ratiobench/lora/1", "name": "delta", "slots": 3, "slot_seconds": 1, "base_memory_mb": 0,
+            "node_types": [{"name": "a", "count": 1, "compute": 5, "memory_mb": 9, "tariff": [0, 0, 0]}],
+            "tasks": [each | {"vendors": []} for each in (task, other)],
+        }
+    )  # fmt: skip
+    # bbar = 1/3 of task 0; alpha = 19/6, beta = 19/5.
+    lam = {(0, 2): Fraction(19, 6) * Fraction(1, 3) * Fraction(4, 5)}
+    phi = {(0, 2): Fraction(19, 5) * Fraction(1, 3) * Fraction(2, 9)}
+    once = 3 * lam[0, 2] + 5 * phi[0, 2]
+    assert once < 7 < 2 * once
+    twins = [
+        best_by_printed_table(instance.task(1), instance.public(""), lam, phi, repriced=repriced)
+        for repriced in (True, False)
+    ]
+    assert twins == [(Fraction(12), 0, ((0, 1), (0, 3))), (19 - 2 * once, 0, ((0, 1), (0, 2)))]
+    assert _offers(instance, "pdftsp:search=printed") == [
+        (Fraction(2), True, ((0, 2),), 0),
+        (Fraction(12), True, ((0, 1), (0, 3)), 0),
+    ]
+
+
 def _random_prices(public: Public, seed: int, values: int) -> tuple[Price, Price]:
     """Prices on all cells from few values (they tie often), lambda and phi independent of each other."""
     stream = Stream("test_pdftsp", seed)

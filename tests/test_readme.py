@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from bench.cli import main
-from bench.family import find_suite
+from bench.family import Interpreting, families, find_suite
+from bench.lora.evaluation import RUNS
+from bench.lora.readings import READINGS
 from bench.plots import LEADERBOARD, STUDIED
 from bench.runner import STORE, RunOptions, run_suite
 from bench.store import Store
@@ -89,6 +91,8 @@ def test_the_tables_of_the_papers_figures_are_those_of_the_committed_run() -> No
     for name, made in (("welfare", readme_tables.welfare(rows)), ("ratios", readme_tables.ratios(rows))):
         [shown] = re.findall(rf"<!-- paper {name}: begin -->\n(.*?)<!-- paper {name}: end -->", README, flags=re.DOTALL)
         assert shown == made
+    compared = readme_tables.printed(readme_tables.figures(readme_tables.PRINTED))
+    assert f"<!-- paper printed: begin -->\n{compared}<!-- paper printed: end -->" in README
     suite = find_suite("paper")[1]
     about = json.loads(readme_tables.PAPER.with_name("paper_provenance.json").read_text(encoding="utf-8"))
     assert (about["suite"], about["cases"], about["effort"], about["scale"]) == ("paper", len(suite.cases), 1, "full")
@@ -110,6 +114,18 @@ def test_the_table_of_the_mechanisms_is_that_of_the_committed_run() -> None:
     assert list(verdicts["algorithm"]) == list(suite.cases[0].algorithms)
     assert set(verdicts["days"]) == {"45"} == {str(len(suite.cases))}
     assert set(verdicts["violated"]) == {"0"}
+
+
+@pytest.mark.parametrize("file", ["README.md", "online/lora/README.md"])
+def test_how_the_paper_is_read_stands_beside_its_figures(file: str) -> None:
+    """The sentences of the page, one by one; and what the intervals of the figures cannot say."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    [shown] = re.findall(r"<!-- readings: begin -->\n(.*?)<!-- readings: end -->", text, flags=re.DOTALL)
+    assert tuple(" ".join(each.split()) for each in shown.removeprefix("- ").split("\n- ")) == READINGS
+    family = families()["lora"]
+    assert isinstance(family, Interpreting)
+    assert tuple(family.readings()) == READINGS
+    assert RUNS in " ".join(README.split())
 
 
 @pytest.mark.parametrize("algorithm", ["online", "greedy", "balance"])

@@ -183,7 +183,7 @@ def test_claims_are_counted_and_the_smallest_witness_is_named(folder: Path, caps
     """claims.csv and the page say the same of the stored checks as a count over results.csv does."""
     frame = pd.read_csv(folder / "results.csv", dtype=str)
     claims = pd.read_csv(folder / "claims.csv", dtype=str)
-    assert list(claims["claim"]) == ["half"]  # nothing was checked about the other statement
+    assert list(claims["claim"]) == ["half", "sum"]  # nothing was checked about `third`, and no proof is given
     claim = claims.iloc[0]
     for verdict in Verdict:
         assert int(claim[verdict.value.replace(" ", "_")]) == (frame["half"] == verdict.value).sum()
@@ -199,6 +199,29 @@ def test_claims_are_counted_and_the_smallest_witness_is_named(folder: Path, caps
     capsys.readouterr()
     main(["report", str(folder)])
     assert f"half   false     {claim['holds']} holds, {claim['violated']} violated" in capsys.readouterr().out
+
+
+def test_a_claim_that_a_proof_settles_stands_with_its_proof(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In claims.csv, on the page and in the terminal; no verdict is counted, and nothing leads to a check of it."""
+    claim = pd.read_csv(folder / "claims.csv", dtype=str).set_index("claim").loc["sum"]
+    assert claim["proof"] == "No number < 0 is left out."
+    assert {claim[verdict.value.replace(" ", "_")] for verdict in Verdict} == {"0"}
+    assert claim[["witness_case", "left", "right", "command"]].isna().all()
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    row = page.partition('<tr id="claim-sum"')[2].partition("</tr>")[0]
+    assert "<td>by proof</td>" in row
+    assert "proof: No number &lt; 0 is left out." in row
+    assert "#check-sum" not in page
+    capsys.readouterr()
+    main(["report", str(folder)])
+    assert re.search(r"^  sum +proved +by proof +-$", capsys.readouterr().out, flags=re.MULTILINE)
+
+
+def test_the_page_says_how_the_paper_is_read(folder: Path) -> None:
+    """What the family says of it, once, as text."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.count("<li>Numbers: <code>room</code> counts those &lt; 9 too.</li>") == 1
+    assert '<a href="#readings">How the paper is read</a>' in page
 
 
 def test_links_on_the_page_lead_somewhere(folder: Path) -> None:

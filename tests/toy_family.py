@@ -221,11 +221,16 @@ class ToyFamily:
         return {"share": Fraction(run.welfare, sum(instance.values)) if any(instance.values) else None}
 
     def statements(self) -> Sequence[Statement]:
-        """What is claimed of every algorithm, and something that no check is about."""
+        """What is claimed of every algorithm, something that no check is about, and something that a proof settles."""
         return [
             Statement("half", "OPT <= 2 ALG", "nobody", "false", "none", "OPT <= 2 ALG < 3 ALG for `all`"),
             Statement("third", "OPT <= 3 ALG", "nobody", "proved", "none", ""),
+            Statement("sum", "OPT <= the sum", "nobody", "proved", "none", "", "No number < 0 is left out."),
         ]
+
+    def readings(self) -> Sequence[str]:
+        """What is said of every run."""
+        return ("Numbers: `room` counts those < 9 too.",)
 
     def study(self, instance: Numbers, study: Study, prior: Numbers | None = None) -> Sequence[Mapping[str, str]]:
         """A second-price sale of the first number: utility over bids, or what the taken ones pay."""

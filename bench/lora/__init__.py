@@ -186,7 +186,7 @@ class LoraFamily:
         return make(instance, study, prior)
 
     def statements(self) -> Sequence[Statement]:
-        """The paper's claims with their repairs, then the guarantees of the corrected mechanisms."""
+        """The paper's claims, with proofs or with their repairs, then the guarantees of the corrected mechanisms."""
         from bench.lora.theory.statements import statements
 
         return statements()
@@ -196,6 +196,12 @@ class LoraFamily:
         from bench.lora.theory.statements import NOTATION
 
         return NOTATION
+
+    def readings(self) -> Sequence[str]:
+        """How the main paper is read."""
+        from bench.lora.readings import READINGS
+
+        return READINGS
 
     def claims(self) -> Sequence[Listed]:
         """The claims that can be searched for."""

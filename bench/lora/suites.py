@@ -9,13 +9,13 @@ from itertools import product
 from typing import Any
 
 from bench.family import Case, Plot, SolveSettings, Study, Suite
-from bench.lora.evaluation import figure_suites, prices
+from bench.lora.evaluation import AS_PRINTED, EARLIEST, TRACE_RUNS, WHICH, figure_suites, prices
 from instances.lora.arrivals import days
 from instances.lora.families import families
 from instances.lora.generate import generate
 from instances.lora.named import names
 
-ALGORITHMS = ("pdftsp", "pdftsp:units=canonical", "pdftsp:search=printed", "titan", "eft", "ntm", "greedy", "eris")
+ALGORITHMS = (*AS_PRINTED, "titan", *EARLIEST, "greedy", "eris")
 
 # Part of a working day on few nodes, so that tasks compete (load about 1) and every backend can still try it directly.
 _TRACES: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -100,9 +100,7 @@ def suites() -> tuple[Suite, ...]:
                     _THEORY,
                     _EFFORT,
                     "part of a day",
-                    studies=tuple(
-                        Study(*each) for rule in ("printed", "critical") for each in _bidding(_FIXED, rule, (5, 29))
-                    ),
+                    studies=_bidding(),
                 ),
             ),
             _THEORY_PLOTS,
@@ -169,7 +167,7 @@ def _mechanism_plots() -> Iterator[Plot]:
             "The admitted share among the quarter of the tasks that needs most slots, over that of all tasks.",
         ),
     ):
-        yield Plot(f"mechanisms_{kind}", title, kind, groups, "trace and load", note=note)
+        yield Plot(f"mechanisms_{kind}", title, kind, groups, "trace and load", note=f"{note} {TRACE_RUNS}".lstrip())
 
 
 _PAI_40 = {**_PART, "name": "pai_40", "seed": ["quick", "pai_40"], **dict(_TRACES)["pai_40"]}
@@ -186,7 +184,8 @@ _THEORY_PLOTS = (
         note="The paper shows a task of valuation 15 and expense 10 whose best bid is its valuation. That is so where "
         "its price plus its operation is below its valuation (task 5), and under the payment b - F (critical). Under "
         "(14) a task gains by overbidding where its valuation lies between its payment and payment plus operation "
-        "(task 29): (14) does not charge the operation.",
+        "(task 29): (14) does not charge the operation. "
+        f"{WHICH}",
     ),
     Plot(
         "overbid",
@@ -204,7 +203,7 @@ _THEORY_PLOTS = (
         ("part of a day",),
         "admitted tasks",
         note="No payment is above its bid, as in the paper. Under (14) some are below what the task costs the provider "
-        "(vendor and operation); under b - F none is.",
+        f"(vendor and operation); under b - F none is. {WHICH}",
     ),
 )
 _CURVES = {
@@ -214,11 +213,11 @@ _CURVES = {
 }
 
 
-def _bidding(algorithm: str, rule: str, tasks: tuple[int, ...]) -> Iterator[tuple[str, str, int | None]]:
-    named = algorithm if rule == "printed" else f"{algorithm},payment={rule}"
-    yield "charges", named, None
-    for task in tasks:
-        yield "curve", named, task
+def _bidding() -> tuple[Study, ...]:
+    """Charges and utility curves of Figures 10 and 11: both searches under (14), and the payment b - F."""
+    algorithms = (_FIXED, f"{_FIXED},search=printed", f"{_FIXED},payment=critical")
+    kinds: tuple[tuple[str, int | None], ...] = (("charges", None), ("curve", 5), ("curve", 29))
+    return tuple(Study(kind, algorithm, task) for algorithm in algorithms for kind, task in kinds)
 
 
 def _theory(name: str, group: str) -> Case:
@@ -249,10 +248,14 @@ def member(text: str) -> Suite | None:
 def _bidding_suite(name: str) -> Suite:
     """Figure 10 or 11 by itself: the same part of a day."""
     plot = next(each for each in _THEORY_PLOTS if each.name == name)
-    kinds = [Study(*each) for rule in ("printed", "critical") for each in _bidding(_FIXED, rule, (5, 29))]
     summaries = {"fig10": "Figure 10: a bidder's utility over its bid", "fig11": "Figure 11: bids and payments"}
     case = Case(
-        "pai_40", _PAI_40, _THEORY[:2], _EFFORT, "part of a day", studies=tuple(s for s in kinds if s.kind == plot.kind)
+        "pai_40",
+        _PAI_40,
+        _THEORY[:2],
+        _EFFORT,
+        "part of a day",
+        studies=tuple(each for each in _bidding() if each.kind == plot.kind),
     )
     return Suite(name, summaries[name], (case,), (plot,), (case,))
 

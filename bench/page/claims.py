@@ -11,7 +11,7 @@ from bench import table
 from bench.checks import Verdict
 from bench.page.markup import breakable, cell, download, folded, rows_table
 from bench.table import number
-from bench.verdicts import Settled, frame
+from bench.verdicts import BY_PROOF, Settled, frame
 
 
 def section(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] = ()) -> str:
@@ -21,8 +21,9 @@ def section(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] = ()
     head = ["claim", "statement", "in general", "in these runs", "smallest witness here", "what holds instead"]
     return (
         '<h2 id="claims">What the paper claims and what holds</h2>'
-        "<p>Every claim was checked by exact comparisons on every valid run of this page; where prices are doubles and "
-        "rounding could decide, it is undecided. <i>In general</i> says what "
+        "<p>Every claim was checked by exact comparisons on every valid run of this page, but for those about which no "
+        "run says anything: they are settled <i>by proof</i>, which stands beside them. Where prices are doubles and "
+        "rounding could decide, a claim is undecided. <i>In general</i> says what "
         "is known beyond these runs: proved, or false because somewhere there is a counterexample. The witness is the "
         "violated run of the smallest instance (users, tasks, slots, nodes, machines, in this order), "
         "of an algorithm as it is where there is one: "
@@ -65,12 +66,15 @@ def _id(each: Settled) -> str:
 def _row(each: Settled) -> list[str]:
     said = each.statement
     name = escape(table.title(said.name))
+    if not said.proof:
+        name = f'<a href="#check-{escape(said.name)}">{name}</a>'
     assumptions = "" if said.assumptions in ("", "none") else f"<br><small>assuming {_words(said.assumptions)}</small>"
+    proof = f"<br><small>proof: {_words(said.proof)}</small>" if said.proof else ""
     # A proved claim that a run violates is an error of ours; it must not look like any other red cell.
     alarm = said.standing == "proved" and each.counts[Verdict.VIOLATED] > 0
     return [
-        f'<td><a href="#check-{escape(said.name)}">{name}</a><br><small>{_words(said.source)}</small></td>',
-        f"<td>{_words(said.statement)}{assumptions}</td>",
+        f"<td>{name}<br><small>{_words(said.source)}</small></td>",
+        f"<td>{_words(said.statement)}{assumptions}{proof}</td>",
         cell(f"{said.standing}, yet violated here" if alarm else said.standing, css="failed" * alarm),
         _here(each),
         _witness(each),
@@ -85,6 +89,8 @@ def _words(text: str) -> str:
 
 def _here(each: Settled) -> str:
     """The verdicts with their counts, sorted by how many are violated."""
+    if each.statement.proof:
+        return cell(BY_PROOF)
     lines = [
         f'<span class="{verdict.value.replace(" ", "-")}">{each.counts[verdict]} {verdict.value}</span>'
         for verdict in Verdict

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from bench import figures, table
-from bench.family import Explaining, Family, objective
+from bench.family import Explaining, Family, Interpreting, objective
 from bench.page import claims, markup, plotted, rows
 from bench.page.markup import cell, code, panels, rows_table
 from bench.plots import Drawn
@@ -29,6 +29,7 @@ def page(found: Results, family: Family, settled: Sequence[Settled] = (), drawn:
         plotted.section(found, drawn, family.unit),
         reached,
         claims.section(settled, family.notation() if isinstance(family, Explaining) else ()),
+        _readings(family.readings() if isinstance(family, Interpreting) else ()),
         *more,
         rows.checks(found, family, every),
         '<h2 id="rows">All rows</h2>' + rows.all_rows(found, family, every),
@@ -45,6 +46,16 @@ def page(found: Results, family: Family, settled: Sequence[Settled] = (), drawn:
         f"<p>{escape(str(found.about.get('summary', '')))}</p>\n{_scale(found)}{_contents(body)}\n{body}\n"
         f"<script>\n{script}</script>\n</body>\n</html>\n"
     )
+
+
+def _readings(readings: Sequence[str]) -> str:
+    """What shaped every figure and no figure shows; empty without any."""
+    if not readings:
+        return ""
+    items = "".join(f"<li>{escape(each)}</li>" for each in readings)
+    named = re.sub("`(.*?)`", r"<code>\1</code>", items)
+    said = "Where the paper can be read in more than one way, or says nothing, the figures of this page rest on this:"
+    return f'<h2 id="readings">How the paper is read</h2><p>{said}</p><ul>{named}</ul>'
 
 
 def _scale(found: Results) -> str:

@@ -3,6 +3,11 @@
 Read with the corrections without which it cannot run (overshoot clipped, first slot usable, F <= 0 rejects). Prices
 move as printed: for every task with F > 0, also when line 8 then finds that it does not fit; with `updates=admitted`
 for admitted tasks only.
+
+By default schedules are the best ones (9), found exactly. Algorithm 2, which need not find them, is `search=printed`.
+Its line 11 can be read in two ways: Delta is the increment of (12), as the text below (13) says, so that a cell that
+raises the largest price of a path raises it for all cells of the path; or, by the formula alone, the cost of the new
+cell at the largest prices of the path. It is the increment here.
 """
 
 from __future__ import annotations
@@ -254,7 +259,7 @@ def _settle(options: dict[str, str], tasks: int) -> dict[str, str]:
 register(
     Entry(
         name="pdftsp",
-        summary="the main paper's primal-dual mechanism (Algorithms 1 and 2)",
+        summary="the main paper's primal-dual mechanism: Algorithm 1, schedules by (9) exactly or by Algorithm 2",
         version="1",
         options={
             "search": Option("exact", ("exact", "printed"), "maximise (9) exactly, or by the dynamic programme (13)"),

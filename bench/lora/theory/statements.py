@@ -1,4 +1,7 @@
-"""Every check of an audit in words: the paper's claims, certificates and guarantees, what is asked of any payment."""
+"""Every claim in words: those that a proof settles, then every check of an audit.
+
+The paper's claims, certificates and guarantees, and what is asked of any payment.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,34 @@ NOTATION = (
 """The signs of the statements; online/lora/README.md has them with the proofs."""
 OURS = "this project, online/lora/README.md"
 
+BY_PROOF = (
+    Statement(
+        "theorem1",
+        "problem (4) is NP-hard",
+        "main paper, Theorem 1",
+        Standing.PROVED.value,
+        "none",
+        "",
+        "A knapsack of capacity C and items of weight w_i and value v_i is (4) with one node and one slot: K = T = 1, "
+        "C_p = C, M_i = s_i = w_i, b_i = v_i, no costs, no vendors, memory for all. The printed reduction runs the "
+        "wrong way: it leaves constraints of (4) out until a knapsack remains, and a relaxation that is hard does not "
+        "make a problem hard.",
+    ),
+    Statement(
+        "theorem2",
+        "Algorithms 1 and 2 finish in polynomial time, O(I N W T K)",
+        "main paper, Theorem 2",
+        Standing.FALSE.value,
+        "none",
+        "O(I N W T K) is pseudo-polynomial: polynomial where the amounts of work are no larger than a polynomial in "
+        "the number of tasks, slots and nodes",
+        "W, the largest M_i, is a number in the input, which is as long as its logarithm, and Algorithm 2 loops from 1 "
+        "to W. Nor can another algorithm solve (12) in polynomial time unless P = NP: min-knapsack (weights w_j, costs "
+        "c_j, demand B, j = 1..n) is (12) at zero prices with K = T = n, s_ik = w_k, M_i = B, e_ikt = c_k for t = k "
+        "and more than the sum of all c_j else.",
+    ),
+)
+"""Claims that no run can show or refute."""
 _GUARANTEES = (
     Statement(
         "dual_certificate",
@@ -124,7 +155,7 @@ _PAYMENTS = (
 
 
 def statements() -> list[Statement]:
-    """All of them, in the order of the audits."""
+    """Those settled by proof, then those that audits check, in the order of the audits."""
     claims = [
         Statement(each.name, each.statement, each.source, each.standing.value, each.assumptions, each.repaired)
         for each in CLAIMS
@@ -133,4 +164,4 @@ def statements() -> list[Statement]:
         Statement(name, statement, f"Theorem T: {OURS}", _BY_THEOREM_T, assumptions, "")
         for name, statement, assumptions in _PAYMENTS
     ]
-    return [*claims, *_GUARANTEES, *payments]
+    return [*BY_PROOF, *claims, *_GUARANTEES, *payments]

@@ -1,0 +1,31 @@
+"""How the main paper is read where it can be read in more than one way or says nothing: said once, shown everywhere.
+
+The page of every run has these sentences, and a test compares those of the READMEs with them. The code that they are
+about stands in `online.lora.pdftsp` (Algorithms 1 and 2), `online.lora.earliest` (EFT and NTM),
+`formulations.lora.check` (problem P) and `bench.lora.theory.facts` (rho and bbar).
+"""
+
+from __future__ import annotations
+
+READINGS = (
+    "Migration: a task may change nodes from slot to slot, for nothing, in OPT and in every algorithm. (4b) asks for "
+    "one node per slot and no more; section 3.1 speaks of 'a particular compute node'. A task that must stay on its "
+    "node has fewer schedules, so OPT is then no larger: the upper bounds on OPT hold there too, the ratios need not.",
+    "Candidate nodes: a task may use a node only if it fits there alone, s <= C_p and r <= C_m - r_b, and has a rate "
+    "there. (4f) and (4g) demand that of every solution, but (4a)-(4e), by which the paper defines a schedule, do not; "
+    "Lemma 2 needs it.",
+    "Vendor: the one of the largest F, its price included (Algorithm 2, line 5), not the one of the lowest (12), which "
+    "leaves the price out (section 3.3).",
+    "Search: `pdftsp` maximises (9) exactly; `pdftsp:search=printed` is Algorithm 2, which the paper's figures show. "
+    "Its Delta (line 11) is the increment of (12), as the text below (13) defines it: a cell that raises the largest "
+    "price of a path raises it for all cells of the path. The formula in line 11 can also be read as the cost of the "
+    "new cell alone. Work beyond W counts as W, and the first slot is usable.",
+    "Payments: (14) is rounded up to whole micro-dollars. Bids are whole, so by that nobody pays more than its bid; "
+    "audits compare the fractions.",
+    "rho and bbar: over minimal schedules, those that no longer do the work when a cell is taken away. Over all that "
+    "(4a)-(4e) allow, wasteful cells would make bbar as small as one likes. Where a minimal schedule is worth nothing: "
+    "over the schedules of the run with F > 0.",
+    "EFT and NTM: the paper does not say that they look at a bid. `eft:admit=all` and `ntm:admit=all` take whatever "
+    "fits, as it words them; `eft` and `ntm` reject a task that is worth nothing.",
+)
+"""A few sentences each: what is done here, and what the paper says."""
