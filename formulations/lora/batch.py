@@ -243,6 +243,20 @@ class _Batch:
         return s
 
 
+def warm(instance: Instance) -> None:
+    """Compile and cache the kernels by using each once."""
+    p = pool(instance)
+    public = instance.public("")
+    types = public.type_of_node
+    shape = (instance.nodes, instance.slots)
+    free, free_mb = (np.broadcast_to(each[types][:, None], shape).copy() for each in (public.compute, public.memory_mb))
+    found = _Batch(instance, p, free, free_mb)
+    found._inserted(found._empty, np.arange(p.tasks))
+    residual_bound(found._pricer, Residual(p, free, free_mb))
+    found._search()
+    packed_slot(p.memory, p.memory, free[:, 0], free_mb[:, 0], PACKING_STEPS)
+
+
 @njit(cache=True, nogil=True)
 def packed_slot(rate, memory, free, free_mb, steps):  # type: ignore[no-untyped-def]
     """(cells,) a node for every cell, or -1 for those that a tightest-first packing leaves over.
