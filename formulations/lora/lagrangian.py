@@ -283,7 +283,7 @@ class Multipliers:
         self.pooled = np.full(int(p.width.sum()), -1, np.int64)
         self.used = np.zeros((2 * kinds, slots))
         self.mixed: dict[int, tuple[IntArray, Prices]] = {}
-        self.least, self._kept = np.inf, self._rent_and_prices()
+        self.least, self.best = np.inf, self._rent_and_prices()
         self._at = places(p)
         self._stream = Stream("multipliers", p.tasks)
         width = int(p.width.max(initial=1))
@@ -297,7 +297,7 @@ class Multipliers:
         for name in ("link", "share", "nodes", "limit", "price", "average", "pooled", "used"):
             setattr(twin, name, getattr(self, name).copy())
         twin.mixed = {g: (index.copy(), mass.copy()) for g, (index, mass) in self.mixed.items()}
-        twin.unit, twin.least, twin._kept = self.unit, self.least, self._kept
+        twin.unit, twin.least, twin.best = self.unit, self.least, self.best
         return twin
 
     def round(self, penalty: float) -> None:
@@ -323,7 +323,7 @@ class Multipliers:
                 rent, lam, phi = self._rent_and_prices()
                 value = self.capacity.value(rent, lam, phi) + float(self._pricer.floats(rent).surplus.sum())
                 if value < self.least:
-                    self.least, self._kept = value, (rent, lam, phi)
+                    self.least, self.best = value, (rent, lam, phi)
             if last:
                 break
 
@@ -339,7 +339,7 @@ class Multipliers:
 
     def proved(self) -> DualBound:
         """The exact bound at the best prices so far."""
-        return self.capacity.proved(self._pricer, *self._kept)
+        return self.capacity.proved(self._pricer, *self.best)
 
     def by_weight(self) -> Multipliers:
         """A method of its own with one more row for each type with patterns, of weights as the best prices have them.
@@ -350,7 +350,7 @@ class Multipliers:
         p = self._pricer.pool
         twin = Multipliers(self._pricer, self.capacity)
         kinds, slots = p.tariff.shape
-        rent = self._kept[0]
+        rent = self.best[0]
         weights = np.zeros((1, *rent.shape))
         price = np.zeros((3 * kinds, slots))
         for g, each in enumerate(self.capacity.patterns):

@@ -208,7 +208,7 @@ def _anneal(
         for first in range(0, last, BLOCKS):
             if over():
                 break
-            _chain(p, state, desk, rank, first, min(last, first + BLOCKS), blocks, heat, kept)
+            chain(p, state, desk, rank, first, min(last, first + BLOCKS), blocks, heat, kept)
         return kept
 
     for units, planned in _doubling(effort):
@@ -367,7 +367,7 @@ def _part(p, s, d, rank, low, high, blocks):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _chain(p, s, d, rank, first, last, blocks, heat, kept):  # type: ignore[no-untyped-def]
+def chain(p, s, d, rank, first, last, blocks, heat, kept):  # type: ignore[no-untyped-def]
     """Blocks first .. last-1 of an annealing of `blocks`; the best state is written to `kept`."""
     b = _new_block(p, MOST_HOT)
     welfare = s.net.sum()

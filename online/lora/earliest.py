@@ -27,6 +27,30 @@ def fastest_vendor(task: Task, public: Public) -> Preprocessing:
     return min(task.options, key=lambda option: (option.first, option.price, option.vendor or 0))
 
 
+def earliest_cells(
+    task: Task, first: int, room: NDArray[np.bool_], rate: NDArray[np.int64]
+) -> tuple[list[tuple[int, int]], int]:
+    """In each slot from the first one on, the fastest node with room, until the work is covered; the work done.
+
+    Parameters
+    ----------
+    first : slot.
+    room, rate : (K, T) cells with room, (K,) samples per slot.
+    """
+    cells: list[tuple[int, int]] = []
+    done = 0
+    for slot in range(first, task.deadline + 1):
+        here = np.where(room[:, slot - 1], rate, 0)
+        node = int(here.argmax())
+        if here[node] == 0:
+            continue
+        cells.append((node, slot))
+        done += int(here[node])
+        if done >= task.work:
+            break
+    return cells, done
+
+
 class EarliestFinish:
     """From the first usable slot on, the fastest node with room in each slot (ties: lowest index) until M_i is covered.
 
@@ -52,30 +76,13 @@ class EarliestFinish:
         if self._alone:
             room &= view.tasks == 0
         rate = task.rate[self._type_of]
-        cells, done = self._earliest(task, option.first, room, rate)
+        cells, done = earliest_cells(task, option.first, room, rate)
         if done < task.work:
             return None
         net = task.bid - option.price - sum(int(task.cost[self._type_of[k], t - 1]) for k, t in cells)
         if self._profitable and net <= 0:
             return None
         return Decision(option.vendor, tuple(cells))
-
-    @staticmethod
-    def _earliest(
-        task: Task, first: int, room: NDArray[np.bool_], rate: NDArray[np.int64]
-    ) -> tuple[list[tuple[int, int]], int]:
-        cells: list[tuple[int, int]] = []
-        done = 0
-        for slot in range(first, task.deadline + 1):
-            here = np.where(room[:, slot - 1], rate, 0)
-            node = int(here.argmax())
-            if here[node] == 0:
-                continue
-            cells.append((node, slot))
-            done += int(here[node])
-            if done >= task.work:
-                break
-        return cells, done
 
 
 _ADMIT = {"admit": Option("profitable", ("profitable", "all"), "reject when b_il <= 0, or take whatever fits")}

@@ -1,0 +1,317 @@
+"""The tasks of one batch on what others have left of the nodes: the best solution that is found, and a proved bound.
+
+The problem is P with residual capacities. First comes what is cheap: insertion in several orders against what every
+task is worth alone. Where that leaves a gap: the dual bound of `residual`, insertion along its prices, and the search
+of `search` on real nodes. Where a gap is left still, HiGHS solves the batch with each type's nodes as one pool; its
+answer is packed onto the nodes, and in the slots where it does not pack nodes are told apart, until the answer packs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from formulations.backends import Limits, solve
+from formulations.lora.insertion import begin, insert_all, new_desk
+from formulations.lora.lagrangian import DualBound, value_density
+from formulations.lora.pricing import Pool, Pricer, places, pool
+from formulations.lora.residual import Relaxed, Residual, relaxed_model, residual_bound
+from formulations.lora.search import chain
+from formulations.lora.solve import safe_floor
+from formulations.lora.state import State, copy_state, solution_of_state, type_of_node
+from formulations.report import Termination
+from instances.lora.model import Instance, IntArray
+from instances.lora.solution import Decision, Solution
+
+BLOCKS = 400
+"""Ruin-and-recreate blocks of a unit of search."""
+HEATS = (0.02, 0.05, 0.1)
+"""First temperatures of the units in turn, as fractions of the median bid."""
+SEARCHES = 6
+"""Units of search per unit of effort after the last program."""
+SOLVER_UNITS = 20
+"""HiGHS's work per unit of effort and model."""
+MODELS = 6
+"""Integer programs per batch, each with nodes told apart in more slots than the one before, the last one in all."""
+CELLS = 60_000
+"""No integer program of more cells."""
+PACKING_STEPS = 20_000
+"""Steps of the search for a packing of one slot."""
+
+
+class Answer(NamedTuple):
+    """A solution of a batch, its welfare, and an upper bound on the batch's optimum, both in micro-dollars."""
+
+    solution: Solution
+    lower: int
+    upper: int
+
+
+def solve_batch(
+    instance: Instance,
+    free: IntArray,
+    free_mb: IntArray,
+    effort: int = 1,
+    gap: Fraction = Fraction(0),
+    starts: Sequence[Solution] = (),
+) -> Answer:
+    """The best solution that the effort finds for some tasks on what the nodes have left, and a bound.
+
+    Parameters
+    ----------
+    instance : the tasks, without vendors. A cell of which no node of the type has room costs more than the task is
+        worth.
+    free, free_mb : (K, T) samples and MB left.
+    effort : units of search, at least 1; the same answer on any machine.
+    gap : (upper - lower) / upper at which to stop.
+    starts : solutions to be at least as good as.
+    """
+    p = pool(instance)
+    if p.tasks == 0:
+        return Answer((None,) * instance.tasks, 0, 0)
+    found = _Batch(instance, p, free, free_mb)
+    for start in starts:
+        found.offer(found.booked(start))
+    for _ in found.attempts(effort):
+        if found.upper - found.best.welfare <= gap * found.upper:
+            break
+    return Answer(solution_of_state(instance, p, found.best), found.best.welfare, found.upper)
+
+
+class _Batch:
+    """A batch in work: `best` and `upper` get better with every attempt."""
+
+    def __init__(self, instance: Instance, p: Pool, free: IntArray, free_mb: IntArray) -> None:
+        self._instance, self._pool = instance, p
+        self._pricer = Pricer(p, parallel=False)
+        nothing = np.zeros((len(p.class_kind), p.tariff.shape[1]))
+        self._desk = new_desk(p, (None,) * len(p.nodes), nothing, 1)
+        self._empty = State(
+            np.ascontiguousarray(free),
+            np.ascontiguousarray(free_mb),
+            np.full(p.tasks, -1, np.int64),
+            np.full(int(p.width.sum()), -1, np.int64),
+            np.zeros(p.tasks, np.int64),
+        )
+        self._alone = self._pricer.integers(nothing.astype(np.int64), 1)
+        self._rank = value_density(p)
+        self.upper = sum(self._alone.tolist())
+        self.best = self._empty
+        self._searches = 0
+
+    def offer(self, s: State) -> None:
+        """Take the state if it is better than the best."""
+        if s.welfare > self.best.welfare:
+            self.best = s
+
+    def attempts(self, effort: int) -> Iterator[None]:
+        """All that is tried, what is cheap first."""
+        p = self._pool
+        density, alone = (np.argsort(-key, kind="stable") for key in (self._rank, self._alone))
+        for order in (np.arange(p.tasks), density, alone):
+            self.offer(self._inserted(self._empty, order))
+            yield
+        capacity = Residual(p, self._empty.free, self._empty.free_mb)
+        try:
+            bound = residual_bound(self._pricer, capacity)
+        except OverflowError:  # the sum of what the tasks are worth alone stays the bound
+            bound = None
+        else:
+            self.upper = min(self.upper, bound.upper)
+            yield
+            self._desk = self._desk._replace(rent=bound.rent)
+            left = np.argsort(-self._pricer.integers(bound.pi, bound.unit), kind="stable")
+            for order in (density, alone, left):
+                for shares in ((1.0, 0.5), (0.9,), (0.5,)):
+                    self.offer(self._inserted(self._empty, order, shares))
+                    yield
+        self._search()
+        yield
+        if bound is not None:
+            for _ in self._programs(capacity, bound, alone, effort):
+                yield
+                self._search()
+                yield
+        for _ in range(SEARCHES * effort):
+            self._search()
+            yield
+
+    def _inserted(self, s: State, order: IntArray, shares: Sequence[float] = ()) -> State:
+        """A copy with more tasks inserted, at shares of the rents and then for nothing."""
+        s = copy_state(s)
+        begin(self._pool, self._desk, s)
+        for share in (*shares, 0.0):
+            insert_all(self._pool, s, self._desk, order, share, False)
+        return s
+
+    def _search(self) -> None:
+        """A unit of annealing from the best state."""
+        s, kept = copy_state(self.best), copy_state(self.best)
+        begin(self._pool, self._desk, s)
+        heat = HEATS[self._searches % len(HEATS)] * max(0.0, float(np.median(self._pool.bid)))
+        self._searches += 1
+        chain(self._pool, s, self._desk, self._rank, 0, BLOCKS, BLOCKS, heat, kept)
+        self.offer(kept)
+
+    def _programs(self, capacity: Residual, bound: DualBound, order: IntArray, effort: int) -> Iterator[None]:
+        """Integer programs whose answers come nearer to what packs, until one packs."""
+        kinds, slots = self._pool.tariff.shape
+        apart: set[tuple[int, int]] = set()
+        for turn in range(MODELS):
+            if turn == MODELS - 1:
+                apart = set(product(range(kinds), range(slots)))
+            relaxed = relaxed_model(capacity, bound, apart)
+            if len(relaxed.task) > CELLS:
+                return
+            model, step = relaxed.model.reduced()
+            result = solve("highs", model, Limits(work=SOLVER_UNITS * effort), self._vector(relaxed))
+            if result.termination not in (Termination.OPTIMAL, Termination.LIMIT):
+                raise RuntimeError(f"batch: {result.termination}: {result.message}")
+            if result.bound is not None:
+                self.upper = min(self.upper, max(self.best.welfare, safe_floor(result.bound, exact=False) * step))
+            if result.values is None:
+                return
+            chosen = np.flatnonzero(result.values[self._pool.tasks :] > 0.5)
+            solution, torn = self._packed(capacity, relaxed, chosen)
+            self.offer(self._inserted(self.booked(solution), order))
+            yield
+            if not torn:
+                return
+            apart |= torn
+
+    def _vector(self, relaxed: Relaxed) -> NDArray[np.float64]:
+        """The best state as a solution of the relaxation."""
+        p, s = self._pool, self.best
+        at, kinds = places(p), type_of_node(p)
+        vector = np.zeros(len(relaxed.model.columns))
+        vector[: p.tasks] = s.option >= 0
+        place = s.place[at[relaxed.task] + relaxed.slot - p.first[relaxed.task]]
+        same = np.where(relaxed.node < 0, kinds[place] == p.kind[relaxed.entry], relaxed.node == place)
+        vector[p.tasks :] = same & (place >= 0)
+        return vector
+
+    def _packed(self, capacity: Residual, relaxed: Relaxed, chosen: IntArray) -> tuple[Solution, set[tuple[int, int]]]:
+        """Decisions of the tasks whose chosen cells all find a node, and the (type, slot) pairs that do not pack."""
+        p = self._pool
+        task, entry, slot = relaxed.task[chosen], relaxed.entry[chosen], relaxed.slot[chosen]
+        node = relaxed.node[chosen]
+        kind = p.kind[entry]
+        torn = set()
+        where = np.where(node < 0, kind * p.tariff.shape[1] + slot, -1)
+        for key in np.unique(where[where >= 0]).tolist():
+            mine = np.flatnonzero(where == key)
+            g, t = divmod(key, p.tariff.shape[1])
+            nodes = slice(capacity.first_node[g], capacity.first_node[g + 1])
+            to = packed_slot(
+                p.rate[entry[mine]], p.memory[task[mine]], capacity.free[nodes, t], capacity.free_mb[nodes, t],
+                PACKING_STEPS,
+            )  # fmt: skip
+            node[mine] = np.where(to >= 0, capacity.first_node[g] + to, -1)
+            if (to < 0).any():
+                torn.add((g, t))
+        decisions: list[Decision | None] = [None] * self._instance.tasks
+        for i in np.unique(task).tolist():
+            mine = np.flatnonzero(task == i)
+            if (node[mine] >= 0).all() and p.rate[entry[mine]].sum() >= p.work[i]:
+                cells = tuple(zip(node[mine].tolist(), (slot[mine] + 1).tolist(), strict=True))
+                decisions[p.task[i]] = Decision(None, cells)
+        return tuple(decisions), torn
+
+    def booked(self, solution: Solution) -> State:
+        """The state of a solution; decisions of no welfare are left out."""
+        p, s = self._pool, copy_state(self._empty)
+        at, kinds = places(p), type_of_node(p)
+        for j, i in enumerate(p.task.tolist()):
+            decision = solution[i]
+            if decision is None:
+                continue
+            cost = self._instance.cost(i)
+            net = int(p.bid[j]) - sum(int(cost[kinds[k], t - 1]) for k, t in decision.cells)
+            if net <= 0:
+                continue
+            s.option[j], s.net[j] = p.option_start[j], net
+            for k, t in decision.cells:
+                s.place[at[j] + t - 1 - p.first[j]] = k
+                s.free[k, t - 1] -= self._instance.rate[i, kinds[k]]
+                s.free_mb[k, t - 1] -= p.memory[j]
+        return s
+
+
+def warm(instance: Instance) -> None:
+    """Compile and cache the kernels by using each once."""
+    p = pool(instance)
+    public = instance.public("")
+    types = public.type_of_node
+    shape = (instance.nodes, instance.slots)
+    free, free_mb = (np.broadcast_to(each[types][:, None], shape).copy() for each in (public.compute, public.memory_mb))
+    found = _Batch(instance, p, free, free_mb)
+    found._inserted(found._empty, np.arange(p.tasks))
+    residual_bound(found._pricer, Residual(p, free, free_mb))
+    found._search()
+    packed_slot(p.memory, p.memory, free[:, 0], free_mb[:, 0], PACKING_STEPS)
+
+
+@njit(cache=True, nogil=True)
+def packed_slot(rate, memory, free, free_mb, steps):  # type: ignore[no-untyped-def]
+    """(cells,) a node for every cell, or -1 for those that a tightest-first packing leaves over.
+
+    Large cells first, each on the node that it fills most; then by backtracking, up to a number of steps.
+    """
+    count, nodes = len(rate), len(free)
+    key = np.empty(count)
+    for j in range(count):
+        key[j] = -max(rate[j] / max(1, free.max()), memory[j] / max(1, free_mb.max()))
+    order = np.argsort(key, kind="mergesort")
+    greedy = np.full(count, -1, np.int64)
+    room, room_mb = free.copy(), free_mb.copy()
+    fits = True
+    for j in order:
+        best = -1
+        for k in range(nodes):
+            if rate[j] <= room[k] and memory[j] <= room_mb[k] and (best < 0 or room[k] < room[best]):
+                best = k
+        greedy[j] = best
+        if best >= 0:
+            room[best] -= rate[j]
+            room_mb[best] -= memory[j]
+        else:
+            fits = False
+    if fits:
+        return greedy
+    room[:] = free
+    room_mb[:] = free_mb
+    at = np.full(count, -1, np.int64)
+    level = 0
+    while 0 <= level < count:
+        steps -= 1
+        if steps < 0:
+            return greedy
+        j = order[level]
+        k = at[level]
+        if k >= 0:
+            room[k] += rate[j]
+            room_mb[k] += memory[j]
+        elif level > 0 and rate[order[level - 1]] == rate[j] and memory[order[level - 1]] == memory[j]:
+            k = at[level - 1] - 1  # like the cell before it: on the same node or a later one
+        k += 1
+        while k < nodes and (rate[j] > room[k] or memory[j] > room_mb[k]):
+            k += 1
+        if k == nodes:
+            at[level] = -1
+            level -= 1
+            continue
+        at[level] = k
+        room[k] -= rate[j]
+        room_mb[k] -= memory[j]
+        level += 1
+    if level < 0:
+        return greedy
+    for a in range(count):
+        greedy[order[a]] = at[a]
+    return greedy

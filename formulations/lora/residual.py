@@ -1,0 +1,345 @@
+"""What single nodes have left, as a capacity of their type: the bound on a batch of tasks, and its relaxation.
+
+Residual capacities differ from node to node and slot to slot. Every class of cells (node type, samples, megabytes) has
+a price per slot, and a node is worth the best set of cells that fits into what it has left, found by branch and bound
+in integers: the dual of the configuration programme. The same best sets, with other weights for cells, give the
+capacities of an integer program in which a type's nodes are one pool.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from formulations.linear import FloatArray, LinearModel, RowBuilder
+from formulations.lora.lagrangian import Capacity, DualBound, Multipliers, Prices, never
+from formulations.lora.pricing import Pool, Pricer, base_cost, class_cells
+from formulations.lora.tight import cover_inequalities
+from instances.lora.model import IntArray
+
+RENT_LEVELS = 10_000
+"""Rents are rounded to so many levels in the integer program; any weights of cells make valid rows."""
+STEPS = 2_000
+"""Steps of one node's branch and bound; beyond them the node is worth what its fractional bound says."""
+ROUNDS, FIRST_PENALTY = 40, 0.1
+"""Rounds of the method of multipliers, and its first penalty, with compute and memory as resources."""
+WEIGHTED, WEIGHTED_ROUNDS, WEIGHTED_PENALTY = 3, 24, 0.02
+"""How often the prices found so far become a resource of their own, and the rounds and the first penalty then."""
+
+
+@njit(cache=True, nogil=True)
+def best_fill(rent, rate, memory, most, room, room_mb, steps):  # type: ignore[no-untyped-def]
+    """At least, and but for the limit on steps exactly, the largest rent of cells that fit into one node.
+
+    Parameters
+    ----------
+    rent, rate, memory, most : (classes,) of a cell, and how many cells of the class there are.
+    room, room_mb : what the node has left.
+    """
+    kept = np.empty(len(rent), np.int64)
+    by = np.empty(len(rent))
+    count = 0
+    for c in range(len(rent)):
+        if rent[c] > 0 and most[c] > 0 and rate[c] <= room and memory[c] <= room_mb:
+            kept[count] = c
+            by[count] = -rent[c] / (rate[c] / room + memory[c] / room_mb)
+            count += 1
+    if count == 0:
+        return np.int64(0)
+    order = kept[:count][np.argsort(by[:count])]
+    # What is left of the classes from a level on is worth at most so much per sample, per MB, and in all.
+    dear = np.zeros(count + 1)
+    dear_mb = np.zeros(count + 1)
+    rest = np.zeros(count + 1)
+    for level in range(count - 1, -1, -1):
+        c = order[level]
+        dear[level] = max(dear[level + 1], rent[c] / rate[c])
+        dear_mb[level] = max(dear_mb[level + 1], rent[c] / memory[c])
+        rest[level] = rest[level + 1] + float(rent[c]) * most[c]
+    slack = 1.0 + 1e-9
+    whole = min(min(dear[0] * room, dear_mb[0] * room_mb), rest[0]) * slack + 1.0
+    taken = np.zeros(count, np.int64)
+    value = np.int64(0)
+    best = np.int64(0)
+    level = 0
+    down = True
+    while True:
+        steps -= 1
+        if steps < 0:
+            return max(best, np.int64(whole))
+        if down:
+            if level < count:
+                bound = min(min(dear[level] * room, dear_mb[level] * room_mb), rest[level]) * slack + 1.0
+                if value + bound > best + 1.0:
+                    c = order[level]
+                    taken[level] = min(most[c], min(room // rate[c], room_mb // memory[c]))
+                    value += taken[level] * rent[c]
+                    room -= taken[level] * rate[c]
+                    room_mb -= taken[level] * memory[c]
+                    level += 1
+                    continue
+            if value > best:
+                best = value
+        down = False
+        level -= 1
+        if level < 0:
+            return best
+        if taken[level] > 0:
+            c = order[level]
+            taken[level] -= 1
+            value -= rent[c]
+            room += rate[c]
+            room_mb += memory[c]
+            level += 1
+            down = True
+
+
+@njit(cache=True, nogil=True)
+def worth(rent, p, first_node, present, free, free_mb, steps):  # type: ignore[no-untyped-def]
+    """(G, T) the sum over a type's nodes of the best set of cells in a slot; exact integers, or a little above.
+
+    Parameters
+    ----------
+    rent : (C, T) int64 prices of a cell.
+    present : (C, T) tasks of the class whose windows contain the slot.
+    free, free_mb : (K, T) what is left.
+    """
+    kinds, slots = p.tariff.shape
+    total = np.zeros((kinds, slots), np.int64)
+    for g in range(kinds):
+        low = np.searchsorted(p.class_kind, g)
+        high = np.searchsorted(p.class_kind, g, side="right")
+        if low == high:
+            continue
+        nodes = first_node[g + 1] - first_node[g]
+        seen = np.empty((nodes, 2), np.int64)
+        value = np.empty(nodes, np.int64)
+        for t in range(slots):
+            line = np.ascontiguousarray(rent[low:high, t])
+            most = np.ascontiguousarray(present[low:high, t])
+            if line.max() <= 0:
+                continue
+            count = 0
+            for k in range(first_node[g], first_node[g + 1]):
+                room, room_mb = free[k, t], free_mb[k, t]
+                if room <= 0 or room_mb <= 0:
+                    continue
+                a = 0
+                while a < count and (seen[a, 0] != room or seen[a, 1] != room_mb):
+                    a += 1
+                if a == count:
+                    seen[a, 0] = room
+                    seen[a, 1] = room_mb
+                    value[a] = best_fill(
+                        line, p.class_rate[low:high], p.class_memory[low:high], most, room, room_mb, steps
+                    )
+                    count += 1
+                total[g, t] += value[a]
+    return total
+
+
+class Residual(Capacity):
+    """What the nodes have left, and what that is worth at given prices of the classes.
+
+    Parameters
+    ----------
+    free, free_mb : (K, T) samples and MB.
+    """
+
+    def __init__(self, p: Pool, free: IntArray, free_mb: IntArray) -> None:
+        self.pool = p
+        self.patterns = (None,) * len(p.nodes)
+        self.free, self.free_mb = np.ascontiguousarray(free), np.ascontiguousarray(free_mb)
+        self.first_node = np.concatenate([[0], np.cumsum(p.nodes)]).astype(np.int64)
+        self.present = np.zeros((len(p.class_kind), p.tariff.shape[1]), np.int64)
+        for i in range(p.tasks):
+            for entry in range(p.type_start[i], p.type_start[i + 1]):
+                self.present[p.klass[entry], p.first[i] : p.first[i] + p.width[i]] += 1
+
+    def hosts(self, c: int) -> IntArray:
+        """(nodes, T) how many cells of a class alone each node of its type can take."""
+        p = self.pool
+        nodes = slice(self.first_node[p.class_kind[c]], self.first_node[p.class_kind[c] + 1])
+        found: IntArray = np.minimum(self.free[nodes] // p.class_rate[c], self.free_mb[nodes] // p.class_memory[c])
+        return found
+
+    def fills(self, rent: IntArray) -> IntArray:
+        """(G, T) what the best sets of cells of all nodes of a type pay together at integer rents (C, T)."""
+        found: IntArray = worth(rent, self.pool, self.first_node, self.present, self.free, self.free_mb, STEPS)
+        return found
+
+    def whole(self, rent: Prices) -> tuple[IntArray, int]:
+        """The rents in 1/unit micro-dollars, rounded, with a unit that leaves every sum of a proof room in 64 bits.
+
+        Raises
+        ------
+        OverflowError : when there is none.
+        """
+        p = self.pool
+        cost = int(np.abs(p.table_cost).max(initial=0))
+        for g in range(len(p.nodes)):
+            cost = max(cost, int(p.energy[:, g].max(initial=0)) * int(np.abs(p.tariff[g]).max()))
+        cells = max(int(p.width.max(initial=1)), p.tasks) * (int(p.nodes.sum()) * p.tariff.shape[1] + 1)
+        money = int(np.abs(p.bid).max(initial=0)) + int(p.price.max(initial=0))
+        for bits in range(20, -1, -1):
+            unit = 1 << bits
+            found = np.rint(np.minimum(rent, 2.0**40) * unit).astype(np.int64)
+            if cells * (unit * cost + int(found.max(initial=0))) + p.tasks * unit * money < 2**61:
+                return found, unit
+        raise OverflowError("bids, costs and prices leave no room in 64 bits")
+
+    def value(self, rent: Prices, lam: Prices, phi: Prices) -> float:
+        """What the nodes are worth in micro-dollars; the classes' rents say it all."""
+        whole, unit = self.whole(rent)
+        return float(self.fills(whole).sum()) / unit
+
+    def proved(self, pricer: Pricer, rent: Prices, lam: Prices, phi: Prices) -> DualBound:
+        """The bound at the rents rounded to integers, every step in integers with room to spare."""
+        whole, unit = self.whole(rent)
+        total = sum(pricer.integers(whole, unit).tolist()) + sum(self.fills(whole).reshape(-1).tolist())
+        none = np.zeros(self.pool.tariff.shape, np.int64)
+        return DualBound(total // unit, none, none, whole, whole / unit, unit, 1)
+
+
+def residual_bound(pricer: Pricer, capacity: Residual) -> DualBound:
+    """The best bound that the method of multipliers finds.
+
+    First compute and memory have prices, with what the nodes can really take of each as limits. Then, a few times, the
+    rents found so far become one more resource: a cell takes as much of it as it pays, and a node holds as much as its
+    best set of cells pays.
+
+    Raises
+    ------
+    OverflowError : when 64 bits leave no room for the money.
+    """
+    p = pricer.pool
+    kinds, slots = p.tariff.shape
+    state = Multipliers(pricer, capacity)
+    state.limit[0::2] = capacity.fills(_everywhere(p.class_rate, slots)) / p.compute[:, None]
+    state.limit[1::2] = capacity.fills(_everywhere(p.class_memory, slots)) / p.capacity_mb[:, None]
+    state.descend(ROUNDS, FIRST_PENALTY, never)
+    for _ in range(WEIGHTED):
+        rent = state.best[0]
+        whole, scale = capacity.whole(rent)
+        held = capacity.fills(whole) / scale
+        unit = np.maximum(held / p.nodes[:, None], 1e-9 * state.unit)
+        twin = Multipliers(pricer, capacity)
+        twin.link = np.concatenate([twin.link, (2 * kinds + p.class_kind)[None]])
+        twin.share = np.concatenate([twin.share, (rent / unit[p.class_kind])[None]])
+        twin.limit = np.concatenate([state.limit[: 2 * kinds], held / unit])
+        twin.price = np.concatenate([np.zeros((2 * kinds, slots)), unit])
+        twin.average = twin.price.copy()
+        twin.pooled = state.pooled.copy()
+        twin.used = twin.taken(class_cells(p, twin.pooled))
+        twin.least, twin.best = state.least, state.best
+        state = twin
+        state.descend(WEIGHTED_ROUNDS, WEIGHTED_PENALTY, never)
+    return state.proved()
+
+
+def _everywhere(values: IntArray, slots: int) -> IntArray:
+    """(C, T) the same values in every slot."""
+    return np.ascontiguousarray(np.broadcast_to(values[:, None], (len(values), slots)))
+
+
+class Relaxed(NamedTuple):
+    """An integer program for a batch: columns u of its tasks, then x of cells.
+
+    Parameters
+    ----------
+    task, entry, slot : (cells,) task, entry of its node type, slot from 0.
+    node : (cells,) -1 where the nodes of the type are one pool in this slot.
+    """
+
+    model: LinearModel
+    task: IntArray
+    entry: IntArray
+    slot: IntArray
+    node: IntArray
+
+
+def relaxed_model(capacity: Residual, bound: DualBound, apart: set[tuple[int, int]]) -> Relaxed:
+    """A relaxation of the batch in which nodes are told apart only in some types and slots; exact where in all.
+
+    Rows: one node per slot; the facets of all covers (4e). Pooled in each type and slot: samples, megabytes, the rents
+    of the bound, and cells at least as large as one class: no more than the best sets of the single nodes have, added
+    up. Where nodes are apart, (4f) and (4g) too.
+
+    Parameters
+    ----------
+    apart : (type, slot from 0) pairs in which nodes are told apart.
+    """
+    p = capacity.pool
+    slots = p.tariff.shape[1]
+    hosts = [capacity.hosts(c) for c in range(len(p.class_kind))]
+    parts = []
+    for i in range(p.tasks):
+        for entry in range(p.type_start[i], p.type_start[i + 1]):
+            g = int(p.kind[entry])
+            here = hosts[p.klass[entry]][:, p.first[i] : p.first[i] + p.width[i]] > 0
+            for t in np.flatnonzero(here.any(axis=0)).tolist():
+                slot = int(p.first[i]) + t
+                nodes = capacity.first_node[g] + np.flatnonzero(here[:, t]) if (g, slot) in apart else [-1]
+                parts += [(i, entry, slot, int(k), base_cost(p, i, g, slot)) for k in nodes]
+    task, entry, slot, node, cost = np.array(parts, dtype=np.int64).reshape(-1, 5).T
+    klass, kind = p.klass[entry], p.kind[entry]
+    count, size = p.tasks, len(task)
+    x = count + np.arange(size)
+    rows = RowBuilder()
+
+    def at_most(name: str, key: IntArray, value: IntArray | FloatArray, high: IntArray | FloatArray) -> None:
+        """Sum of value x <= high[key] over the cells of each key >= 0, where it could be more."""
+        high = high.reshape(-1)
+        mine = np.flatnonzero(key >= 0)
+        total = np.bincount(key[mine], weights=value[mine], minlength=len(high))
+        kept = np.flatnonzero(total > high)
+        number = np.full(len(high), -1)
+        number[kept] = np.arange(len(kept))
+        mine = mine[number[key[mine]] >= 0]
+        rows.block([f"{name}_{j}" for j in kept], number[key[mine]], x[mine], value[mine], -np.inf, high[kept])
+
+    once, group = np.unique(task * slots + slot, return_inverse=True)
+    rows.block(
+        [f"once_{j}" for j in range(len(once))],
+        np.concatenate([group, np.arange(len(once))]),
+        np.concatenate([x, once // slots]),
+        np.concatenate([np.ones(size), -np.ones(len(once))]),
+        -np.inf, 0.0,
+    )  # fmt: skip
+    bounds = np.searchsorted(task, np.arange(count + 1))
+    for i in range(count):
+        mine = np.arange(bounds[i], bounds[i + 1])
+        rates = p.rate[p.type_start[i] : p.type_start[i + 1]]
+        for j, (weights, needed) in enumerate(cover_inequalities(rates, int(p.work[i]))):
+            value = np.append(weights[entry[mine] - p.type_start[i]], -needed)
+            rows.block([f"work_{i}_{j}"], np.zeros(len(value), np.int64), np.append(x[mine], i), value, 0.0, np.inf)
+    where = kind * slots + slot
+    at_most("compute", where, p.rate[entry], capacity.fills(_everywhere(p.class_rate, slots)))
+    at_most("memory", where, p.memory[task], capacity.fills(_everywhere(p.class_memory, slots)))
+    rent = bound.pi // max(1, int(bound.pi.max(initial=0)) // RENT_LEVELS)
+    at_most("rent", where, rent[klass, slot], capacity.fills(rent))
+    for c in range(len(p.class_kind)):
+        larger = (p.class_kind == p.class_kind[c]) & (p.class_rate >= p.class_rate[c])
+        larger &= p.class_memory >= p.class_memory[c]
+        at_most(f"large_{c}", np.where(larger[klass], slot, -1), np.ones(size), hosts[c].sum(axis=0))
+    single = np.where(node >= 0, node * slots + slot, -1)
+    at_most("node_compute", single, p.rate[entry], capacity.free)
+    at_most("node_memory", single, p.memory[task], capacity.free_mb)
+    start, index, value, low, high = rows.csr()
+    model = LinearModel(
+        name="batch",
+        objective=np.concatenate([p.bid - p.price[p.option_start[:-1]], -cost]).astype(np.float64),
+        lower=np.zeros(count + size),
+        upper=np.ones(count + size),
+        integer=np.ones(count + size, np.bool_),
+        row_start=start,
+        index=index,
+        value=value,
+        row_lower=low,
+        row_upper=high,
+        columns=tuple([f"u_{j}" for j in range(count)] + [f"x_{j}" for j in range(size)]),
+        rows=tuple(rows.names),
+    )
+    return Relaxed(model, task, entry, slot, node)

@@ -1,0 +1,89 @@
+"""Batches on residual capacities: best sets of single nodes, packings, bounds and relaxations, against enumeration."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.backends import solve
+from formulations.lora.batch import packed_slot, solve_batch
+from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.pricing import Pricer, pool
+from formulations.lora.residual import Residual, best_fill, relaxed_model, residual_bound
+from instances.lora import Instance
+from tests.strategies import tiny_instances
+
+few = st.integers(1, 9)
+rows = st.lists(st.tuples(few, few, few, st.integers(0, 3)), min_size=1, max_size=4)
+
+
+def _columns(rows: list[tuple[int, ...]]) -> list[np.ndarray]:
+    return [np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)]
+
+
+@given(rows=rows, room=st.integers(0, 20), room_mb=st.integers(0, 20))
+def test_a_node_s_best_set_is_the_best(rows: list[tuple[int, int, int, int]], room: int, room_mb: int) -> None:
+    """Against every count of every class; with no steps at all it is a bound from above."""
+    rent, rate, memory, most = _columns(rows)
+    best = 0
+    for counts in product(*(range(n + 1) for n in most.tolist())):
+        if np.dot(counts, rate) <= room and np.dot(counts, memory) <= room_mb:
+            best = max(best, int(np.dot(counts, rent)))
+    assert best_fill(rent, rate, memory, most, room, room_mb, 10_000) == best
+    assert best_fill(rent, rate, memory, most, room, room_mb, 0) >= best
+
+
+@given(
+    sizes=st.lists(st.tuples(few, few), min_size=1, max_size=6),
+    nodes=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=3),
+)
+def test_a_slot_packs_where_it_can(sizes: list[tuple[int, int]], nodes: list[tuple[int, int]]) -> None:
+    """A node for every cell exactly where some assignment has room; what is assigned always fits."""
+    rate, memory = _columns(sizes)
+    free, free_mb = _columns(nodes)
+
+    def fits(to: np.ndarray) -> bool:
+        return all(rate[to == k].sum() <= free[k] and memory[to == k].sum() <= free_mb[k] for k in range(len(free)))
+
+    found = packed_slot(rate, memory, free, free_mb, 1_000_000)
+    assert fits(found)
+    possible = any(fits(np.array(to)) for to in product(range(len(free)), repeat=len(rate)))
+    assert bool((found >= 0).all()) == possible
+
+
+def _empty(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
+    public = instance.public("")
+    types = public.type_of_node
+    shape = (instance.nodes, instance.slots)
+    return tuple(np.broadcast_to(each[types][:, None], shape).copy() for each in (public.compute, public.memory_mb))  # type: ignore[return-value]
+
+
+def _without_vendors(instance: Instance) -> bool:
+    return not len(instance.vendor_price)
+
+
+@settings(max_examples=80, deadline=None)
+@given(instance=tiny_instances(max_nodes=3, max_slots=4).filter(_without_vendors))
+def test_bound_and_programs_enclose_the_optimum(instance: Instance) -> None:
+    """On empty nodes a batch is the instance: the dual bound, the pooled program and the exact one, by enumeration."""
+    best, _ = enumerate_optimum(instance)
+    free, free_mb = _empty(instance)
+    answer = solve_batch(instance, free, free_mb)
+    assert answer.lower == best
+    assert answer.upper >= best
+    p = pool(instance)
+    if not p.tasks:
+        return
+    capacity = Residual(p, free, free_mb)
+    bound = residual_bound(Pricer(p, parallel=False), capacity)
+    assert bound.upper >= best
+    everywhere = set(product(range(len(p.nodes)), range(instance.slots)))
+    for apart, exact in ((set(), False), (everywhere, True)):
+        model = relaxed_model(capacity, bound, apart).model
+        result = solve("highs", model)
+        assert result.bound is not None
+        assert result.bound >= best - 1e-6
+        assert not exact or abs(result.bound - best) < 1e-6
