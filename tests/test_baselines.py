@@ -301,8 +301,8 @@ def test_a_limit_is_told_and_the_answer_is_no_worse_than_others(monkeypatch: pyt
     monkeypatch.setattr(batch._Batch, "_search", lambda self: None)
     others: list[tuple[int, int]] = []
 
-    def watched(part: Instance, free: Any, free_mb: Any, effort: int, starts: Any) -> batch.Answer:
-        answer = batch.solve_batch(part, free, free_mb, effort, starts=starts)
+    def watched(part: Instance, free: Any, free_mb: Any, effort: int, gap: Any, starts: Any) -> batch.Answer:
+        answer = batch.solve_batch(part, free, free_mb, effort, gap, starts)
         p = batch.pool(part)
         if p.tasks:
             each = batch._Batch(part, p, free, free_mb)

@@ -21,7 +21,7 @@ from instances.lora.model import Option as Preprocessing
 from instances.lora.solution import Decision, Solution
 from online.lora.earliest import drawn_vendor, earliest_cells
 from online.lora.protocol import View
-from online.lora.registry import Entry, Option, register
+from online.lora.registry import Entry, Option, fraction, register
 
 PARTS_PER_MILLION = 10**6
 
@@ -31,14 +31,18 @@ class Titan:
 
     An unusable drawn vendor is a rejection. At the limit the best solution found is taken; it is never worse than
     serving the batch task by task as `greedy` or as `eft` would. No payment rule. Counts: batches; at_limit, those not
-    proved to be answered best; worst_gap_ppm, the largest (bound - value) / bound of a batch, rounded up. Option
-    effort: units of work per batch.
+    proved to be answered best to within the gap; worst_gap_ppm, the largest (bound - value) / bound of a batch, rounded
+    up. Option effort: units of work per batch; gap: the share of its best value at which a batch counts as answered
+    (the default is a ten-thousandth: below 10,000 micro-dollars that is exact).
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
         if not options["effort"].isdecimal() or int(options["effort"]) < 1:
             raise InputError("algorithm", "titan:effort", f"{options['effort']!r} is not a positive integer")
         self._effort = int(options["effort"])
+        self._gap = fraction("titan:gap", options["gap"])
+        if not 0 <= self._gap < 1:
+            raise InputError("algorithm", "titan:gap", f"{options['gap']} is not at least 0 and below 1")
         self.counts = {"batches": 0, "at_limit": 0, "worst_gap_ppm": 0}
 
     @property
@@ -63,9 +67,10 @@ class Titan:
         span = slice(first - 1, min(last, self._public.slots))
         batch = self._batch(tasks, vendors, view, span)
         earliest = self._earliest(tasks, vendors, view, span)
-        answer = solve_batch(batch, view.compute[:, span], view.memory_mb[:, span], self._effort, starts=(earliest,))
+        free, free_mb = view.compute[:, span], view.memory_mb[:, span]
+        answer = solve_batch(batch, free, free_mb, self._effort, self._gap, (earliest,))
         if answer.lower < answer.upper:
-            self.counts["at_limit"] += 1
+            self.counts["at_limit"] += answer.upper - answer.lower > self._gap * answer.upper
             gap = -(-(answer.upper - answer.lower) * PARTS_PER_MILLION // answer.upper)
             self.counts["worst_gap_ppm"] = max(self.counts["worst_gap_ppm"], gap)
         return [
@@ -135,7 +140,10 @@ register(
         "titan",
         "the best answer to each slot's arrivals, proved or at a stated limit, vendor drawn",
         "2",
-        {"effort": Option("1", None, "units of work per batch")},
+        {
+            "effort": Option("1", None, "units of work per batch"),
+            "gap": Option("1/10000", None, "share of a batch's best value at which it counts as answered"),
+        },
         Titan,
     )
 )
