@@ -186,7 +186,8 @@ def test_names_have_one_spelling() -> None:
     "name",
     ["", "nobody", "pdftsp:search", "pdftsp:search=", "pdftsp:search=best", "pdftsp:what=1", "greedy:alpha=1",
      "pdftsp:alpha=x", "pdftsp:alpha=-1", "pdftsp:alpha=1e999999999", "pdftsp:alpha=1/0", "pdftsp:alpha=nan",
-     "pdftsp:money=0", "pdftsp:search=exact,search=printed", "greedy:prior=x.json", "titan:effort=0", "titan:effort=x", "titan:gap=1", "titan:gap=x",
+     "pdftsp:money=0", "pdftsp:search=exact,search=printed", "greedy:prior=x.json", "titan:effort=0", "titan:effort=x",
+     "titan:gap=1", "titan:gap=x",
      "pdftsp:prior=no_such_file.json", "eris:eris_low=0", "eris:eris_low=3,eris_high=2"],
 )  # fmt: skip
 def test_names_that_do_not_exist_are_input_errors(name: str) -> None:
