@@ -345,7 +345,7 @@ def version(spec: Spec) -> str:
     """
     if spec.entry is not None:
         return spec.entry.version
-    return hashlib.sha256(_module_file(spec.path).read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(module_file(spec.path).read_bytes()).hexdigest()[:16]
 
 
 def import_path() -> list[str]:
@@ -353,7 +353,7 @@ def import_path() -> list[str]:
     return [os.getcwd(), *(entry for entry in sys.path if entry not in ("", os.getcwd()))]
 
 
-def _module_file(path: str) -> Path:
+def module_file(path: str) -> Path:
     """The file of an import path's module, found without running a line of it: its place is another process."""
     module = path.partition(":")[0]
     top, *rest = module.split(".")
