@@ -46,6 +46,8 @@ from online.refereeing import Foul, Question, Refused, Table, altered, changes_o
 
 ANSWER_SECONDS = 600.0
 """An algorithm that does not answer in this time has broken the protocol."""
+BUILD_SECONDS = 30.0
+"""Where a run has a limit, building the algorithm has this much more: its process has to start."""
 MEMORY_MB = 4096
 """An algorithm that takes more memory, with the processes it starts, has broken the protocol."""
 OUTPUT_BYTES = 5 * 10**6
@@ -107,17 +109,16 @@ class _Guard:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.foul: tuple[str, str] | None = None
         self._process = process
-        self._limit = terms.current()
+        self._limit = terms.current().limit
         self._deadline: float | None = None
-        self._end: float | None = None
-        self.begin()
+        self.begin(BUILD_SECONDS)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="algorithm-guard")
         self._thread.start()
 
-    def begin(self) -> None:
-        """The clock for a whole run starts, if there is a limit; building has one of its own, as long."""
-        self._end = None if self._limit.limit is None else time.monotonic() + self._limit.limit
+    def begin(self, spare: float = 0.0) -> None:
+        """The clock for a whole run starts, if there is a limit; with some seconds more."""
+        self._end = None if self._limit is None else (time.monotonic() + self._limit + spare, self._limit + spare)
 
     def ask(self) -> None:
         """The clock for one answer starts."""
@@ -130,8 +131,8 @@ class _Guard:
     def _run(self) -> None:
         while not self._done.wait(0.05):
             now, deadline, end = time.monotonic(), self._deadline, self._end
-            if end is not None and now > end:
-                self.foul = ("timeout", self._limit.stopped)
+            if end is not None and now > end[0]:
+                self.foul = ("timeout", terms.stopped(end[1]))
             elif deadline is not None and now > deadline:
                 self.foul = ("timeout", f"no answer within {ANSWER_SECONDS:g} s")
             elif tree_memory_mb(self._process.pid) > MEMORY_MB:

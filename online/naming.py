@@ -255,6 +255,14 @@ class Registry(Generic[Instance]):
         if spec.entry is None:
             _built(self, text, version(spec))
 
+    def choice(self, spec: Spec, arrivals: int) -> str:
+        """A registered algorithm with all options whose values are listed, settled: what its kernels may differ by."""
+        entry = spec.entry
+        assert entry is not None
+        settled = entry.settle(dict(spec.options), arrivals)
+        listed = ",".join(f"{key}={settled[key]}" for key, option in entry.options.items() if option.allowed)
+        return f"{entry.name}:{listed}" if listed else entry.name
+
     def settle_constants(
         self, spec: Spec, names: tuple[str, ...], instance: Instance, prior: Instance | None = None
     ) -> tuple[Constant, ...]:

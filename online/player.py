@@ -354,14 +354,15 @@ def listen_for_draws() -> Callable[[], bool]:
     """Listen, from now on, whether anything here is drawn from a source that nobody seeded; gives what asks for it.
 
     Heard are Python's and NumPy's generators and the system's source, where a program uses them by Python; the standard
-    library's own uses (temporary names, ...) do not count. It is no proof that a decision depends on a draw.
+    library's own uses (temporary names, ...) and ours (all seeded) do not count. It is no proof that a decision depends
+    on a draw.
     """
     heard = False
     seeded: set[str] = set()
     randoms: Any = random  # patched
     numpy_source: Any = importlib.import_module("numpy.random.bit_generator")
     makers = tuple(file for file in (random.__file__, importlib.import_module("secrets").__file__) if file)
-    standard = (sysconfig.get_path("stdlib") + os.sep, "<frozen")
+    ignored = (sysconfig.get_path("stdlib") + os.sep, "<frozen", *(str(folder) + os.sep for folder in _HOUSE))
     seed_one, system, seed_numpy = random.Random.seed, os.urandom, np.random.seed
     bits, before = numpy_source.randbits, (random.getstate(), _numpy_state())
 
@@ -371,7 +372,7 @@ def listen_for_draws() -> Callable[[], bool]:
         while frame is not None and frame.f_code.co_filename in makers:
             frame = frame.f_back
         file = "" if frame is None else frame.f_code.co_filename
-        heard = heard or not file.startswith(standard) or "-packages" in file
+        heard = heard or not file.startswith(ignored) or "-packages" in file
 
     def seed_of_one(self: random.Random, a: Any = None, version: int = 2) -> None:
         if a is None:

@@ -163,7 +163,7 @@ def play(table: Table, algorithm: Any, constants: Mapping[str, Fraction]) -> Pla
 
     def ask(question: Question) -> Sequence[Any]:
         if limit is not None and time.perf_counter() - started > limit:
-            raise Foul("timeout", question.indices[0], terms.current().stopped)
+            raise Foul("timeout", question.indices[0], terms.stopped(limit))
         if batch:
             answers: Sequence[Any] = algorithm.decide_batch(question.arrivals, question.view)
             return answers

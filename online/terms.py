@@ -22,10 +22,10 @@ class Terms:
     limit: float | None = None
     isolate: bool = False
 
-    @property
-    def stopped(self) -> str:
-        """What is said of a run that was stopped at the limit."""
-        return f"stopped after {self.limit:g} s"
+
+def stopped(seconds: float) -> str:
+    """What is said of a run that was stopped at its limit."""
+    return f"stopped after {seconds:g} s"
 
 
 _current: ContextVar[Terms] = ContextVar("terms", default=Terms())  # noqa: B039  (it is frozen)
