@@ -145,10 +145,10 @@ def keep(parent: int | None) -> None:
         below = descendants(me)
         if not below:
             break
-        for number in (signal.SIGSTOP, signal.SIGKILL):
+        for order in (signal.SIGSTOP, signal.SIGKILL):
             for pid in below:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, number)
+                    os.kill(pid, order)
         found = _reaped(child)
         status = found if status is None else status
         time.sleep(0.002)

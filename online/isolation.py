@@ -216,7 +216,8 @@ class Player:
 
     def __init__(self, spec: Spec, protocol: str, betrays: Callable[[str], bool], echo: Echo | None = None) -> None:
         self._betrays = betrays
-        self.drew, self.started = False, []
+        self.drew = False
+        self.started: list[str] = []
         if terms.current().isolate:
             place = sandbox.place(spec.path, barred(), _HOUSE_DATA)
             boot = _BOOT.format(path=place.path, parent=None, protocol=protocol)

@@ -240,7 +240,7 @@ def watch(replies: int, barred: Mapping[str, str]) -> tuple[Callable[[bool], Non
     words_of, modules_of, pid_of = re.compile(r"[\s'\",\[\]]+").split, _MODULES.findall, _PROCESS.match
     only_writes = _only_writes
     barred = dict(barred)
-    barred_files = {form: module for module, file in barred.items() for form in _forms(file)}
+    barred_files = {form: module for module, file in barred.items() for form in forms(file)}
     libraries = tuple({os.path.realpath(folder) + os.sep for folder in (sys.prefix, sys.base_prefix)})
     installed = (*(folder + os.sep for folder in (sys.prefix, sys.base_prefix)), *libraries)
     packages = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
@@ -409,13 +409,12 @@ def listen_for_draws() -> Callable[[], bool]:
     return drew
 
 
-def _numpy_state() -> tuple[Any, ...]:
+def _numpy_state() -> bytes:
     """The state of NumPy's global generator."""
-    name, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002  (theirs may be)
-    return (name, keys.tobytes(), *rest)
+    return pickle.dumps(np.random.get_state())  # noqa: NPY002  (theirs may be it)
 
 
-def _forms(file: str) -> list[str]:
+def forms(file: str) -> list[str]:
     """A module's file and those that Python compiles it into."""
     compiled = [importlib.util.cache_from_source(file, optimization=level) for level in ("", 1, 2)]
     return [os.path.realpath(form) for form in (file, *compiled)]

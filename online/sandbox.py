@@ -20,6 +20,7 @@ from pathlib import Path
 import instances
 from instances.errors import DEBUG, InputError
 from online.naming import module_file
+from online.player import forms
 
 _HOUSE = Path(instances.__file__).resolve().parents[1]
 _FLOORS = ("formulations", "instances", "online")
@@ -81,28 +82,29 @@ def place(path: str, barred: Mapping[str, str], hidden: Sequence[Path]) -> Place
     InputError : no such module, or no sandbox.
     """
     own, root = _own(path)
+    installed = tuple(dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)))
+    shown = (own, *(_HOUSE / floor for floor in _FLOORS), *map(Path, installed))
+
+    def visible(path: Path) -> bool:
+        return path.exists() and any(folder == path or folder in path.parents for folder in shown)
+
     command = [require(), *_WALLS, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     for system in _SYSTEM:
         if os.path.islink(system):
             command += ["--symlink", os.readlink(system), system]
         else:
             command += ["--ro-bind-try", system, system]
-    for folder in dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)):
-        command += ["--ro-bind", folder, folder]
-    for floor in _FLOORS:
-        command += _bound(_HOUSE / floor)
-    command += _bound(own)
+    for folder in reversed(shown):
+        command += ["--ro-bind", str(folder), str(folder)]
     for folder in hidden:
-        command += ["--tmpfs", str(folder)] if _visible(folder) else []
-    for file in barred.values():
-        command += ["--ro-bind", os.devnull, file] if _visible(Path(file)) else []
+        command += ["--tmpfs", str(folder)] if visible(folder) else []
+    for file in (Path(form) for source in barred.values() for form in forms(source)):
+        command += ["--ro-bind", os.devnull, str(file)] if visible(file) else []
     command += _caches()
-    seen = [str(root), str(_HOUSE), *(entry for entry in sys.path if entry and _visible(Path(entry)))]
-    environment = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(_KEPT_OF)} | {
-        "HOME": "/tmp",
-        "TMPDIR": "/tmp",
-    }
-    environment.pop("NUMBA_CACHE_DIR", None)
+    seen = [str(root), str(_HOUSE), *(entry for entry in sys.path if entry and visible(Path(entry)))]
+    environment = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(_KEPT_OF)}
+    environment.pop("NUMBA_CACHE_DIR", None)  # it is not there
+    environment |= {"HOME": "/tmp", "TMPDIR": "/tmp"}
     return Place([*command, "--chdir", "/tmp"], list(dict.fromkeys(seen)), environment)
 
 
@@ -114,16 +116,6 @@ def _own(path: str) -> tuple[Path, Path]:
         parents += 1
     own = file if parents == 0 else file.parents[parents - 1]
     return own.absolute(), own.absolute().parent
-
-
-def _bound(path: Path) -> list[str]:
-    return ["--ro-bind", str(path), str(path)]
-
-
-def _visible(path: Path) -> bool:
-    """Whether it lies in what is shown inside, and exists."""
-    shown = (*(_HOUSE / floor for floor in _FLOORS), *map(Path, (sys.prefix, sys.base_prefix)))
-    return path.exists() and any(folder == path or folder in path.parents for folder in shown)
 
 
 def _caches() -> Iterator[str]:
