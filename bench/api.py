@@ -19,7 +19,9 @@ from bench.table import results as _results
 from formulations.report import UNLIMITED, SolveReport
 from instances.errors import InputError, shown
 from instances.files import load_json, read_bytes
+from online import sandbox
 from online.outcome import OnlineRun
+from online.terms import Terms, under
 
 __all__ = [
     "InputError",
@@ -48,6 +50,7 @@ def run(
     effort: int = 1,
     scale: str = "full",
     limit: float | None = None,
+    isolate: bool = False,
     share: AnyPath | None = None,
     fresh: bool = False,
     retry_failed: bool = False,
@@ -66,6 +69,7 @@ def run(
     effort : how many times the suite's own effort goes into OPT.
     scale : ``full`` or ``small``.
     limit : seconds after which a piece of work is given up.
+    isolate : run anyone's own algorithms in a sandbox.
     share : file of the library of results; by default that of ``results``, and none where `out` is named.
     fresh, retry_failed : forget earlier results, or the failed ones, first.
     quiet : no progress on the error stream.
@@ -89,6 +93,7 @@ def run(
         retry_failed=retry_failed,
         quiet=quiet,
         limit=limit,
+        isolate=isolate,
         algorithms=tuple(algorithms),
         share=library,
         only=(only,) if isinstance(only, str) else tuple(only),
@@ -141,7 +146,9 @@ def opt(
     return family.solve(chosen, SolveSettings(formulation, backend, amount, gap, seconds))
 
 
-def online(file: Any, algorithm: str, *, prior: Any = None) -> OnlineRun:
+def online(
+    file: Any, algorithm: str, *, prior: Any = None, limit: float | None = None, isolate: bool = False
+) -> OnlineRun:
     """One online run under the referee: ``welfare``, ``valid``, ``decisions``, ``constants``, ...
 
     Parameters
@@ -149,9 +156,18 @@ def online(file: Any, algorithm: str, *, prior: Any = None) -> OnlineRun:
     file : an instance or its file.
     algorithm : name with options, or import path.
     prior : the other day (an instance or its file) that ``prior=yesterday`` in the name stands for.
+    limit : seconds after which the run is stopped, a violation.
+    isolate : run anyone's own algorithm in a sandbox (`online.sandbox`).
+
+    Raises
+    ------
+    InputError : among others, where there is to be a sandbox and cannot be one.
     """
+    if isolate:
+        sandbox.require()
     family, chosen = _read(file)
-    return family.run(chosen, algorithm, None if prior is None else _read(prior)[1])
+    with under(Terms(limit, isolate)):
+        return family.run(chosen, algorithm, None if prior is None else _read(prior)[1])
 
 
 def _read(given: Any) -> tuple[Family, Any]:

@@ -36,7 +36,9 @@ from bench.store import StoreError
 from formulations.report import UNLIMITED, Exact, SolveReport
 from instances.errors import DEBUG, InputError, shown
 from instances.files import check_writable, load_json, read_bytes, write_atomically
+from online import sandbox
 from online.outcome import OnlineRun
+from online.terms import Terms, under
 
 HIGH_EFFORT = 8
 VIOLATIONS = 5
@@ -121,6 +123,10 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("online", _online, "one online run under the referee")
     _file(sub)
     _algorithm(sub)
+    sub.add_argument(
+        "--limit", type=_seconds, metavar="S", help="stop the run after S seconds; it is then no valid one"
+    )
+    _isolating(sub)
     _answer(sub)
 
     sub = command("audit", _audit, "what the theory claims, checked on one run")
@@ -176,6 +182,7 @@ def _parser() -> argparse.ArgumentParser:
         "--effort", type=_effort, default=1, metavar="N", help="N times the suite's work on OPT; `high` is 8 times"
     )
     sub.add_argument("--limit", type=_seconds, metavar="S", help="give a piece of work up after this many seconds")
+    _isolating(sub)
     sub.add_argument(
         "--share",
         metavar="FILE",
@@ -237,6 +244,12 @@ def _solving(sub: argparse.ArgumentParser) -> None:
 def _answer(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
     sub.add_argument("--solution", metavar="FILE", type=Path, help="write the decisions, for `check`")
+
+
+def _isolating(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--isolate", action="store_true", help="run anyone's own algorithm in a sandbox of bubblewrap (Linux)"
+    )
 
 
 def _positive(text: str) -> int:
@@ -421,8 +434,10 @@ def _or_dash(value: Any) -> Any:
 
 def _online(options: argparse.Namespace) -> int:
     _writable(options.solution)
+    if options.isolate:
+        sandbox.require()
     family, instance = _instance(options.file)
-    with _named(options.file, instance):
+    with _named(options.file, instance), under(Terms(options.limit, options.isolate)):
         run = family.run(instance, options.algorithm)
     document = family.solution_document(run.decisions)
     if options.json:
@@ -661,6 +676,7 @@ def _run(options: argparse.Namespace) -> int:
         retry_failed=options.retry_failed,
         quiet=options.quiet,
         limit=options.limit,
+        isolate=options.isolate,
         algorithms=tuple(options.algorithm),
         share=share,
         only=tuple(options.only),

@@ -25,6 +25,8 @@ from bench.progress import Kind, Progress
 from bench.store import Piece, Store, StoredCase
 from instances.errors import InputError, shown
 from instances.files import write_atomically
+from online import sandbox
+from online.terms import Terms, under
 
 STORE = "results.sqlite"
 OPT = "OPT"
@@ -44,6 +46,7 @@ class RunOptions:
     retry_failed : try failed pieces again.
     quiet : no progress.
     limit : seconds after which a piece of work is given up; a row with that reason.
+    isolate : anyone's own algorithms run in a sandbox (`online.sandbox`); such results are kept apart from others.
     algorithms : further algorithms, run on every case.
     share : file of the library, in which runs find each other's results; None for none.
     only : patterns (``*``, ``?``, ``[...]``) of names of cases, others are left out; empty for all.
@@ -58,6 +61,7 @@ class RunOptions:
     retry_failed: bool = False
     quiet: bool = False
     limit: float | None = None
+    isolate: bool = False
     algorithms: tuple[str, ...] = ()
     share: Path | None = None
     only: tuple[str, ...] = ()
@@ -82,6 +86,7 @@ class _Sweep:
     store: Shelf
     folder: Path
     progress: Progress
+    isolate: bool = False
     queue: deque[_Job] = field(default_factory=deque)
     waiting: dict[tuple[str, str], list[StoredCase]] = field(default_factory=dict)
     claimed: set[tuple[str, str]] = field(default_factory=set)
@@ -96,13 +101,13 @@ class _Sweep:
             instance="",
             recipe=case.recipe,
             describe={},
-            algorithms=[(name, self.family.algorithm_key(name)) for name in case.algorithms],
+            algorithms=[(name, self._key(name)) for name in case.algorithms],
             solve=asdict(case.solve),
             solve_key=self.family.solve_key(case.solve),
             audits=self.family.audits,
             prior_recipe=case.prior,
             studies=[
-                (each.kind, each.algorithm, each.task, f"{each.name} | {self.family.algorithm_key(each.algorithm)}")
+                (each.kind, each.algorithm, each.task, f"{each.name} | {self._key(each.algorithm)}")
                 for each in case.studies
             ],
         )
@@ -132,6 +137,11 @@ class _Sweep:
                 self._advance(stored, what, None)
 
         self.queue.append(_Job(call, made, lost))
+
+    def _key(self, algorithm: str) -> str:
+        """The algorithm's part of a result's key: anyone's own in a sandbox is kept apart."""
+        shipped = algorithm.partition(":")[0] in {each.name for each in self.family.algorithms()}
+        return self.family.algorithm_key(algorithm) + (" | isolated" if self.isolate and not shipped else "")
 
     def path(self, instance: str) -> Path:
         """The instance's file."""
@@ -196,9 +206,8 @@ class _Sweep:
         def call(executor: Executor) -> Future[tuple[Piece, ...]]:
             data = self.path(case.instance).read_bytes()
             prior = self._prior(case, name)
-            return executor.submit(
-                work.measure, self.family.name, data, case.instance, name, key, audit_key, reference, prior
-            )
+            known = (key, audit_key, reference, prior, self.isolate)
+            return executor.submit(work.measure, self.family.name, data, case.instance, name, *known)
 
         def done(pieces: Sequence[Piece]) -> None:
             self.store.put(*pieces)
@@ -218,7 +227,7 @@ class _Sweep:
         def call(executor: Executor) -> Future[Piece]:
             data = self.path(case.instance).read_bytes()
             prior = self._prior(case, study.algorithm)
-            return executor.submit(work.study, self.family.name, data, case.instance, study, key, prior)
+            return executor.submit(work.study, self.family.name, data, case.instance, study, key, prior, self.isolate)
 
         def done(piece: Piece) -> None:
             self.store.put(piece)
@@ -343,7 +352,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
 
     Raises
     ------
-    InputError : an unknown algorithm, a folder that cannot be written, an unsound store, no dask.
+    InputError : an unknown algorithm, a folder that cannot be written, an unsound store, no dask, no sandbox.
     StoreError : a full disk; what was finished is kept.
     ExecutorLost : the dask cluster is gone; what was finished is kept.
     """
@@ -351,8 +360,11 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     suite = at_scale(suite, options.scale)
     cases = chosen_cases(suite, options)
     studied = [study.algorithm for case in cases for study in case.studies]
-    for name in dict.fromkeys([*(name for case in cases for name in case.algorithms), *studied]):
-        family.algorithm_key(name)
+    if options.isolate:
+        sandbox.require()
+    with under(Terms(isolate=options.isolate)):
+        for name in dict.fromkeys([*(name for case in cases for name in case.algorithms), *studied]):
+            family.algorithm_key(name)
     pool: Pool
     if options.dask is None:
         pool = SpawnPool(default_workers() if options.workers is None else options.workers, options.limit)
@@ -385,9 +397,10 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
             shelf = Shelf(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
-            sweep = _Sweep(family, shelf, folder, progress)
-            for position, case in enumerate(cases):
-                sweep.plan(position, case)
+            sweep = _Sweep(family, shelf, folder, progress, options.isolate)
+            with under(Terms(isolate=options.isolate)):
+                for position, case in enumerate(cases):
+                    sweep.plan(position, case)
             try:
                 sweep.drain(pool)
             finally:
@@ -407,6 +420,7 @@ def command(suite: Suite, options: RunOptions) -> str:
     words += ["--scale", options.scale] if options.scale != SCALES[0] else []
     words += ["--effort", str(options.effort)] if options.effort > 1 else []
     words += ["--limit", f"{options.limit:g}"] if options.limit is not None else []
+    words += ["--isolate"] if options.isolate else []
     return shlex.join(words)
 
 

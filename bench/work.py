@@ -18,6 +18,7 @@ from formulations.report import Exact, Proof, SolveReport, Status, Termination
 from instances.errors import InputError
 from instances.files import load_json
 from online.outcome import OnlineRun
+from online.terms import Terms, under
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,23 @@ def measure(
     audit_key: str,
     reference: Piece,
     prior: bytes | None = None,
+    isolate: bool = False,
 ) -> tuple[Piece, ...]:
     """One online run and its audit against the reference, as two pieces of work."""
+    with under(Terms(isolate=isolate)):
+        return _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior)
+
+
+def _measure(
+    family: str,
+    data: bytes,
+    identity: str,
+    algorithm: str,
+    online_key: str,
+    audit_key: str,
+    reference: Piece,
+    prior: bytes | None,
+) -> tuple[Piece, ...]:
     started = time.perf_counter()
     house = families()[family]
     try:
@@ -105,16 +121,25 @@ def measure(
         return online, failed("audit", identity, audit_key, error, time.perf_counter() - started)
 
 
-def study(family: str, data: bytes, identity: str, wanted: Study, key: str, prior: bytes | None = None) -> Piece:
+def study(
+    family: str,
+    data: bytes,
+    identity: str,
+    wanted: Study,
+    key: str,
+    prior: bytes | None = None,
+    isolate: bool = False,
+) -> Piece:
     """A table for a figure, as a piece of work."""
     started = time.perf_counter()
     try:
         house = families()[family]
         if not isinstance(house, Studying):
             raise InputError("suite", wanted.name, f"the family {family} makes no studies")
-        _same_code(house, wanted.algorithm, key.partition(" | ")[2])
         other = None if prior is None else _instance(family, prior)
-        rows = [dict(row) for row in house.study(_instance(family, data), wanted, other)]
+        with under(Terms(isolate=isolate)):
+            _same_code(house, wanted.algorithm, key.partition(" | ")[2])
+            rows = [dict(row) for row in house.study(_instance(family, data), wanted, other)]
         return Piece("study", identity, key, True, {"rows": rows}, None, time.perf_counter() - started)
     except Exception as error:
         return failed("study", identity, key, error, time.perf_counter() - started)

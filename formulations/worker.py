@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import importlib
 import os
 import pickle
@@ -26,6 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any
 
+from formulations.processes import die_with_parent, kill_tree, tree_memory_mb
 from formulations.report import Termination
 
 _BOOT = "import sys; sys.path[:] = {path!r}; from formulations.worker import serve; serve({parent})"
@@ -141,7 +141,7 @@ class Worker:
         process, self._process = self._process, None
         if process is None:
             return None
-        _kill_group(process)
+        kill_tree(process)
         code = process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
@@ -173,43 +173,16 @@ class _Watch:
         while not self._done.wait(max(0.0, min(pause, self._until - time.monotonic()))):
             if time.monotonic() >= self._until:
                 self.reason = (Termination.TIMEOUT, f"no answer within {self._wall_seconds:g} s; killed")
-            elif _group_memory_mb(self._process.pid) > self._memory_mb:
+            elif tree_memory_mb(self._process.pid) > self._memory_mb:
                 self.reason = (Termination.MEMORY, f"more than {self._memory_mb} MB in use; killed")
             if self.reason is not None:
-                _kill_group(self._process)
+                kill_tree(self._process)
                 return
             pause = min(0.2, pause * 1.5)
 
     def stop(self) -> None:
         self._done.set()
         self._thread.join()
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill the worker and what it started. Not once it has been reaped: its number may then be another's."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
-
-
-def _group_memory_mb(pid: int) -> int:
-    """Resident memory of the process and its children; 0 where the system does not tell (the address space limit then
-    stands alone)."""
-    pages = 0
-    try:
-        pids = [pid]
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children") as file:
-                pids += [int(child) for child in file.read().split()]
-        for one in pids:
-            with open(f"/proc/{one}/statm") as file:
-                pages += int(file.read().split()[1])
-    except (OSError, ValueError, IndexError):
-        pass
-    return pages * (os.sysconf("SC_PAGE_SIZE") if pages else 0) >> 20
 
 
 def _death(code: int | None) -> str:
@@ -308,16 +281,6 @@ def _limit_address_space(memory_mb: int) -> None:
     with contextlib.suppress(ValueError, OSError):
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, ((memory_mb + _ADDRESS_SPACE_MARGIN_MB) << 20, hard))
-
-
-def die_with_parent(parent: int) -> None:
-    """Ask the kernel to kill this process when its parent dies (Linux), and go at once if it already has."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            set_death_signal = 1
-            ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def _watch_parent(parent: int) -> None:

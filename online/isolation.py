@@ -2,15 +2,16 @@
 
 The instance never enters that process: it gets the public part, the declared constants and one arrival at a time, and
 its answers come back as JSON. A second run, on the first half of the arrivals, shows whether the decisions are a
-function of the past at all.
+function of the past at all. What the algorithm starts ends with it, and counts in its memory, detached or not.
 
 Most suites draw their instances from recipes, so whoever has the generator has the future. An algorithm may not load or
 read, at any time, a module of `bench` (recipes, results) nor what only makes instances: the modules of
 `instances.FAMILY` that neither that package itself nor any solver or algorithm of ours imports. The rest is free:
 models, formats, solutions, protocols, and every solver and algorithm of ours on what has arrived so far.
 
-This is a referee and no sandbox: code of ours that was copied into the algorithm's own file is not recognised, and a
-program that means harm to the machine is not held back.
+This is a referee and no sandbox. The watch (`online.player.watch`) catches accidents and lazy cheating; who means to
+cheat can, and a program that means harm to the machine is not held back: `online.sandbox` does that, where it is asked
+for and the system can.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ import gzip
 import json
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
@@ -30,27 +30,41 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import instances
+from formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
 from instances.errors import InputError
+from online import sandbox, terms
 from online.answers import shown
 from online.naming import Instance, Registry, Spec, import_path
 from online.outcome import Constant, Violation
-from online.refereeing import Foul, Question, Table, altered, changes_of_mind, hear
+from online.player import REFUSED
+from online.refereeing import Foul, Question, Refused, Table, altered, changes_of_mind, hear
 
 ANSWER_SECONDS = 600.0
 """An algorithm that does not answer in this time has broken the protocol."""
+BUILD_SECONDS = 30.0
+"""Where a run has a limit, building the algorithm has this much more: its process has to start."""
 MEMORY_MB = 4096
 """An algorithm that takes more memory, with the processes it starts, has broken the protocol."""
+OUTPUT_BYTES = 5 * 10**6
+"""What an algorithm prints beyond that, in all its runs on an instance, is dropped."""
+ISOLATED = "isolated"
+"""Said behind the name of an algorithm that ran in a sandbox."""
+REPEATS = 6
+"""So many whole runs must agree before one that drew is taken for reproducible, or one is said to peek."""
 
 T = TypeVar("T")
 Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]
 """The constants of these names, with their values."""
 
-_BOOT = "import sys; sys.path[:] = {path!r}; from online.player import serve; serve({parent}, {protocol!r})"
+_BOOT = (
+    "import sys; sys.path[:] = {path!r}; from formulations.processes import keep; keep({parent}); "
+    "from online.player import serve; serve({protocol!r})"
+)
 _HOUSE_DATA = tuple(
     folder for name in ("data", "named") for folder in Path(instances.__file__).resolve().parent.glob(f"*/{name}")
 )
@@ -90,15 +104,21 @@ def _imported(file: Path) -> Iterator[str]:
 
 
 class _Guard:
-    """Kills the algorithm's process when it does not answer in time or grows too big, and remembers why."""
+    """Ends the algorithm's process when it does not answer in time or grows too big, and remembers why."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.foul: tuple[str, str] | None = None
         self._process = process
+        self._limit = terms.current().limit
         self._deadline: float | None = None
+        self.begin(BUILD_SECONDS)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="algorithm-guard")
         self._thread.start()
+
+    def begin(self, spare: float = 0.0) -> None:
+        """The clock for a whole run starts, if there is a limit; with some seconds more."""
+        self._end = None if self._limit is None else (time.monotonic() + self._limit + spare, self._limit + spare)
 
     def ask(self) -> None:
         """The clock for one answer starts."""
@@ -110,13 +130,15 @@ class _Guard:
 
     def _run(self) -> None:
         while not self._done.wait(0.05):
-            deadline = self._deadline
-            if deadline is not None and time.monotonic() > deadline:
+            now, deadline, end = time.monotonic(), self._deadline, self._end
+            if end is not None and now > end[0]:
+                self.foul = ("timeout", terms.stopped(end[1]))
+            elif deadline is not None and now > deadline:
                 self.foul = ("timeout", f"no answer within {ANSWER_SECONDS:g} s")
-            elif _resident_mb(self._process.pid) > MEMORY_MB:
+            elif tree_memory_mb(self._process.pid) > MEMORY_MB:
                 self.foul = ("memory", f"more than {MEMORY_MB} MB in use")
             if self.foul is not None:
-                _kill(self._process)
+                end_kept(self._process)
                 return
 
     def stop(self) -> None:
@@ -125,26 +147,51 @@ class _Guard:
         self._thread.join()
 
 
-def _resident_mb(pid: int) -> int:
-    """Resident memory of the process and its children; 0 where the system does not tell."""
-    pages = 0
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        family = [pid]
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            family += [int(child) for child in Path(f"/proc/{pid}/task/{thread}/children").read_text().split()]
-        for member in family:
-            pages += int(Path(f"/proc/{member}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages else 0
+class Echo:
+    """What an algorithm prints, passed on to the error stream: up to `OUTPUT_BYTES`, then a line that says so."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._left, self._told = name, OUTPUT_BYTES, False
+
+    def follow(self, pipe: IO[bytes]) -> threading.Thread:
+        """Pass on what comes through the pipe, in a thread, until its end."""
+        thread = threading.Thread(target=self._run, args=(pipe,), daemon=True, name="algorithm-echo")
+        thread.start()
+        return thread
+
+    def _run(self, pipe: IO[bytes]) -> None:
+        with pipe:
+            while data := os.read(pipe.fileno(), 2**16):
+                _print(data[: self._left])
+                dropped, self._left = len(data) > self._left, max(0, self._left - len(data))
+                if dropped and not self._told:
+                    self._told = True
+                    limit = f"{OUTPUT_BYTES / 10**6:g} MB"
+                    _print(f"\nratiobench: {self._name} printed more than {limit}; the rest is dropped\n".encode())
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process and what it started. Not once it has been reaped: its number may then be another's."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
+def _print(data: bytes) -> None:
+    with contextlib.suppress(OSError):  # nobody reads it
+        while data:
+            data = data[os.write(2, data) :]
+
+
+class _Shut:
+    """While anyone's algorithm runs, its processes may not look into the memory of this one (root's may)."""
+
+    def __init__(self) -> None:
+        self._lock, self._holders, self._before = threading.Lock(), 0, False
+
+    def change(self, by: int) -> None:
+        """One holder more or less."""
+        with self._lock:
+            if self._holders == 0:
+                self._before = dumpable()
+            self._holders += by
+            set_dumpable(self._before and self._holders == 0)
+
+
+_shut = _Shut()
 
 
 class Player:
@@ -154,20 +201,44 @@ class Player:
     ----------
     protocol : the family's module that says what an answer is.
     betrays : whether a file that the algorithm read shows what it must not know.
+    echo : takes what it prints.
+
+    Attributes
+    ----------
+    drew : something was drawn in its process from a source that nobody seeded.
+    started : the programs that it has started, by their names; our solvers are not among them.
 
     Raises
     ------
-    InputError : for a module or class that does not exist or cannot be built.
+    InputError : for a module or class that does not exist or cannot be built, and where there is to be a sandbox and
+        cannot be one.
     """
 
-    def __init__(self, spec: Spec, protocol: str, betrays: Callable[[str], bool]) -> None:
+    def __init__(self, spec: Spec, protocol: str, betrays: Callable[[str], bool], echo: Echo | None = None) -> None:
         self._betrays = betrays
-        boot = _BOOT.format(path=import_path(), parent=os.getpid(), protocol=protocol)
+        self.drew = False
+        self.started: list[str] = []
+        if terms.current().isolate:
+            place = sandbox.place(spec.path, barred(), _HOUSE_DATA)
+            boot = _BOOT.format(path=place.path, parent=None, protocol=protocol)
+            wrapped, environment = place.command, place.environment
+        else:
+            boot = _BOOT.format(path=import_path(), parent=os.getpid(), protocol=protocol)
+            wrapped, environment = [], None
         # Unbuffered (-u), for this process is killed at the end: what the algorithm printed must be out by then.
         self._process = subprocess.Popen(
-            [sys.executable, "-u", "-c", boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            [*wrapped, sys.executable, "-u", "-c", boot],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,  # a process that outlives the run after all must not hold ours
+            start_new_session=True,
+            env=environment,
         )
+        _shut.change(1)
+        assert self._process.stderr is not None
+        self._echo = (echo or Echo(spec.name)).follow(self._process.stderr)
         self._guard = _Guard(self._process)
+        self._closed = False
         try:
             reply = self._exchange(("build", spec.path, dict(spec.options), barred()), None, _built)
             if isinstance(reply, str):
@@ -182,13 +253,14 @@ class Player:
 
     def start(self, public: Any, constants: Mapping[str, Fraction]) -> None:
         """Hand over the public part and the constants."""
+        self._guard.begin()
         self._exchange(("start", public, dict(constants)), None, lambda reply: None)
 
     def ask(self, question: Question) -> Sequence[Any]:
         """The answers to one question."""
         message = ("ask", list(question.indices), list(question.arrivals), question.view)
         answers = self._exchange(message, question.indices[0], lambda reply: reply["answers"])
-        return answers if isinstance(answers, list) else [answers]
+        return [_heard(answer) for answer in answers] if isinstance(answers, list) else [answers]
 
     def end(self) -> tuple[list[int], dict[str, int], str | None, Any]:
         """Arrivals whose answers were altered later, counts, label, and what it shows of itself."""
@@ -207,7 +279,7 @@ class Player:
         self._guard.answered()
         if not line.endswith(b"\n"):
             self._guard.stop()
-            _kill(self._process)
+            end_kept(self._process)
             code = self._process.wait()
             rule, detail = self._guard.foul or ("crash", f"the algorithm's process died (exit status {code})")
             raise Foul(rule, index, detail)
@@ -220,19 +292,31 @@ class Player:
                 raise Foul(reply["kind"], index, _detail(reply))
             if reply["kind"] not in _REPLIES[message[0]]:
                 raise ValueError(reply["kind"])
+            self.drew = self.drew or bool(reply.get("drew"))
+            self.started = [shown(name) for name in reply.get("started", ())]
             return take(reply)
         except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
             raise Foul("protocol", index, f"answered {shown(line[:80])!r}") from None
 
     def close(self) -> None:
         """End the process with whatever it started."""
+        if self._closed:
+            return
+        self._closed = True
         self._guard.stop()
-        _kill(self._process)
+        end_kept(self._process)
         self._process.wait()
+        self._echo.join(1)
+        _shut.change(-1)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
+
+
+def _heard(answer: Any) -> Any:
+    """An answer; or why it was not sent."""
+    return Refused(shown(answer.get(REFUSED))) if isinstance(answer, dict) else answer
 
 
 _REPLIES = {"build": ("ready", "import"), "start": ("started",), "ask": ("answers",), "end": ("end",)}
@@ -302,6 +386,7 @@ class Played:
     constants : those it declares, settled.
     counts, label : what it says of itself; the label on one line, behind its name.
     exposed : what it shows of itself for audits, in JSON values that nobody has checked.
+    drew : something was drawn in its process from a source that nobody seeded.
     seconds : wall time of start and decisions, with the way to the algorithm's process and back; not of its building.
     """
 
@@ -312,14 +397,17 @@ class Played:
     label: str = ""
     seconds: float = 0.0
     exposed: Any = None
+    drew: bool = False
 
 
-def _perform(table: Table, spec: Spec, protocol: str, betrays: Callable[[str], bool], settle: Settle) -> Played:
+def _perform(
+    table: Table, spec: Spec, protocol: str, betrays: Callable[[str], bool], settle: Settle, echo: Echo
+) -> Played:
     """One run in a fresh process; `settle` gives the constants that the algorithm declares."""
     played = Played([None] * table.arrivals, [], label=spec.name)
     player: Player | None = None
     try:
-        player = Player(spec, protocol, betrays)
+        player = Player(spec, protocol, betrays, echo)
         played.constants = settle(player.constants)
         started = time.perf_counter()
         player.start(table.public, {constant.name: constant.value for constant in played.constants})
@@ -331,8 +419,13 @@ def _perform(table: Table, spec: Spec, protocol: str, betrays: Callable[[str], b
             changed, counts, label, played.exposed = player.end()
             played.violations = [altered(table, i) for i in changed]
             played.counts = counts
-            if label is not None:
-                played.label = f"{spec.name} ({label})"
+            said = [] if label is None else [label]
+            if player.started:
+                said.append(f"starts {', '.join(player.started)}")
+            if terms.current().isolate:
+                said.append(ISOLATED)
+            played.label = " ".join([spec.name, *(f"({each})" for each in said)])
+            played.drew = player.drew
     except Foul as foul:
         played.violations = [foul.violation(table)]
     finally:
@@ -353,25 +446,46 @@ def play(
 
     `table` lays out a run on an instance, `first_half` makes an instance of the first arrivals, whole decisions, at
     least one. `prior` is the instance that `prior=yesterday` stands for; nothing of it but the constants reaches the
-    algorithm. The decisions on the first half must be the same. If they are not, a third run, on the whole, tells an
-    algorithm that is `not reproducible` (it draws from an unseeded source) from one that `peeks`.
+    algorithm. The decisions on the first half must be the same. If they are not, whole runs tell an algorithm that
+    answers differently each time (it `draws`, or is `not reproducible` for another reason) from one that `peeks`. So
+    they do where something was drawn without a seed, for two runs may agree by chance.
     """
+    echo = Echo(spec.name)
 
     def perform(part: Instance, settle: Settle) -> Played:
-        return _perform(table(part), spec, registry.protocol, lambda path: _betrays(path, registry, instance), settle)
+        betrays = partial(_betrays, registry=registry, instance=instance)
+        return _perform(table(part), spec, registry.protocol, betrays, settle, echo)
 
     played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior))
     if played.violations or not played.decisions:
         return played
     again = perform(first_half(instance), lambda names: played.constants)
-    different = next((i for i, decision in enumerate(again.decisions) if decision != played.decisions[i]), None)
-    if again.violations or different is not None:
+    if again.violations and again.violations[0].rule == "timeout":
+        played.violations = again.violations
+        return played
+    different = _first_difference(played, again)
+    suspect = bool(again.violations) or different is not None
+    drew = played.drew or again.drew
+    for _ in range(REPEATS if drew else int(suspect)):
         repeated = perform(instance, lambda names: played.constants)
         if repeated.violations or repeated.decisions != played.decisions:
+            where = _first_difference(played, repeated) if different is None else different
             rule, detail = "not reproducible", "a second run answers differently"
-        else:
-            rule, detail = "peeks", "the answer differs when later arrivals are taken away"
+            if drew:
+                rule, detail = "draws", f"{detail}: it draws from a source without a seed"
+            elif again.violations:
+                detail += f" ({again.violations[0]})"
+            played.violations = [Foul(rule, where, detail).violation(table(instance))]
+            return played
+    if suspect:
+        detail = "the answer differs when later arrivals are taken away"
         if again.violations:
             detail += f" ({again.violations[0]})"
-        played.violations = [Foul(rule, different, detail).violation(table(instance))]
+        played.violations = [Foul("peeks", different, detail).violation(table(instance))]
     return played
+
+
+def _first_difference(one: Played, other: Played) -> int | None:
+    """The first arrival that was decided differently, of those that both runs had."""
+    pairs = zip(one.decisions, other.decisions, strict=False)
+    return next((i for i, (mine, yours) in enumerate(pairs) if mine != yours), None)

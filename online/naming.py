@@ -255,6 +255,14 @@ class Registry(Generic[Instance]):
         if spec.entry is None:
             _built(self, text, version(spec))
 
+    def choice(self, spec: Spec, arrivals: int) -> str:
+        """A registered algorithm with all options whose values are listed, settled: what its kernels may differ by."""
+        entry = spec.entry
+        assert entry is not None
+        settled = entry.settle(dict(spec.options), arrivals)
+        listed = ",".join(f"{key}={settled[key]}" for key, option in entry.options.items() if option.allowed)
+        return f"{entry.name}:{listed}" if listed else entry.name
+
     def settle_constants(
         self, spec: Spec, names: tuple[str, ...], instance: Instance, prior: Instance | None = None
     ) -> tuple[Constant, ...]:
@@ -345,7 +353,7 @@ def version(spec: Spec) -> str:
     """
     if spec.entry is not None:
         return spec.entry.version
-    return hashlib.sha256(_module_file(spec.path).read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(module_file(spec.path).read_bytes()).hexdigest()[:16]
 
 
 def import_path() -> list[str]:
@@ -353,7 +361,7 @@ def import_path() -> list[str]:
     return [os.getcwd(), *(entry for entry in sys.path if entry not in ("", os.getcwd()))]
 
 
-def _module_file(path: str) -> Path:
+def module_file(path: str) -> Path:
     """The file of an import path's module, found without running a line of it: its place is another process."""
     module = path.partition(":")[0]
     top, *rest = module.split(".")

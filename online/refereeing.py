@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
+from online import terms
 from online.answers import shown
 from online.outcome import Violation
 
@@ -24,6 +25,10 @@ class Foul(Exception):
     def violation(self, table: Table) -> Violation:
         """As it is reported of a run at this table."""
         return Violation(self.rule, self.index, self.detail, table.noun)
+
+
+class Refused(str):
+    """Why an answer was not even sent: it stands in the answer's place."""
 
 
 class Question(NamedTuple):
@@ -108,6 +113,8 @@ def hear(table: Table, ask: Ask, *, batch: bool) -> Heard:
                 detail = f"{len(indices)} {table.noun}s asked, answer {shown(answers)!r}"
                 raise Foul("protocol", indices[0], detail)
             for i, answer in zip(indices, answers, strict=True):
+                if isinstance(answer, Refused):
+                    raise Foul("protocol", i, answer)
                 decision = table.take(i, answer)
                 if decision is not None:
                     heard.decisions[i] = decision
@@ -145,12 +152,18 @@ class Played(NamedTuple):
 
 
 def play(table: Table, algorithm: Any, constants: Mapping[str, Fraction]) -> Played:
-    """Run an algorithm of ours in this process; it decides by `decide_batch` where it has that."""
+    """Run an algorithm of ours in this process; it decides by `decide_batch` where it has that.
+
+    The clock runs from the start to the last decision. A limit (`online.terms`) is looked at before each decision.
+    """
     batch = hasattr(algorithm, "decide_batch")
+    limit = terms.current().limit
     started = time.perf_counter()
     algorithm.start(table.public, dict(constants))
 
     def ask(question: Question) -> Sequence[Any]:
+        if limit is not None and time.perf_counter() - started > limit:
+            raise Foul("timeout", question.indices[0], terms.stopped(limit))
         if batch:
             answers: Sequence[Any] = algorithm.decide_batch(question.arrivals, question.view)
             return answers

@@ -395,6 +395,14 @@ class Hangs(Honest):
         time.sleep(3600)
 
 
+class HangsAtTheStart(Honest):
+    """Does not begin."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """For hours."""
+        time.sleep(3600)
+
+
 class HangsInConstructor(Honest):
     """Is never ready."""
 
@@ -717,3 +725,147 @@ class BadConstructor:
 
     def __init__(self, needed: int, also: int) -> None:
         raise AssertionError("never reached")
+
+
+class ReplacesTheWatch(ReadsData):
+    """Takes the watch apart at the start, by every name that it has, and reads while it decides."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """A hook that says nothing, helpers that see nothing, and an end that is none."""
+        from online import player
+
+        super().start(public, constants)
+        if hasattr(player, "Watch"):
+            player.Watch.__call__ = lambda *_: None
+        player._only_writes = lambda *_: True
+        player.DATA = player._NEVER = player._COMMANDS = ()
+        os._exit = os.path.realpath = lambda *_: None  # type: ignore[assignment]
+
+
+class LooksAroundAtTheStart(Honest):
+    """Goes through all objects of its process, for the watch, before it decides anything."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """What is found can be altered."""
+        super().start(public, constants)
+        gc.get_referrers(public)
+
+
+class ReachesForMemory(Honest):
+    """Reads memory by its address."""
+
+    def __init__(self) -> None:
+        import ctypes
+
+        ctypes.string_at(id(self), 8)
+
+
+class StartsPrograms(Honest):
+    """Has a shell do something."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Nothing that is forbidden."""
+        super().start(public, constants)
+        os.system("true")
+
+
+class LeavesADaemon(Honest):
+    """Starts a program that detaches itself and holds the error stream."""
+
+    PROGRAM = "sleep 600"
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Its parent, the shell, ends at once; its number is written down."""
+        super().start(public, constants)
+        os.system(f'setsid {self.PROGRAM} & echo $! > "$CONTESTANT_FOLDER/child"')
+
+
+class WaitsForItsDaemon(LeavesADaemon):
+    """Has the detached program do something that takes long."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """For hours."""
+        time.sleep(3600)
+
+
+class EatsMemoryElsewhere(WaitsForItsDaemon):
+    """Has a detached program take the memory."""
+
+    PROGRAM = f"{sys.executable} -c 'import time; x = bytearray(600 * 2**20); time.sleep(600)'"
+
+
+class Chatters(Honest):
+    """Prints 5,000 bytes."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """In one go, and a last word."""
+        super().start(public, constants)
+        print("x" * 4990)
+        print("THE END")
+
+
+class TooManyCells(Honest):
+    """Answers with a million cells."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """The same one, over and over."""
+        return (None, [(0, task.arrival)] * 10**6, None)
+
+
+class DrawsWithSeed(Honest):
+    """Counts its runs, and draws from generators that it has seeded."""
+
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
+        self.odd = (options or {}).get("odd", "").split("+")
+        random.seed(7)
+        np.random.seed(7)  # noqa: NPY002
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """One more run."""
+        super().start(public, constants)
+        with open(os.environ["CONTESTANT_FOLDER"] + "/runs", "a+", encoding="utf-8") as file:
+            file.write("x")
+            file.seek(0)
+            self.otherwise = str(len(file.read())) in self.odd
+        self.draw()
+
+    def draw(self) -> None:
+        """From all of them."""
+        self.drawn = [random.random(), np.random.random(), random.Random(7), np.random.default_rng(7)]  # noqa: NPY002
+
+    def decide(self, task: Task, view: View) -> Any:
+        """Nothing in the runs that the option names."""
+        return None if self.otherwise else super().decide(task, view)
+
+
+class DrawsByChance(DrawsWithSeed):
+    """Draws from a source of chance as well; in which runs that shows, its option says."""
+
+    def draw(self) -> None:
+        """A number that nobody can know."""
+        self.drawn = [np.random.default_rng().random()]
+
+
+class LooksOutOfTheSandbox(Honest):
+    """Says what it can see and do from where it is; the option names a file outside."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.file = options["file"]
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """True is what there should not be."""
+        import socket
+
+        super().start(public, constants)
+        outside = importlib.util.find_spec("bench") is not None, os.path.exists(self.file)
+        network = [name for _, name in socket.if_nameindex() if name != "lo"]
+        try:
+            with open(__file__, "a", encoding="utf-8"):
+                writes = True
+        except OSError:
+            writes = False
+        with open("/tmp/mine", "w", encoding="utf-8") as file:
+            file.write("x")
+        crowd = sum(name.isdigit() for name in os.listdir("/proc")) > 6
+        secret = "CONTESTANT_FOLDER" in os.environ
+        self.label = f"{outside} {network} {writes} {crowd} {secret}"

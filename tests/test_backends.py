@@ -74,6 +74,13 @@ def hang_with_child() -> None:
     subprocess.run([sys.executable, "-c", "import time; time.sleep(600)"], check=True)
 
 
+def hang_with_detached_child(file: str) -> None:
+    """Writes down the number of a child that has a session of its own, and waits for it."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+    Path(file).write_text(str(child.pid))
+    child.wait()
+
+
 def die() -> None:
     """The process kills itself."""
     os.kill(os.getpid(), signal.SIGKILL)
@@ -105,6 +112,12 @@ def grow(megabytes: int) -> int:
         time.sleep(0.005)
     time.sleep(60)
     return len(held)
+
+
+def grow_in_a_grandchild() -> None:
+    """A shell that starts a program that takes 500 MB."""
+    program = f"{sys.executable} -c 'import time; x = bytearray(500 * 2**20); time.sleep(60)'"
+    subprocess.run(["sh", "-c", f"{program}; true"], check=False)
 
 
 def grow_at_once() -> int:
@@ -220,6 +233,24 @@ def test_growing_past_the_memory_limit_is_memory(process: worker.Worker) -> None
     assert reply.termination is Termination.MEMORY
     assert "300 MB" in reply.message
     assert process.call(f"{HERE}:process_id").termination is None
+
+
+def test_the_memory_of_a_grandchild_counts(process: worker.Worker) -> None:
+    """A solver may be started by another program."""
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("resident memory is watched through /proc")
+    reply = process.call(f"{HERE}:grow_in_a_grandchild", memory_mb=400, wall_seconds=30)
+    assert reply.termination is Termination.MEMORY
+
+
+def test_a_timeout_ends_a_detached_child_too(process: worker.Worker, tmp_path: Path) -> None:
+    """One that leads a session of its own."""
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("children are found through /proc")
+    process.call(f"{HERE}:process_id")
+    reply = process.call(f"{HERE}:hang_with_detached_child", str(tmp_path / "child"), wall_seconds=2.0)
+    assert reply.termination is Termination.TIMEOUT
+    assert ends(int((tmp_path / "child").read_text()))
 
 
 def test_one_huge_allocation_is_memory(process: worker.Worker) -> None:

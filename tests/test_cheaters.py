@@ -14,16 +14,21 @@ from typing import Any
 
 import pytest
 
+import bench
 import instances
+from bench.cli import main
 from bench.lora import FAMILY
 from formulations.lora.check import check
+from formulations.processes import dumpable
 from instances.errors import DEBUG, InputError
 from instances.lora import Instance, content_hash, parse, write
 from instances.lora.format import FORMAT
 from instances.lora.generate import generate
-from online import isolation
+from online import isolation, sandbox
 from online.lora.registry import canonical, run
+from online.lora.registry import parse as parse_name
 from online.outcome import OnlineRun, Source
+from online.terms import Terms, under
 
 
 def _instance(tasks: int = 8, **fields: Any) -> Instance:
@@ -153,6 +158,10 @@ CHEATERS: dict[str, tuple[str, int | None]] = {
     "GeneratesTheInstance": ("peeks", None),
     "SearchesMemory": ("peeks", 0),
     "PatchesTheReferee": ("4f", 2),
+    "ReplacesTheWatch": ("peeks", 0),
+    "LooksAroundAtTheStart": ("peeks", None),
+    "ReachesForMemory": ("peeks", None),
+    "TooManyCells": ("protocol", 0),
     "LiesAtTheEnd": ("protocol", None),
 }
 
@@ -237,10 +246,27 @@ def test_the_base_of_an_array_leads_nowhere(instance: Instance) -> None:
     _sound(instance, run(instance, "tests.contestants:PeeksThroughBase"))
 
 
-def test_an_unseeded_draw_is_not_reproducible() -> None:
+def test_an_unseeded_draw_draws() -> None:
     """32 coins: the chance that two runs agree on the first 16 is one in 65,536."""
     rule, _, detail = _caught(_instance(32, vendors=[]), "DrawsWithoutSeed")
-    assert (rule, detail) == ("not reproducible", "a second run answers differently")
+    assert rule == "draws"
+    assert detail == "a second run answers differently: it draws from a source without a seed"
+
+
+@pytest.mark.parametrize(("odd", "rule", "runs"), [("3", "draws", 3), ("2+4", "draws", 4), ("2", "peeks", 5)])
+def test_runs_that_agree_by_chance_are_repeated(
+    instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch, odd: str, rule: str, runs: int
+) -> None:
+    """Of an algorithm that drew, two equal runs prove nothing: neither that it is reproducible nor that it peeks."""
+    monkeypatch.setattr(isolation, "REPEATS", 3)
+    assert _caught(instance, f"DrawsByChance:odd={odd}")[:2] == (rule, 0)
+    assert len((folder / "runs").read_text()) == runs
+
+
+def test_seeded_draws_are_reproducible(instance: Instance, folder: Path) -> None:
+    """And there is no reason to repeat the run."""
+    _sound(instance, run(instance, "tests.contestants:DrawsWithSeed"))
+    assert (folder / "runs").read_text() == "xx"
 
 
 def test_memory_between_runs_is_not_reproducible(instance: Instance, folder: Path) -> None:
@@ -369,9 +395,9 @@ def test_an_algorithm_of_ours_may_be_built_on_by_its_class(
     _sound(instance, result)
 
 
-def _gone(condition: Callable[[], bool]) -> bool:
+def _gone(condition: Callable[[], bool], seconds: int = 10) -> bool:
     """Whether the condition comes true within ten seconds (the kernel reaps in its own time)."""
-    for _ in range(200):
+    for _ in range(20 * seconds):
         if condition():
             return True
         time.sleep(0.05)
@@ -387,6 +413,111 @@ def test_a_hanging_algorithm_is_killed_with_what_it_started(
     child = Path("/proc") / (folder / "child").read_text()
     if Path("/proc/self/stat").exists():
         assert _gone(lambda: not child.exists() or "Z" in (child / "stat").read_text().split()[2])
+
+
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs the kernel to hand orphans over")
+
+
+def _ended(folder: Path) -> bool:
+    """Whether the process that a contestant wrote down is gone, or is soon."""
+    child = Path("/proc") / (folder / "child").read_text().strip()
+    return _gone(lambda: not child.exists() or "Z" in (child / "stat").read_text().split()[2])
+
+
+def _command(instance: Instance, folder: Path, name: str, *more: str) -> list[str]:
+    """The command `online`."""
+    write(instance, folder / "day.json")
+    return [sys.executable, "-m", "bench", "online", str(folder / "day.json"), "--algorithm", name, *more]
+
+
+@ON_LINUX
+def test_a_detached_program_ends_with_the_run_and_holds_no_stream(instance: Instance, folder: Path) -> None:
+    """It has left group and session, and its parent is gone; nobody has to wait for it."""
+    command = _command(instance, folder, "tests.contestants:LeavesADaemon")
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=True, cwd=Path(__file__).parents[1]
+    )
+    assert "LeavesADaemon (starts sh): welfare" in done.stdout
+    assert _ended(folder)
+
+
+@ON_LINUX
+def test_a_killed_referee_leaves_nothing(instance: Instance, folder: Path) -> None:
+    """`kill -9` of the command ends the algorithm and what it has detached."""
+    command = _command(instance, folder, "tests.contestants:WaitsForItsDaemon")
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[1]) as process:
+        assert _gone(lambda: (folder / "child").exists() and (folder / "child").read_text().endswith("\n"), 60)
+        process.kill()
+    assert _ended(folder)
+
+
+@ON_LINUX
+def test_the_memory_of_a_detached_program_counts(
+    instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that the algorithm started is one account."""
+    monkeypatch.setattr(isolation, "MEMORY_MB", 500)
+    assert _caught(instance, "EatsMemoryElsewhere") == ("memory", 0, "more than 500 MB in use")
+    assert _ended(folder)
+
+
+def test_programs_that_are_started_stand_in_the_row(instance: Instance) -> None:
+    """What they do is not seen."""
+    assert run(instance, "tests.contestants:StartsPrograms").label == "tests.contestants:StartsPrograms (starts sh)"
+
+
+def test_what_is_printed_beyond_a_limit_is_dropped(
+    instance: Instance, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In all runs together; that is said once."""
+    monkeypatch.setattr(isolation, "OUTPUT_BYTES", 3000)
+    _sound(instance, run(instance, "tests.contestants:Chatters"))
+    printed = capfd.readouterr().err
+    assert printed.count("x") == 3000
+    assert "THE END" not in printed
+    assert printed.count("tests.contestants:Chatters printed more than 0.003 MB; the rest is dropped") == 1
+
+
+def test_an_answer_with_more_cells_than_slots_is_not_even_sent(
+    instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pipe is too narrow for it."""
+    monkeypatch.setattr(isolation, "_LINE_LIMIT", 10**4)
+    assert _caught(instance, "TooManyCells")[2] == "1000000 cells, there are 6 slots"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a setting of Linux")
+def test_the_referees_memory_is_shut_while_anyones_algorithm_lives() -> None:
+    """To processes of the same user, and afterwards as before."""
+    before = dumpable()
+    player = isolation.Player(parse_name("tests.contestants:Honest"), "online.lora.protocol", lambda path: False)
+    assert not dumpable()
+    player.close()
+    assert dumpable() == before
+
+
+def test_a_run_is_stopped_at_its_limit(instance: Instance, folder: Path) -> None:
+    """Killed with what it started, long before its time for one answer is up; that is a violation."""
+    with under(Terms(limit=0.5)):
+        assert _caught(instance, "Hangs") == ("timeout", 0, "stopped after 0.5 s")
+    with under(Terms(limit=300)):
+        _sound(instance, run(instance, "tests.contestants:Honest"))
+
+
+def test_a_run_of_ours_is_stopped_at_its_limit_too(instance: Instance) -> None:
+    """Between two decisions; those before it stand."""
+    with under(Terms(limit=1e-9)):
+        result = run(instance, "greedy")
+    assert not result.valid
+    assert str(result.violations[0]) == "timeout: task 0: stopped after 1e-09 s"
+
+
+def test_a_run_at_its_limit_is_no_failure_of_the_command(
+    instance: Instance, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit status 0 and INVALID, as for every broken rule."""
+    assert main(_command(instance, folder, "tests.contestants:Hangs", "--limit", "0.5")[3:]) == 0
+    assert "INVALID: timeout: task 0: stopped after 0.5 s" in capsys.readouterr().out
 
 
 def test_an_algorithm_that_is_never_ready_is_a_timeout(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -469,3 +600,71 @@ def test_no_process_is_left_behind(instance: Instance) -> None:
         pytest.skip("the system does not list a process's children")
     names = [(Path("/proc") / pid / "cmdline").read_text() for pid in children.read_text().split()]
     assert not [name for name in names if "online.player" in name]
+
+
+@pytest.fixture
+def sandboxed() -> None:
+    """Skips where there can be no sandbox."""
+    try:
+        sandbox.require()
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures("sandboxed")
+def test_an_honest_algorithm_passes_in_a_sandbox(instance: Instance) -> None:
+    """With the same decisions; the row says it."""
+    with under(Terms(isolate=True)):
+        result = run(instance, "tests.contestants:BuildsOnOurs:ours=pdftsp")
+    _sound(instance, result)
+    assert result.label.endswith("(isolated)")
+    assert result.decisions == run(instance, "pdftsp").decisions
+
+
+@pytest.mark.usefixtures("sandboxed")
+def test_a_sandbox_shows_nothing_of_the_world(instance: Instance, folder: Path) -> None:
+    """No module of bench, no file, no network, nothing to write to, no process of others, no environment."""
+    write(instance, folder / "day.json")
+    with under(Terms(isolate=True)):
+        result = run(instance, f"tests.contestants:LooksOutOfTheSandbox:file={folder / 'day.json'}")
+    _sound(instance, result)
+    assert "((False, False) [] False False False) (isolated)" in result.label
+
+
+@pytest.mark.usefixtures("sandboxed")
+def test_a_hanging_algorithm_is_killed_in_a_sandbox_as_well(instance: Instance) -> None:
+    """With all that is in there."""
+    with under(Terms(limit=0.5, isolate=True)):
+        result = run(instance, "tests.contestants:HangsAtTheStart")
+    assert str(result.violations[0]) == "timeout: stopped after 0.5 s"
+
+
+@pytest.mark.usefixtures("sandboxed")
+def test_a_suite_runs_in_sandboxes(tmp_path: Path) -> None:
+    """Results from there are not mixed with others."""
+    name = "tests.contestants:Honest"
+    kept = []
+    for isolate in (False, True):
+        found = bench.run("quick", [name], tmp_path, only="thm5_T5*", workers=1, isolate=isolate).rows
+        kept.append(found[found["algorithm"] == name].iloc[0]["label"])
+    assert kept == [name, f"{name} (isolated)"]
+
+
+@pytest.mark.parametrize("script", [None, "echo bwrap: No permissions to create a namespace >&2; exit 1"])
+def test_where_there_can_be_no_sandbox_the_command_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], script: str | None
+) -> None:
+    """In one line, with status 2, before anything is read."""
+    if script is not None:
+        (tmp_path / "bwrap").write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    sandbox.require.cache_clear()
+    for command in (["online", "no_such_file.json", "--algorithm", "mine:Mine"], ["run", "quick", "--out", "nowhere"]):
+        assert main([*command, "--isolate"]) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.startswith("ratiobench: --isolate: ")
+        assert len(printed.err.splitlines()) == 1
+        assert ("No permissions" if script else "needs bubblewrap") in printed.err
+    sandbox.require.cache_clear()

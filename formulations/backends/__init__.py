@@ -97,6 +97,12 @@ def call(backend: str, function: str, *arguments: Any, limits: Limits | None = N
     return worker(backend).call(function, *arguments, wall_seconds=wall, memory_mb=limits.memory_mb)
 
 
+def ready(backend: str) -> None:
+    """Have the backend's worker process started and its solver loaded, where it is installed: before a clock runs."""
+    if worker(backend).pid is None:
+        version(backend)
+
+
 def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatArray | None = None) -> BackendResult:
     """Maximise the model in the backend's worker process; whatever goes wrong is a result.
 

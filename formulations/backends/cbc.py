@@ -23,8 +23,8 @@ import pulp
 
 from formulations.backends import BackendResult, FloatArray, Limits, finite
 from formulations.linear import LinearModel
+from formulations.processes import die_with_parent
 from formulations.report import Termination
-from formulations.worker import die_with_parent
 
 NODES_PER_UNIT = 100
 SEED = 1

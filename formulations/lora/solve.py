@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from threading import Event
 from typing import Any
 
@@ -74,7 +74,7 @@ def solve(
     formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
     effort : units of work, at least 1; the same figures on any machine; `UNLIMITED` to go on until the seconds end.
     gap : relative gap (upper - lower) / upper at which to stop early.
-    seconds : a time limit; marks the report `time_limited`.
+    seconds : a time limit; marks the report `time_limited`. Compiling kernels and starting a solver come before it.
     start : a solution to begin from; it is verified first.
     certified : compute the Lagrangian bound also where the size alone would not ask for it, so that the report has a
         certificate (see `formulations.lora.verify`) unless its message says why not.
@@ -86,6 +86,14 @@ def solve(
     check_settings(effort, gap, seconds)
     began = time.perf_counter()
     plan = choose(instance, formulation, backend)
+    bounded = plan.formulation != ENUMERATE and (not plan.tiny or plan.backend == NO_BACKEND)
+    # What a first solve has to compile and to load is not in its seconds.
+    before = time.perf_counter()
+    if bounded or certified:
+        _warm_once()
+    if plan.backend != NO_BACKEND and instance.tasks:
+        backends.ready(plan.backend)
+    began += time.perf_counter() - before
     interval = _Interval(instance, began)
     if start is not None:
         interval.offer(start, "start")
@@ -97,7 +105,7 @@ def solve(
     # Without an end to the effort the search goes on beside the solver, which begins from what a unit of it finds.
     beside = effort == UNLIMITED and seconds is not None and plan.backend != NO_BACKEND
     priced = None
-    if plan.formulation != ENUMERATE and (not plan.tiny or plan.backend == NO_BACKEND):
+    if bounded:
         share = 1.0 if plan.backend == NO_BACKEND else BEFORE_SOLVER
         priced = _prices_and_search(instance, 1 if beside else effort, gap, interval, _clock(began, seconds, share))
     if plan.backend != NO_BACKEND and instance.tasks and not (automatic and interval.within(gap)):
@@ -359,6 +367,11 @@ def warm() -> None:
         dual = dual_bound(Pricer(tasks, parallel=parallel))
     heuristic(instance, tasks, dual)
     warm_search(tasks, dual)
+
+
+@cache
+def _warm_once() -> None:
+    warm()
 
 
 def _direct(

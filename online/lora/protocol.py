@@ -26,7 +26,10 @@ from instances.lora.solution import Decision
 from online.answers import shown, whole
 from online.player import located
 
-__all__ = ["Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "exposed", "plain", "posted"]
+__all__ = [
+    "Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "excess", "exposed", "plain",
+    "posted",
+]  # fmt: skip
 
 NUMBER_LIMIT = 2**53
 """No number in an answer is larger: more than any node, slot or sum of bids."""
@@ -191,6 +194,17 @@ def plain(answer: Any) -> Decision | None:
         tuple((whole(node, NUMBER_LIMIT), whole(slot, NUMBER_LIMIT)) for node, slot in cells),
         None if payment is None else whole(payment, NUMBER_LIMIT),
     )
+
+
+def excess(answer: Any, public: Public) -> str | None:
+    """What is wrong with an answer that has more cells than there are slots, of which (4b) allows one each; else None.
+
+    Such an answer is refused where it was made: it may be too long to be sent.
+    """
+    cells = answer[1] if isinstance(answer, tuple | list) and len(answer) == 3 else None
+    if isinstance(cells, tuple | list | np.ndarray) and len(cells) > public.slots:
+        return f"{len(cells)} cells, there are {public.slots} slots"
+    return None
 
 
 def _settled(answer: Any) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
+from functools import cache
 
 from instances.errors import InputError
 from instances.lora.format import content_hash, loads, read
@@ -50,7 +52,7 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
     InputError : for a name, option, prior file or import path that does not exist, for `prior=yesterday` without a
         prior, and for a cluster too large.
     """
-    from online.lora.referee import play, play_isolated
+    from online.lora.referee import play_isolated
 
     spec = parse(text)
     cells = instance.nodes * instance.slots
@@ -61,6 +63,22 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
     seed = content_hash(instance) if seed is None else seed
     if spec.entry is None:
         return play_isolated(instance, spec, seed, prior)
+    _warm_once(REGISTRY.choice(spec, instance.tasks))
+    return _run(instance, spec, seed, prior)
+
+
+@cache
+def _warm_once(choice: str) -> None:
+    """Compile and load what an algorithm of ours needs, and start its solver, before any clock runs."""
+    from online.lora.warming import small
+
+    with contextlib.suppress(Exception):  # what is wrong the run itself says
+        _run(small(), parse(choice), "warm")
+
+
+def _run(instance: Instance, spec: Spec, seed: str, prior: Instance | None = None) -> OnlineRun:
+    from online.lora.referee import play
+
     entry, algorithm, constants = REGISTRY.prepare(spec, instance, instance.tasks, prior)
     margin = getattr(algorithm, "margin", 1)
     if margin != 1:

@@ -8,7 +8,8 @@ from instances.lora.format import FORMAT, parse
 from instances.lora.model import Instance
 
 
-def _small() -> Instance:
+def small() -> Instance:
+    """An instance that takes no time."""
     task = {
         "arrival": 1, "deadline": 3, "memory_mb": 1, "work": 3, "bid": 9, "rate": [2, 1], "energy_wh": [1, 1],
         "vendors": [{"price": 0, "delay": 0}, {"price": 1, "delay": 1}],
@@ -37,7 +38,7 @@ def warm_up() -> None:
     from formulations.lora import batch
     from online.lora.registry import entries, run
 
-    instance = _small()
+    instance = small()
     batch.warm(instance)
     for entry in entries().values():
         choices = {key: option.allowed for key, option in entry.options.items() if option.allowed}

@@ -1,0 +1,174 @@
+"""The processes below one: how much memory they hold, and the end of them all, those that detached themselves included.
+
+A process that starts another program can die before it, and what it started can leave its group and its session. So
+what must not survive runs under a keeper (`keep`): a small process to which the kernel gives every orphan below it, and
+which ends only when nothing below it lives. Where the system cannot do that (no Linux) a process group is all there is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+GRACE = 5.0
+"""Seconds that a keeper has to end what is below it; then it is done from here."""
+_SET_DEATH_SIGNAL, _DUMPABLE, _SET_DUMPABLE, _ADOPT_ORPHANS = 1, 3, 4, 36
+"""Numbers of Linux's `prctl`."""
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes that this one started, and those that they started, and so on; none where the system is silent."""
+    found = [pid]
+    for parent in found:  # which grows on the way
+        with contextlib.suppress(OSError, ValueError):
+            for thread in os.listdir(f"/proc/{parent}/task"):
+                with contextlib.suppress(OSError), open(f"/proc/{parent}/task/{thread}/children") as file:
+                    found += map(int, file.read().split())
+    return found[1:]
+
+
+def tree_memory_mb(pid: int) -> int:
+    """Resident memory of the process and of all below it; 0 where the system does not tell."""
+    pages = 0
+    for each in (pid, *descendants(pid)):
+        with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{each}/statm") as file:
+            pages += int(file.read().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages else 0
+
+
+def kill_tree(process: subprocess.Popen[bytes]) -> None:
+    """Kill the process with all below it and its group. Not once it has been reaped: its number may be another's."""
+    if process.returncode is not None:
+        return
+    below = descendants(process.pid)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    for pid in below:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def end_kept(process: subprocess.Popen[bytes]) -> None:
+    """Have a keeper end what is below it, and itself; where it does not, kill what can be found."""
+    if process.returncode is None and sys.platform == "linux":
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE)
+    kill_tree(process)
+
+
+def _control(option: int, value: int = 0) -> int:
+    """One of Linux's settings of this process, or -1; nothing elsewhere."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            return int(ctypes.CDLL(None).prctl(option, value, 0, 0, 0))
+    return -1
+
+
+def dumpable() -> bool:
+    """Whether other processes of this user may look into the memory of this one (root may, always)."""
+    return _control(_DUMPABLE) == 1
+
+
+def set_dumpable(value: bool) -> None:
+    """Allow or forbid that (Linux)."""
+    _control(_SET_DUMPABLE, int(value))
+
+
+def die_with_parent(parent: int) -> None:
+    """Ask the kernel to kill this process when its parent dies (Linux), and go at once if it already has."""
+    _control(_SET_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def keep(parent: int | None) -> None:
+    """Split this process: the caller goes on in a child, and here a keeper stays that never returns.
+
+    The keeper ends with the child, with the other end of its standard input, with its parent, and on SIGTERM, and
+    before that it kills whatever is below it. Its exit status is the child's.
+
+    Parameters
+    ----------
+    parent : the process that started this one; None where it cannot be known.
+    """
+    if sys.platform != "linux":
+        if parent is not None and os.name == "posix":
+            die_with_parent(parent)
+        return
+    if parent is not None and os.getppid() != parent:
+        os._exit(1)
+    parent = os.getppid()
+    _control(_ADOPT_ORPHANS, 1)
+    awake, waker = os.pipe()
+    os.set_blocking(waker, False)
+    told: list[int] = []
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda number, frame: told.append(number))
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    me = os.getpid()
+    child = os.fork()
+    if child == 0:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.close(awake)
+        os.close(waker)
+        die_with_parent(me)
+        return
+    # Whoever waits for the child's output must not wait for the keeper's end of it.
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    poll = select.poll()
+    poll.register(awake, select.POLLIN)
+    poll.register(0, 0)  # tells the end of it, and reads nothing
+    status = _reaped(child)
+    while status is None and not told and os.getppid() == parent:
+        events = dict(poll.poll(500))
+        if awake in events:
+            os.read(awake, 4096)
+        status = _reaped(child)
+        if 0 in events:
+            break
+    for _ in range(1000):
+        below = descendants(me)
+        if not below:
+            break
+        for order in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in below:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, order)
+        found = _reaped(child)
+        status = found if status is None else status
+        time.sleep(0.002)
+    if status is not None and os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        set_dumpable(False)  # one core file is enough
+        with contextlib.suppress(OSError, ValueError):
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(me, number)
+    os._exit(0 if status is None else os.waitstatus_to_exitcode(status) & 255)
+
+
+def _reaped(child: int) -> int | None:
+    """Bury whatever has died below; the child's status, if it was among them."""
+    found = None
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            if pid == child:
+                found = status
+    return found
