@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from instances.errors import InputError
+from instances.errors import InputError, about
 from instances.lora.format import content_hash, loads, read
 from instances.lora.model import Instance
 from online.naming import Constants, Entry, Option, Registry, Spec, fraction, require_prior
@@ -48,7 +48,7 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
     Raises
     ------
     InputError : for a name, option, prior file or import path that does not exist, for `prior=yesterday` without a
-        prior, and for a cluster too large.
+        prior, for a cluster too large, and for a task too large for the algorithm's search.
     """
     from online.lora.referee import play, play_isolated
 
@@ -61,15 +61,16 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
     seed = content_hash(instance) if seed is None else seed
     if spec.entry is None:
         return play_isolated(instance, spec, seed, prior)
-    entry, algorithm, constants = REGISTRY.prepare(spec, instance, instance.tasks, prior)
-    margin = getattr(algorithm, "margin", 1)
-    if margin != 1:
-        told = f"used {margin} times as large"
-        constants = tuple(
-            replace(c, detail=", ".join(filter(None, (c.detail, told)))) if c.name in algorithm.widened else c
-            for c in constants
-        )
-    return play(instance, algorithm, spec.name, entry.version, constants, seed)
+    with about(instance.name):
+        entry, algorithm, constants = REGISTRY.prepare(spec, instance, instance.tasks, prior)
+        margin = getattr(algorithm, "margin", 1)
+        if margin != 1:
+            told = f"used {margin} times as large"
+            constants = tuple(
+                replace(c, detail=", ".join(filter(None, (c.detail, told)))) if c.name in algorithm.widened else c
+                for c in constants
+            )
+        return play(instance, algorithm, spec.name, entry.version, constants, seed)
 
 
 def warm() -> None:
