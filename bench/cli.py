@@ -34,20 +34,24 @@ from bench.family import (
 )
 from bench.store import StoreError
 from formulations.report import UNLIMITED, Exact, SolveReport
-from instances.errors import DEBUG, InputError, shown
+from instances.errors import DEBUG, InputError, shown, tamed
 from instances.files import READ_LIMIT, at_most, check_writable, load_json, read_bytes, write_atomically
 from online.outcome import OnlineRun
 
 HIGH_EFFORT = 8
 VIOLATIONS = 5
 """So many rules that a run broke are shown by `audit`; `online` shows all."""
+BREACHES = 20
+"""So many violated constraints are shown by `check`; --json has all."""
+LONGEST = 1700
+"""Characters of a message on standard error, whatever it is about."""
 READABLE = 24
 """Characters up to which `audit` prints a fraction as it is."""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {' '.join(message.split())}\n")
+        self.exit(2, f"{self.prog}: {tamed(message, LONGEST)}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -84,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _complain(options: argparse.Namespace, line: str, status: int) -> int:
     if options.debug:
         traceback.print_exc()
-    print(f"ratiobench: {' '.join(line.split())}", file=sys.stderr)
+    print(f"ratiobench: {tamed(line, LONGEST)}", file=sys.stderr)
     return status
 
 
@@ -632,8 +636,10 @@ def _check(options: argparse.Namespace) -> int:
         if key not in ("valid", "violations"):
             told = ratios.truncated(value) if isinstance(value, int | Fraction) else _or_dash(value)
             print(f"{objective(family) if key == 'welfare' else key} {told}")
-    for violation in verdict["violations"]:
+    for violation in verdict["violations"][:BREACHES]:
         print(violation)
+    if len(verdict["violations"]) > BREACHES:
+        print(f"{len(verdict['violations']) - BREACHES} more (--json shows all)")
     return 0
 
 
