@@ -205,7 +205,7 @@ def test_a_state_space_that_cannot_be_held_is_refused() -> None:
 @settings(max_examples=100)
 @given(instance=tiny_instances(max_tasks=3))
 def test_the_window_holds_exactly_the_usable_slots(instance: Instance) -> None:
-    """Arrival plus delay to the deadline, both included; types with 0 < rate <= C_p and room for the memory, if they do."""
+    """Arrival plus delay to the deadline, both included; types with 0 < rate <= C_p and memory, if that is enough."""
     public = instance.public("")
     for i in range(instance.tasks):
         task = instance.task(i)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import StateSpaceTooLarge
+from formulations.lora.schedules import StateSpaceTooLarge, require_table
 from instances.lora.model import Instance, IntArray
 
 OUTER_LIMIT = 2_000_000
@@ -100,7 +100,7 @@ def pool(instance: Instance) -> Pool:
 
     Raises
     ------
-    StateSpaceTooLarge : when some task has more than 2 million outer count vectors.
+    StateSpaceTooLarge : when some task has more than 2 million outer count vectors, or a table that would not fit.
     """
     compute = np.array([node.compute for node in instance.node_types], dtype=np.int64)
     memory = np.array([node.memory_mb for node in instance.node_types], dtype=np.int64) - instance.base_memory_mb
@@ -129,6 +129,7 @@ def pool(instance: Instance) -> Pool:
         rates = instance.rate[i, types]
         negative = (instance.cost(i)[types, begin - 1 : deadline] < 0).sum(axis=1)
         table = _rows(rates, int(instance.work[i]), span, negative, len(instance.node_types) - 1, i)
+        require_table(table.layer, span, i)
         kept.append(i)
         first.append(begin - 1)
         width.append(span)
