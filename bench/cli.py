@@ -34,8 +34,8 @@ from bench.family import (
 )
 from bench.store import StoreError
 from formulations.report import UNLIMITED, Exact, SolveReport
-from instances.errors import DEBUG, InputError, shown
-from instances.files import check_writable, load_json, read_bytes, write_atomically
+from instances.errors import DEBUG, InputError, shown, tamed
+from instances.files import READ_LIMIT, at_most, check_writable, load_json, read_bytes, write_atomically
 from online import sandbox
 from online.outcome import OnlineRun
 from online.terms import Terms, under
@@ -43,13 +43,17 @@ from online.terms import Terms, under
 HIGH_EFFORT = 8
 VIOLATIONS = 5
 """So many rules that a run broke are shown by `audit`; `online` shows all."""
+BREACHES = 20
+"""So many violated constraints are shown by `check`; --json has all."""
+LONGEST = 1700
+"""Characters of a message on standard error, whatever it is about."""
 READABLE = 24
 """Characters up to which `audit` prints a fraction as it is."""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {' '.join(message.split())}\n")
+        self.exit(2, f"{self.prog}: {tamed(message, LONGEST)}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,7 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.debug:
         os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
     try:
-        status: int = options.run(options)
+        with at_most(getattr(options, "max_bytes", READ_LIMIT)):
+            status: int = options.run(options)
         sys.stdout.flush()
         return status
     except BrokenPipeError:
@@ -85,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _complain(options: argparse.Namespace, line: str, status: int) -> int:
     if options.debug:
         traceback.print_exc()
-    print(f"ratiobench: {' '.join(line.split())}", file=sys.stderr)
+    print(f"ratiobench: {tamed(line, LONGEST)}", file=sys.stderr)
     return status
 
 
@@ -225,6 +230,13 @@ def _part_of_suite(sub: argparse.ArgumentParser) -> None:
 
 def _file(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("file", metavar="FILE", help="instance file, .json or .json.gz; - for standard input")
+    sub.add_argument(
+        "--max-bytes",
+        metavar="N",
+        type=_up_to(2**50),
+        default=READ_LIMIT,
+        help=f"most bytes of a file that are read, packed or unpacked ({READ_LIMIT})",
+    )
 
 
 def _algorithm(sub: argparse.ArgumentParser) -> None:
@@ -355,10 +367,11 @@ def _generate(options: argparse.Namespace) -> int:
 def _opt(options: argparse.Namespace) -> int:
     _writable(options.solution, options.certificate, options.log)
     family, instance = _instance(options.file)
-    if options.certificate:
-        report = _certifying(family).solve_certified(instance, _settings(options))
-    else:
-        report = family.solve(instance, _settings(options))
+    with _named(options.file, instance):
+        if options.certificate:
+            report = _certifying(family).solve_certified(instance, _settings(options))
+        else:
+            report = family.solve(instance, _settings(options))
     document = family.solution_document(report.solution)
     proof = report.certificate
     if options.json:
@@ -422,7 +435,7 @@ def _named(file: str, instance: Any) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if error.source and error.source == getattr(instance, "name", None):
+        if error.source in ("", getattr(instance, "name", None)):
             raise InputError(file, error.field, error.problem) from None
         raise
 
@@ -534,10 +547,10 @@ def _audit(options: argparse.Namespace) -> int:
         return _curve(options, family, instance)
     if options.task is not None:
         return _bidder(options, family, instance)
-    reference = family.solve(instance, _settings(options))
     with _named(options.file, instance):
+        reference = family.solve(instance, _settings(options))
         run = family.run(instance, options.algorithm)
-    checks = [check.document() for check in _checks(options, family, instance, run, reference)]
+        checks = [check.document() for check in _checks(options, family, instance, run, reference)]
     ratio = ratios.ratio(reference.lower, reference.upper, run.welfare)
     if options.json:
         _print_json(
@@ -638,8 +651,10 @@ def _check(options: argparse.Namespace) -> int:
         if key not in ("valid", "violations"):
             told = ratios.truncated(value) if isinstance(value, int | Fraction) else _or_dash(value)
             print(f"{objective(family) if key == 'welfare' else key} {told}")
-    for violation in verdict["violations"]:
+    for violation in verdict["violations"][:BREACHES]:
         print(violation)
+    if len(verdict["violations"]) > BREACHES:
+        print(f"{len(verdict['violations']) - BREACHES} more (--json shows all)")
     return 0
 
 

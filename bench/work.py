@@ -15,7 +15,7 @@ from typing import Any
 from bench.family import Family, Measuring, SolveSettings, Study, Studying, families
 from bench.store import Piece
 from formulations.report import Exact, Proof, SolveReport, Status, Termination
-from instances.errors import InputError
+from instances.errors import InputError, tamed
 from instances.files import load_json
 from online.outcome import OnlineRun
 from online.terms import Terms, under
@@ -165,10 +165,9 @@ def failed(stage: str, identity: str, key: str, error: BaseException | str, seco
 
 
 def one_line(error: BaseException | str, limit: int = 300) -> str:
-    """An error as one line of text."""
+    """An error as one line of text that is safe to print."""
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+    return tamed(text, limit)
 
 
 def report_payload(report: SolveReport) -> dict[str, Any]:

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 DEBUG = "RATIOBENCH_DEBUG"
 """Set in the environment by `--debug`: errors in processes of their own are told with their traceback."""
+
+
+SHOWN = 60
+"""Characters of a value in a message."""
+
+
+def tamed(text: str, most: int) -> str:
+    """Text from outside, safe to print: one line of at most `most` characters.
+
+    White space becomes single spaces, what cannot be printed (terminal escapes, lone surrogates) is escaped as in
+    Python, and of what is too long the middle is left out. The work is bounded by `most`, whatever the text's length.
+    """
+    if len(text) > 2 * most:
+        text = f"{text[:most]} ... {text[-most:]}"
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
+    if len(line) <= most:
+        return line
+    tail = (most - 3) // 3
+    return f"{line[: most - 3 - tail]}...{line[len(line) - tail :]}"
 
 
 def shown(value: object) -> str:
     """The value in at most 60 characters on one line, as error messages print it."""
     if isinstance(value, str):
-        text = repr(value)
+        text = repr(value[: SHOWN + 1])
     elif isinstance(value, dict):
         text = "an object"
     elif isinstance(value, list):
@@ -18,14 +40,16 @@ def shown(value: object) -> str:
         text = "null"
     elif isinstance(value, bool):
         text = "true" if value else "false"
+    elif isinstance(value, int) and value.bit_length() > 1000:  # Python refuses to write thousands of digits
+        text = f"an integer of {value.bit_length()} bits"
     else:
-        text = str(value)
+        text = str(value)[: 2 * SHOWN]
     text = " ".join(text.split())
-    return text if len(text) <= 60 else text[:57] + "..."
+    return tamed(text if len(text) <= SHOWN else text[: SHOWN - 3] + "...", SHOWN)
 
 
 class InputError(ValueError):
-    """Input that cannot be used; its text is one line: file, field, value, and what is allowed.
+    """Input that cannot be used; its text is one line of bounded length: file, field, value, and what is allowed.
 
     Parameters
     ----------
@@ -36,8 +60,20 @@ class InputError(ValueError):
 
     def __init__(self, source: str, field: str, problem: str) -> None:
         self.source, self.field, self.problem = source, field, problem
-        # Keys and file names may hold line breaks; the message may not.
-        super().__init__(" ".join(": ".join(part for part in (source, field, problem) if part).splitlines()))
+        # Keys, values and file names come from outside, of any length and with any characters.
+        parts = (tamed(source, 300), tamed(field, 300), tamed(problem, 1000))
+        super().__init__(": ".join(part for part in parts if part))
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
         return InputError, (self.source, self.field, self.problem)
+
+
+@contextlib.contextmanager
+def about(source: str) -> Iterator[None]:
+    """An `InputError` that was raised where the source is not known names this one."""
+    try:
+        yield
+    except InputError as error:
+        if error.source:
+            raise
+        raise InputError(source, error.field, error.problem) from None

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from instances.errors import InputError, shown
-from instances.files import HugeInteger
+from instances.files import HugeInteger, walk
 
 LIMIT = 2**40
 """The largest number in an instance."""
@@ -94,16 +94,9 @@ def origin_of(source: str, origin: Any) -> dict[str, Any]:
     """Any object whose numbers can be written and read back; it says where the instance comes from."""
     if not isinstance(origin, dict):
         raise InputError(source, "origin", f"{shown(origin)} is not an object")
-    # A stack and not recursion: the JSON reader allows deeper nesting than Python's calls do.
-    stack: list[tuple[str, Any]] = [("origin", origin)]
-    while stack:
-        path, value = stack.pop()
-        if isinstance(value, dict):
-            stack += [(f"{path}.{key}", inner) for key, inner in value.items()]
-        elif isinstance(value, list):
-            stack += [(f"{path}[{j}]", inner) for j, inner in enumerate(value)]
-        elif isinstance(value, HugeInteger) or (type(value) is int and abs(value) >= 10**29):
-            raise InputError(source, path, f"{shown(value)} has more than 29 digits")
-        elif isinstance(value, float) and not math.isfinite(value):
-            raise InputError(source, path, f"{shown(value)} is not a finite number")
+    for place, value in walk(origin, "origin"):
+        if isinstance(value, HugeInteger) or (type(value) is int and abs(value) >= 10**29):
+            raise InputError(source, str(place), f"{shown(value)} has more than 29 digits")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(source, str(place), f"{shown(value)} is not a finite number")
     return origin

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
+import io
 import json
 import os
+import stat
 import sys
 import tempfile
 import zlib
+from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
-from instances.errors import InputError, shown
+from instances.errors import SHOWN, InputError, shown, tamed
 
 
 class HugeInteger:
@@ -23,10 +28,6 @@ class HugeInteger:
 
     def __str__(self) -> str:
         return self.text
-
-
-class _Duplicate(Exception):
-    pass
 
 
 class _Twice(dict[str, Any]):
@@ -46,74 +47,142 @@ def _integer_literal(text: str) -> int | HugeInteger:
     return int(text) if len(text) <= 30 else HugeInteger(text)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    seen: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in seen:
-            raise _Duplicate(key)
-        seen[key] = value
-    return seen
-
-
-def _lenient(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    unique = dict(pairs)
-    return unique if len(unique) == len(pairs) else _Twice(pairs)
-
-
-def _first_duplicate(text: str, source: str) -> InputError:
-    """The error for a text with a key that stands twice: its path and both values."""
-    # A stack and not recursion: the JSON reader allows deeper nesting than Python's calls do.
-    stack: list[tuple[str, Any]] = [
-        ("", json.loads(text, object_pairs_hook=_lenient, parse_constant=_constant, parse_int=_integer_literal))
-    ]
-    while stack:
-        path, value = stack.pop()
-        if isinstance(value, _Twice):
-            key, first, second = value.twice
-            problem = f"the key stands twice in one object ({shown(first)}, then {shown(second)}); once is allowed"
-            return InputError(source, f"{path}.{key}" if path else key, problem)
-        if isinstance(value, dict):
-            stack += reversed([(f"{path}.{key}" if path else key, inner) for key, inner in value.items()])
-        elif isinstance(value, list):
-            stack += reversed([(f"{path}[{j}]", inner) for j, inner in enumerate(value)])
-    raise AssertionError("no key stands twice")
-
-
 def _constant(text: str) -> float:
     return float(text.replace("Infinity", "inf"))
 
 
+class Place(NamedTuple):
+    """Where a value stands in a document: the place of what holds it (None: nothing does), its key or index there."""
+
+    holder: Place | None
+    step: str | int
+
+    def __str__(self) -> str:
+        steps = []
+        place: Place | None = self
+        while place is not None:
+            step = place.step
+            steps.append(f"[{step}]" if isinstance(step, int) else f".{tamed(step, SHOWN)}" if step else "")
+            place = place.holder
+        return "".join(reversed(steps)).removeprefix(".")
+
+
+def walk(document: Any, name: str = "") -> Iterator[tuple[Place, Any]]:
+    """Every value in a decoded document, the document first, each with its place; any depth, in memory for one path.
+
+    A place is written out only when somebody asks for it: paths can be far longer than the document.
+    """
+    # A stack and not recursion: the JSON reader allows deeper nesting than Python's calls do.
+    stack: list[tuple[Place | None, Iterator[tuple[str | int, Any]]]] = [(None, iter([(name, document)]))]
+    while stack:
+        holder, rest = stack[-1]
+        for step, value in rest:
+            place = Place(holder, step)
+            yield place, value
+            if isinstance(value, dict | list):
+                inside = value.items() if isinstance(value, dict) else enumerate(value)
+                stack.append((place, iter(inside)))
+                break
+        else:
+            stack.pop()
+
+
+def _first_duplicate(document: Any, source: str) -> InputError:
+    """The error for a document with a key that stands twice: its path and both values."""
+    place, (key, first, second) = next((place, value.twice) for place, value in walk(document) if type(value) is _Twice)
+    problem = f"the key stands twice in one object ({shown(first)}, then {shown(second)}); once is allowed"
+    return InputError(source, str(Place(place, key)), problem)
+
+
 def load_json(data: bytes, source: str) -> Any:
-    """The JSON value in `data` (gzip is recognised by its first bytes); strict about duplicates and encoding."""
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(source, "", f"not a complete gzip file: {error}") from None
+    """The JSON value in `data` (gzip is recognised by its first bytes); strict about duplicates and encoding.
+
+    Raises
+    ------
+    InputError : naming the source; also for a packed text above the limit of `at_most`.
+    """
+    twice = False
+
+    def decoded(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal twice
+        unique = dict(pairs)
+        if len(unique) == len(pairs):
+            return unique
+        twice = True
+        return _Twice(pairs)
+
     try:
+        if data[:2] == b"\x1f\x8b":
+            data = _bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), source, "unpacked, ")
         text = data.decode("utf-8")
+        found = json.loads(text, object_pairs_hook=decoded, parse_constant=_constant, parse_int=_integer_literal)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(source, "", f"not a complete gzip file: {error}") from None
     except UnicodeDecodeError as error:
         raise InputError(source, "", f"not UTF-8 text at byte {error.start}") from None
-    try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer_literal)
-    except _Duplicate:
-        raise _first_duplicate(text, source) from None
     except json.JSONDecodeError as error:
         raise InputError(source, f"line {error.lineno} column {error.colno}", f"not JSON: {error.msg}") from None
     except RecursionError:
         raise InputError(source, "", "not JSON that can be read: nested too deeply") from None
+    except MemoryError:
+        raise _too_large(source) from None
+    if twice:
+        raise _first_duplicate(found, source)
+    return found
+
+
+READ_LIMIT = 2**30
+"""Bytes of a file that are read, packed and unpacked, unless `at_most` says otherwise."""
+_limit = ContextVar("_limit", default=READ_LIMIT)
+_CHUNK = 2**20
+
+
+@contextlib.contextmanager
+def at_most(size: int) -> Iterator[None]:
+    """While it lasts, files of up to so many bytes are read, packed and unpacked; longer ones are an InputError."""
+    before = _limit.set(size)
+    try:
+        yield
+    finally:
+        _limit.reset(before)
+
+
+def _bounded(stream: IO[bytes] | gzip.GzipFile, source: str, how: str = "") -> bytes:
+    """All that is in the stream, if that is not more than the limit; a stream without end is left soon after it."""
+    limit, found = _limit.get(), io.BytesIO()
+    while chunk := stream.read(_CHUNK):
+        found.write(chunk)
+        if found.tell() > limit:
+            raise InputError(source, "", f"{how}more than {limit} bytes, the most that is read (--max-bytes)")
+    return found.getvalue()
+
+
+def _too_large(source: str) -> InputError:
+    return InputError(source, "", "does not fit into the memory that there is")
 
 
 def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
-    """The content of a file, and its name for messages; `-` is standard input."""
-    if not str(path):
+    """The content of a file or pipe, and its name for messages; `-` is standard input.
+
+    Raises
+    ------
+    InputError : for what cannot be read, a device, and more bytes than `at_most` allows.
+    """
+    source = str(path)
+    if not source:
         raise InputError("''", "", "the empty name is not that of a file; - is standard input")
-    if str(path) == "-":
-        return sys.stdin.buffer.read(), "<stdin>"
     try:
-        return Path(path).read_bytes(), str(path)
+        if source == "-":
+            return _bounded(sys.stdin.buffer, "<stdin>"), "<stdin>"
+        with open(path, "rb") as file:
+            kind = os.fstat(file.fileno()).st_mode
+            if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+                raise InputError(source, "", "cannot be read: it is a device; - is standard input")
+            return _bounded(file, source), source
     except OSError as error:
-        raise InputError(str(path), "", f"cannot be read: {error.strerror or error}") from None
+        raise InputError(source, "", f"cannot be read: {error.strerror or error}") from None
+    except MemoryError:
+        raise _too_large(source) from None
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

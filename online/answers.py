@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from instances.errors import tamed
+
 
 def whole(value: Any, limit: int) -> int:
     """The integer that stands there, of Python's or NumPy's types, at most `limit` in size.
@@ -22,10 +24,10 @@ def whole(value: Any, limit: int) -> int:
     return number
 
 
-def shown(value: object) -> str:
-    """At most 80 characters of anything, on one line."""
+def shown(value: object, most: int = 80) -> str:
+    """At most so many characters of anything, on one line that is safe to print."""
     try:
         text = str(value)
     except Exception:  # a number too long to print, or whatever an algorithm's own type raises
         text = f"a {type(value).__name__}"
-    return " ".join(text.split())[:80]
+    return tamed(text, most)

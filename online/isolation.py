@@ -36,9 +36,9 @@ from typing import IO, Any, TypeVar
 
 import instances
 from formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
-from instances.errors import InputError
+from instances.errors import InputError, tamed
 from online import sandbox, terms
-from online.answers import shown
+from online.answers import shown, whole
 from online.naming import Instance, Registry, Spec, import_path
 from online.outcome import Constant, Violation
 from online.player import REFUSED
@@ -330,13 +330,13 @@ def _built(reply: dict[str, Any]) -> tuple[tuple[str, ...], bool] | str:
 
 
 def _last_words(reply: dict[str, Any]) -> tuple[list[int], dict[str, int], str | None, Any]:
-    counts = {str(key): int(value) for key, value in reply["counts"].items()}
+    counts = {tamed(str(key), 40): whole(value, 2**63 - 1) for key, value in list(reply["counts"].items())[:20]}
     label = None if reply["label"] is None else shown(reply["label"])
     return [int(i) for i in reply["altered"]], counts, label, reply["exposed"]
 
 
 def _detail(reply: Mapping[str, Any]) -> str:
-    return " ".join(str(reply["detail"]).split())[:300]
+    return shown(reply["detail"], 300)
 
 
 def _betrays(path: str, registry: Registry[Instance], instance: Instance) -> bool:

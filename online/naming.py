@@ -30,6 +30,8 @@ YESTERDAY = "yesterday"
 """The prior that is no file: the instance that the caller of a run hands over. `./yesterday` is a file."""
 
 _FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
+_NAME_LIMIT = 1000
+"""Characters of an algorithm's name with its options: it stands in tables and messages."""
 
 Instance = TypeVar("Instance")
 Constants = Mapping[str, Callable[[Instance], tuple[Fraction, str]]]
@@ -172,6 +174,9 @@ class Registry(Generic[Instance]):
         ------
         InputError : for a name, option or value that does not exist.
         """
+        if len(text) > _NAME_LIMIT or not text.isprintable():
+            problem = f"not a name: {len(text)} characters; at most {_NAME_LIMIT}, all of them printable, are allowed"
+            raise InputError("algorithm", text, problem)
         head, _, tail = text.partition(":")
         entry = self.entries().get(head)
         path = ""

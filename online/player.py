@@ -35,7 +35,7 @@ from typing import IO, Any, NoReturn
 
 import numpy as np
 
-from instances.errors import DEBUG
+from instances.errors import DEBUG, tamed
 from online.answers import shown
 
 DATA = (".json", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parquet")
@@ -179,12 +179,12 @@ def _seal(value: Any) -> None:
 
 
 def line(error: BaseException) -> str:
-    """An error on one line."""
+    """An error on one line that is safe to print."""
     try:
         text = str(error)
     except Exception:  # an algorithm's own error may raise anything when it is asked what it says
         text = "it does not say what"
-    return f"{type(error).__name__}: {' '.join(text.split())}"[:300]
+    return tamed(f"{type(error).__name__}: {text}", 300)
 
 
 def located(error: BaseException) -> str:
@@ -195,7 +195,7 @@ def located(error: BaseException) -> str:
     if os.environ.get(DEBUG):
         with contextlib.suppress(Exception):  # the algorithm may have put anything in place of the error stream
             traceback.print_exception(error)
-    place = _place(error)
+    place = tamed(_place(error), 150)
     return f"{line(error)[: 299 - len(place)]} {place}".rstrip()
 
 

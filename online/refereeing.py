@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
+from instances.errors import tamed
 from online import terms
 from online.answers import shown
 from online.outcome import Violation
 
 
 class Foul(Exception):
-    """A rule was broken: which, at which arrival, how."""
+    """A rule was broken: which, at which arrival, how; the last may hold anything that an algorithm says."""
 
     def __init__(self, rule: str, index: int | None, detail: str) -> None:
+        detail = tamed(detail, 500)
         super().__init__(f"{rule}: {detail}")
         self.rule, self.index, self.detail = rule, index, detail
 

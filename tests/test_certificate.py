@@ -30,7 +30,7 @@ from formulations.lora.enumerate import enumerate_optimum, schedules
 from formulations.lora.lagrangian import Capacity
 from formulations.lora.pricing import Pricer, pool
 from formulations.lora.solve import solve
-from formulations.lora.verify import Wrong, dual_bound, verify, welfare
+from formulations.lora.verify import Steps, Wrong, dual_bound, verify, welfare
 from formulations.report import Proof, Termination
 from instances.errors import InputError
 from instances.files import load_json
@@ -258,12 +258,12 @@ def test_the_best_pattern_is_found_to_the_unit(
         for count in fitting
         if not any((*count[:c], count[c] + 1, *count[c + 1 :]) in known for c in range(len(sizes)))
     ]
-    found = [tuple(count) for count in checker._maximal_patterns(sizes, compute, room).tolist()]
+    found = [tuple(count) for count in checker._maximal_patterns(sizes, compute, room, Steps(1)).tolist()]
     assert sorted(found) == sorted(maximal)
     price = data.draw(st.lists(st.tuples(*[st.integers(0, top)] * len(sizes)), min_size=1, max_size=3))
     classes = [ClassPrice(0, *size, tuple(line[c] for line in price)) for c, size in enumerate(sizes)]
     best = sum(max(sum(n * p for n, p in zip(count, line, strict=True)) for count in fitting) for line in price)
-    assert checker._patterns_worth(classes, compute, room) == best
+    assert checker._patterns_worth(classes, compute, room, Steps(1)) == best
 
 
 def optimisers(instance: Instance, rent: Any, lam: Any, phi: Any, listed: Sequence[bool]) -> tuple[int, Certificate]:
@@ -757,7 +757,48 @@ def test_what_would_take_the_checker_for_ever_is_refused(monkeypatch: pytest.Mon
             lowered.setattr(checker, limit, 2)
             assert verify(instance, many).problem == "classes: too many patterns to check"
     with pytest.raises(Wrong, match=r"^classes: too many patterns to check$"):
-        checker._maximal_patterns([(2**15, 1), (1, 2), (1, 1)], 2**40, 2**40)
+        checker._maximal_patterns([(2**15, 1), (1, 2), (1, 1)], 2**40, 2**40, Steps(1))
+
+
+def test_small_files_do_not_keep_the_checker_busy_for_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """16 KB of instance and 40 KB of certificate that would take 2,400,000,000 steps; the refusal says the numbers."""
+    slots = 4_000
+    node = {"count": 1, "compute": 500, "memory_mb": 9, "tariff": [0] * slots}
+    task = {"arrival": 1, "deadline": slots, "memory_mb": 1, "work": 300_000, "bid": 5, "rate": [1, 499]}
+    instance = parse_instance(
+        {
+            "format": "ratiobench/lora/1",
+            "name": "long",
+            "slots": slots,
+            "slot_seconds": 1,
+            "base_memory_mb": 1,
+            "node_types": [node | {"name": "a"}, node | {"name": "b"}],
+            "tasks": [task | {"energy_wh": [0, 0], "vendors": []}],
+        }
+    )
+    nothing = ((0,) * slots,) * 2
+    proof = Certificate(content_hash(instance), 1, nothing, nothing, (), 5, 0, (None,))
+    assert re.fullmatch(
+        r"task 0: 2[34]\d{8} steps are needed and 19\d{8} of 2001000000 left: too many to check",
+        verify(instance, certificates.document(proof)).problem,
+    )
+    short = instance_document(instance)
+    short["tasks"][0]["work"] = slots * 499 + 1
+    impossible = parse_instance(short)
+    monkeypatch.setattr(checker, "AMOUNTS_LIMIT", 0)
+    assert dual_bound(impossible, 1, nothing, nothing, ()) == 0  # no schedule can do it: no table is built
+
+
+def test_steps_are_counted_over_tasks_and_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one task and what all classes take is taken from the same account."""
+    instance = named("tiny_contention")
+    document = claimed(instance)
+    monkeypatch.setattr(checker, "STEPS_PER_TASK", 0)
+    monkeypatch.setattr(checker, "STEPS_LIMIT", 2_000)
+    assert re.fullmatch(r"task [1-5]: \d+ steps .* of 2000 left: too many to check", verify(instance, document).problem)
+    classes = [{"type": 0, "rate": 1, "memory_mb": 1, "price": [1] * instance.slots}]
+    monkeypatch.setattr(checker, "STEPS_LIMIT", 3)
+    assert verify(instance, document | {"classes": classes}).problem.startswith("classes: ")
 
 
 def test_the_checker_loads_nothing_of_the_optimiser() -> None:

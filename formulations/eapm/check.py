@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from instances.eapm.model import Instance
 from instances.eapm.solution import Solution
+from instances.errors import shown
 
 
 class Breach(NamedTuple):
@@ -71,7 +72,9 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
             continue
         bad = next((j for j, x in enumerate(decision) if not _natural(x)), None)
         if bad is not None:
-            breaches.append(Breach("7", i, f"share {decision[bad]!r} on machine {bad} is not a non-negative integer"))
+            breaches.append(
+                Breach("7", i, f"share {shown(decision[bad])} on machine {bad} is not a non-negative integer")
+            )
             continue
         shares = [int(x) for x in decision]
         for j, x in enumerate(shares):

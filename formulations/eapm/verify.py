@@ -104,9 +104,10 @@ def require_upper(instance: Instance, certificate: Certificate) -> None:
         require(not prices and scale == 1, "prices: a negative upper end has none, at scale 1")
         # u = top / bottom micro-units per ms.
         top, bottom = (-1000 * upper).numerator, (-1000 * upper).denominator
+        cheapest = {kind: min(cost) for kind, (cost, _) in rows.items()}
         for k in range(machines):
             least = sum(
-                amount * min(bottom * min(rows[kind][0]), bottom * rows[kind][0][k] - top * rows[kind][1][k])
+                amount * min(bottom * cheapest[kind], bottom * rows[kind][0][k] - top * rows[kind][1][k])
                 for kind, amount in tasks.items()
             )
             require(least >= bottom * paid, f"upper: a solution with machine {k} last may be better than {upper}")

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import StateSpaceTooLarge
+from formulations.lora.schedules import StateSpaceTooLarge, require_table
 from instances.lora.model import Instance, IntArray
 
 OUTER_LIMIT = 2_000_000
@@ -100,7 +100,7 @@ def pool(instance: Instance) -> Pool:
 
     Raises
     ------
-    StateSpaceTooLarge : when some task has more than 2 million outer count vectors.
+    StateSpaceTooLarge : when some task has more than 2 million outer count vectors, or a table that would not fit.
     """
     compute = np.array([node.compute for node in instance.node_types], dtype=np.int64)
     memory = np.array([node.memory_mb for node in instance.node_types], dtype=np.int64) - instance.base_memory_mb
@@ -128,7 +128,8 @@ def pool(instance: Instance) -> Pool:
         types = types[np.argsort(instance.rate[i, types], kind="stable")]
         rates = instance.rate[i, types]
         negative = (instance.cost(i)[types, begin - 1 : deadline] < 0).sum(axis=1)
-        table = _rows(rates, int(instance.work[i]), span, negative, len(instance.node_types) - 1)
+        table = _rows(rates, int(instance.work[i]), span, negative, len(instance.node_types) - 1, i)
+        require_table(table.layer, span, i)
         kept.append(i)
         first.append(begin - 1)
         width.append(span)
@@ -207,7 +208,7 @@ class _Rows(NamedTuple):
     stride: int
 
 
-def _rows(rates: IntArray, work: int, width: int, negative: IntArray, columns: int) -> _Rows:
+def _rows(rates: IntArray, work: int, width: int, negative: IntArray, columns: int, task: int) -> _Rows:
     """A task's rows; the first rate is the inner type's.
 
     Without negative costs only minimal covers matter: the inner count stops where it covers, and an outer count where
@@ -219,7 +220,8 @@ def _rows(rates: IntArray, work: int, width: int, negative: IntArray, columns: i
     for cap in outer_caps:
         positions *= cap + 1
     if positions > OUTER_LIMIT:
-        raise StateSpaceTooLarge(f"{len(rates)} node types give {positions} outer count vectors")
+        problem = f"{len(rates)} node types give {positions} outer count vectors; at most {OUTER_LIMIT} are searched"
+        raise StateSpaceTooLarge(problem, task)
     axes = np.indices([cap + 1 for cap in reversed(outer_caps)]) if outer_caps else np.zeros((0, 1), np.int64)
     digits = axes.reshape(len(outer_caps), positions)[::-1].T
     done = digits @ rates[1:]

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from instances.errors import InputError
 from instances.lora.model import IntArray, Public, Task
 
 
@@ -46,10 +47,34 @@ from numba import njit  # noqa: E402  (the cache folder must be chosen first)
 FAR = 2**60
 """Cost of the impossible in integer tables: above any sum of cell costs (10^4 slots times 2^40, and prices)."""
 STATE_LIMIT = 20_000_000
+"""Most count vectors of one task."""
+TABLE_LIMIT = 2**27
+"""Most entries of one task's table, count vectors times slots: 1 GiB in 64 bits."""
 
 
-class StateSpaceTooLarge(ValueError):
-    """The task has too many node types and slots for the exact dynamic programme."""
+class StateSpaceTooLarge(InputError):
+    """A task has too many node types and slots, or too much work in small steps, for the exact dynamic programme.
+
+    Parameters
+    ----------
+    problem : with the numbers and the limit.
+    task : which; None where that is not known.
+    """
+
+    def __init__(self, problem: str, task: int | None = None) -> None:
+        super().__init__("", "" if task is None else f"tasks[{task}]", problem)
+
+
+def require_table(size: int, width: int, task: int | None = None, limit: int = TABLE_LIMIT) -> None:
+    """Refuse a table that would not fit: `size` states in each of `width` slots and after them.
+
+    Raises
+    ------
+    StateSpaceTooLarge : above `limit` entries.
+    """
+    if size * (width + 1) > limit:
+        problem = f"{size} count vectors in each of {width} slots are too many for a table of at most {limit} entries"
+        raise StateSpaceTooLarge(problem, task)
 
 
 class States(NamedTuple):
@@ -74,7 +99,8 @@ class Space(NamedTuple):
 
     Parameters
     ----------
-    types : (G',) node types that can hold the task (0 < s <= C_p and r <= C_m - r_b).
+    types : (G',) node types that can hold the task (0 < s <= C_p and r <= C_m - r_b); none where not even the fastest
+        of them does the work in the widest window: the task has no schedule.
     rates : (G',) s_ik on them.
     first, last : the slots of the widest window, both included.
     offsets : (n options,) first usable slot of each pre-processing option minus `first`; more than the width if none.
@@ -108,6 +134,8 @@ def space(task: Task, public: Public) -> Space:
     options = task.options
     starts = [min(option.first, task.deadline + 1) for option in options]
     first = min(starts)
+    if len(types) and (task.deadline - first + 1) * int(task.rate[types].max()) < task.work:
+        types = types[:0]
     return Space(
         types=types,
         rates=task.rate[types],
@@ -163,7 +191,7 @@ def _count_states(rates, work, caps, negative, width, counts, total, cells, less
         position += strides[g]
 
 
-def states(rates: IntArray, work: int, width: int, negative: IntArray | None = None) -> States:
+def states(rates: IntArray, work: int, width: int, negative: IntArray | None = None, task: int | None = None) -> States:
     """The count vectors of schedules that can be optimal for some cell costs.
 
     Parameters
@@ -173,10 +201,11 @@ def states(rates: IntArray, work: int, width: int, negative: IntArray | None = N
     width : slots in the window.
     negative : (G',) number of slots of negative cost per type; None for none. Without them only minimal covers and
         their parts are kept.
+    task : whose they are, for the error.
 
     Raises
     ------
-    StateSpaceTooLarge : above 20 million mixed-radix positions.
+    StateSpaceTooLarge : above 20 million mixed-radix positions, and where a table over the window would not fit.
     """
     if negative is None:
         negative = np.zeros(len(rates), dtype=np.int64)
@@ -185,10 +214,12 @@ def states(rates: IntArray, work: int, width: int, negative: IntArray | None = N
     for cap in caps.tolist():
         positions *= cap + 1
     if positions > STATE_LIMIT:
-        raise StateSpaceTooLarge(f"{len(rates)} node types and {width} slots give {positions} count vectors")
+        problem = f"{len(rates)} node types and {width} slots give {positions} count vectors; at most {STATE_LIMIT}"
+        raise StateSpaceTooLarge(f"{problem} are searched", task)
     empty = np.zeros((0, 0), np.int64)
     none = np.zeros(0, np.int64)
     size = _count_states(rates, work, caps, negative, width, empty, none, none, empty, none, False)
+    require_table(size, width, task)
     counts = np.zeros((size, len(rates)), np.int64)
     less = np.full((size, len(rates)), -1, np.int64)
     total, cells = np.zeros(size, np.int64), np.zeros(size, np.int64)
@@ -288,7 +319,7 @@ def cheapest_cover(
     cell_open = np.ascontiguousarray(usable[menu.types, window])
     cell_node = np.ascontiguousarray(node[menu.types, window])
     negative = ((cell_cost < 0) & cell_open).sum(axis=1).astype(np.int64)
-    x = states(menu.rates, task.work, menu.width, negative)
+    x = states(menu.rates, task.work, menu.width, negative, task.index)
     integral = cell_cost.dtype.kind == "i"
     far = FAR if integral else np.inf
     table = np.empty((menu.width + 1, len(x.work)), dtype=np.int64 if integral else np.float64)
@@ -343,7 +374,7 @@ def minimal_covers(task: Task, public: Public, *, every_cover: bool = False) -> 
     cost = np.ascontiguousarray(task.cost[menu.types, menu.first - 1 : menu.last])
     everywhere = np.ones(cost.shape, np.bool_)
     reach = np.full(len(menu.types), menu.width if every_cover else 0, dtype=np.int64)
-    x = states(menu.rates, task.work, menu.width, reach)
+    x = states(menu.rates, task.work, menu.width, reach, task.index)
     least = np.empty((menu.width + 1, len(x.work)), np.int64)
     largest = np.empty_like(least)
     cover_table(cost, everywhere, x.less, FAR, least)

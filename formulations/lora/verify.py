@@ -40,6 +40,13 @@ AMOUNTS_LIMIT = 20_000_000
 """Most amounts of remaining work of one task that are kept."""
 COUNTS_LIMIT, MAXIMAL_LIMIT = 50_000_000, 500_000
 """Most counts (patterns times classes) of a node type, on the way to the maximal patterns and of those."""
+STEPS_LIMIT, STEPS_PER_TASK = 2_000_000_000, 1_000_000
+"""Most steps of a check: so many, and so many more per task. A day of 11,520 tasks takes about 40,000 a task.
+
+A step is one entry of a table of costs in one slot, in 64 bits: a few nanoseconds.
+"""
+SORT, PYTHON = 16, 64
+"""How many steps the sorting of an amount counts, and a step in Python's integers, where 64 bits do not do."""
 
 
 class Verdict(NamedTuple):
@@ -79,6 +86,19 @@ def require(true: bool, otherwise: str) -> None:
     """Raise Wrong unless true."""
     if not true:
         raise Wrong(otherwise)
+
+
+class Steps:
+    """The steps that a check may still take, so that no pair of small files keeps the checker busy for hours."""
+
+    def __init__(self, tasks: int) -> None:
+        self.limit = self.left = STEPS_LIMIT + STEPS_PER_TASK * tasks
+
+    def take(self, number: int, what: str) -> None:
+        """Wrong where so many are not left; nothing of the work has been done then."""
+        left = f"{self.left} of {self.limit} left"
+        require(number <= self.left, f"{what}: {number} steps are needed and {left}: too many to check")
+        self.left -= number
 
 
 def welfare(instance: Instance, decisions: Solution) -> int:
@@ -142,13 +162,14 @@ def dual_bound(instance: Instance, unit: int, lam: Prices, phi: Prices, classes:
         _require_no_negative(price, f"classes[{j}].price")
         pi[kind, rate, memory] = np.array(price, dtype=object)
     total = 0
+    steps = Steps(instance.tasks)
     for g, node in enumerate(instance.node_types):
         room = node.memory_mb - instance.base_memory_mb
         total += node.count * (node.compute * sum(lam[g]) + room * sum(phi[g]))
-        total += node.count * _patterns_worth([each for each in classes if each.kind == g], node.compute, room)
+        total += node.count * _patterns_worth([each for each in classes if each.kind == g], node.compute, room, steps)
     tables = np.array(lam, dtype=object), np.array(phi, dtype=object)
     for i in range(instance.tasks):
-        total += _surplus(instance, i, unit, *tables, pi)
+        total += _surplus(instance, i, unit, *tables, pi, steps)
     return total // unit
 
 
@@ -156,20 +177,21 @@ def _require_no_negative(row: tuple[int, ...], name: str) -> None:
     require(min(row) >= 0, f"{name}[{row.index(min(row))}]: {min(row)} is negative")
 
 
-def _patterns_worth(classes: list[ClassPrice], compute: int, room: int) -> int:
+def _patterns_worth(classes: list[ClassPrice], compute: int, room: int, steps: Steps) -> int:
     """Sum over all slots of the largest sum_c n_c pi_c of any pattern n, in 1/unit micro-dollars."""
     if not classes:
         return 0
-    count = _maximal_patterns([(each.rate, each.memory_mb) for each in classes], compute, room)
+    count = _maximal_patterns([(each.rate, each.memory_mb) for each in classes], compute, room, steps)
     price = np.array([each.price for each in classes], dtype=object)
     # No pattern earns more than its number of cells times the largest price; where that may not fit into 64 bits,
     # Python's integers are used.
     exact = np.int64 if int(count.sum(axis=1).max()) * int(price.max()) < 2**63 else object
+    steps.take(count.size * price.shape[1] * (PYTHON if exact is object else 1), "classes")
     count, price = count.astype(exact), price.astype(exact)
     return sum(int((count @ price[:, slot]).max()) for slot in range(price.shape[1]))
 
 
-def _maximal_patterns(sizes: list[tuple[int, int]], compute: int, room: int) -> Any:
+def _maximal_patterns(sizes: list[tuple[int, int]], compute: int, room: int, steps: Steps) -> Any:
     """(patterns, classes) all counts of cells of these samples and megabytes that fit, and with no cell more.
 
     Class by class every count that fits is appended to the patterns so far; of the last class as many as fit.
@@ -185,6 +207,7 @@ def _maximal_patterns(sizes: list[tuple[int, int]], compute: int, room: int) -> 
         else:
             patterns = int(np.minimum(most, COUNTS_LIMIT).sum()) + len(most)
             require(patterns * len(sizes) <= COUNTS_LIMIT, "classes: too many patterns to check")
+            steps.take(patterns * len(sizes), "classes")
             begin = np.repeat(np.cumsum(most + 1) - (most + 1), most + 1)
             number = np.arange(patterns) - begin
             count, left = np.repeat(count, most + 1, axis=0), np.repeat(left, most + 1, axis=0)
@@ -197,7 +220,9 @@ def _maximal_patterns(sizes: list[tuple[int, int]], compute: int, room: int) -> 
     return count[full]
 
 
-def _surplus(instance: Instance, i: int, unit: int, lam: Any, phi: Any, pi: dict[tuple[int, int, int], Any]) -> int:
+def _surplus(
+    instance: Instance, i: int, unit: int, lam: Any, phi: Any, pi: dict[tuple[int, int, int], Any], steps: Steps
+) -> int:
     """max(0, best reduced profit of task i), in 1/unit micro-dollars.
 
     f[x] at slot t is the least cost, from slot t to the deadline, of doing the x-th amount of work; more may be done
@@ -218,7 +243,11 @@ def _surplus(instance: Instance, i: int, unit: int, lam: Any, phi: Any, pi: dict
     if not usable or not cheapest:
         return 0
     first, rate = min(cheapest), instance.rate[i, usable]
+    width = deadline - first + 1
+    if width * int(rate.max()) < instance.work[i]:
+        return 0
     window = slice(first - 1, deadline)
+    steps.take(instance.slots * len(instance.node_types) + PYTHON * len(usable) * width, f"task {i}")
     cost = unit * instance.cost(i)[usable, window].astype(object)
     cost += lam[usable, window] * rate.astype(object)[:, None] + phi[usable, window] * memory
     for row, g in enumerate(usable):
@@ -226,12 +255,12 @@ def _surplus(instance: Instance, i: int, unit: int, lam: Any, phi: Any, pi: dict
             cost[row] += pi[g, int(rate[row]), memory][window]
     # No sum of costs of cells, and no profit, exceeds `limit`; with `far` above all of them, an amount that cannot be
     # done in time stays above them too, whatever negative costs take off. Else Python integers are used.
-    limit = cost.shape[1] * int(np.abs(cost).max()) + unit * (bid + max(cheapest.values())) + 1
+    limit = width * int(np.abs(cost).max()) + unit * (bid + max(cheapest.values())) + 1
     far = 3 * limit
     exact = np.int64 if 5 * limit < 2**63 else object
     cost = cost.astype(exact)
-    amounts = _amounts(int(instance.work[i]), rate, cost.shape[1])
-    require(len(amounts) > 0, f"task {i}: more than {AMOUNTS_LIMIT} amounts of remaining work, too many to check")
+    amounts = _amounts(int(instance.work[i]), rate, width, f"task {i}", steps)
+    steps.take(len(amounts) * len(usable) * width * (PYTHON if exact is object else 1), f"task {i}")
     left = np.maximum(0, amounts - rate[:, None])
     after = np.searchsorted(amounts, left)
     # What is left only after the deadline is no amount of ours, and never read; 0 would be the safe side.
@@ -246,13 +275,17 @@ def _surplus(instance: Instance, i: int, unit: int, lam: Any, phi: Any, pi: dict
     return best
 
 
-def _amounts(work: int, rate: Any, slots: int) -> Any:
-    """Every amount of work that can be left after at most `slots` slots, ascending; empty when there are too many."""
+def _amounts(work: int, rate: Any, slots: int, what: str, steps: Steps) -> Any:
+    """Every amount of work that can be left after at most `slots` slots, ascending; Wrong when there are too many."""
     amounts = np.array([work])
     for s in rate.tolist():
         # In how many slots this rate may be used; after so many there is no slot or no work left.
         often = min(slots, -(-work // s)) + 1
-        if len(amounts) * often > AMOUNTS_LIMIT:
-            return amounts[:0]
-        amounts = np.unique(np.maximum(0, amounts[:, None] - s * np.arange(often)))
+        number = len(amounts) * often
+        too_many = f"{what}: more than {AMOUNTS_LIMIT} amounts of remaining work, too many to check"
+        require(number <= AMOUNTS_LIMIT, too_many)
+        steps.take(SORT * number, what)
+        # Sorted: `np.unique` counts in a hash table, which takes twenty times as long where most amounts differ.
+        found = np.sort(np.maximum(0, amounts[:, None] - s * np.arange(often)), axis=None)
+        amounts = found[np.append(True, found[1:] != found[:-1])]
     return amounts

@@ -12,11 +12,22 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from formulations.lora.schedules import Cover, Space, states
+from formulations.lora.schedules import (
+    STATE_LIMIT,
+    TABLE_LIMIT,
+    Cover,
+    Space,
+    StateSpaceTooLarge,
+    require_table,
+    states,
+)
 from instances.lora.model import IntArray, Public, Task, frozen
 
 Costs = Sequence[Sequence[int | None]]
 """(G', W) cell costs; None where no node of the type can be taken."""
+
+_EXACT_TABLE_LIMIT = TABLE_LIMIT // 8
+"""Most entries of a table of Python's integers, which take several times the room."""
 
 
 def exact_cover(task: Task, menu: Space, cost: Costs, node: Sequence[Sequence[int]], unit: int = 1) -> Cover | None:
@@ -34,12 +45,17 @@ def exact_cover(task: Task, menu: Space, cost: Costs, node: Sequence[Sequence[in
     Returns
     -------
     None if no schedule covers the work; else the cost is in 1/unit micro-dollars.
+
+    Raises
+    ------
+    StateSpaceTooLarge : for a table that would not fit.
     """
     width = menu.width
     if width == 0 or len(menu.rates) == 0:
         return None
     negative = [sum(value is not None and value < 0 for value in row) for row in cost]
-    x = states(menu.rates, task.work, width, np.array(negative, dtype=np.int64))
+    x = states(menu.rates, task.work, width, np.array(negative, dtype=np.int64), task.index)
+    require_table(len(x.cells), width, task.index, _EXACT_TABLE_LIMIT)
     less, size = x.less.tolist(), x.cells.tolist()
     covering = np.flatnonzero(x.work >= task.work).tolist()
     # Least cost of taking exactly x among slots t.. of the window; None where impossible.
@@ -300,7 +316,7 @@ def _programme(cell, node, rates, work, offsets, prices, limit):  # type: ignore
                 negative[g] += 1
     stride, digits, at, length, need, size = _rows(rates, work, width, negative, limit)
     chosen = np.empty((width, 3), np.int64)
-    if size < 0:
+    if size < 0 or size * (width + 1) > TABLE_LIMIT:
         return np.inf, -2, chosen[:0]
     table = np.empty((width + 1, size))
     _fill(cell, stride, digits, at, length, table)
@@ -406,14 +422,14 @@ def cheapest_schedule(lam, phi, compute, memory, tested, cluster, load, rate, co
     Returns
     -------
     (total, option, cells [node, slot], S, sum e); option is -1 without a schedule, -2 when there are more than `limit`
-    count vectors.
+    count vectors, or they would not fit into a table over the window.
     """
     first_node, capacity = cluster
     size, needed, deadline = load
     types, rates = _usable(rate, capacity, size)
     first = starts.min() - 1
     width = deadline - first
-    if width <= 0 or len(types) == 0:
+    if width <= 0 or len(types) == 0 or width * rates[len(rates) - 1] < needed:
         return np.inf, -1, np.empty((0, 2), np.int64), 0, 0
     cell = np.empty((len(types), width))
     node = np.empty((len(types), width), np.int64)
@@ -433,7 +449,7 @@ def first_schedule(compute, memory, cluster, load, rate, cost, starts, prices, l
     types, rates = _usable(rate, capacity, size)
     first = starts.min() - 1
     width = deadline - first
-    if width <= 0 or len(types) == 0:
+    if width <= 0 or len(types) == 0 or width * rates[len(rates) - 1] < needed:
         return np.inf, -1, np.empty((0, 2), np.int64), 0, 0
     cell = np.empty((len(types), width))
     node = np.empty((len(types), width), np.int64)
@@ -452,6 +468,15 @@ def move_prices(lam, phi, cells, cluster, kind, size, rate, growth, eta_c, eta_m
         lam[k, t] = lam[k, t] * (1.0 + growth * share) + eta_c * (factor * share)
         share = size / capacity[1, kind[k]]
         phi[k, t] = phi[k, t] * (1.0 + growth * share) + eta_m * (factor * share)
+
+
+def too_large(task: Task) -> StateSpaceTooLarge:
+    """The error for a task that a compiled search has answered with -2."""
+    problem = (
+        f"work {task.work} up to slot {task.deadline} takes more than {STATE_LIMIT} count vectors of slots by node type"
+        f" or {TABLE_LIMIT} entries of a table over the window, the most that are searched"
+    )
+    return StateSpaceTooLarge(problem, task.index)
 
 
 class Cluster:

@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import STATE_LIMIT, StateSpaceTooLarge, cheapest_cover
+from formulations.lora.schedules import STATE_LIMIT, cheapest_cover
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
-from online.lora.additive import Cluster, first_schedule, offers
+from online.lora.additive import Cluster, first_schedule, offers, too_large
 from online.lora.protocol import View
 from online.lora.registry import Entry, register
 
@@ -98,7 +98,7 @@ class Greedy:
             task.rate, task.cost, starts, prices, STATE_LIMIT,
         )  # fmt: skip
         if option == -2:
-            raise StateSpaceTooLarge(f"task {task.index} has too many count vectors")
+            raise too_large(task)
         if option == -1:
             return None
         return Offered(int(total), option, tuple(map(tuple, cells.tolist())), bool(task.bid > total))

@@ -25,11 +25,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import STATE_LIMIT, StateSpaceTooLarge, space
+from formulations.lora.schedules import STATE_LIMIT, space
 from instances.errors import InputError, shown
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
-from online.lora.additive import Cluster, cheapest_schedule, exact_cover, move_prices, offers
+from online.lora.additive import Cluster, cheapest_schedule, exact_cover, move_prices, offers, too_large
 from online.lora.pdftsp import EXACT_TASKS, Offer
 from online.lora.protocol import View
 from online.lora.registry import Entry, Option, fraction, register
@@ -196,7 +196,7 @@ class FloatPrices:
         )  # fmt: skip
         if option < 0:
             if option == -2:
-                raise StateSpaceTooLarge(f"task {task.index} has too many count vectors")
+                raise too_large(task)
             return None
         return Quote(total, option, tuple(map(tuple, cells.tolist())), work, energy)
 

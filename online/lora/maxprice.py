@@ -98,7 +98,7 @@ def exact_search(task: Task, public: Public, menu: Space, nodes: IntArray, price
     by_rate = np.argsort(menu.rates, kind="stable")
     rates = menu.rates[by_rate]
     cost = np.ascontiguousarray(task.cost[menu.types[by_rate], menu.first - 1 : menu.last])
-    x = states(rates, task.work, menu.width, _negative_slots(cost))
+    x = states(rates, task.work, menu.width, _negative_slots(cost), task.index)
     covers = layout(x, cost, rates, task.work)
     sizes = _sizes(public)[menu.types]
     after = np.cumsum(sizes)
@@ -170,7 +170,7 @@ def printed_search(task: Task, public: Public, menu: Space, nodes: IntArray, pri
     """
     cost = np.ascontiguousarray(task.cost[menu.types, menu.first - 1 : menu.last])
     first_node = np.concatenate([[0], np.cumsum(_sizes(public)[menu.types])])
-    less, depth = amounts(menu.rates, task.work, menu.width)
+    less, depth = amounts(menu.rates, task.work, menu.width, task.index)
     lam, phi = slot_by_slot(prices)
     kept = records(lam, phi, first_node)
     net = task.bid - menu.prices

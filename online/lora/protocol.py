@@ -21,6 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from instances.errors import tamed
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
 from online.answers import shown, whole
@@ -139,7 +140,7 @@ def posted(told: Any, public: Public) -> Posted | None:
     if told is None:
         return None
     if isinstance(told, str):
-        return Posted(True, {}, {}, " ".join(told.split())[:_LONGEST])
+        return Posted(True, {}, {}, tamed(told, _LONGEST))
     try:
         lam, phi = _cells("compute", told[0], public), _cells("memory", told[1], public)
     except ValueError as error:

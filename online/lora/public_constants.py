@@ -17,7 +17,7 @@ from numba import njit
 from formulations.lora.schedules import STATE_LIMIT, cheapest_cover
 from instances.lora.figures import first_slots, servable
 from instances.lora.model import Instance, IntArray, frozen
-from online.lora.additive import Cluster, first_schedule, offers
+from online.lora.additive import Cluster, first_schedule, offers, too_large
 from online.lora.greedy import DOUBLES
 
 
@@ -196,9 +196,11 @@ def _value_alone(
     task = instance.task(each.task)
     starts, prices = offers(task)
     if int(prices.max()) + instance.slots * int(np.abs(task.cost).max()) < DOUBLES:
-        total, _, cells, work, _ = first_schedule(
+        total, option, cells, work, _ = first_schedule(
             *room, alone, (task.memory_mb, task.work, task.deadline), task.rate, task.cost, starts, prices, STATE_LIMIT
         )
+        if option == -2:
+            raise too_large(task)
         return task.bid - int(total), work + task.memory_mb * len(cells)
     public = instance.public("")
     everywhere = np.ones(task.cost.shape, np.bool_)

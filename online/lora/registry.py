@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import replace
 from functools import cache
 
-from instances.errors import InputError
+from instances.errors import InputError, about
 from instances.lora.format import content_hash, loads, read
 from instances.lora.model import Instance
 from online.naming import Constants, Entry, Option, Registry, Spec, fraction, require_prior
@@ -50,7 +50,7 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
     Raises
     ------
     InputError : for a name, option, prior file or import path that does not exist, for `prior=yesterday` without a
-        prior, and for a cluster too large.
+        prior, for a cluster too large, and for a task too large for the algorithm's search.
     """
     from online.lora.referee import play_isolated
 
@@ -64,16 +64,21 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
     if spec.entry is None:
         return play_isolated(instance, spec, seed, prior)
     _warm_once(REGISTRY.choice(spec, instance.tasks))
-    return _run(instance, spec, seed, prior)
+    with about(instance.name):
+        return _run(instance, spec, seed, prior)
 
 
 @cache
 def _warm_once(choice: str) -> None:
     """Compile and load what an algorithm of ours needs, and start its solver, before any clock runs."""
+    from formulations.lora import batch
     from online.lora.warming import small
 
     with contextlib.suppress(Exception):  # what is wrong the run itself says
-        _run(small(), parse(choice), "warm")
+        spec = parse(choice)
+        _run(small(), spec, "warm")
+        if spec.entry is not None and spec.entry.name == "titan":  # on the small instance it needs hardly anything
+            batch.warm(small())
 
 
 def _run(instance: Instance, spec: Spec, seed: str, prior: Instance | None = None) -> OnlineRun:

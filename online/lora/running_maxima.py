@@ -55,9 +55,9 @@ def _amounts(state_work, state_cells, rates, work):  # type: ignore[no-untyped-d
     return less, depth[:count].copy()
 
 
-def amounts(rates: IntArray, work: int, width: int) -> Amounts:
-    """The amounts for a window of `width` slots; the last is M."""
-    x = states(rates, work, width)
+def amounts(rates: IntArray, work: int, width: int, task: int | None = None) -> Amounts:
+    """The amounts for a window of `width` slots; the last is M. `task` is for the error of `states`."""
+    x = states(rates, work, width, None, task)
     return Amounts(*_amounts(x.work, x.cells, rates, work))
 
 

@@ -31,15 +31,10 @@ def small() -> Instance:
 
 
 def warm_up() -> None:
-    """Run every algorithm with every combination of its options: kernels differ by search and arithmetic.
-
-    On the small instance Titan's batches are answered before its kernels are needed; those are used by themselves.
-    """
-    from formulations.lora import batch
+    """Run every algorithm with every combination of its options: kernels differ by search and arithmetic."""
     from online.lora.registry import entries, run
 
     instance = small()
-    batch.warm(instance)
     for entry in entries().values():
         choices = {key: option.allowed for key, option in entry.options.items() if option.allowed}
         for values in product(*choices.values()):

@@ -121,7 +121,7 @@ def menus(instance: Instance) -> Iterator[Menu]:
         known.add(kind)
         after, enough = _sums(menu.rates, task.work, width, STATE_LIMIT)
         if not enough:
-            raise StateSpaceTooLarge(f"task {i}: more than {STATE_LIMIT} sums of rates below {task.work}")
+            raise StateSpaceTooLarge(f"more than {STATE_LIMIT} sums of rates below {task.work}", i)
         yield Menu(task.memory_mb, menu.rates, cost, menu.offsets, net, after)
 
 
