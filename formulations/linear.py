@@ -70,6 +70,11 @@ class LinearModel:
         span = slice(int(self.row_start[j]), int(self.row_start[j + 1]))
         return self.index[span], self.value[span]
 
+    def largest(self) -> float:
+        """The largest absolute value of a coefficient, a finite right-hand side or a finite bound; 0 without any."""
+        arrays = (self.objective, self.value, self.row_lower, self.row_upper, self.lower, self.upper)
+        return max(float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) for array in arrays)
+
     def reduced(self) -> tuple[LinearModel, int]:
         """An equivalent model with every row and the objective divided by the greatest common divisor of its integers.
 
