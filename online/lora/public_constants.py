@@ -84,7 +84,8 @@ def served(instance: Instance) -> tuple[Served, ...]:
         slowest, fastest = min(rates), max(rates)
         bid, work, deadline = int(instance.bid[i]), int(instance.work[i]), int(instance.deadline[i])
         cells, width = -(-work // slowest), deadline - int(first[i]) + 1
-        credit, least, dearest = _window(instance.cost(i), usable, int(first[i]), deadline, cells, high)
+        # Compiled, kernels give Python's integers; run as plain Python (NUMBA_DISABLE_JIT=1) NumPy's, which overflow.
+        credit, least, dearest = map(int, _window(instance.cost(i), usable, int(first[i]), deadline, cells, high))
         within = instance.arrival[i] + instance.vendor_delay[_vendors(instance, i)] <= deadline
         vendor = int(instance.vendor_price[_vendors(instance, i)][within].max(initial=0))
         samples = width * fastest
@@ -199,7 +200,7 @@ def _value_alone(
         total, _, cells, work, _ = first_schedule(
             *room, alone, (task.memory_mb, task.work, task.deadline), task.rate, task.cost, starts, prices, STATE_LIMIT
         )
-        return task.bid - int(total), work + task.memory_mb * len(cells)
+        return task.bid - int(total), int(work) + task.memory_mb * len(cells)
     public = instance.public("")
     everywhere = np.ones(task.cost.shape, np.bool_)
     node = np.repeat(np.arange(len(task.rate))[:, None], instance.slots, axis=1)
