@@ -679,7 +679,7 @@ def _report(options: argparse.Namespace) -> int:
 
     parquet.require()
     status = _show(options.folder, {}, options.figures)
-    parquet.write(results(options.folder).rows, options.folder / parquet.FILE)
+    parquet.write(results(options.folder).exact, options.folder / parquet.FILE)
     return status
 
 
