@@ -70,9 +70,9 @@ class LinearModel:
         span = slice(int(self.row_start[j]), int(self.row_start[j + 1]))
         return self.index[span], self.value[span]
 
-    def largest(self) -> float:
-        """The largest absolute value of a coefficient, a finite right-hand side or a finite bound; 0 without any."""
-        arrays = (self.objective, self.value, self.row_lower, self.row_upper, self.lower, self.upper)
+    def largest_in_rows(self) -> float:
+        """The largest absolute value of a row's coefficient or finite side; 0 without any."""
+        arrays = (self.value, self.row_lower, self.row_upper)
         return max(float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) for array in arrays)
 
     def reduced(self) -> tuple[LinearModel, int]:
