@@ -84,7 +84,7 @@ def where_cbc_forgets_a_task() -> Instance:
 
 
 def where_highs_misses_an_exact_fit() -> Instance:
-    """HiGHS 1.15 calls 1,047,135,960 the optimum; the truth is 1,520,687,745, of two tasks that fill the node exactly"""
+    """HiGHS 1.15 calls 1,047,135,960 the optimum; the truth is 1,520,687,745: two tasks fill the node."""
     task = {"arrival": 1, "deadline": 1, "memory_mb": 1}
     return instance_of(
         [
