@@ -161,7 +161,7 @@ class Player:
     """
 
     def __init__(self, spec: Spec, protocol: str, betrays: Callable[[str], bool]) -> None:
-        self._betrays = betrays
+        self._betrays, self._path = betrays, spec.path
         boot = _BOOT.format(path=import_path(), parent=os.getpid(), protocol=protocol)
         # Unbuffered (-u), for this process is killed at the end: what the algorithm printed must be out by then.
         self._process = subprocess.Popen(
@@ -181,8 +181,16 @@ class Player:
             raise
 
     def start(self, public: Any, constants: Mapping[str, Fraction]) -> None:
-        """Hand over the public part and the constants."""
-        self._exchange(("start", public, dict(constants)), None, lambda reply: None)
+        """Hand over the public part and the constants.
+
+        Raises
+        ------
+        InputError : for an option that the algorithm has not read by then.
+        """
+        unread = self._exchange(("start", public, dict(constants)), None, lambda reply: list(reply["unread"]))
+        if unread:
+            where = f"{self._path}:{shown(unread[0])}"
+            raise InputError("algorithm", where, "neither the constructor nor `start` reads this option: misspelt?")
 
     def ask(self, question: Question) -> Sequence[Any]:
         """The answers to one question."""

@@ -22,7 +22,7 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -31,7 +31,7 @@ import numpy as np
 
 from formulations.worker import die_with_parent
 from instances.errors import DEBUG
-from online.answers import shown
+from online.answers import Unfit, shown
 
 DATA = (".json", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parquet")
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".nbi", ".nbc", ".pth")
@@ -66,7 +66,8 @@ def serve(parent: int, protocol: str) -> None:
     family = importlib.import_module(protocol)
     plain: Plain = family.plain
     exposed: Exposed = getattr(family, "exposed", lambda algorithm: None)
-    _, path, options, barred = pickle.load(requests)
+    _, path, given, barred = pickle.load(requests)
+    options = Options(given)
     watch = Watch(replies, barred)
     sys.addaudithook(watch)
     try:
@@ -77,17 +78,48 @@ def serve(parent: int, protocol: str) -> None:
         _send(replies, {"kind": "import", "detail": located(error), "read": watch.taken()})
         return
     _send(replies, {"kind": "ready", "constants": constants, "batch": batch, "read": watch.taken()})
-    _play(algorithm, batch, plain, exposed, requests, replies, watch)
+    _play(algorithm, batch, plain, exposed, requests, replies, watch, options)
+
+
+class Options(MutableMapping[str, str]):
+    """The options of anyone's algorithm; it remembers which were read, for one that nobody reads is misspelt."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._values, self.unread = dict(given), set(given)
+
+    def __getitem__(self, key: str) -> str:
+        self.unread.discard(key)
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        self.unread.clear()  # who sees all names can find the one that it does not know
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __setitem__(self, key: str, value: str) -> None:
+        self._values[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self._values[key]
 
 
 def _built(path: str, options: Mapping[str, str]) -> Any:
     module, _, attribute = path.partition(":")
     maker = getattr(importlib.import_module(module), attribute)
-    return maker(dict(options)) if options else maker()
+    return maker(options) if options else maker()
 
 
 def _play(
-    algorithm: Any, batch: bool, plain: Plain, exposed: Exposed, requests: IO[bytes], replies: int, watch: Watch
+    algorithm: Any,
+    batch: bool,
+    plain: Plain,
+    exposed: Exposed,
+    requests: IO[bytes],
+    replies: int,
+    watch: Watch,
+    options: Options,
 ) -> None:
     kept: list[tuple[int, Any, Any]] = []
     while True:
@@ -98,6 +130,8 @@ def _play(
         watch.deciding = message[0] == "ask"
         try:
             reply = _answer(algorithm, batch, plain, exposed, message, kept)
+            if reply["kind"] == "started":
+                reply["unread"] = sorted(options.unread)
         except FrozenInstanceError as error:
             reply = {"kind": "read-only", "detail": located(error)}
         except ValueError as error:
@@ -150,6 +184,8 @@ def _told(plain: Plain, answer: Any) -> Any:
     """The answer as JSON values, or a text where it is none."""
     try:
         return plain(answer)
+    except Unfit as error:
+        return {"answered": shown(answer), "wrong": shown(error)}
     except (TypeError, ValueError):
         return shown(answer)
 
