@@ -7,6 +7,7 @@ import contextlib
 import csv
 import io
 import json
+import logging
 import os
 import re
 import signal
@@ -55,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.append(os.getcwd())  # algorithms by import path, also for the installed command
     options = _parser().parse_args(arguments)
+    # It logs where its cache lies when the home folder cannot be written; that changes no figure.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     before = dict(os.environ)
     if options.debug:
         os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
