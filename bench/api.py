@@ -1,17 +1,20 @@
 """The commands as functions, for notebooks and scripts: `import bench; bench.run("quick")`.
 
-Tables are pandas DataFrames with the columns of `bench.table.COLUMNS`; exact figures in them are integers and
-fractions. Workers are processes of their own that run nothing of the caller's script, so it needs no main guard.
+Tables are pandas DataFrames with the columns of `bench.table.COLUMNS`: `rows` has figures as floats, one type per
+column, for pandas to work with; `exact` has the same rows with every figure as an integer or a fraction. Workers are
+processes of their own that run nothing of the caller's script, so it needs no main guard.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bench.family import Family, SolveSettings, families, find_suite, read_instance
+from bench.frames import SECONDS, typed
 from bench.runner import STORE, RunOptions, places, run_suite
 from bench.store import EMPTY, Store
 from bench.table import Results, StudyTable
@@ -41,7 +44,7 @@ AnyPath = str | os.PathLike[str]
 
 def run(
     suite: str,
-    algorithms: Sequence[str] = (),
+    algorithms: Sequence[str] | str = (),
     out: AnyPath | None = None,
     *,
     only: Sequence[str] | str = (),
@@ -61,7 +64,8 @@ def run(
     Parameters
     ----------
     suite : name of the suite.
-    algorithms : further algorithms in every case: names with options, or import paths ``package.module:Class``.
+    algorithms : further algorithms in every case, one or several: names with options, or import paths
+        ``package.module:Class``.
     out : folder of the results; ``results/SUITE`` by default.
     only : patterns of names of cases; empty for all.
     workers : number of processes; None for one per core.
@@ -76,7 +80,8 @@ def run(
 
     Returns
     -------
-    The tables: ``rows`` (`bench.table.COLUMNS`), ``seconds``, ``studies``. Failures are rows with a reason.
+    The tables: ``rows`` (`bench.table.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures are
+    rows with a reason.
 
     Raises
     ------
@@ -94,7 +99,7 @@ def run(
         quiet=quiet,
         limit=limit,
         isolate=isolate,
-        algorithms=tuple(algorithms),
+        algorithms=(algorithms,) if isinstance(algorithms, str) else tuple(algorithms),
         share=library,
         only=(only,) if isinstance(only, str) else tuple(only),
         effort=effort,
@@ -116,7 +121,7 @@ def results(folder: AnyPath) -> Results:
         found = _results(store)
     if not found.about:
         raise InputError(str(path), "", EMPTY)
-    return found
+    return replace(found, rows=typed(found), seconds=found.seconds.astype(SECONDS))
 
 
 def instance(file: AnyPath) -> Any:

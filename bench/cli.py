@@ -7,6 +7,7 @@ import contextlib
 import csv
 import io
 import json
+import logging
 import os
 import re
 import signal
@@ -61,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.append(os.getcwd())  # algorithms by import path, also for the installed command
     options = _parser().parse_args(arguments)
+    # It logs where its cache lies when the home folder cannot be written; that changes no figure.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     before = dict(os.environ)
     if options.debug:
         os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
@@ -710,7 +713,7 @@ def _report(options: argparse.Namespace) -> int:
 
     parquet.require()
     status = _show(options.folder, {}, options.figures)
-    parquet.write(results(options.folder).rows, options.folder / parquet.FILE)
+    parquet.write(results(options.folder).exact, options.folder / parquet.FILE)
     return status
 
 

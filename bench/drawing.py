@@ -109,13 +109,36 @@ def panel(
         axes.set_yticks(range(len(shown)), shown, linespacing=1.15)
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
+        _make_room(figure, axes)
         return svg(figure, salt)
 
 
+def _make_room(figure: Figure, axes: Axes) -> None:
+    """Move the ends of the axes inwards, and its title aside, until what stands below it is inside the figure."""
+    low, high = axes.get_xlim()
+    places = [place for place in axes.xaxis.get_majorticklocs() if low <= place <= high]
+    texts = axes.xaxis.get_major_formatter().format_ticks(places)
+    along = axes.transData + axes.transAxes.inverted()
+    ticks = [
+        (float(along.transform((place, 0))[0]), _wide(text) / 2) for place, text in zip(places, texts, strict=True)
+    ]
+    left, right = (WIDTH * end for end in (figure.subplotpars.left, figure.subplotpars.right))
+    left = max([left, *((half - part * right) / (1 - part) for part, half in ticks if part < 1)])
+    right = min([right, *(left + (WIDTH - half - left) / part for part, half in ticks if part > 0)])
+    figure.subplots_adjust(left=left / WIDTH, right=right / WIDTH)
+    half = _wide(axes.get_xlabel()) / 2
+    middle = max(half, min(WIDTH - half, (left + right) / 2))
+    axes.xaxis.label.set_x((middle - left) / (right - left))
+
+
 def _inches(texts: Sequence[str]) -> float:
-    """Room for the longest of the texts in a wide font; at most what leaves the axes a third of the figure."""
-    longest = max((len(line) for text in texts for line in text.split("\n")), default=0)
-    return min(0.083 * longest, WIDTH / 3)
+    """Room for the longest of the texts; at most what leaves the axes a third of the figure."""
+    return min(max((_wide(line) for text in texts for line in text.split("\n")), default=0.0), WIDTH / 3)
+
+
+def _wide(text: str) -> float:
+    """Inches that a line of text takes in a wide font: what the page shows it in is not known here."""
+    return 0.083 * len(text)
 
 
 def svg(figure: Figure, title: str) -> str:

@@ -6,6 +6,7 @@ table does not show where it was made.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib
 import logging
@@ -24,7 +25,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from bench import remote
 from bench.remote import OtherCode, WorkerLost
-from instances.errors import InputError
+from instances.errors import InputError, shown
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -214,6 +215,33 @@ def default_workers() -> int:
     return max(1, usable_cores() if free is None else min(usable_cores(), free // WORKER_BYTES))
 
 
+def _find_scheduler(distributed: Any, address: str) -> None:
+    """Ask what is there, once; a client of `distributed` asks for ever where something else listens."""
+
+    async def ask() -> Any:
+        comm = await distributed.core.connect(address, timeout=CONNECT)
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            return await comm.read()
+        finally:
+            comm.abort()
+
+    async def patiently() -> Any:
+        return await asyncio.wait_for(ask(), CONNECT)
+
+    with ThreadPoolExecutor(1) as side:  # a notebook has a loop of its own in this thread
+        kind = side.submit(lambda: asyncio.run(patiently())).result().get("type")
+    if kind != "Scheduler":
+        raise ValueError(f"it is a {shown(kind)}")
+
+
+def _briefly(error: Exception) -> str:
+    """An error of `distributed`, which can be pages long, in a few words."""
+    if isinstance(error, TimeoutError):
+        return f"nothing within {CONNECT:g} s"
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:160]
+
+
 class DaskCluster(Executor):
     """The workers of a dask.distributed cluster.
 
@@ -243,9 +271,12 @@ class DaskCluster(Executor):
         # What its client logs with a traceback when a scheduler goes away, ExecutorLost says in a line.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         try:
+            _find_scheduler(distributed, address)
             self._client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise InputError("--dask", "", f"no scheduler answers at {address}: {error}") from None
+        except Exception as error:  # distributed raises many kinds for what is no address or no scheduler
+            raise InputError(
+                "--dask", "", f"no dask scheduler answers at {shown(address)}: {_briefly(error)}"
+            ) from None
         self.address, self.limit = address, limit
         self._executor: Executor = self._client.get_executor(pure=False)
         self.tell: Callable[[str], None] | None = None

@@ -4,6 +4,14 @@
 
 const collator = new Intl.Collator(undefined, { numeric: true });
 
+// What is unknown stays last either way; an unbounded ratio is infinite, so it is the largest number.
+function compared(a, b, numbers, down) {
+  const unknown = ({ text }) => text === "" || text === "-";
+  if (unknown(a) || unknown(b)) return unknown(a) - unknown(b);
+  const order = numbers ? a.number - b.number || 0 : collator.compare(a.text, b.text); // infinite less infinite is NaN
+  return down ? -order : order;
+}
+
 function sortable(table) {
   const body = table.tBodies[0];
   const first = [...body.rows]; // the order of the suite, which a third click brings back
@@ -28,12 +36,7 @@ function sortable(table) {
         return { row, text, number: text === "" ? NaN : Number(text) };
       });
       const numbers = keyed.every(({ text, number }) => text === "" || text === "-" || !isNaN(number));
-      const unknown = ({ text }) => text === "" || text === "-";
-      keyed.sort((a, b) => {
-        if (unknown(a) || unknown(b)) return unknown(a) - unknown(b); // what is unknown stays last
-        const order = numbers ? a.number - b.number : collator.compare(a.text, b.text);
-        return down ? -order : order;
-      });
+      keyed.sort((a, b) => compared(a, b, numbers, down));
       body.append(...keyed.map(({ row }) => row));
     });
   });

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -83,10 +83,12 @@ class Results:
     about : what was run, and the provenance.
     cases : in the order of the suite.
     rows : one per case and algorithm; the columns of `COLUMNS` and of the checks. The same bytes on every run.
+        `bench.run` and `bench.results` give them with a type per column (`bench.frames.typed`).
     seconds : one per piece of work: case, algorithm, stage, seconds.
     checks : names of the checks found, in the order of the audits.
     measures : names of the family's measures found.
     studies : the tables made beside the runs, in the order of the suite.
+    exact : the rows as results.csv has them: figures are integers, fractions and, of checks, their text.
     """
 
     about: Mapping[str, Any]
@@ -96,6 +98,7 @@ class Results:
     checks: Sequence[str]
     measures: Sequence[str] = ()
     studies: Sequence[StudyTable] = ()
+    exact: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def plots(self) -> list[Plot]:
@@ -129,7 +132,7 @@ def results(store: Store) -> Results:
     columns = [*COLUMNS, *measures, *(f"{name}{part}" for name in checks for part in parts)]
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
     times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
-    return Results(store.about(), cases, frame, times, tuple(checks), tuple(measures), studies)
+    return Results(store.about(), cases, frame, times, tuple(checks), tuple(measures), studies, frame)
 
 
 def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]]) -> Iterator[StudyTable]:

@@ -70,6 +70,11 @@ class LinearModel:
         span = slice(int(self.row_start[j]), int(self.row_start[j + 1]))
         return self.index[span], self.value[span]
 
+    def largest_in_rows(self) -> float:
+        """The largest absolute value of a row's coefficient or finite side; 0 without any."""
+        arrays = (self.value, self.row_lower, self.row_upper)
+        return max(float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) for array in arrays)
+
     def reduced(self) -> tuple[LinearModel, int]:
         """An equivalent model with every row and the objective divided by the greatest common divisor of its integers.
 

@@ -215,7 +215,7 @@ class Player:
     """
 
     def __init__(self, spec: Spec, protocol: str, betrays: Callable[[str], bool], echo: Echo | None = None) -> None:
-        self._betrays = betrays
+        self._betrays, self._path = betrays, spec.path
         self.drew = False
         self.started: list[str] = []
         if terms.current().isolate:
@@ -252,9 +252,17 @@ class Player:
             raise
 
     def start(self, public: Any, constants: Mapping[str, Fraction]) -> None:
-        """Hand over the public part and the constants."""
+        """Hand over the public part and the constants.
+
+        Raises
+        ------
+        InputError : for an option that the algorithm has not read by then.
+        """
         self._guard.begin()
-        self._exchange(("start", public, dict(constants)), None, lambda reply: None)
+        unread = self._exchange(("start", public, dict(constants)), None, lambda reply: list(reply["unread"]))
+        if unread:
+            where = f"{self._path}:{shown(unread[0])}"
+            raise InputError("algorithm", where, "neither the constructor nor `start` reads this option: misspelt?")
 
     def ask(self, question: Question) -> Sequence[Any]:
         """The answers to one question."""

@@ -28,7 +28,7 @@ import signal
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -36,7 +36,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 
 from instances.errors import DEBUG, tamed
-from online.answers import shown
+from online.answers import Unfit, shown
 
 DATA = (".json", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parquet")
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".nbi", ".nbc", ".pth")
@@ -80,7 +80,8 @@ def serve(protocol: str) -> None:
     plain: Plain = family.plain
     excess: Excess = getattr(family, "excess", lambda answer, public: None)
     exposed: Exposed = getattr(family, "exposed", lambda algorithm: None)
-    _, path, options, barred = pickle.load(requests)
+    _, path, given, barred = pickle.load(requests)
+    options = Options(given)
     drew = listen_for_draws()
     decide, report = watch(replies, barred)
 
@@ -95,20 +96,46 @@ def serve(protocol: str) -> None:
         send({"kind": "import", "detail": located(error)})
         return
     send({"kind": "ready", "constants": constants, "batch": batch})
-    _Game(algorithm, batch, plain, excess, exposed).play(requests, send, decide)
+    _Game(algorithm, batch, plain, excess, exposed, options).play(requests, send, decide)
+
+
+class Options(MutableMapping[str, str]):
+    """The options of anyone's algorithm; it remembers which were read, for one that nobody reads is misspelt."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._values, self.unread = dict(given), set(given)
+
+    def __getitem__(self, key: str) -> str:
+        self.unread.discard(key)
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        self.unread.clear()  # who sees all names can find the one that it does not know
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __setitem__(self, key: str, value: str) -> None:
+        self._values[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self._values[key]
 
 
 def _built(path: str, options: Mapping[str, str]) -> Any:
     module, _, attribute = path.partition(":")
     maker = getattr(importlib.import_module(module), attribute)
-    return maker(dict(options)) if options else maker()
+    return maker(options) if options else maker()
 
 
 class _Game:
     """The algorithm and what it has answered."""
 
-    def __init__(self, algorithm: Any, batch: bool, plain: Plain, excess: Excess, exposed: Exposed) -> None:
-        self._algorithm, self._batch = algorithm, batch
+    def __init__(
+        self, algorithm: Any, batch: bool, plain: Plain, excess: Excess, exposed: Exposed, options: Options
+    ) -> None:
+        self._algorithm, self._batch, self._options = algorithm, batch, options
         self._plain, self._excess, self._exposed = plain, excess, exposed
         self._public: Any = None
         self._kept: list[tuple[int, Any, Any]] = []
@@ -140,7 +167,7 @@ class _Game:
         if message[0] == "start":
             self._public, self._kept = message[1], []
             algorithm.start(message[1], message[2])
-            return {"kind": "started"}
+            return {"kind": "started", "unread": sorted(self._options.unread)}
         if message[0] == "ask":
             _, indices, arrivals, view = message
             answers = algorithm.decide_batch(arrivals, view) if self._batch else [algorithm.decide(arrivals[0], view)]
@@ -162,6 +189,8 @@ class _Game:
         try:
             problem = self._excess(answer, self._public)
             return self._plain(answer) if problem is None else {REFUSED: problem}
+        except Unfit as error:
+            return {"answered": shown(answer), "wrong": shown(error)}
         except (TypeError, ValueError):
             return shown(answer)
 

@@ -303,6 +303,7 @@ class Answers(Honest):
         "pair": (None, ((0, 1),)),
         "triples": (None, ((0, 1, 2),), None),
         "nothing": (),
+        "half a coin": Decision(None, ((0, 1),), 12.5),  # type: ignore[arg-type]
         "object": object(),
         "text inside": ("0", "01", "2"),
     }
@@ -313,6 +314,37 @@ class Answers(Honest):
     def decide(self, task: Task, view: View) -> Any:
         """The oddity."""
         return self.odd
+
+
+class Overcharges(Honest):
+    """Charges every task more than it bid, but the first one its bid."""
+
+    def decide(self, task: Task, view: View) -> Any:
+        """The plan, with its price."""
+        plan = super().decide(task, view)
+        return None if plan is None else plan._replace(payment=task.bid + (task.index > 0))
+
+
+class Reads(Honest):
+    """Reads its option `margin` in the way that `how` says."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.options = options
+        self.how = options["how"]
+        if self.how == "get":
+            options.get("margin", "1")
+        if self.how == "all":
+            dict(**options)
+        if self.how == "copy":
+            dict(options)
+        if self.how == "in":
+            assert "margin" in options
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """In time."""
+        super().start(public, constants)
+        if self.how == "start":
+            assert self.options["margin"]
 
 
 class WritesToTheView(Honest):
@@ -563,7 +595,7 @@ class Snoops(Honest):
     """Gets at the module that its options name, in the way and at the time that they name; rejects all."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        self.options = options
+        self.options = dict(options)
         self.snoop("build")
 
     def snoop(self, when: str) -> None:

@@ -14,7 +14,9 @@ import pytest
 import bench
 from bench.cli import main
 from bench.family import families
-from bench.table import COLUMNS
+from bench.frames import typed
+from bench.store import Store
+from bench.table import COLUMNS, known, results
 from instances.errors import InputError
 from instances.lora.named import path
 from tests.toy_family import FAMILY, toy  # noqa: F401
@@ -25,7 +27,7 @@ LORA = path("thm5_T5_3tasks")
 SCRIPT = """
 import bench
 found = bench.run("toy", only="toy[01]", algorithms=["above:mark=70"], out="out", workers=2)
-print(len(found.rows), found.rows["welfare"].sum(), set(found.rows["state"]))
+print(len(found.rows), found.exact["welfare"].sum(), set(found.rows["state"]))
 """
 
 
@@ -50,15 +52,49 @@ def test_a_script_needs_no_main_guard(how: str, tmp_path: Path) -> None:
 
 
 def test_run_gives_the_tables_of_the_command(tmp_path: Path) -> None:
-    """Rows with the documented columns and exact figures; `results` reads them again; seconds by stage."""
+    """Rows with the documented columns, and in exact figures; `results` reads them again; seconds by stage."""
     found = bench.run("toy", algorithms=["above:mark=70"], out=tmp_path / "api", workers=1)
     assert list(found.rows.columns[: len(COLUMNS)]) == list(COLUMNS)
-    assert all(isinstance(value, Fraction) for value in found.rows["ratio_upper"])
+    assert all(isinstance(value, Fraction) for value in found.exact["ratio_upper"])
     assert set(found.seconds["stage"]) == {"generate", "opt", "online", "deciding", "audit"}
     again = bench.results(tmp_path / "api")
     pd.testing.assert_frame_equal(found.rows, again.rows)
+    pd.testing.assert_frame_equal(found.exact, again.exact)
     assert main(["run", "toy", "--algorithm", "above:mark=70", "--out", str(tmp_path / "cli"), "--quiet"]) == 0
-    assert (tmp_path / "cli" / "results.csv").read_text() == found.rows.to_csv(index=False, lineterminator="\n")
+    assert (tmp_path / "cli" / "results.csv").read_text() == found.exact.to_csv(index=False, lineterminator="\n")
+
+
+def test_rows_have_one_type_per_column_and_exact_has_the_fractions(tmp_path: Path) -> None:
+    """Floats are the nearest to the exact figures, row by row; what is missing is missing in both; none is `object`."""
+    found = bench.run("toy-bad", out=tmp_path, workers=1)
+    rows, exact = found.rows, found.exact
+    assert list(rows.columns) == list(exact.columns)
+    kinds = {name: str(kind) for name, kind in rows.dtypes.items()}
+    assert set(kinds.values()) == {"float64", "Int64", "boolean", "category", "string"}
+    expected = {"welfare": "float64", "ratio_upper": "float64", "opt_gap": "float64", "admitted": "Int64",
+                "opt_time_limited": "boolean", "state": "category", "ratio_kind": "category", "case": "string",
+                "half": "category", "half_right": "float64", "half_figures": "string"}  # fmt: skip
+    assert {name: kinds[name] for name in expected} == expected
+    for name, kind in kinds.items():
+        for told, truth in zip(rows[name], exact[name], strict=True):
+            if not known(truth):
+                assert pd.isna(told), name
+            elif kind == "float64":
+                assert told == float(Fraction(truth)), name
+            else:
+                assert told == truth, name
+    assert rows["welfare"].mean() == pytest.approx(float(sum(exact["welfare"].dropna()) / rows["welfare"].count()))
+    assert {str(kind) for kind in found.seconds.dtypes} == {"string", "float64"}
+    # The types do not depend on what has been run.
+    with Store.open(tmp_path / "none.sqlite") as store:
+        empty = results(store)
+    assert {str(kind) for kind in typed(empty).dtypes} == {"float64", "Int64", "boolean", "category", "string"}
+
+
+def test_one_algorithm_may_be_a_string(tmp_path: Path) -> None:
+    """Not a list of its letters."""
+    found = bench.run("toy", "above:mark=70", only="toy0", out=tmp_path, workers=1)
+    assert list(found.rows["algorithm"]) == ["first", "above:mark=50", "one", "above:mark=70"]
 
 
 def test_failures_are_rows_and_unusable_input_is_an_error(tmp_path: Path) -> None:

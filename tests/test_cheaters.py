@@ -25,10 +25,13 @@ from instances.lora import Instance, content_hash, parse, write
 from instances.lora.format import FORMAT
 from instances.lora.generate import generate
 from online import isolation, sandbox
+from online.lora.referee import Table
 from online.lora.registry import canonical, run
 from online.lora.registry import parse as parse_name
 from online.outcome import OnlineRun, Source
+from online.refereeing import Foul
 from online.terms import Terms, under
+from tests.contestants import Answers
 
 
 def _instance(tasks: int = 8, **fields: Any) -> Instance:
@@ -218,16 +221,35 @@ def test_a_vendor_after_the_last_is_caught(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize(
-    "odd",
-    ["text", "generator", "floats", "nan", "payment", "huge", "true", "pair", "triples", "nothing", "object",
-     "text_inside"],
+    ("odd", "wrong"),
+    [("text", ""), ("generator", ""), ("floats", "node 0.0 is not an integer"),
+     ("nan", "payment nan is not an integer"), ("payment", f"payment 1{'0' * 30} is beyond {2**53}"),
+     ("huge", "payment a int is beyond"), ("true", "slot True is not an integer"), ("pair", ""), ("triples", ""),
+     ("nothing", ""), ("object", ""), ("text_inside", "vendor 0 is not an integer"),
+     ("half_a_coin", "payment 12.5 is not an integer")],
 )  # fmt: skip
-def test_an_answer_that_is_no_decision_is_named(instance: Instance, odd: str) -> None:
-    """One-shot generators, floats, NaN, booleans and numbers without end included."""
+def test_an_answer_that_is_no_decision_is_named(instance: Instance, odd: str, wrong: str) -> None:
+    """One-shot generators, floats, NaN, booleans and numbers without end included; with the part that is wrong."""
     rule, task, detail = _caught(instance, f"Answers:odd={odd}")
     assert (rule, task) == ("protocol", 0)
     assert "no Decision" in detail
-    assert len(detail) < 200
+    assert wrong in detail
+    assert len(detail) < 250
+    # Alike without the way through a process.
+    near = Answers({"odd": odd}).decide(None, None)  # type: ignore[arg-type]
+    with pytest.raises(Foul) as caught:
+        Table(instance, "").copied(0, near)
+    assert wrong in caught.value.detail
+
+
+def test_an_option_that_nobody_reads_is_refused(instance: Instance) -> None:
+    """A misspelt one, beside those that are read with `[]`, `get` or as a whole, in the constructor or in `start`."""
+    with pytest.raises(InputError, match=r"Reads:marign: neither the constructor nor `start` reads this option"):
+        run(instance, "tests.contestants:Reads:how=get,margin=3,marign=4")
+    with pytest.raises(InputError, match=r"Reads:margin"):
+        run(instance, "tests.contestants:Reads:how=none,margin=3")
+    for how in ("get", "start", "all", "copy", "in"):
+        assert run(instance, f"tests.contestants:Reads:how={how},margin=3").valid
 
 
 @pytest.mark.parametrize("line", ["garbage", "list", "deep", "digits", "empty", "text", "end", "cells"])

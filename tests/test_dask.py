@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -247,3 +248,42 @@ def test_a_cluster_that_stays_without_workers_is_given_up(
         f"ratiobench: no dask worker at {empty.address} for 3 s; what was finished is kept",
     ]
     assert run("toy", tmp_path / "out").count(",ok,") == 14
+
+
+@pytest.mark.parametrize("what", ["silent", "noise", "closed", "worker"])
+def test_what_is_no_scheduler_is_refused_in_a_line(
+    what: str, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A port that says nothing, or something else, or that nobody listens at, or a worker's: status 2, no folder."""
+    monkeypatch.setattr(executors, "CONNECT", 5.0 if what == "worker" else 0.5)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        if what != "closed":
+            listener.listen()
+        if what == "worker":
+            with distributed.Client(cluster.address, set_as_default=False) as client:
+                client.wait_for_workers(1)
+                address = next(iter(client.scheduler_info()["workers"]))
+        if what == "noise":
+
+            def answer() -> None:
+                with contextlib.suppress(OSError):
+                    listener.accept()[0].sendall(b"\xff" * 100)
+
+            threading.Thread(target=answer, daemon=True).start()
+        assert main(["run", "toy", "--dask", address, "--out", str(tmp_path / "out")]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"ratiobench: --dask: no dask scheduler answers at '{address}': ")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("address", ["nonsense", "", "tcp://", "foo://bar:1", "http://127.0.0.1:80", "x" * 10_000])
+def test_what_is_no_address_is_refused_in_a_line(
+    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of bounded length, status 2."""
+    assert main(["run", "toy", "--dask", address, "--out", str(tmp_path / "out")]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("ratiobench: --dask: no dask scheduler answers at ")
+    assert len(line) < 400

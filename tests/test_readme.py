@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+import bench
 from bench.cli import main
 from bench.family import Interpreting, families, find_suite
 from bench.lora.evaluation import RUNS
@@ -126,6 +130,26 @@ def test_how_the_paper_is_read_stands_beside_its_figures(file: str) -> None:
     assert isinstance(family, Interpreting)
     assert tuple(family.readings()) == READINGS
     assert RUNS in " ".join(README.split())
+
+
+def test_the_notebooks_lines_print_the_table_of_the_mechanisms(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The snippet, on the committed means of the groups, which all have as many days: digit for digit."""
+    [code] = re.findall(r"\n((?:    .*\n|\n)*    rows = bench\.results.*\n(?:    .*\n)*)", README)
+    means = readme_tables.figures(readme_tables.MECHANISMS)
+    assert set(means.loc[means["plot"] == "mechanisms_reached", "cases"]) == {"5"}
+    plots = ["reached", "certificate", "revenue_share", "long_fairness"]
+    chosen = means[means["plot"].isin([f"mechanisms_{name}" for name in plots])]
+    table = chosen.pivot(index=["group", "algorithm"], columns="plot", values="mean_upper").map(Fraction)
+    exact = table.rename(columns=lambda name: name.removeprefix("mechanisms_")).reset_index()
+    monkeypatch.setattr(bench, "results", lambda folder: SimpleNamespace(exact=exact), raising=False)
+    exec(textwrap.dedent(code), {})
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    [shown] = re.findall(r"<!-- mechanisms: begin -->\n(.*?)<!-- mechanisms: end -->", README, flags=re.DOTALL)
+    for line in shown.splitlines()[2:]:
+        name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+        assert [row[1:] for row in printed if row and row[0] == name] == [cells[:3], cells[3:6]]
 
 
 @pytest.mark.parametrize("algorithm", ["online", "greedy", "balance"])

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import html
 import re
+import shutil
 import subprocess
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from bench import table
+from bench import plots, table
 from bench.checks import Verdict
 from bench.cli import main
 from bench.family import families
@@ -158,6 +161,64 @@ def test_the_figures_beside_bars_are_within_the_picture(least: Fraction) -> None
     for x, text in told:
         # A letter of this size takes up to 6 units, a percent sign up to 10.
         assert float(x) + 6 * len(text) + 4 <= float(width)
+
+
+@pytest.mark.parametrize("top", [96_690_976, 762_812_916, 288_385_850, 7, 12_345])
+@pytest.mark.parametrize("axis", ["welfare, micro-dollars", "profit rate, units of money per second and machine"])
+def test_what_stands_below_an_axis_is_within_the_picture(top: int, axis: str) -> None:
+    """Ticks at the very end of the axis, of values that reach just beyond them, and long titles."""
+    known = {**ROWS[0], "opt_lower": Fraction(top), "opt_upper": Fraction(top), "welfare": top // 2}
+    lost = {**known, "algorithm": "b", "welfare": -top}
+    for chosen in ([known], [known, lost], [{**known, "algorithm": "a longer name: of an algorithm"}]):
+        drawn = welfare_figure(chosen, "x", axis)
+        [width] = re.findall(r'viewBox="0 0 ([\d.]+) ', drawn)
+        told = re.findall(r'text-anchor: middle[^"]*" x="(-?[\d.]+)"[^>]*>([^<]*)</text>', drawn)
+        assert {axis} < {text for _, text in told}
+        for x, text in told:
+            assert 0 <= float(x) - 2.9 * len(text) <= float(x) + 2.9 * len(text) <= float(width), text
+
+
+def test_an_unbounded_ratio_is_sorted_as_the_largest_number(folder: Path) -> None:
+    """Its cell says infinity to the script of the page; what is undefined or missing says nothing."""
+    with Store.open(folder / "results.sqlite", create=False) as store:
+        found = table.results(store)
+    every = found.rows.to_dict("records")
+    every[0] |= {"ratio_kind": "unbounded", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
+    every[1] |= {"ratio_kind": "undefined", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
+    page = rows.all_rows(found, families()["toy"], every)
+    assert '<td class="n" data-v="Infinity">unbounded</td>' in page
+    assert re.search(r'<td class="n" data-v="">OPT - ALG in ', page)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+def test_the_pages_script_sorts_unknown_last_and_unbounded_above_all_numbers() -> None:
+    """Up: numbers, unbounded, unknown; down: unbounded, numbers, unknown."""
+    script = files("bench").joinpath("page.js").read_text(encoding="utf-8")
+    [function] = re.findall(r"^function compared\(.*?^}", script, re.DOTALL | re.MULTILINE)
+    program = f"""{function}
+        const texts = ["3", "Infinity", "", "12", "-", "Infinity", "1.5"];
+        for (const down of [false, true]) {{
+          const cells = texts.map((text) => ({{ text, number: Number(text) }}));
+          console.log(cells.sort((a, b) => compared(a, b, true, down)).map(({{ text }}) => text).join());
+        }}"""
+    done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1.5,3,12,Infinity,Infinity,,-", "Infinity,Infinity,12,3,1.5,,-"]
+
+
+def test_a_part_of_a_suite_has_no_empty_figures(tmp_path: Path) -> None:
+    """`--only` one group: figures of other groups are named, not drawn; without it all are there."""
+    made("toy-plots", tmp_path, "--only", "5 run*")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    with Store.open(tmp_path / "results.sqlite", create=False) as store:
+        found = table.results(store)
+    shown = set(re.findall(r'id="figure-([\w-]+)"', page))
+    drawn = [plots.draw(found, plot, families()["toy"]) for plot in found.plots]
+    empty = [each for each in drawn if len(each.means) == len(each.board) == len(each.studies) == 0]
+    assert empty
+    assert shown == {each.plot.name for each in drawn} - {each.plot.name for each in empty}
+    [said] = re.findall(r"<p>Without data here, and left out: (.*?)[.]</p>", page)
+    assert html.unescape(said).split("; ") == [each.plot.title for each in empty]
+    assert "Nothing has run yet" not in page
 
 
 def test_names_from_outside_are_text_not_markup() -> None:

@@ -23,10 +23,20 @@ METHOD = (
 
 
 def section(found: Results, drawn: Sequence[Drawn], unit: str) -> str:
-    """All figures of the suite; empty without any."""
-    if not drawn:
+    """All figures of the suite that have data; empty without any."""
+    shown = [each for each in drawn if _has_data(each)]
+    if not shown:
         return ""
-    return '<h2 id="figures">Figures</h2>' + "\n".join(_figure(found, each, unit) for each in drawn)
+    others = [each.plot.title for each in drawn if not _has_data(each)]
+    left_out = f"<p>Without data here, and left out: {escape('; '.join(others))}.</p>" if others else ""
+    return '<h2 id="figures">Figures</h2>' + "\n".join([*(_figure(found, each, unit) for each in shown), left_out])
+
+
+def _has_data(drawn: Drawn) -> bool:
+    """Whether one of the cases that were run belongs to the figure (`run --only` leaves others out)."""
+    if drawn.plot.kind in plots.STUDIED:
+        return bool(drawn.studies)
+    return not (drawn.board if drawn.plot.kind == plots.LEADERBOARD else drawn.means).empty
 
 
 def _figure(found: Results, drawn: Drawn, unit: str) -> str:

@@ -42,7 +42,7 @@ def _row(row: Mapping[Any, Any], check: str, measures: Sequence[str], seconds: f
         cell(ratios.percent(row["opt_gap"]) if known(row["opt_gap"]) else "-", sort=row["opt_gap"], number=True),
         cell(row["opt_proof"] if known(row["opt_proof"]) else "-"),
         exact(row["welfare"]),
-        cell(table.ratio_text(row), sort=row["ratio_upper_float"], number=True),
+        cell(table.ratio_text(row), sort=_ratio_order(row), number=True),
         exact(row["reached"]),
         cell(row["admitted"] if known(row["admitted"]) else "-", sort=row["admitted"], number=True),
         *(exact(row[name]) for name in measures),
@@ -58,6 +58,11 @@ def _row(row: Mapping[Any, Any], check: str, measures: Sequence[str], seconds: f
         cell(row["state"], css=row["state"]) if not reason else _failed(row["state"], reason),
     ]
     return cells
+
+
+def _ratio_order(row: Mapping[Any, Any]) -> Any:
+    """What OPT/ALG is sorted by, as JavaScript reads numbers: unbounded is more than any, undefined is unknown."""
+    return "Infinity" if row["ratio_kind"] == ratios.Kind.UNBOUNDED else row["ratio_upper_float"]
 
 
 def _failed(state: str, reason: str) -> str:

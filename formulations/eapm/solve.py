@@ -159,8 +159,7 @@ class _Run:
     seconds: float | None
     lower: Fraction = Fraction(0)
     solution: Solution | None = None
-    upper: Fraction | None = None
-    proof: Proof = Proof.TRIVIAL
+    bounds: list[tuple[Fraction, Proof]] = field(default_factory=list)
     price: Bound | None = None
     termination: Termination = Termination.NONE
     used: str = NO_BACKEND
@@ -168,13 +167,30 @@ class _Run:
     notes: list[str] = field(default_factory=list)
     trail: list[tuple[float, Fraction, Fraction]] = field(default_factory=list)
 
+    @property
+    def upper(self) -> Fraction | None:
+        """The least of the bounds that stand; None before the first."""
+        return min((upper for upper, _ in self.bounds), default=None)
+
+    @property
+    def proof(self) -> Proof:
+        """Of the least bound; of equal ones, of the first."""
+        return min(self.bounds, key=lambda bound: bound[0])[1]
+
     def offer(self, solution: Solution, source: str) -> None:
-        """Take the solution if it is valid and better; say so if it is not valid."""
+        """Take the solution if it is valid and better; say so if it is not valid.
+
+        A bound below it, which was taken when no such solution was known, is wrong: it is dropped and told, and the
+        next one stands.
+        """
         report = check(self.problem.instance, solution)
         if report.value is None:
             self.notes.append(f"{source}: dropped, it breaks {report.violations[0]}")
         elif self.solution is None or report.value > self.lower:
             self.solution, self.lower = solution, report.value
+            for bound in [bound for bound in self.bounds if bound[0] < self.lower]:
+                self.bounds.remove(bound)
+                self._refuted(*bound)
             self._mark()
 
     def place(self, totals: IntArray, source: str) -> None:
@@ -185,10 +201,15 @@ class _Run:
     def bound(self, upper: Fraction, proof: Proof) -> None:
         """Take the bound if it is less; one below a verified solution is wrong, and is dropped and told."""
         if self.solution is not None and upper < self.lower:
-            self.notes.append(f"{proof}: bound {float(upper)} dropped, it is below the verified rate")
-        elif self.upper is None or upper < self.upper:
-            self.upper, self.proof = upper, proof
+            self._refuted(upper, proof)
+            return
+        before = self.upper
+        self.bounds.append((upper, proof))
+        if before is None or upper < before:
             self._mark()
+
+    def _refuted(self, upper: Fraction, proof: Proof) -> None:
+        self.notes.append(f"{proof}: bound {float(upper)} dropped, it is below the verified rate")
 
     def prove(self, bound: Bound, proof: Proof) -> None:
         """Take a bound that has a certificate."""

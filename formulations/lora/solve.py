@@ -27,7 +27,7 @@ from formulations.lora.enumerate import enumerate_optimum
 from formulations.lora.formulation import Formulation, number_of_nodes, registry, solution_of, vector_of
 from formulations.lora.lagrangian import Capacity, DualBound, dual_bound, never
 from formulations.lora.pricing import Pool, Pricer, pool
-from formulations.lora.schedules import StateSpaceTooLarge, standalone_value
+from formulations.lora.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
 from formulations.lora.search import heuristic
 from formulations.lora.search import warm as warm_search
 from formulations.report import UNLIMITED, Proof, SolveReport, Status, Termination
@@ -36,7 +36,7 @@ from instances.errors import InputError, shown
 from instances.lora.format import content_hash
 from instances.lora.model import Instance, Task
 from instances.lora.named import named
-from instances.lora.solution import Solution
+from instances.lora.solution import Decision, Solution
 
 VERSION = "8"
 """Version of everything that can change a report's figures; part of the key of stored results."""
@@ -191,8 +191,7 @@ class _Interval:
     began: float
     solution: Solution = ()
     lower: int = 0
-    upper: int = 2**63
-    proof: Proof = Proof.TRIVIAL
+    bounds: list[tuple[int, Proof]] = field(default_factory=lambda: [(2**63, Proof.TRIVIAL)])
     dual: DualBound | None = None
     work: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -201,24 +200,46 @@ class _Interval:
     def __post_init__(self) -> None:
         self.solution = (None,) * self.instance.tasks
 
+    @property
+    def upper(self) -> int:
+        """The least of the bounds that stand."""
+        return min(upper for upper, _ in self.bounds)
+
+    @property
+    def proof(self) -> Proof:
+        """Of the least bound; of equal ones, of the first."""
+        return min(self.bounds, key=lambda bound: bound[0])[1]
+
     def offer(self, solution: Solution, source: str) -> bool:
-        """Take the solution if it is feasible and better; say so if it is not feasible."""
+        """Take the solution if it is feasible and better; say so if it is not feasible.
+
+        A bound below it, which was taken when no such solution was known, is wrong: it is dropped and told, and the
+        next one stands.
+        """
         report = check(self.instance, solution)
         if not report.valid:
             self.notes.append(f"{source}: dropped, it breaks {report.violations[0]}")
             return False
         if report.welfare > self.lower:
             self.solution, self.lower = solution, report.welfare
+            for bound in [bound for bound in self.bounds if bound[0] < self.lower]:
+                self.bounds.remove(bound)
+                self._refuted(*bound)
             self._mark()
         return True
 
     def bound(self, upper: int, proof: Proof) -> None:
         """Take the bound if it is less; one below a verified solution is wrong, and is dropped and told."""
         if upper < self.lower:
-            self.notes.append(f"{proof}: bound {upper} dropped, it is below the verified welfare {self.lower}")
-        elif upper < self.upper:
-            self.upper, self.proof = upper, proof
+            self._refuted(upper, proof)
+            return
+        less = upper < self.upper
+        self.bounds.append((upper, proof))
+        if less:
             self._mark()
+
+    def _refuted(self, upper: int, proof: Proof) -> None:
+        self.notes.append(f"{proof}: bound {upper} dropped, it is below the verified welfare {self.lower}")
 
     def _mark(self) -> None:
         self.trail.append((time.perf_counter() - self.began, self.lower, self.upper))
@@ -261,6 +282,29 @@ def trivial_bound(instance: Instance) -> int:
         except StateSpaceTooLarge:
             total += _relaxed_value(task)
     return total
+
+
+def best_alone(instance: Instance) -> Solution:
+    """The solution that admits one task only, the one that is worth most alone, on nodes that are empty.
+
+    It takes no search, so a bound that it refutes is wrong. Tasks whose tables would be too large are passed over.
+    """
+    public = instance.public("")
+    number = [node.count for node in instance.node_types]
+    first_node = np.cumsum([0, *number[:-1]])[:, None]
+    everywhere = np.ones((len(number), instance.slots), np.bool_)
+    nodes = np.broadcast_to(first_node, everywhere.shape)
+    best: tuple[int, int, Decision | None] = (0, 0, None)
+    for i in range(instance.tasks):
+        task = instance.task(i)
+        try:
+            cover = cheapest_cover(task, public, task.cost, everywhere, nodes)
+        except StateSpaceTooLarge:
+            continue
+        if cover is not None and task.bid - int(cover.cost) > best[0]:
+            option = task.options[cover.option]
+            best = (task.bid - int(cover.cost), i, Decision(option.vendor, cover.cells))
+    return tuple(best[2] if i == best[1] else None for i in range(instance.tasks))
 
 
 def _relaxed_value(task: Task) -> int:
@@ -413,8 +457,11 @@ def _direct(
         interval.notes.append(result.message)
     if result.values is not None:
         interval.offer(solution_of(instance, model.columns, result.values), f"{backend}'s incumbent")
+    exact = backend == "cpsat"
+    if not exact:
+        # What a solver says in floating point is held against a solution that needs none.
+        interval.offer(best_alone(instance), "one task alone")
     if result.bound is not None and formulation.exact:
-        exact = backend == "cpsat"
         proof = Proof.CP_SAT if exact else Proof.BRANCH_AND_BOUND
         interval.bound(safe_floor(result.bound, exact=exact) * step, proof)
     return result.termination

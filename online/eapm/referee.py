@@ -16,7 +16,7 @@ from instances.eapm.format import document, parse
 from instances.eapm.model import Instance, User, frozen
 from instances.eapm.solution import Decision
 from online import isolation, refereeing
-from online.answers import shown
+from online.answers import refusal
 from online.eapm.protocol import View, plain
 from online.eapm.registry import REGISTRY
 from online.naming import Spec, version
@@ -68,8 +68,8 @@ class Table:
         """The answer as a tuple of plain integers; Foul if it is none."""
         try:
             return plain(answer)
-        except (TypeError, ValueError):
-            raise Foul("protocol", index, f"answered {shown(answer)!r}, which is no list of integers") from None
+        except (TypeError, ValueError) as error:
+            raise Foul("protocol", index, refusal(answer, "list of integers", error)) from None
 
 
 def play(instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...]) -> OnlineRun:

@@ -5,6 +5,9 @@ part, the constants that it declares, one arrival at a time and the room that is
 referee reads after the run: `label` (str, what must be said beside the name), `arithmetic` (str), `counts` (mapping of
 ints), `trace` (for audits).
 
+Anyone's algorithm that is given options (``mine:Class:margin=3/2``) is built with a mapping of them, text to text; one
+that neither its constructor nor `start` reads is refused as misspelt.
+
 Anyone's algorithm may show its final prices by an attribute or method `prices`: (compute, memory), each K rows of T
 numbers >= 0, in micro-dollars per sample and per MB (NumPy arrays, lists, Fractions). Any such prices prove a bound on
 OPT, which audits compute: the check `dual_certificate`.
@@ -24,7 +27,7 @@ import numpy as np
 from instances.errors import tamed
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
-from online.answers import shown, whole
+from online.answers import part, shown
 from online.player import located
 
 __all__ = [
@@ -191,9 +194,9 @@ def plain(answer: Any) -> Decision | None:
     if not isinstance(cells, tuple | list | np.ndarray):
         raise TypeError(cells)
     return Decision(
-        None if vendor is None else whole(vendor, NUMBER_LIMIT),
-        tuple((whole(node, NUMBER_LIMIT), whole(slot, NUMBER_LIMIT)) for node, slot in cells),
-        None if payment is None else whole(payment, NUMBER_LIMIT),
+        None if vendor is None else part("vendor", vendor, NUMBER_LIMIT),
+        tuple((part("node", node, NUMBER_LIMIT), part("slot", slot, NUMBER_LIMIT)) for node, slot in cells),
+        None if payment is None else part("payment", payment, NUMBER_LIMIT),
     )
 
 

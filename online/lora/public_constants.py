@@ -84,7 +84,8 @@ def served(instance: Instance) -> tuple[Served, ...]:
         slowest, fastest = min(rates), max(rates)
         bid, work, deadline = int(instance.bid[i]), int(instance.work[i]), int(instance.deadline[i])
         cells, width = -(-work // slowest), deadline - int(first[i]) + 1
-        credit, least, dearest = _window(instance.cost(i), usable, int(first[i]), deadline, cells, high)
+        # Compiled, kernels give Python's integers; run as plain Python (NUMBA_DISABLE_JIT=1) NumPy's, which overflow.
+        credit, least, dearest = map(int, _window(instance.cost(i), usable, int(first[i]), deadline, cells, high))
         within = instance.arrival[i] + instance.vendor_delay[_vendors(instance, i)] <= deadline
         vendor = int(instance.vendor_price[_vendors(instance, i)][within].max(initial=0))
         samples = width * fastest
@@ -201,7 +202,7 @@ def _value_alone(
         )
         if option == -2:
             raise too_large(task)
-        return task.bid - int(total), work + task.memory_mb * len(cells)
+        return task.bid - int(total), int(work) + task.memory_mb * len(cells)
     public = instance.public("")
     everywhere = np.ones(task.cost.shape, np.bool_)
     node = np.repeat(np.arange(len(task.rate))[:, None], instance.slots, axis=1)

@@ -15,15 +15,18 @@ import numpy as np
 from formulations.lora.check import check
 from instances.lora.format import document, parse
 from instances.lora.model import Instance, Public, Task, frozen
-from instances.lora.solution import Decision
+from instances.lora.solution import Decision, Solution
 from online import isolation, refereeing
-from online.answers import shown
+from online.answers import refusal
 from online.lora.constants import OBSERVED
 from online.lora.protocol import View, plain, posted
 from online.lora.registry import REGISTRY
 from online.naming import Spec, version
 from online.outcome import Constant, OnlineRun, Violation
 from online.refereeing import Foul, Question
+
+CHARGED_ABOVE = "charged_above_bid"
+"""The count of admitted tasks that are charged more than they bid; it is there where it is not 0."""
 
 
 class Books:
@@ -113,8 +116,8 @@ def _copied(index: int, answer: Any) -> Decision | None:
     """The answer as a Decision of plain integers; Foul if it is none."""
     try:
         return plain(answer)
-    except (TypeError, ValueError):
-        raise Foul("protocol", index, f"answered {shown(answer)!r}, which is no Decision") from None
+    except (TypeError, ValueError) as error:
+        raise Foul("protocol", index, refusal(answer, "Decision of integers", error)) from None
 
 
 def batches(instance: Instance) -> Iterator[list[int]]:
@@ -225,6 +228,12 @@ def _first_half(instance: Instance) -> Instance:
     return parse(data, "the first half")
 
 
+def _charged_above_bid(instance: Instance, solution: Solution) -> int:
+    """How many admitted tasks pay more than they bid."""
+    pairs = zip(solution, instance.bid.tolist(), strict=True)
+    return sum(each is not None and each.payment is not None and each.payment > bid for each, bid in pairs)
+
+
 def outcome(
     instance: Instance,
     decisions: Sequence[Decision | None],
@@ -243,6 +252,11 @@ def outcome(
     solution = tuple(decisions)
     verdict = check(instance, solution)
     found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
+    above = _charged_above_bid(instance, solution)
+    if above:
+        # No rule of the problem forbids it, but no bidder would agree, so it stands beside the name wherever that does.
+        label += f" (charged above their bid: {above} of {verdict.admitted} admitted)"
+        counts = counts | {CHARGED_ABOVE: above}
     return OnlineRun(
         algorithm=name,
         label=label,
