@@ -176,7 +176,7 @@ def exactly(
             x = {k: max(Fraction(0), share) for k, share in x.items()}
         end = finish
         if reading.makespan == "true":
-            end = max(load[k] + x.get(k, 0) * etc[k] for k in order)
+            end = max(load[k] + x.get(k, Fraction(0)) * etc[k] for k in order)
         rate = (worth - sum(share * cost[k] for k, share in x.items())) / end
         if best is None or rate >= best[0]:
             best = (rate, finish, s, negative)
@@ -213,7 +213,8 @@ class Printed:
         if _in_doubles(*arrays, user.tasks, worth, *self._reading.flags, shares, found):
             decision, counted = shares.tolist(), found.tolist()
         else:
-            decision, counted = exactly(*(a.tolist() for a in arrays), user.tasks, worth, self._reading)
+            load, etc, cost, energy = (a.tolist() for a in arrays)
+            decision, counted = exactly(load, etc, cost, energy, user.tasks, worth, self._reading)
         self.counts["systems"] += len(decision)
         for name, count in zip(_SYSTEMS, counted, strict=True):
             self.counts[name] += count
@@ -234,7 +235,8 @@ def _make(options: Mapping[str, str]) -> Any:
 register(
     Entry(
         "online",
-        "the paper's online algorithm: the best profit rate after this user",
+        "the paper's online algorithm: the best profit rate after this user; the default reading of the paper is "
+        "that which fits its Table 1 best",
         "3",
         {
             "rule": Option("printed", ("printed", "exact-step"), "equations (20) as printed, or the best step exactly"),
