@@ -32,7 +32,7 @@ class Settled:
         there is one, before those with options; None without one.
     place : its place among all rows.
     case : its case.
-    violators : how many rows of each algorithm violate it.
+    violators : how many rows of each algorithm violate it, and of how many rows to which it applies.
     """
 
     statement: Statement
@@ -40,7 +40,7 @@ class Settled:
     witness: Mapping[str, Any] | None = None
     place: int | None = None
     case: StoredCase | None = None
-    violators: Mapping[str, int] = field(default_factory=dict)
+    violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def size(self) -> str:
@@ -56,6 +56,11 @@ class Settled:
             return None, None
         left, right = (self.witness[f"{self.statement.name}_{side}"] for side in ("left", "right"))
         return (left if known(left) else None), (right if known(right) else None)
+
+    @property
+    def violated_by(self) -> str:
+        """Whose rows violate it, in words: `online 12 of 100; greedy 1 of 90`."""
+        return "; ".join(f"{name} {count} of {rows}" for name, (count, rows) in self.violators.items())
 
     @property
     def command(self) -> str:
@@ -101,7 +106,9 @@ def _settle(statement: Statement, rows: Sequence[Mapping[Any, Any]], cases: Mapp
         return ":" in name, _size(cases[row["case"]]), str(row["case"]), name
 
     place = min(violated, key=size)
-    by = Counter(str(rows[place]["algorithm"]) for place in violated)
+    applied = Counter(str(row["algorithm"]) for row in rows if known(row[name]) and row[name] != Verdict.NOT_APPLICABLE)
+    counted = Counter(str(rows[place]["algorithm"]) for place in violated)
+    by = {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()}
     return Settled(statement, counts, rows[place], place, cases[rows[place]["case"]], by)
 
 
@@ -127,7 +134,7 @@ def frame(settled: Sequence[Settled]) -> pd.DataFrame:
                 "standing": said.standing,
                 "assumptions": said.assumptions,
                 **{verdict.value.replace(" ", "_"): each.counts[verdict] for verdict in Verdict},
-                "violated_by": "; ".join(f"{name} {count}" for name, count in each.violators.items()) or None,
+                "violated_by": each.violated_by or None,
                 "witness_case": witness.get("case"),
                 "witness_algorithm": witness.get("algorithm"),
                 **{f"witness_{name}": described.get(name) for name in sizes},

@@ -74,10 +74,18 @@ class Entry:
     public_constants: bool = False
 
     def choices(self) -> Iterator[str]:
-        """Every combination of the options whose values are listed, as it is written behind the name."""
+        """Every combination of the options whose values are listed, as it is written behind the name, but for those
+        that the algorithm refuses.
+        """
         listed = {key: option.allowed for key, option in self.options.items() if option.allowed}
+        defaults = {key: option.default for key, option in self.options.items()}
         for values in product(*listed.values()):
-            yield ",".join(f"{key}={value}" for key, value in zip(listed, values, strict=True))
+            chosen = dict(zip(listed, values, strict=True))
+            try:
+                self.make(defaults | chosen)
+            except InputError:
+                continue
+            yield ",".join(f"{key}={value}" for key, value in chosen.items())
 
 
 def fraction(field_: str, text: str) -> Fraction:

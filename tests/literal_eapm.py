@@ -44,12 +44,22 @@ def ceiling(x: Fraction) -> int:
 
 
 def printed(
-    state: State, etc: Sequence[int], cost: Sequence[int], energy: Sequence[int], tasks: int, price: int
+    state: State,
+    etc: Sequence[int],
+    cost: Sequence[int],
+    energy: Sequence[int],
+    tasks: int,
+    price: int,
+    shares: str,
+    makespan: str,
 ) -> Shares:
-    """Lines 2 to 7 of Algorithm 1, line 7 in the text's order; equal energies: the lower index counts as cheaper."""
+    """Lines 2 to 7 of Algorithm 1, line 7 in the text's order; equal energies: the lower index counts as cheaper.
+
+    `shares` (kept, clipped, excluded) and `makespan` (system, true) say how (13) reads a solution of (20).
+    """
     m = len(etc)
     order = sorted(range(m), key=lambda j: (energy[j], j), reverse=True)
-    found = []
+    found: list[tuple[list[Fraction], Fraction]] = []
     for tau in range(m):
         some = order[tau:]
         k = len(some)
@@ -61,22 +71,34 @@ def printed(
             row[position], row[k] = Fraction(etc[j]), Fraction(-1)
             rows.append(row)
             right.append(Fraction(-state.load[j]))
-        *x, finish = solve(rows, right)
-        rate = (state.profit + price - sum(share * cost[j] for share, j in zip(x, some, strict=True))) / finish
-        found.append((rate, dict(zip(some, x, strict=True)), finish))
-    negative = [min(x.values()) < 0 for _, x, _ in found]
-    below = [finish < max(state.load) for _, _, finish in found]
-    best = max(range(m), key=lambda tau: found[tau][0])
+        *part, finish = solve(rows, right)
+        x = [Fraction(0)] * m
+        for share, j in zip(part, some, strict=True):
+            x[j] = share
+        found.append((x, finish))
+    negative = [min(x) < 0 for x, _ in found]
+    below = [finish < max(state.load) for _, finish in found]
+
+    def objective(tau: int) -> Fraction:
+        """(13): the profit with user i over MS."""
+        x, finish = found[tau]
+        counted = [max(share, Fraction(0)) for share in x] if shares == "clipped" else x
+        if makespan == "true":
+            finish = max(have + share * t for have, share, t in zip(state.load, counted, etc, strict=True))
+        return (state.profit + price - sum(share * c for share, c in zip(counted, cost, strict=True))) / finish
+
+    # max takes the first of equals: the smallest tau.
+    best = max((tau for tau in range(m) if shares != "excluded" or not negative[tau]), key=objective)
     for name, count in (
         ("systems", m), ("negative_shares", sum(negative)), ("below_makespan", sum(below)),
         ("chosen_negative", negative[best]), ("chosen_below", below[best]),
     ):  # fmt: skip
         state.counts[name] += count
-    shares, left = [0] * m, tasks
+    placed, left = [0] * m, tasks
     for j in reversed(order):
-        shares[j] = min(left, max(0, ceiling(found[best][1].get(j, Fraction(0)))))
-        left -= shares[j]
-    return tuple(shares)
+        placed[j] = min(left, max(0, ceiling(found[best][0][j])))
+        left -= placed[j]
+    return tuple(placed)
 
 
 def placements(tasks: int, machines: int) -> Iterator[Shares]:

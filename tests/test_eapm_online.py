@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -13,14 +14,18 @@ from formulations.eapm.enumerate import enumerate_optimum
 from instances.eapm.format import FORMAT, parse
 from instances.eapm.generate import generate
 from instances.eapm.model import Instance, frozen, profit_rate
+from instances.errors import InputError
 from instances.seeds import Stream
 from online.eapm import balance, exact_step, printed
 from online.eapm.linear_solves import decide_all
+from online.eapm.registry import parse as parse_name
 from online.eapm.registry import run
 from tests import literal_eapm as literal
 from tests.eapm_strategies import eapm_instances
 
-ALGORITHMS = ("online", "online:rule=exact-step", "greedy", "average", "balance")
+READINGS = [printed.Reading(shares, ms) for shares in ("kept", "clipped", "excluded") for ms in ("system", "true")]
+PRINTED = tuple(f"online:makespan={reading.makespan},shares={reading.shares}" for reading in READINGS)
+ALGORITHMS = (*PRINTED, "online:rule=exact-step", "greedy", "average", "balance")
 
 
 def _instance(
@@ -74,36 +79,58 @@ def _exact(load: list[int], etc: list[int], cost: list[int], tasks: int, worth: 
     return tuple(shares.tolist())
 
 
-def test_the_printed_rule_equals_linear_systems_in_fractions() -> None:
-    """Decisions and counts are those of the literal twin; negative shares and promises below the makespan occur."""
+@pytest.mark.parametrize("reading", READINGS, ids=str)
+def test_the_printed_rule_equals_linear_systems_in_fractions(reading: printed.Reading) -> None:
+    """In every reading decisions and counts are those of the literal twin; the equations' faults occur."""
     seen = dict.fromkeys(literal.State([]).counts, 0)
-    for index in range(400):
+    for index in range(300):
         instance = _small(index)
         state = literal.State([0] * len(instance.machines))
-        result = run(instance, "online")
+        result = run(instance, f"online:shares={reading.shares},makespan={reading.makespan}")
         assert result.valid, result.violations
         for i in range(instance.users):
             user = instance.user(i)
             etc, cost, energy = user.etc_ms.tolist(), user.cost.tolist(), user.energy_uj.tolist()
-            shares = literal.printed(state, etc, cost, energy, user.tasks, user.price)
+            shares = literal.printed(state, etc, cost, energy, user.tasks, user.price, *reading)
             assert result.decisions[i] == shares, (index, i)
             state.load = [have + x * t for have, x, t in zip(state.load, shares, etc, strict=True)]
             state.profit += user.price - sum(x * c for x, c in zip(shares, cost, strict=True))
         assert result.counts == state.counts, index
         seen = {name: count + state.counts[name] for name, count in seen.items()}
-    assert all(seen.values()), seen
+    assert {name for name, count in seen.items() if not count} <= {"chosen_negative"}, seen
+    assert (seen["chosen_negative"] == 0) == (reading.shares == "excluded")
 
 
-def test_doubles_decide_only_what_fractions_decide_alike() -> None:
+def test_no_two_readings_are_the_same_rule() -> None:
+    """Of any two some small instance tells one from the other; the default is `clipped` with the true makespan."""
+    values = {name: [run(_small(index), name).decisions for index in range(200)] for name in PRINTED}
+    for a, b in combinations(PRINTED, 2):
+        assert values[a] != values[b], (a, b)
+    default = parse_name("online")
+    assert default.name == parse_name("online:shares=clipped,makespan=true").name == "online"
+    assert run(_small(0), "online:shares=excluded").label == "online (shares=excluded, makespan=true)"
+
+
+@pytest.mark.parametrize("option", ["shares=kept", "makespan=system"])
+def test_the_exact_step_has_no_readings(option: str) -> None:
+    """An option without an effect is refused, not passed over."""
+    with pytest.raises(InputError, match="is a reading of the printed rule; rule=exact-step has none"):
+        parse_name(f"online:rule=exact-step,{option}")
+
+
+@pytest.mark.parametrize("reading", READINGS, ids=str)
+def test_doubles_decide_only_what_fractions_decide_alike(reading: printed.Reading) -> None:
     """Where the fast path of the printed rule answers, it answers as the exact one; both are needed."""
     answered = 0
     for index in range(600):
         load, etc, cost, tasks, worth = _step(index, 30)
         shares, found = np.zeros(len(etc), np.int64), np.zeros(4, np.int64)
         energy = cost if index % 5 else [0] * len(cost)
-        if printed._in_doubles(frozen(load), frozen(etc), frozen(cost), frozen(energy), tasks, worth, shares, found):
+        arrays = (frozen(load), frozen(etc), frozen(cost), frozen(energy))
+        if printed._in_doubles(*arrays, tasks, worth, *reading.flags, shares, found):
             answered += 1
-            assert (shares.tolist(), found.tolist()) == printed.exactly(load, etc, cost, energy, tasks, worth), index
+            exact = printed.exactly(load, etc, cost, energy, tasks, worth, reading)
+            assert (shares.tolist(), found.tolist()) == exact, index
     assert 100 < answered < 600
 
 

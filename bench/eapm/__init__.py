@@ -27,7 +27,7 @@ class EapmFamily:
     unit = "units/s"
     objective = "profit rate"
     headline = ""
-    audits = "1"
+    audits = "2"
 
     def parse(self, data: Any, source: str) -> Instance:
         """The instance in a decoded JSON document."""
@@ -143,7 +143,7 @@ class EapmFamily:
         return f"{chosen} version {VERSION}"
 
     def audit(self, instance: Instance, run: OnlineRun, reference: SolveReport) -> Sequence[Check]:
-        """The paper's claims about its algorithm on one run."""
+        """The paper's claims about its algorithm, in the reading of this run."""
         from bench.eapm.claims import audit
 
         return audit(instance, run)

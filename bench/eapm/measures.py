@@ -17,7 +17,8 @@ def measures(instance: Instance, run: OnlineRun) -> Mapping[str, Fraction | None
     -------
     energy : the run's energy cost over the least possible, every task on its cheapest machine.
     makespan : the run's makespan over that of the schedule with the least energy (what `greedy` makes).
-    negative_shares : of all systems (20) that the printed rule solved, the part with a negative share x_ij.
+    negative_shares : of all systems (20) that the printed rule solved in the run's reading, the part with a negative
+        share x_ij.
     early_finish : the part whose finish time MS is before the makespan so far.
     """
     found = check(instance, run.decisions)

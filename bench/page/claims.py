@@ -27,8 +27,8 @@ def section(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] = ()
         "is known beyond these runs: proved, or false because somewhere there is a counterexample. The witness is the "
         "violated run of the smallest instance (users, tasks, slots, nodes, machines, in this order), "
         "of an algorithm as it is where there is one: "
-        "those with options (<code>payment=critical</code>, <code>updates=admitted</code>, ...) are not the paper's, "
-        "but are checked by the same claims. A run to which a claim is not applicable, because "
+        "those with options (<code>payment=critical</code>, <code>shares=excluded</code>, ...) are variants or other "
+        "readings of the paper's, checked by the same claims. A run to which a claim is not applicable, because "
         "an assumption fails there, says nothing about it.</p>"
         + rows_table(
             head,
@@ -97,8 +97,7 @@ def _here(each: Settled) -> str:
         if each.counts[verdict]
     ]
     if len(each.violators) > 1:
-        by = ", ".join(f"{name} {count}" for name, count in each.violators.items())
-        lines.append(f"<small>violated by {breakable(by)}</small>")
+        lines.append(f"<small>violated by {breakable(each.violated_by)}</small>")
     return f'<td data-v="{each.counts[Verdict.VIOLATED]}">{"<br>".join(lines)}</td>'
 
 

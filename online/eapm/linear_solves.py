@@ -1,6 +1,7 @@
 """The printed algorithm as a programmer would type it in: its linear systems given to a solver, O(n m^4).
 
-No algorithm of the registry: it is what the closed form of `printed` is timed against. It rounds as doubles do.
+No algorithm of the registry: it is what the closed form of `printed` is timed against, in its default reading. It
+rounds as doubles do.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def _decide(
         matrix[1:, :k] = np.diag(etc[some])
         matrix[1:, k], right[1:] = -1.0, -load[some]
         found = np.linalg.solve(matrix, right)
-        rate = (worth - found[:k] @ cost[some]) / found[k]
+        rate = (worth - np.maximum(found[:k], 0.0) @ cost[some]) / max(found[k], load.max())
         if rate > best_rate:
             best, best_rate = np.concatenate([np.zeros(tau), found[:k]]), rate
     shares = [0] * m
