@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.family import Family, SolveSettings, families, find_suite, read_instance
+from bench.family import Family, SolveSettings, Staying, families, find_suite, read_instance
 from bench.runner import STORE, RunOptions, places, run_suite
 from bench.store import EMPTY, Store
 from bench.table import Results, StudyTable
@@ -127,6 +127,7 @@ def opt(
     seconds: float | None = None,
     formulation: str = "auto",
     backend: str = "auto",
+    migration: bool = True,
 ) -> SolveReport:
     """OPT, or a certified interval on it: ``lower``, ``upper``, ``proof``, ``solution``, ...
 
@@ -135,13 +136,15 @@ def opt(
     file : an instance or its file.
     effort : amount of work; 1, or with `seconds` as much as they allow.
     gap, seconds, formulation, backend : as those of the command ``opt``.
+    migration : False: every task on one node, as ``--no-migration``.
     """
     family, chosen = _read(file)
     amount = effort or (1 if seconds is None else UNLIMITED)
-    return family.solve(chosen, SolveSettings(formulation, backend, amount, gap, seconds))
+    settings = SolveSettings(formulation, backend, amount, gap, seconds)
+    return family.solve(chosen, settings) if migration else _staying(family).solve_staying(chosen, settings)
 
 
-def online(file: Any, algorithm: str, *, prior: Any = None) -> OnlineRun:
+def online(file: Any, algorithm: str, *, prior: Any = None, migration: bool = True) -> OnlineRun:
     """One online run under the referee: ``welfare``, ``valid``, ``decisions``, ``constants``, ...
 
     Parameters
@@ -149,9 +152,17 @@ def online(file: Any, algorithm: str, *, prior: Any = None) -> OnlineRun:
     file : an instance or its file.
     algorithm : name with options, or import path.
     prior : the other day (an instance or its file) that ``prior=yesterday`` in the name stands for.
+    migration : False: every task on one node, as ``--no-migration``.
     """
     family, chosen = _read(file)
-    return family.run(chosen, algorithm, None if prior is None else _read(prior)[1])
+    other = None if prior is None else _read(prior)[1]
+    return (family.run if migration else _staying(family).run_staying)(chosen, algorithm, other)
+
+
+def _staying(family: Family) -> Staying:
+    if not isinstance(family, Staying):
+        raise InputError("migration", "", f"in the family {family.name} no task could move to another node")
+    return family
 
 
 def _read(given: Any) -> tuple[Family, Any]:
