@@ -19,13 +19,15 @@ from formulations.lora.insertion import Desk, another_desk, new_desk, put_back, 
 from formulations.lora.lagrangian import DualBound, never, value_density
 from formulations.lora.packing import below, unit_interval
 from formulations.lora.pricing import Pool, base_cost
-from formulations.lora.search import BLOCKS_PER_TASK, FEW, HEATS, Found, Tell, chance, doubling, quiet
+from formulations.lora.search import FEW, HEATS, Found, Tell, chance, doubling, quiet
 from formulations.lora.state import State, copy_state, empty_state, solution_of_state, state_of
 from instances.lora.model import Instance
 from instances.lora.solution import Solution
 
 BLOCKS = 16_000
 """Blocks of an annealing per unit of effort, plus four per task; one node at a time is quickly looked at."""
+BLOCKS_PER_TASK = 10
+"""Blocks of a descent per unit of effort and task, where there are many tasks."""
 MOST = 5
 """Most tasks removed by one block."""
 CHUNK = 1_000
@@ -65,11 +67,11 @@ def heuristic(
                 _insert_all(p, state, desk, order, each)
             best = max(best, state, key=lambda state: state.welfare)
     done = 0
+    few = p.tasks < FEW
+    unit = BLOCKS + 4 * p.tasks if few else BLOCKS_PER_TASK * p.tasks
+    heats = [heat * float(np.median(p.bid)) for heat in HEATS] if few else [0.0]
     with ThreadPoolExecutor(threads) as workers:
-        chains = [another_desk(p, desk, seed + chain, apart=True) for chain in range(len(HEATS))]
-        few = p.tasks < FEW
-        unit = BLOCKS + 4 * p.tasks if few else BLOCKS_PER_TASK * p.tasks // len(HEATS)
-        heats = [heat * float(np.median(p.bid)) if few else 0.0 for heat in HEATS]
+        chains = [another_desk(p, desk, seed + chain, apart=True) for chain in range(len(heats))]
         for units, planned in doubling(effort):
             if best.welfare >= target or over():
                 break
@@ -77,7 +79,7 @@ def heuristic(
             run = partial(_chain, p, best, rank, units * unit, planned * unit, over)
             found = list(workers.map(run, chains, heats))
             best = max(best, *found, key=lambda state: state.welfare)
-            done += units * unit * len(HEATS)
+            done += units * unit * len(heats)
     return Found(solution_of_state(instance, p, best), best.welfare, done)
 
 

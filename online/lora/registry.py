@@ -36,7 +36,9 @@ buildable = REGISTRY.buildable
 settle_constants = REGISTRY.settle_constants
 
 
-def run(instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None) -> OnlineRun:
+def run(
+    instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None, *, migration: bool = True
+) -> OnlineRun:
     """One run of the algorithm on the instance under the referee.
 
     Parameters
@@ -44,15 +46,24 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
     text : the algorithm's name with options, or an import path.
     seed : name of the random stream of algorithms that draw; the instance's hash by default.
     prior : the other day, from which an algorithm that is named with `prior=yesterday` takes its constants.
+    migration : False: the algorithm's form `migrate=no`, or anyone's own as it is; two nodes for a task are a
+        violation. What is named with `migrate=no` is always judged so.
 
     Raises
     ------
     InputError : for a name, option, prior file or import path that does not exist, for `prior=yesterday` without a
-        prior, and for a cluster too large.
+        prior, for a cluster too large, and without migration for an algorithm that has no such form.
     """
+    from online.lora.one_node import MIGRATE, NO
     from online.lora.referee import play, play_isolated
 
     spec = parse(text)
+    if spec.entry is not None and not migration:
+        if MIGRATE not in spec.entry.options:
+            able = ", ".join(name for name, entry in entries().items() if MIGRATE in entry.options)
+            raise InputError("--no-migration", spec.head, f"no form that keeps tasks on one node; {able} have one")
+        spec = replace(spec, options={**spec.options, MIGRATE: NO})
+    migration = migration and not (spec.entry is not None and spec.options.get(MIGRATE) == NO)
     cells = instance.nodes * instance.slots
     if cells > CELL_LIMIT:
         problem = f"{instance.nodes} nodes x {instance.slots} slots; an online run takes at most {CELL_LIMIT} cells"
@@ -60,7 +71,7 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
     require_prior(spec, prior)
     seed = content_hash(instance) if seed is None else seed
     if spec.entry is None:
-        return play_isolated(instance, spec, seed, prior)
+        return play_isolated(instance, spec, seed, prior, migration=migration)
     entry, algorithm, constants = REGISTRY.prepare(spec, instance, instance.tasks, prior)
     margin = getattr(algorithm, "margin", 1)
     if margin != 1:
@@ -69,7 +80,7 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
             replace(c, detail=", ".join(filter(None, (c.detail, told)))) if c.name in algorithm.widened else c
             for c in constants
         )
-    return play(instance, algorithm, spec.name, entry.version, constants, seed)
+    return play(instance, algorithm, spec.name, entry.version, constants, seed, migration=migration)
 
 
 def warm() -> None:
