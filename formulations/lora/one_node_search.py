@@ -19,15 +19,17 @@ from formulations.lora.insertion import Desk, another_desk, new_desk, put_back, 
 from formulations.lora.lagrangian import DualBound, never, value_density
 from formulations.lora.packing import below, unit_interval
 from formulations.lora.pricing import Pool, base_cost
-from formulations.lora.search import FEW, HEATS, Found, Tell, chance, doubling, quiet
+from formulations.lora.search import FEW, Found, Tell, chance, doubling, quiet
 from formulations.lora.state import State, copy_state, empty_state, solution_of_state, state_of
 from instances.lora.model import Instance
 from instances.lora.solution import Solution
 
-BLOCKS = 16_000
-"""Blocks of an annealing per unit of effort, plus four per task; one node at a time is quickly looked at."""
-BLOCKS_PER_TASK = 10
+BLOCKS, BLOCKS_OF_A_TASK = 100_000, 2_500
+"""Blocks of an annealing per unit of effort: so many per task, and at most so many."""
+DESCENT = 10
 """Blocks of a descent per unit of effort and task, where there are many tasks."""
+HEATS = (0.1, 0.2)
+"""First temperatures of the annealings side by side, as fractions of the median bid."""
 MOST = 5
 """Most tasks removed by one block."""
 CHUNK = 1_000
@@ -68,7 +70,7 @@ def heuristic(
             best = max(best, state, key=lambda state: state.welfare)
     done = 0
     few = p.tasks < FEW
-    unit = BLOCKS + 4 * p.tasks if few else BLOCKS_PER_TASK * p.tasks
+    unit = min(BLOCKS, BLOCKS_OF_A_TASK * p.tasks) if few else DESCENT * p.tasks
     heats = [heat * float(np.median(p.bid)) for heat in HEATS] if few else [0.0]
     with ThreadPoolExecutor(threads) as workers:
         chains = [another_desk(p, desk, seed + chain, apart=True) for chain in range(len(heats))]

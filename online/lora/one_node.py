@@ -91,7 +91,7 @@ class OneNode:
     def decide(self, task: Task, view: View) -> Decision | None:
         """The best node's answer."""
         tasks = [replace(task, rate=task.rate[g : g + 1], cost=task.cost[g : g + 1]) for g in range(len(self._parts))]
-        used = self._settled[:, task.arrival - 1 : task.deadline].any(axis=1).tolist()
+        used: list[bool] = np.logical_or.reduce(self._settled[:, task.arrival - 1 : task.deadline], axis=1).tolist()
         heard: set[int] = set()
         best: tuple[tuple[Any, ...], int, Found, View] | None = None
         for k, g in enumerate(self._kind):
