@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.family import Family, SolveSettings, families, find_suite, read_instance
+from bench.family import Family, SolveSettings, Staying, families, find_suite, read_instance
 from bench.frames import SECONDS, typed
 from bench.runner import STORE, RunOptions, places, run_suite
 from bench.store import EMPTY, Store
@@ -137,6 +137,7 @@ def opt(
     seconds: float | None = None,
     formulation: str = "auto",
     backend: str = "auto",
+    migration: bool = True,
 ) -> SolveReport:
     """OPT, or a certified interval on it: ``lower``, ``upper``, ``proof``, ``solution``, ...
 
@@ -145,14 +146,22 @@ def opt(
     file : an instance or its file.
     effort : amount of work; 1, or with `seconds` as much as they allow.
     gap, seconds, formulation, backend : as those of the command ``opt``.
+    migration : False: every task on one node, as ``--no-migration``.
     """
     family, chosen = _read(file)
     amount = effort or (1 if seconds is None else UNLIMITED)
-    return family.solve(chosen, SolveSettings(formulation, backend, amount, gap, seconds))
+    settings = SolveSettings(formulation, backend, amount, gap, seconds)
+    return family.solve(chosen, settings) if migration else _staying(family).solve_staying(chosen, settings)
 
 
 def online(
-    file: Any, algorithm: str, *, prior: Any = None, limit: float | None = None, isolate: bool = False
+    file: Any,
+    algorithm: str,
+    *,
+    prior: Any = None,
+    limit: float | None = None,
+    isolate: bool = False,
+    migration: bool = True,
 ) -> OnlineRun:
     """One online run under the referee: ``welfare``, ``valid``, ``decisions``, ``constants``, ...
 
@@ -163,6 +172,7 @@ def online(
     prior : the other day (an instance or its file) that ``prior=yesterday`` in the name stands for.
     limit : seconds after which the run is stopped, a violation.
     isolate : run anyone's own algorithm in a sandbox (`online.sandbox`).
+    migration : False: every task on one node, as ``--no-migration``.
 
     Raises
     ------
@@ -171,8 +181,15 @@ def online(
     if isolate:
         sandbox.require()
     family, chosen = _read(file)
+    other = None if prior is None else _read(prior)[1]
     with under(Terms(limit, isolate)):
-        return family.run(chosen, algorithm, None if prior is None else _read(prior)[1])
+        return (family.run if migration else _staying(family).run_staying)(chosen, algorithm, other)
+
+
+def _staying(family: Family) -> Staying:
+    if not isinstance(family, Staying):
+        raise InputError("migration", "", f"in the family {family.name} no task could move to another node")
+    return family
 
 
 def _read(given: Any) -> tuple[Family, Any]:

@@ -28,6 +28,7 @@ from bench.family import (
     Family,
     Selecting,
     SolveSettings,
+    Staying,
     families,
     find_suite,
     objective,
@@ -48,6 +49,7 @@ BREACHES = 20
 """So many violated constraints are shown by `check`; --json has all."""
 LONGEST = 1700
 """Characters of a message on standard error, whatever it is about."""
+NO_CERTIFICATE = "with --no-migration there is none: certificates prove intervals on OPT with migration"
 READABLE = 24
 """Characters up to which `audit` prints a fraction as it is."""
 
@@ -124,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("opt", _opt, "OPT, or a certified interval on it")
     _file(sub)
     _solving(sub)
+    _staying(sub, "the optimum with every task on one node instead")
     _answer(sub)
     sub.add_argument("--certificate", metavar="CERT", type=Path, help="write what proves it, for `check --certificate`")
     sub.add_argument("--log", metavar="CSV", type=Path, help="write when each end of the interval moved")
@@ -135,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
         "--limit", type=_seconds, metavar="S", help="stop the run after S seconds; it is then no valid one"
     )
     _isolating(sub)
+    _staying(sub, "the algorithm's form that keeps every task on one node; the referee refuses any other decision")
     _answer(sub)
 
     sub = command("audit", _audit, "what the theory claims, checked on one run")
@@ -170,6 +174,7 @@ def _parser() -> argparse.ArgumentParser:
     checked = sub.add_mutually_exclusive_group(required=True)
     checked.add_argument("solution", metavar="SOLUTION", nargs="?", help="solution file; - for standard input")
     checked.add_argument("--certificate", metavar="CERT", help="certificate file instead; - for standard input")
+    _staying(sub, "every task has to stay on one node, too")
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
     sub = command("export", _export, "the model, for any other solver, on standard output")
@@ -254,6 +259,10 @@ def _solving(sub: argparse.ArgumentParser) -> None:
         "--effort", type=_positive, metavar="N", help="amount of work: 1, or with --seconds as much as they allow"
     )
     sub.add_argument("--seconds", type=_seconds, metavar="S", help="time limit; the result is marked time-limited")
+
+
+def _staying(sub: argparse.ArgumentParser, summary: str) -> None:
+    sub.add_argument("--no-migration", action="store_true", help=summary)
 
 
 def _answer(sub: argparse.ArgumentParser) -> None:
@@ -370,8 +379,12 @@ def _generate(options: argparse.Namespace) -> int:
 def _opt(options: argparse.Namespace) -> int:
     _writable(options.solution, options.certificate, options.log)
     family, instance = _instance(options.file)
+    if options.no_migration and options.certificate:
+        raise InputError("--certificate", "", NO_CERTIFICATE)
     with _named(options.file, instance):
-        if options.certificate:
+        if options.no_migration:
+            report = _keeping(family).solve_staying(instance, _settings(options))
+        elif options.certificate:
             report = _certifying(family).solve_certified(instance, _settings(options))
         else:
             report = family.solve(instance, _settings(options))
@@ -382,11 +395,15 @@ def _opt(options: argparse.Namespace) -> int:
         if options.certificate:
             ends = None if proof is None else {end: work.json_number(getattr(proof, end)) for end in ("lower", "upper")}
             about["certified"] = ends
+        if options.no_migration:
+            about["migration"] = False
         _print_json(work.report_payload(report) | about | document)
     else:
-        _print_interval(report.lower, report.upper, family.unit)
+        _print_interval(report.lower, report.upper, family.unit, " without migration" * options.no_migration)
         limited = ", time-limited" if report.time_limited else ""
         print(f"upper bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})")
+        if options.no_migration:
+            print("lower bound: a verified solution that keeps every task on one node")
         if report.message:
             print(report.message)
         if options.certificate and proof and report.upper < proof.upper:
@@ -404,17 +421,23 @@ def _opt(options: argparse.Namespace) -> int:
     return 0
 
 
-def _print_interval(lower: Exact, upper: Exact, unit: str) -> None:
+def _print_interval(lower: Exact, upper: Exact, unit: str, told: str = "") -> None:
     if lower == upper:
-        print(f"OPT = {ratios.truncated(upper)} {unit}")
+        print(f"OPT{told} = {ratios.truncated(upper)} {unit}")
     else:
         gap = ratios.percent(ratios.gap(lower, upper))
-        print(f"OPT in [{ratios.grouped(lower)}, {ratios.grouped(upper, up=True)}] {unit}, gap {gap}")
+        print(f"OPT{told} in [{ratios.grouped(lower)}, {ratios.grouped(upper, up=True)}] {unit}, gap {gap}")
 
 
 def _certifying(family: Family) -> Certifying:
     if not isinstance(family, Certifying):
         raise InputError("--certificate", "", f"the family {family.name} has no certificates")
+    return family
+
+
+def _keeping(family: Family) -> Staying:
+    if not isinstance(family, Staying):
+        raise InputError("--no-migration", "", f"in the family {family.name} no task could move to another node")
     return family
 
 
@@ -454,10 +477,14 @@ def _online(options: argparse.Namespace) -> int:
         sandbox.require()
     family, instance = _instance(options.file)
     with _named(options.file, instance), under(Terms(options.limit, options.isolate)):
-        run = family.run(instance, options.algorithm)
+        if options.no_migration:
+            run = _keeping(family).run_staying(instance, options.algorithm)
+        else:
+            run = family.run(instance, options.algorithm)
     document = family.solution_document(run.decisions)
     if options.json:
-        _print_json(work.run_payload(run) | {"instance": family.identity(instance)} | document)
+        about = {"instance": family.identity(instance)} | ({"migration": False} if options.no_migration else {})
+        _print_json(work.run_payload(run) | about | document)
     else:
         _print_run(run, objective(family), family.unit, len(document["decisions"]))
     _write_decisions(options.solution, document)
@@ -643,9 +670,12 @@ def _check(options: argparse.Namespace) -> int:
         raise InputError("<stdin>", "", "only one of the two files can be standard input")
     family, instance = _instance(options.file)
     data, source = read_bytes(judged)
+    if options.certificate and options.no_migration:
+        raise InputError("--certificate", "", NO_CERTIFICATE)
     if options.certificate:
         return _check_certificate(options, _certifying(family), instance, load_json(data, source), source)
-    verdict = family.check(instance, load_json(data, source), source)
+    judge = _keeping(family).check_staying if options.no_migration else family.check
+    verdict = judge(instance, load_json(data, source), source)
     if options.json:
         _print_json({key: work.json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
         return 0

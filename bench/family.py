@@ -307,6 +307,23 @@ class Certifying(Family, Protocol):
         ...
 
 
+@runtime_checkable
+class Staying(Family, Protocol):
+    """A family whose tasks may move from node to node, and can be kept from it (`--no-migration`); no family has to."""
+
+    def solve_staying(self, instance: Any, settings: SolveSettings, start: Any = None) -> SolveReport:
+        """As `solve`: the optimum with every task on one node, or an interval on it."""
+        ...
+
+    def run_staying(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
+        """As `run`, under a referee that refuses decisions on two nodes; InputError for an algorithm that cannot."""
+        ...
+
+    def check_staying(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
+        """As `check`, with the constraint that a task stays on one node."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class HuntSettings:
     """How far a search for a counterexample goes.

@@ -15,7 +15,7 @@ from formulations.lora.check import check
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.lora.lagrangian import dual_bound
 from formulations.lora.pricing import Pricer, pool
-from formulations.lora.search import _doubling, heuristic
+from formulations.lora.search import doubling, heuristic
 from formulations.lora.solve import solve
 from instances.lora import Instance, write
 from instances.lora.generate import generate
@@ -55,7 +55,7 @@ def test_a_search_that_is_over_at_once_still_gives_a_bound_and_a_solution(instan
 @given(total=st.integers(0, 1000))
 def test_annealing_runs_double_and_add_up(total: int) -> None:
     """1, 1, 2, 4, ... units, the last one cut."""
-    parts = list(_doubling(total))
+    parts = list(doubling(total))
     assert sum(done for done, _ in parts) == total
     assert [planned for _, planned in parts] == [1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512][: len(parts)]
     assert all(done == planned for done, planned in parts[:-1])

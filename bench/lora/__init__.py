@@ -106,6 +106,12 @@ class LoraFamily:
 
         return solve(instance, **asdict(settings), certified=True)
 
+    def solve_staying(self, instance: Instance, settings: SolveSettings, start: Solution | None = None) -> SolveReport:
+        """The optimum with every task on one node, or a certified interval on it."""
+        from formulations.lora.solve import solve
+
+        return solve(instance, **asdict(settings), start=start, migration=False)
+
     def write_certificate(self, certificate: Any, path: Path) -> None:
         """The document `ratiobench/lora-certificate/2`."""
         from formulations.lora.certificate import write
@@ -137,6 +143,12 @@ class LoraFamily:
         from online.lora.registry import run
 
         return run(instance, algorithm, prior=prior)
+
+    def run_staying(self, instance: Instance, algorithm: str, prior: Instance | None = None) -> OnlineRun:
+        """One run under a referee that refuses decisions on two nodes."""
+        from online.lora.registry import run
+
+        return run(instance, algorithm, prior=prior, migration=False)
 
     def algorithm_key(self, algorithm: str) -> str:
         """Canonical name and code version; anyone's own class must exist and can be built."""
@@ -237,11 +249,11 @@ class LoraFamily:
 
         return audit_bidder(instance, run, task, claims)
 
-    def check(self, instance: Instance, data: Any, source: str) -> Mapping[str, Any]:
+    def check(self, instance: Instance, data: Any, source: str, *, migration: bool = True) -> Mapping[str, Any]:
         """Exact verification of a solution document against (4a)-(4k)."""
         from formulations.lora.check import check
 
-        report = check(instance, parse_solution(data, source))
+        report = check(instance, parse_solution(data, source), migration=migration)
         return {
             "valid": report.valid,
             "welfare": report.welfare,
@@ -250,6 +262,10 @@ class LoraFamily:
             "admitted": report.admitted,
             "violations": [str(violation) for violation in report.violations],
         }
+
+    def check_staying(self, instance: Instance, data: Any, source: str) -> Mapping[str, Any]:
+        """The same, and every task on one node."""
+        return self.check(instance, data, source, migration=False)
 
     def export(self, instance: Instance, kind: str, formulation: str) -> str:
         """The model as MPS or LP text."""

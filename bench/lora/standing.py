@@ -31,6 +31,8 @@ def standing(algorithm: str) -> Mapping[str, str]:
     spec = parse(algorithm)
     if spec.entry is None:
         return NOTHING
+    if spec.options.get("migrate") == "no":
+        return NOTHING  # the theorems are about the choice among all schedules
     declared = getattr(spec.entry.make(spec.options), "constants", ())
     oracle = not spec.prior and any(name not in spec.given for name in declared)
     if spec.entry.name == "pdftsp":

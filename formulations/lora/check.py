@@ -49,11 +49,16 @@ class CheckReport:
     admitted: int
 
 
-def check(instance: Instance, solution: Solution) -> CheckReport:
+ONE_NODE = "one node"
+"""The constraint that P does not have: all cells of a task lie on one node."""
+
+
+def check(instance: Instance, solution: Solution, *, migration: bool = True) -> CheckReport:
     """Verify a solution and compute its welfare, exactly.
 
     Constraints are named as in the paper: (4a)-(4h), and (4i) cells only when admitted (a null decision has none by
-    construction), (4j) a vendor only for a task that needs one, (4k) no cell where the rate is 0.
+    construction), (4j) a vendor only for a task that needs one, (4k) no cell where the rate is 0. Without `migration`
+    one more, (one node): a task runs on one and the same node in all its slots.
     """
     breaches: list[Breach] = []
     if len(solution) != instance.tasks:
@@ -69,6 +74,10 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
             continue
         admitted += 1
         spent = _check_task(instance, i, decision, ends, compute, memory, breaches)
+        if not migration and len(nodes := {node for node, _ in decision.cells}) > 1:
+            first, second = sorted(nodes)[:2]
+            more = f" and {len(nodes) - 2} more" * (len(nodes) > 2)
+            breaches.append(Breach(ONE_NODE, i, f"runs on nodes {first}, {second}{more}"))
         welfare += int(instance.bid[i]) - spent
         true_welfare += int(instance.valuation[i]) - spent
         if decision.payment is not None:

@@ -26,8 +26,10 @@ class Schedule(NamedTuple):
     decision: Decision
 
 
-def schedules(instance: Instance, task: Task) -> list[Schedule]:
+def schedules(instance: Instance, task: Task, *, migration: bool = True) -> list[Schedule]:
     """Every schedule of the task, minimal cover or not, the most valuable first; capacities are not looked at.
+
+    Without `migration` those on a single node.
 
     Raises
     ------
@@ -40,6 +42,8 @@ def schedules(instance: Instance, task: Task) -> list[Schedule]:
     found = []
     for option in task.options:
         for cells in _assignments(type_of_node, task, option.first):
+            if not migration and len({k for k, _ in cells}) > 1:
+                continue
             if sum(int(task.rate[type_of_node[k]]) for k, _ in cells) >= task.work:
                 cost = option.price + sum(int(task.cost[type_of_node[k], t - 1]) for k, t in cells)
                 found.append(Schedule(task.bid - cost, Decision(option.vendor, cells)))
@@ -58,8 +62,8 @@ def _assignments(type_of_node: list[int], task: Task, slot: int) -> Iterator[tup
                 yield ((node, slot), *rest)
 
 
-def enumerate_optimum(instance: Instance) -> tuple[int, Solution]:
-    """OPT and a solution that attains it.
+def enumerate_optimum(instance: Instance, *, migration: bool = True) -> tuple[int, Solution]:
+    """OPT and a solution that attains it; without `migration` the best with every task on a single node.
 
     Raises
     ------
@@ -71,7 +75,7 @@ def enumerate_optimum(instance: Instance) -> tuple[int, Solution]:
         raise ValueError(f"{instance.tasks} tasks; enumeration takes at most {TASK_LIMIT}")
     # A schedule that loses money is never needed: rejecting the task instead leaves more room and more welfare.
     menus = [
-        [schedule for schedule in schedules(instance, instance.task(i)) if schedule.value > 0]
+        [each for each in schedules(instance, instance.task(i), migration=migration) if each.value > 0]
         for i in range(instance.tasks)
     ]
     search = _Search(instance, menus)

@@ -23,8 +23,9 @@ PACKAGE = "formulations.lora"
 class Formulation:
     """A way to write P down for a solver; a module beside this one that defines FORMULATIONS registers some.
 
-    Columns are named ``u_i``, ``z_i_n``, ``x_i_k_t`` (task i, vendor n, node k from 0, slot t from 1), so one pair of
-    functions reads and writes the solutions of all of them.
+    Columns are named ``u_i``, ``z_i_n``, ``x_i_k_t`` (task i, vendor n, node k from 0, slot t from 1), and where tasks
+    stay on a node ``w_i_k`` or ``w_i_k_n`` (task i on node k, with vendor n), so one pair of functions reads and
+    writes the solutions of all of them.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class Formulation:
     build : ``module:function``, instance -> `LinearModel` (or what the backend takes).
     home : the backend in whose process `build` runs, None for the caller's own.
     columns : number of columns that `build` would make, counted without making them.
-    exact : its optimum is OPT (`printed:literal` is another problem).
+    exact : its optimum is OPT (`printed:literal` and `one-node` are other problems).
     canonical : maps a solution to an equivalent one that the formulation's symmetry breaking admits.
     """
 
@@ -60,14 +61,14 @@ def registry() -> Mapping[str, Formulation]:
 
 
 class Column(NamedTuple):
-    """What a column stands for: kind u, z or x, and its numbers."""
+    """What a column stands for: kind u, z, x or w, and its numbers."""
 
     kind: str
     task: int
     numbers: tuple[int, ...]
 
 
-_COLUMN = re.compile(r"([uzx])_(\d+)(?:_(\d+))?(?:_(\d+))?")
+_COLUMN = re.compile(r"([uzxw])_(\d+)(?:_(\d+))?(?:_(\d+))?")
 
 
 def column(name: str) -> Column:
@@ -89,6 +90,8 @@ def solution_of(instance: Instance, names: Sequence[str], values: FloatArray) ->
             cells.setdefault(task, [])
         elif kind == "z":
             vendor[task] = numbers[0]
+        elif kind == "w":
+            vendor |= {task: numbers[1]} if len(numbers) == 2 else {}
         else:
             cells.setdefault(task, []).append((numbers[0], numbers[1]))
     admitted = {column(names[c]).task for c in np.flatnonzero(values > 0.5).tolist() if names[c].startswith("u_")}
@@ -108,6 +111,8 @@ def vector_of(names: Sequence[str], solution: Solution) -> FloatArray:
         chosen = [f"u_{i}", *(f"x_{i}_{k}_{t}" for k, t in decision.cells)]
         if decision.vendor is not None:
             chosen.append(f"z_{i}_{decision.vendor}")
+        for k in {k for k, _ in decision.cells}:
+            chosen.append(f"w_{i}_{k}" if decision.vendor is None else f"w_{i}_{k}_{decision.vendor}")
         for name in chosen:
             if name in position:
                 values[position[name]] = 1.0

@@ -113,6 +113,17 @@ class Capacity:
             total += float(p.nodes[g]) * float(worth.sum())
         return total
 
+    def worth(self, lam: IntArray, phi: IntArray, pi: IntArray) -> int:
+        """Sum of K_g times a node's worth over types and slots, exactly; integer prices as in `DualBound`."""
+        p = self.pool
+        total = 0
+        for g, each in enumerate(self.patterns):
+            node = int(p.compute[g]) * sum(lam[g].tolist()) + int(p.capacity_mb[g]) * sum(phi[g].tolist())
+            if each is not None:
+                node += sum(node_values(each.cells, pi[each.first : each.last]).tolist())
+            total += int(p.nodes[g]) * node
+        return total
+
     def proved(self, pricer: Pricer, rent: Prices, lam: Prices, phi: Prices) -> DualBound:
         """The bound at the prices rounded to integers; every step in integers with room to spare.
 
@@ -134,12 +145,7 @@ class Capacity:
                 raise OverflowError("bids, costs and prices leave no room in 64 bits")
             bits -= 1
         whole = exact.astype(np.int64).reshape(pi.shape)
-        total = sum(pricer.integers(whole, unit).tolist())
-        for g, each in enumerate(self.patterns):
-            node = int(p.compute[g]) * sum(whole_lam[g].tolist()) + int(p.capacity_mb[g]) * sum(whole_phi[g].tolist())
-            if each is not None:
-                node += sum(node_values(each.cells, pi[each.first : each.last]).tolist())
-            total += int(p.nodes[g]) * node
+        total = sum(pricer.integers(whole, unit).tolist()) + self.worth(whole_lam, whole_phi, pi)
         return DualBound(total // unit, whole_lam, whole_phi, pi, whole / unit, unit, 1)
 
 

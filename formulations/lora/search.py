@@ -211,7 +211,7 @@ def _anneal(
             chain(p, state, desk, rank, first, min(last, first + BLOCKS), blocks, heat, kept)
         return kept
 
-    for units, planned in _doubling(effort):
+    for units, planned in doubling(effort):
         if over():
             return
         found = list(threads.map(partial(run, last=units * unit, blocks=planned * unit), desks, heats))
@@ -249,7 +249,7 @@ def _descend(
         yield best, blocks
 
 
-def _doubling(total: int) -> Iterator[tuple[int, int]]:
+def doubling(total: int) -> Iterator[tuple[int, int]]:
     """(done, planned) for 1, 1, 2, 4, ...: the last one is cut so that what is done adds up to `total`."""
     done = 0
     while done < total:
@@ -260,7 +260,7 @@ def _doubling(total: int) -> Iterator[tuple[int, int]]:
 
 
 @njit(cache=True, nogil=True)
-def _chance(loss):  # type: ignore[no-untyped-def]
+def chance(loss):  # type: ignore[no-untyped-def]
     """About exp(-loss), in products only, which every machine rounds alike: (1 - loss/4)^4 up to 4, then 0."""
     base = max(0.0, 1.0 - 0.25 * loss)
     return (base * base) * (base * base)
@@ -343,7 +343,7 @@ def _block(p, s, d, b, rank, low, high, most, temperature):  # type: ignore[no-u
         insert(p, s, d, b.task[j], share, True)
     for j in range(count):
         change += s.net[b.task[j]]
-    if change >= 0 or (temperature > 0 and unit_interval(d.seed) < _chance(-change / temperature)):
+    if change >= 0 or (temperature > 0 and unit_interval(d.seed) < chance(-change / temperature)):
         return change
     # Backwards, since whoever came later may have moved who was there before.
     for a in range(count - 1, -1, -1):

@@ -21,6 +21,7 @@ import numpy as np
 from formulations import backends
 from formulations.backends import BackendResult, Limits
 from formulations.linear import LinearModel
+from formulations.lora import one_node, one_node_search
 from formulations.lora.certificate import Certificate, ClassPrice
 from formulations.lora.check import check
 from formulations.lora.enumerate import enumerate_optimum
@@ -66,6 +67,7 @@ def solve(
     seconds: float | None = None,
     start: Solution | None = None,
     certified: bool = False,
+    migration: bool = True,
 ) -> SolveReport:
     """OPT of P or a certified interval on it.
 
@@ -78,14 +80,18 @@ def solve(
     start : a solution to begin from; it is verified first.
     certified : compute the Lagrangian bound also where the size alone would not ask for it, so that the report has a
         certificate (see `formulations.lora.verify`) unless its message says why not.
+    migration : False: the optimum with every task on a single node (see `formulations.lora.one_node`) in place of OPT;
+        it has no certificate.
 
     Raises
     ------
     InputError : for names that do not exist or do not go together, or numbers out of range.
     """
     check_settings(effort, gap, seconds)
+    if certified and not migration:
+        raise InputError("", "certificate", "there is none without migration: its format proves intervals on OPT of P")
     began = time.perf_counter()
-    plan = choose(instance, formulation, backend)
+    plan = choose(instance, formulation, backend, migration=migration)
     bounded = plan.formulation != ENUMERATE and (not plan.tiny or plan.backend == NO_BACKEND)
     # What a first solve has to compile and to load is not in its seconds.
     before = time.perf_counter()
@@ -94,10 +100,10 @@ def solve(
     if plan.backend != NO_BACKEND and instance.tasks:
         backends.ready(plan.backend)
     began += time.perf_counter() - before
-    interval = _Interval(instance, began)
+    interval = _Interval(instance, began, migration)
     if start is not None:
         interval.offer(start, "start")
-    interval.bound(trivial_bound(instance), Proof.TRIVIAL)
+    interval.bound(trivial_bound(instance) if migration else one_node.standalone_bound(instance), Proof.TRIVIAL)
     termination = Termination.NONE
     automatic = formulation == "auto" and backend == "auto"
     if plan.formulation == ENUMERATE:
@@ -149,17 +155,18 @@ class Plan:
     tiny: bool
 
 
-def choose(instance: Instance, formulation: str, backend: str) -> Plan:
-    """Check the names, and choose by size what was left to choose.
+def choose(instance: Instance, formulation: str, backend: str, *, migration: bool = True) -> Plan:
+    """Check the names, and choose by size what was left to choose; `migration` as for `solve`.
 
     Raises
     ------
     InputError : for a name that does not exist, or a pair that does not go together.
     """
     known = registry()
-    names = (*known, ENUMERATE)
+    names = (*known, ENUMERATE) if migration else (one_node.NAME, ENUMERATE)
     if formulation not in ("auto", *names):
-        raise InputError("", "formulation", f"{shown(formulation)} is not one of auto, {', '.join(names)}")
+        problem = f"{shown(formulation)} is not one of auto, {', '.join(names)}"
+        raise InputError("", "formulation", problem + ("" if migration else " (without migration)"))
     check_backend(backend)
     if formulation == ENUMERATE:
         if backend not in ("auto", NO_BACKEND):
@@ -167,14 +174,15 @@ def choose(instance: Instance, formulation: str, backend: str) -> Plan:
         return Plan(ENUMERATE, NO_BACKEND, False)
     if formulation == "auto" and backend == NO_BACKEND:
         return Plan("auto", NO_BACKEND, False)
-    size = known["tight"].columns(instance)
+    usual = "tight" if migration else one_node.NAME
+    size = known[usual].columns(instance)
     if formulation == "auto":
         if backend == "auto":
             if size > DIRECT_COLUMNS:
                 return Plan("auto", NO_BACKEND, False)
-            formulation = "tight"
+            formulation = usual
         else:
-            formulation = "cpsat" if backend == "cpsat" else "tight"
+            formulation = "cpsat" if backend == "cpsat" and migration else usual
     allowed = known[formulation].backends
     if backend == "auto":
         backend = allowed[0]
@@ -189,6 +197,7 @@ class _Interval:
 
     instance: Instance
     began: float
+    migration: bool = True
     solution: Solution = ()
     lower: int = 0
     bounds: list[tuple[int, Proof]] = field(default_factory=lambda: [(2**63, Proof.TRIVIAL)])
@@ -216,7 +225,7 @@ class _Interval:
         A bound below it, which was taken when no such solution was known, is wrong: it is dropped and told, and the
         next one stands.
         """
-        report = check(self.instance, solution)
+        report = check(self.instance, solution, migration=self.migration)
         if not report.valid:
             self.notes.append(f"{source}: dropped, it breaks {report.violations[0]}")
             return False
@@ -317,7 +326,7 @@ def _relaxed_value(task: Task) -> int:
 def _enumerate(instance: Instance, interval: _Interval) -> None:
     """Close the interval by brute force, where the instance is small enough."""
     try:
-        value, solution = enumerate_optimum(instance)
+        value, solution = enumerate_optimum(instance, migration=interval.migration)
     except ValueError as error:
         interval.notes.append(f"{ENUMERATE}: {error}")
         return
@@ -336,8 +345,11 @@ def _prices(
     except (StateSpaceTooLarge, OverflowError, MemoryError) as error:
         interval.notes.append(f"{Proof.LAGRANGIAN}: {error}")
         return None
-    interval.bound(dual.upper, Proof.LAGRANGIAN)
     interval.work["passes"] = dual.passes
+    if not interval.migration:
+        interval.bound(one_node.lagrangian_bound(tasks, dual), Proof.LAGRANGIAN)
+        return tasks, dual
+    interval.bound(dual.upper, Proof.LAGRANGIAN)
     interval.dual = dual
     if interval.upper < dual.upper:
         # Tasks that hardly compete are bounded best by what each is worth alone: the dual value at zero prices.
@@ -383,7 +395,8 @@ def _search(
     start = interval.solution if interval.lower > 0 else None
     enough = math.ceil(interval.upper * (1 - Fraction(gap)))
     tell = _listener(interval)
-    found = heuristic(instance, tasks, dual, effort, seed, start, over, enough, tell, threads)
+    look = heuristic if interval.migration else one_node_search.heuristic
+    found = look(instance, tasks, dual, effort, seed, start, over, enough, tell, threads)
     interval.offer(found.solution, "search")
     interval.work["blocks"] = interval.work.get("blocks", 0) + found.blocks
 
@@ -411,6 +424,7 @@ def warm() -> None:
         dual = dual_bound(Pricer(tasks, parallel=parallel))
     heuristic(instance, tasks, dual)
     warm_search(tasks, dual)
+    one_node_search.heuristic(instance, tasks, dual, enough=2**62)
 
 
 @cache
@@ -458,10 +472,12 @@ def _direct(
     if result.values is not None:
         interval.offer(solution_of(instance, model.columns, result.values), f"{backend}'s incumbent")
     exact = backend == "cpsat"
-    if not exact:
+    if not exact and interval.migration:
         # What a solver says in floating point is held against a solution that needs none.
         interval.offer(best_alone(instance), "one task alone")
-    if result.bound is not None and formulation.exact:
+    if result.bound is not None and (
+        formulation.exact or (not interval.migration and formulation.name == one_node.NAME)
+    ):
         proof = Proof.CP_SAT if exact else Proof.BRANCH_AND_BOUND
         interval.bound(safe_floor(result.bound, exact=exact) * step, proof)
     return result.termination

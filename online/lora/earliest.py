@@ -12,6 +12,7 @@ from instances.lora.model import Option as Preprocessing
 from instances.lora.model import Public, Task
 from instances.lora.solution import Decision
 from instances.seeds import Stream
+from online.lora.one_node import Found, with_one_node
 from online.lora.protocol import View
 from online.lora.registry import Entry, Option, register
 
@@ -71,37 +72,50 @@ class EarliestFinish:
 
     def decide(self, task: Task, view: View) -> Decision | None:
         """Reject if the work is never covered before the deadline."""
+        return self.settle(task, view, self.find(task, view))
+
+    def find(self, task: Task, view: View) -> Found | None:
+        """The schedule that finishes first."""
         option = drawn_vendor(task, self._public) if self._alone else fastest_vendor(task, self._public)
         room = view.room(task, self._public)
         if self._alone:
             room &= view.tasks == 0
         rate = task.rate[self._type_of]
         cells, done = earliest_cells(task, option.first, room, rate)
-        if done < task.work:
+        return None if done < task.work else Found((cells[-1][1],), tuple(cells), option)
+
+    def settle(self, task: Task, view: View, found: Found | None) -> Decision | None:
+        """Take it, with `admit=profitable` if it is worth anything."""
+        if found is None:
             return None
+        option, cells = found.answer, found.cells
         net = task.bid - option.price - sum(int(task.cost[self._type_of[k], t - 1]) for k, t in cells)
         if self._profitable and net <= 0:
             return None
-        return Decision(option.vendor, tuple(cells))
+        return Decision(option.vendor, cells)
 
 
 _ADMIT = {"admit": Option("profitable", ("profitable", "all"), "reject when b_il <= 0, or take whatever fits")}
 
 register(
-    Entry(
-        "eft",
-        "earliest finish time on shared nodes, vendor of least delay",
-        "1",
-        _ADMIT,
-        lambda options: EarliestFinish(options, name="eft", alone=False),
+    with_one_node(
+        Entry(
+            "eft",
+            "earliest finish time on shared nodes, vendor of least delay",
+            "1",
+            _ADMIT,
+            lambda options: EarliestFinish(options, name="eft", alone=False),
+        )
     )
 )
 register(
-    Entry(
-        "ntm",
-        "no task merging: earliest finish time on nodes of its own, vendor drawn",
-        "1",
-        _ADMIT,
-        lambda options: EarliestFinish(options, name="ntm", alone=True),
+    with_one_node(
+        Entry(
+            "ntm",
+            "no task merging: earliest finish time on nodes of its own, vendor drawn",
+            "1",
+            _ADMIT,
+            lambda options: EarliestFinish(options, name="ntm", alone=True),
+        )
     )
 )

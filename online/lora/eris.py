@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import cheapest_cover
+from formulations.lora.schedules import Cover, cheapest_cover
 from instances.errors import InputError
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
+from online.lora.one_node import Found, with_one_node
 from online.lora.protocol import View
 from online.lora.registry import Entry, register
 
@@ -84,6 +85,10 @@ class Eris:
 
     def decide(self, task: Task, view: View) -> Decision | None:
         """The cheapest schedule at the posted prices among nodes with room for the task and its own base model."""
+        return self.settle(task, view, self.find(task, view))
+
+    def find(self, task: Task, view: View) -> Found | None:
+        """That schedule."""
         public = self._public
         memory = task.memory_mb + public.base_memory_mb
         room = view.room(task, public)
@@ -98,9 +103,19 @@ class Eris:
             cover = cheapest_cover(task, public, cost, usable, node, unit)
         else:
             cost = task.cost + price / unit
+            unit = 1
             cover = cheapest_cover(task, public, cost, usable, node)
         if cover is None:
             return None
+        total = cover.cost if unit == 1 else Fraction(int(cover.cost), unit)
+        return Found((total, cover.option, len(cover.cells)), cover.cells, cover)
+
+    def settle(self, task: Task, view: View, found: Found | None) -> Decision | None:
+        """Admit it if the bid is above its exact price, and charge that."""
+        if found is None:
+            return None
+        memory = task.memory_mb + self._public.base_memory_mb
+        cover: Cover = found.answer
         option = task.options[cover.option]
         energy = sum(int(task.cost[self._type_of[k], t - 1]) for k, t in cover.cells)
         total = option.price + energy + sum(self._exact_cell(task, memory, k, t) for k, t in cover.cells)
@@ -139,4 +154,6 @@ class Eris:
         self._memory_price[cell] = self._price(int(self._weight[cell]), int(self._memory_total[g]))
 
 
-register(Entry("eris", "Eris-style exponential posted prices, no sharing of the base model", "2", {}, Eris))
+register(
+    with_one_node(Entry("eris", "Eris-style exponential posted prices, no sharing of the base model", "2", {}, Eris))
+)

@@ -25,6 +25,7 @@ from formulations.lora.schedules import STATE_LIMIT, cheapest_cover
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
 from online.lora.additive import Cluster, first_schedule, offers, too_large
+from online.lora.one_node import Found, with_one_node
 from online.lora.protocol import View
 from online.lora.registry import Entry, register
 
@@ -82,7 +83,16 @@ class Greedy:
 
     def decide(self, task: Task, view: View) -> Decision | None:
         """The cheapest schedule with room, if the bid is above its cost."""
+        return self.settle(task, view, self.find(task, view))
+
+    def find(self, task: Task, view: View) -> Found | None:
+        """The cheapest schedule with room."""
         offer = self._offer(task, view)
+        return None if offer is None else Found((offer.cost, offer.option, len(offer.cells)), offer.cells, offer)
+
+    def settle(self, task: Task, view: View, found: Found | None) -> Decision | None:
+        """Admit it if the bid is above its cost, and charge that."""
+        offer: Offered | None = None if found is None else found.answer
         self.trace.offers.append(offer)
         if offer is None or not offer.admitted:
             return None
@@ -112,4 +122,8 @@ class Greedy:
         return Offered(int(cover.cost), cover.option, cover.cells, bool(task.bid > cover.cost))
 
 
-register(Entry("greedy", "zero prices: cheapest schedule that fits, charged at cost (Theorem G)", "1", {}, Greedy))
+register(
+    with_one_node(
+        Entry("greedy", "zero prices: cheapest schedule that fits, charged at cost (Theorem G)", "1", {}, Greedy)
+    )
+)

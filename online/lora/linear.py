@@ -30,6 +30,7 @@ from instances.errors import InputError, shown
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
 from online.lora.additive import Cluster, cheapest_schedule, exact_cover, move_prices, offers, too_large
+from online.lora.one_node import Found, with_one_node
 from online.lora.pdftsp import EXACT_TASKS, Offer
 from online.lora.protocol import View
 from online.lora.registry import Entry, Option, fraction, register
@@ -273,8 +274,17 @@ class Mechanism:
 
     def decide(self, task: Task, view: View) -> Decision | None:
         """Admit if the bid is above the cost of the cheapest schedule with room; charge that cost."""
+        return self.settle(task, view, self.find(task, view))
+
+    def find(self, task: Task, view: View) -> Found | None:
+        """The cheapest schedule with room."""
         room = Room(view.compute, view.memory_mb) if self._rule.tested else None
         quote = self._prices.cheapest(task, room)
+        return None if quote is None else Found((quote.cost, quote.option, len(quote.cells)), quote.cells, quote)
+
+    def settle(self, task: Task, view: View, found: Found | None) -> Decision | None:
+        """Admit it if the bid is above its cost, charge that, and move the prices."""
+        quote: Quote | None = None if found is None else found.answer
         if quote is None:
             self._trace.offers.append(Offer(task.index, None))
             return None
@@ -323,13 +333,15 @@ def register_mechanism(
     """Add a mechanism of this kind to the registry; it has an option `margin` where constants are `widened` by it."""
     margin = {"margin": MARGIN} if widened else {}
     register(
-        Entry(
-            name=name,
-            summary=summary,
-            version="1",
-            options={**options, **margin, **OPTIONS},
-            make=lambda chosen: Mechanism(name, constants, settle, chosen, widened),
-            settle=_arithmetic,
-            public_constants=True,
+        with_one_node(
+            Entry(
+                name=name,
+                summary=summary,
+                version="1",
+                options={**options, **margin, **OPTIONS},
+                make=lambda chosen: Mechanism(name, constants, settle, chosen, widened),
+                settle=_arithmetic,
+                public_constants=True,
+            )
         )
     )

@@ -24,6 +24,7 @@ from instances.errors import InputError
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
 from online.lora.maxprice import Choice, Prices, exact_search, printed_search, window
+from online.lora.one_node import Found, with_one_node
 from online.lora.protocol import View
 from online.lora.registry import Entry, Option, fraction, register
 
@@ -213,11 +214,23 @@ class PdFtsp:
 
     def decide(self, task: Task, view: View) -> Decision | None:
         """Lines 3-13 for one task."""
+        return self.settle(task, view, self.find(task, view))
+
+    def find(self, task: Task, view: View) -> Found | None:
+        """Lines 3-6: the schedule of largest F."""
         where = window(task, self._public)
         choice = None
         if where is not None:
             menu, nodes = where
             choice = self._search(task, self._public, menu, nodes, self._prices.on(nodes, menu.first, menu.last))
+        if choice is None:
+            return None
+        fewest = (len(choice.cells),) if self._search is exact_search else ()
+        return Found((-choice.value, choice.option, *fewest), choice.cells, choice)
+
+    def settle(self, task: Task, view: View, found: Found | None) -> Decision | None:
+        """Lines 7-13: prices move for F > 0, and who fits is admitted."""
+        choice: Choice | None = None if found is None else found.answer
         if choice is None:
             self._trace.offers.append(Offer(task.index, None))
             return None
@@ -257,19 +270,25 @@ def _settle(options: dict[str, str], tasks: int) -> dict[str, str]:
 
 
 register(
-    Entry(
-        name="pdftsp",
-        summary="the main paper's primal-dual mechanism: Algorithm 1, schedules by (9) exactly or by Algorithm 2",
-        version="1",
-        options={
-            "search": Option("exact", ("exact", "printed"), "maximise (9) exactly, or by the dynamic programme (13)"),
-            "units": Option("given", ("given", "canonical"), "units of money and memory in bbar, alpha, beta"),
-            "money": Option("1", None, "further factor on the unit of money, a fraction"),
-            "payment": Option("printed", ("printed", "critical"), "(14), or b - F"),
-            "updates": Option("all", ("all", "admitted"), "prices move for every task with F > 0, or for the admitted"),
-            "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
-        },
-        make=PdFtsp,
-        settle=_settle,
+    with_one_node(
+        Entry(
+            name="pdftsp",
+            summary="the main paper's primal-dual mechanism: Algorithm 1, schedules by (9) exactly or by Algorithm 2",
+            version="1",
+            options={
+                "search": Option(
+                    "exact", ("exact", "printed"), "maximise (9) exactly, or by the dynamic programme (13)"
+                ),
+                "units": Option("given", ("given", "canonical"), "units of money and memory in bbar, alpha, beta"),
+                "money": Option("1", None, "further factor on the unit of money, a fraction"),
+                "payment": Option("printed", ("printed", "critical"), "(14), or b - F"),
+                "updates": Option(
+                    "all", ("all", "admitted"), "prices move for every task with F > 0, or for the admitted"
+                ),
+                "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
+            },
+            make=PdFtsp,
+            settle=_settle,
+        )
     )
 )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.lora.check import check
+from formulations.lora.check import ONE_NODE, check
 from instances.lora.format import document, parse
 from instances.lora.model import Instance, Public, Task, frozen
 from instances.lora.solution import Decision, Solution
@@ -27,12 +27,15 @@ from online.refereeing import Foul, Question
 
 CHARGED_ABOVE = "charged_above_bid"
 """The count of admitted tasks that are charged more than they bid; it is there where it is not 0."""
+NO_MIGRATION = "no migration"
+"""What the label of a run says in which every task had to stay on one node."""
 
 
 class Books:
     """What is free on each node and slot; two copies, of which algorithms see one."""
 
-    def __init__(self, public: Public) -> None:
+    def __init__(self, public: Public, *, migration: bool = True) -> None:
+        self._migration = migration
         nodes, slots = public.nodes, public.slots
         types = public.type_of_node
         self._type_of = types.tolist()
@@ -76,6 +79,8 @@ class Books:
             if slot in slots:
                 raise Foul("4b", task.index, f"two cells in slot {slot}")
             slots.add(slot)
+            if not self._migration and node != decision.cells[0][0]:
+                raise Foul(ONE_NODE, task.index, f"runs on nodes {decision.cells[0][0]} and {node}: nothing migrates")
             if slot < first:
                 raise Foul("4c", task.index, f"runs in slot {slot}, before {first}")
             if slot > deadline:
@@ -159,11 +164,11 @@ class Table:
 
     noun = "task"
 
-    def __init__(self, instance: Instance, seed: str) -> None:
+    def __init__(self, instance: Instance, seed: str, *, migration: bool = True) -> None:
         self.public = instance.public(seed)
         self.arrivals = instance.tasks
         self._instance = instance
-        self._books, self._arrivals = Books(self.public), Arrivals(instance)
+        self._books, self._arrivals = Books(self.public, migration=migration), Arrivals(instance)
 
     def questions(self, batch: bool) -> Iterator[Question]:
         """Task by task or slot by slot; the tasks of one slot share its view."""
@@ -188,11 +193,13 @@ class Table:
 
 
 def play(
-    instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...], seed: str
-) -> OnlineRun:
-    """Run an algorithm of ours in this process."""
+    instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...], seed: str, *,
+    migration: bool = True,
+) -> OnlineRun:  # fmt: skip
+    """Run an algorithm of ours in this process; without `migration` two nodes for a task are a violation."""
     values = {constant.name: constant.value for constant in constants}
-    decisions, violations, seconds = refereeing.play(Table(instance, seed), algorithm, values)
+    table = Table(instance, seed, migration=migration)
+    decisions, violations, seconds = refereeing.play(table, algorithm, values)
     label = getattr(algorithm, "label", name)
     if any(OBSERVED in constant.detail for constant in constants):
         label += f" ({OBSERVED})"
@@ -202,19 +209,25 @@ def play(
         arithmetic=getattr(algorithm, "arithmetic", "integer"),
         counts=dict(getattr(algorithm, "counts", {})),
         trace=getattr(algorithm, "trace", None),
+        migration=migration,
     )  # fmt: skip
 
 
-def play_isolated(instance: Instance, spec: Spec, seed: str, prior: Instance | None = None) -> OnlineRun:
+def play_isolated(
+    instance: Instance, spec: Spec, seed: str, prior: Instance | None = None, *, migration: bool = True
+) -> OnlineRun:
     """Run anyone's algorithm by its import path, in a process of its own: `online.isolation` says how."""
     code = version(spec)
-    played = isolation.play(REGISTRY, spec, instance, lambda part: Table(part, seed), _first_half, prior)
+    played = isolation.play(
+        REGISTRY, spec, instance, lambda part: Table(part, seed, migration=migration), _first_half, prior
+    )
     return outcome(
         instance, played.decisions, played.violations, spec.name, code, played.constants, played.seconds,
         label=played.label,
         arithmetic="unknown",
         counts=dict(played.counts),
         trace=posted(played.exposed, instance.public("")),
+        migration=migration,
     )  # fmt: skip
 
 
@@ -247,10 +260,11 @@ def outcome(
     arithmetic: str,
     counts: dict[str, int],
     trace: Any,
+    migration: bool,
 ) -> OnlineRun:
     """The run's result, its figures taken from the independent verifier."""
     solution = tuple(decisions)
-    verdict = check(instance, solution)
+    verdict = check(instance, solution, migration=migration)
     found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
     above = _charged_above_bid(instance, solution)
     if above:
@@ -259,7 +273,7 @@ def outcome(
         counts = counts | {CHARGED_ABOVE: above}
     return OnlineRun(
         algorithm=name,
-        label=label,
+        label=label if migration else f"{label} ({NO_MIGRATION})",
         version=version,
         valid=not found,
         violations=tuple(found),

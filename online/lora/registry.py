@@ -38,7 +38,9 @@ buildable = REGISTRY.buildable
 settle_constants = REGISTRY.settle_constants
 
 
-def run(instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None) -> OnlineRun:
+def run(
+    instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None, *, migration: bool = True
+) -> OnlineRun:
     """One run of the algorithm on the instance under the referee.
 
     Parameters
@@ -46,15 +48,25 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
     text : the algorithm's name with options, or an import path.
     seed : name of the random stream of algorithms that draw; the instance's hash by default.
     prior : the other day, from which an algorithm that is named with `prior=yesterday` takes its constants.
+    migration : False: the algorithm's form `migrate=no`, or anyone's own as it is; two nodes for a task are a
+        violation. What is named with `migrate=no` is always judged so.
 
     Raises
     ------
     InputError : for a name, option, prior file or import path that does not exist, for `prior=yesterday` without a
-        prior, for a cluster too large, and for a task too large for the algorithm's search.
+        prior, for a cluster too large, for a task too large for the algorithm's search, and without migration for an
+        algorithm that has no such form.
     """
+    from online.lora.one_node import MIGRATE, NO
     from online.lora.referee import play_isolated
 
     spec = parse(text)
+    if spec.entry is not None and not migration:
+        if MIGRATE not in spec.entry.options:
+            able = ", ".join(name for name, entry in entries().items() if MIGRATE in entry.options)
+            raise InputError("--no-migration", spec.head, f"no form that keeps tasks on one node; {able} have one")
+        spec = replace(spec, options={**spec.options, MIGRATE: NO})
+    migration = migration and not (spec.entry is not None and spec.options.get(MIGRATE) == NO)
     cells = instance.nodes * instance.slots
     if cells > CELL_LIMIT:
         problem = f"{instance.nodes} nodes x {instance.slots} slots; an online run takes at most {CELL_LIMIT} cells"
@@ -62,10 +74,10 @@ def run(instance: Instance, text: str, seed: str | None = None, prior: Instance 
     require_prior(spec, prior)
     seed = content_hash(instance) if seed is None else seed
     if spec.entry is None:
-        return play_isolated(instance, spec, seed, prior)
+        return play_isolated(instance, spec, seed, prior, migration=migration)
     _warm_once(REGISTRY.choice(spec, instance.tasks))
     with about(instance.name):
-        return _run(instance, spec, seed, prior)
+        return _run(instance, spec, seed, prior, migration=migration)
 
 
 @cache
@@ -81,7 +93,9 @@ def _warm_once(choice: str) -> None:
             batch.warm(small())
 
 
-def _run(instance: Instance, spec: Spec, seed: str, prior: Instance | None = None) -> OnlineRun:
+def _run(
+    instance: Instance, spec: Spec, seed: str, prior: Instance | None = None, *, migration: bool = True
+) -> OnlineRun:
     from online.lora.referee import play
 
     entry, algorithm, constants = REGISTRY.prepare(spec, instance, instance.tasks, prior)
@@ -92,7 +106,7 @@ def _run(instance: Instance, spec: Spec, seed: str, prior: Instance | None = Non
             replace(c, detail=", ".join(filter(None, (c.detail, told)))) if c.name in algorithm.widened else c
             for c in constants
         )
-    return play(instance, algorithm, spec.name, entry.version, constants, seed)
+    return play(instance, algorithm, spec.name, entry.version, constants, seed, migration=migration)
 
 
 def warm() -> None:

@@ -1,0 +1,134 @@
+"""Algorithms that keep every task on one node: the very search of each, once per node on that node alone.
+
+P lets a task run on another node in every slot; with the option `migrate=no` an algorithm chooses among the schedules
+on a single node. Then nothing that it knows of a node (prices, loads) concerns another one, so the algorithm is run as
+one copy per node, each on a cluster of that node only: every copy finds its best schedule, the best of all by the
+algorithm's own rule is taken (ties: the smallest list of (slot, node)), and that copy alone settles it. Nodes of a type
+on which nothing has been settled within the task's window are alike, so the first of them speaks for all.
+
+No theorem of this folder was proved of these forms, and they leave no trace for audits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from instances.lora.model import Public, Task
+from instances.lora.solution import Decision
+from online.lora.protocol import View
+from online.lora.registry import Entry, Option
+
+MIGRATE = "migrate"
+NO = "no"
+
+
+class Found(NamedTuple):
+    """The best schedule of a search.
+
+    Parameters
+    ----------
+    key : what the algorithm ranks schedules by, the least first.
+    cells : (node, slot).
+    answer : what `settle` needs of it.
+    """
+
+    key: tuple[Any, ...]
+    cells: tuple[tuple[int, int], ...]
+    answer: Any
+
+
+class Searching(Protocol):
+    """An algorithm whose decision is a search that changes nothing, and what follows from it.
+
+    It has no other state than one per node, and `decide` is `settle` of what `find` finds.
+    """
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        """As `Algorithm.start`."""
+        ...
+
+    def find(self, task: Task, view: View) -> Found | None:
+        """The best schedule, whether it will be taken or not; None without any."""
+        ...
+
+    def settle(self, task: Task, view: View, found: Found | None) -> Decision | None:
+        """The decision about what was found; prices and loads move."""
+        ...
+
+
+class OneNode:
+    """An algorithm in its form without migration."""
+
+    def __init__(self, make: Callable[[], Searching]) -> None:
+        self._make = make
+        prototype = make()
+        for name in ("constants", "margin", "widened", "label", "arithmetic"):
+            if hasattr(prototype, name):
+                setattr(self, name, getattr(prototype, name))
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        """One blank copy per node type; a node has its own once something is settled on it."""
+        self._constants = dict(constants)
+        self._parts = [replace(public, node_types=(replace(kind, count=1),)) for kind in public.node_types]
+        self._kind = public.type_of_node.tolist()
+        self._blank = [self._copy(g) for g in range(len(self._parts))]
+        self._own: dict[int, Searching] = {}
+        self._settled = np.zeros((public.nodes, public.slots), np.bool_)
+        arithmetic = {getattr(copy, "arithmetic", "integer") for copy in self._blank}
+        self.arithmetic = arithmetic.pop() if len(arithmetic) == 1 else "float"
+
+    def _copy(self, g: int) -> Searching:
+        copy = self._make()
+        copy.start(self._parts[g], self._constants)
+        return copy
+
+    def decide(self, task: Task, view: View) -> Decision | None:
+        """The best node's answer."""
+        tasks = [replace(task, rate=task.rate[g : g + 1], cost=task.cost[g : g + 1]) for g in range(len(self._parts))]
+        used: list[bool] = np.logical_or.reduce(self._settled[:, task.arrival - 1 : task.deadline], axis=1).tolist()
+        heard: set[int] = set()
+        best: tuple[tuple[Any, ...], int, Found, View] | None = None
+        for k, g in enumerate(self._kind):
+            if not used[k]:
+                if g in heard:
+                    continue
+                heard.add(g)
+            part = View(view.slot, *(table[k : k + 1] for table in (view.compute, view.memory_mb, view.tasks)))
+            found = (self._own[k] if used[k] else self._blank[g]).find(tasks[g], part)
+            if found is not None:
+                key = (*found.key, [(slot, k) for _, slot in found.cells])
+                if best is None or key < best[0]:
+                    best = (key, k, found, part)
+        if best is None:
+            return None
+        _, k, found, part = best
+        g = self._kind[k]
+        if k not in self._own:
+            self._own[k] = self._copy(g)
+        decision = self._own[k].settle(tasks[g], part, found)
+        self._settled[k, [slot - 1 for _, slot in found.cells]] = True
+        return None if decision is None else decision._replace(cells=tuple((k, slot) for _, slot in decision.cells))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the copies counted, together."""
+        total: Counter[str] = Counter(dict.fromkeys(getattr(self._blank[0], "counts", {}), 0))
+        for copy in self._own.values():
+            total.update(getattr(copy, "counts", {}))
+        return dict(total)
+
+
+def with_one_node(entry: Entry) -> Entry:
+    """The entry with the option `migrate`; its algorithm is a `Searching` one."""
+
+    def make(options: Mapping[str, str]) -> Any:
+        return OneNode(lambda: entry.make(options)) if options[MIGRATE] == NO else entry.make(options)
+
+    meaning = "tasks may run on another node in every slot, or every task stays on one"
+    return replace(entry, options={**entry.options, MIGRATE: Option("yes", ("yes", NO), meaning)}, make=make)
