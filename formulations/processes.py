@@ -86,7 +86,8 @@ def set_dumpable(value: bool) -> None:
 
 def die_with_parent(parent: int) -> None:
     """Ask the kernel to kill this process when its parent dies (Linux), and go at once if it already has."""
-    _control(_SET_DEATH_SIGNAL, signal.SIGKILL)
+    if sys.platform == "linux":
+        _control(_SET_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 

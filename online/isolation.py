@@ -474,7 +474,7 @@ def play(
     different = _first_difference(played, again)
     suspect = bool(again.violations) or different is not None
     drew = played.drew or again.drew
-    for _ in range(REPEATS if drew else int(suspect)):
+    for _ in range(REPEATS if drew or suspect else 0):
         repeated = perform(instance, lambda names: played.constants)
         if repeated.violations or repeated.decisions != played.decisions:
             where = _first_difference(played, repeated) if different is None else different

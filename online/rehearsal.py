@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from instances.errors import InputError
-from online.isolation import Player
+from online.isolation import Echo, Player
 from online.naming import Spec
 from online.refereeing import Foul, Table, hear
 
@@ -28,6 +28,7 @@ class Rehearsal:
     def __init__(self, spec: Spec, protocol: str) -> None:
         self._spec, self._protocol = spec, protocol
         self._player: Player | None = None
+        self._echo = Echo(spec.name)
         self.processes = 0
 
     def play(self, table: Table, constants: Mapping[str, Fraction]) -> list[Any] | None:
@@ -35,7 +36,7 @@ class Rehearsal:
         try:
             if self._player is None:
                 self.processes += 1
-                self._player = Player(self._spec, self._protocol, lambda path: False)
+                self._player = Player(self._spec, self._protocol, lambda path: False, self._echo)
             self._player.start(table.public, constants)
             heard = hear(table, self._player.ask, batch=self._player.batch)
         except (Foul, InputError):
