@@ -10,11 +10,11 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from instances.errors import InputError
+from instances.errors import InputError, shown
 
 VERSION = 1
 _APPLICATION = 0x52424E43  # "RBNC" in SQLite's header, to know our own files
@@ -105,6 +105,14 @@ class StoredCase:
     def audit_key(self, algorithm_key: str) -> str:
         """The key of an audit: it depends on the run, on the reference and on what is checked."""
         return f"{algorithm_key} | {self.solve_key} | audits {self.audits}"
+
+
+_KINDS: dict[str, tuple[type, str]] = {
+    "str": (str, "text"),
+    "Mapping": (dict, "an object"),
+    "Sequence": (list, "a list"),
+}
+"""What the fields of a stored case are in JSON, by their annotation."""
 
 
 @dataclass(slots=True)
@@ -201,7 +209,17 @@ class Store:
         if row is None:
             return None
         ok, payload, solution, seconds = row
-        return Piece(stage, instance, key, bool(ok), json.loads(payload), solution, seconds)
+        return Piece(stage, instance, key, bool(ok), self._object(payload, f"{stage} of {key}"), solution, seconds)
+
+    def _object(self, text: Any, what: str) -> dict[str, Any]:
+        """The JSON object in a text of the store; InputError names the store and what the text is about."""
+        try:
+            value = json.loads(text)
+        except (ValueError, TypeError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise InputError(str(self.path), shown(what), f"{shown(text)} is not a JSON object as `run` stores it")
+        return value
 
     def has(self, stage: str, instance: str, key: str) -> bool:
         """Whether there is a piece at this address."""
@@ -228,8 +246,7 @@ class Store:
         """What `begin` noted last; empty before."""
         with _plain_words(self.path):
             row = self.connection.execute("SELECT content FROM about WHERE name = 'run'").fetchone()
-        content: dict[str, Any] = {} if row is None else json.loads(row[0])
-        return content
+        return {} if row is None else self._object(row[0], "about")
 
     def put_case(self, position: int, case: StoredCase) -> None:
         """Write or replace a case."""
@@ -240,8 +257,22 @@ class Store:
     def cases(self) -> list[StoredCase]:
         """The cases in the order of the suite."""
         with _plain_words(self.path):
-            rows = self.connection.execute("SELECT content FROM cases ORDER BY position, name").fetchall()
-        return [StoredCase(**json.loads(content)) for (content,) in rows]
+            rows = self.connection.execute("SELECT name, content FROM cases ORDER BY position, name").fetchall()
+        return [self._case(name, self._object(content, f"case {name}")) for name, content in rows]
+
+    def _case(self, name: str, content: Mapping[str, Any]) -> StoredCase:
+        for each in fields(StoredCase):
+            needed = each.default is MISSING and each.default_factory is MISSING
+            if each.name not in content and needed:
+                raise InputError(str(self.path), f"case {shown(name)}, {each.name}", "the field is missing")
+            value = content.get(each.name)
+            kind, words = _KINDS[str(each.type).partition("[")[0]]
+            if each.name in content and not isinstance(value, kind) and not (value is None and not needed):
+                problem = f"{shown(value)} is not {words}"
+                raise InputError(str(self.path), f"case {shown(name)}, {each.name}", problem)
+        for other in content.keys() - {each.name for each in fields(StoredCase)}:
+            raise InputError(str(self.path), f"case {shown(name)}, {shown(other)}", "there is no such field")
+        return StoredCase(**content)
 
 
 @contextlib.contextmanager

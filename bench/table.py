@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections import Counter
@@ -16,6 +17,8 @@ from bench import ratios
 from bench.checks import Verdict
 from bench.family import Family, Plot, Printed, PrintedMean, Study, objective
 from bench.store import Piece, Store, StoredCase
+from bench.stored import check_piece
+from instances.errors import InputError, shown
 
 COLUMNS = {
     "case": "name of the case in the suite",
@@ -126,13 +129,31 @@ def results(store: Store) -> Results:
     measures: dict[str, None] = {}
     studies: list[StudyTable] = []
     for case in cases:
-        rows.extend(_case_rows(store, case, seconds, checks, measures))
-        studies.extend(_case_studies(store, case, seconds))
+        with _sound(store, f"case {shown(case.name)}"):
+            rows.extend(_case_rows(store, case, seconds, checks, measures))
+            studies.extend(_case_studies(store, case, seconds))
     parts = ("", "_left", "_right", "_reason", "_figures")
     columns = [*COLUMNS, *measures, *(f"{name}{part}" for name in checks for part in parts)]
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
     times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
-    return Results(store.about(), cases, frame, times, tuple(checks), tuple(measures), studies, frame)
+    found = Results(store.about(), cases, frame, times, tuple(checks), tuple(measures), studies, frame)
+    with _sound(store, "about, plots"):
+        assert found.plots is not None
+    return found
+
+
+@contextlib.contextmanager
+def _sound(store: Store, what: str) -> Iterator[None]:
+    """What is read inside is as `run` wrote it; InputError names the store, what was read and, if known, the field."""
+    try:
+        yield
+    except KeyError as error:
+        raise InputError(str(store.path), f"{what}, {shown(error.args[0])}", "the field is missing") from None
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        if isinstance(error, InputError):
+            raise
+        told = f"{type(error).__name__}: {error}"
+        raise InputError(str(store.path), what, f"is not as `run` stores it ({shown(told)})") from None
 
 
 def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]]) -> Iterator[StudyTable]:
@@ -142,6 +163,7 @@ def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]])
         if piece is None:
             yield StudyTable(case.name, case.group, study, (), "not made yet")
             continue
+        check_piece(piece, store.path, case.name)
         seconds.append({"case": case.name, "algorithm": algorithm, "stage": "study", "seconds": piece.seconds})
         yield StudyTable(case.name, case.group, study, piece.payload.get("rows", ()), piece.payload.get("reason", ""))
 
@@ -155,6 +177,7 @@ def _case_rows(
 ) -> list[dict[str, Any]]:
     def timed(stage: str, algorithm: str, piece: Piece | None) -> Piece | None:
         if piece is not None:
+            check_piece(piece, store.path, case.name)
             seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": piece.seconds})
         return piece
 

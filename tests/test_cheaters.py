@@ -222,10 +222,12 @@ def test_a_vendor_after_the_last_is_caught(instance: Instance) -> None:
 
 @pytest.mark.parametrize(
     ("odd", "wrong"),
-    [("text", ""), ("generator", ""), ("floats", "node 0.0 is not an integer"),
+    [("text", "not (vendor, cells, payment)"), ("generator", "are no list"), ("floats", "node 0.0 is not an integer"),
      ("nan", "payment nan is not an integer"), ("payment", f"payment 1{'0' * 30} is beyond {2**53}"),
-     ("huge", "payment a int is beyond"), ("true", "slot True is not an integer"), ("pair", ""), ("triples", ""),
-     ("nothing", ""), ("object", ""), ("text_inside", "vendor 0 is not an integer"),
+     ("huge", "payment a int is beyond"), ("true", "slot True is not an integer"),
+     ("pair", "not (vendor, cells, payment)"), ("triples", "cell (0, 1, 2) is not (node, slot)"),
+     ("nothing", "not (vendor, cells, payment)"), ("object", "not (vendor, cells, payment)"),
+     ("text_inside", "cells 01 are no list"),
      ("half_a_coin", "payment 12.5 is not an integer")],
 )  # fmt: skip
 def test_an_answer_that_is_no_decision_is_named(instance: Instance, odd: str, wrong: str) -> None:

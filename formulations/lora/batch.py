@@ -8,6 +8,7 @@ answer is packed onto the nodes, and in the slots where it does not pack nodes a
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
@@ -118,11 +119,10 @@ class _Batch:
             self.offer(self._inserted(self._empty, order))
             yield
         capacity = Residual(p, self._empty.free, self._empty.free_mb)
-        try:
+        bound = None
+        with contextlib.suppress(OverflowError):  # then the sum of what the tasks are worth alone stays the bound
             bound = residual_bound(self._pricer, capacity)
-        except OverflowError:  # the sum of what the tasks are worth alone stays the bound
-            bound = None
-        else:
+        if bound is not None:
             self.upper = min(self.upper, bound.upper)
             yield
             self._desk = self._desk._replace(rent=bound.rent)

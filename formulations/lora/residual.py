@@ -274,15 +274,15 @@ def relaxed_model(capacity: Residual, bound: DualBound, apart: set[tuple[int, in
     p = capacity.pool
     slots = p.tariff.shape[1]
     hosts = [capacity.hosts(c) for c in range(len(p.class_kind))]
-    parts = []
+    parts: list[tuple[int, ...]] = []
     for i in range(p.tasks):
-        for entry in range(p.type_start[i], p.type_start[i + 1]):
-            g = int(p.kind[entry])
-            here = hosts[p.klass[entry]][:, p.first[i] : p.first[i] + p.width[i]] > 0
-            for t in np.flatnonzero(here.any(axis=0)).tolist():
-                slot = int(p.first[i]) + t
-                nodes = capacity.first_node[g] + np.flatnonzero(here[:, t]) if (g, slot) in apart else [-1]
-                parts += [(i, entry, slot, int(k), base_cost(p, i, g, slot)) for k in nodes]
+        for e in range(p.type_start[i], p.type_start[i + 1]):
+            g = int(p.kind[e])
+            here = hosts[p.klass[e]][:, p.first[i] : p.first[i] + p.width[i]] > 0
+            for t in (p.first[i] + np.flatnonzero(here.any(axis=0))).tolist():
+                room = np.flatnonzero(here[:, t - p.first[i]])
+                nodes = (capacity.first_node[g] + room).tolist() if (g, t) in apart else [-1]
+                parts += [(i, e, t, k, base_cost(p, i, g, t)) for k in nodes]
     task, entry, slot, node, cost = np.array(parts, dtype=np.int64).reshape(-1, 5).T
     klass, kind = p.klass[entry], p.kind[entry]
     count, size = p.tasks, len(task)

@@ -27,7 +27,7 @@ import numpy as np
 from instances.errors import tamed
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
-from online.answers import part, shown
+from online.answers import Unfit, part, shown
 from online.player import located
 
 __all__ = [
@@ -181,21 +181,21 @@ def plain(answer: Any) -> Decision | None:
 
     Raises
     ------
-    TypeError, ValueError : when it is neither None nor (vendor, cells, payment) in integers; what an algorithm's own
-        types raise when they are unpacked goes through.
+    Unfit : when it is neither None nor (vendor, cells, payment) in integers; what an algorithm's own types raise when
+        they are unpacked goes through.
     """
     if answer is None:
         return None
     if _settled(answer):
         return answer  # type: ignore[no-any-return]
-    if not isinstance(answer, tuple | list):
-        raise TypeError(answer)
+    if not isinstance(answer, tuple | list) or len(answer) != 3:
+        raise Unfit("not (vendor, cells, payment)")
     vendor, cells, payment = answer
     if not isinstance(cells, tuple | list | np.ndarray):
-        raise TypeError(cells)
+        raise Unfit(f"cells {shown(cells)[:40]} are no list")
     return Decision(
         None if vendor is None else part("vendor", vendor, NUMBER_LIMIT),
-        tuple((part("node", node, NUMBER_LIMIT), part("slot", slot, NUMBER_LIMIT)) for node, slot in cells),
+        tuple(map(_cell, cells)),
         None if payment is None else part("payment", payment, NUMBER_LIMIT),
     )
 
@@ -209,6 +209,13 @@ def excess(answer: Any, public: Public) -> str | None:
     if isinstance(cells, tuple | list | np.ndarray) and len(cells) > public.slots:
         return f"{len(cells)} cells, there are {public.slots} slots"
     return None
+
+
+def _cell(cell: Any) -> tuple[int, int]:
+    if not isinstance(cell, tuple | list | np.ndarray) or len(cell) != 2:
+        raise Unfit(f"cell {shown(cell)[:40]} is not (node, slot)")
+    node, slot = cell
+    return part("node", node, NUMBER_LIMIT), part("slot", slot, NUMBER_LIMIT)
 
 
 def _settled(answer: Any) -> bool:
