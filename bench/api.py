@@ -161,7 +161,7 @@ def online(file: Any, algorithm: str, *, prior: Any = None, migration: bool = Tr
 
 def _staying(family: Family) -> Staying:
     if not isinstance(family, Staying):
-        raise InputError("migration", "", f"in the family {family.name} no task could move to another node")
+        raise InputError("migration", "", f"in the family {family.name} no task moves from node to node")
     return family
 
 
