@@ -188,7 +188,7 @@ def online(
 
 def _staying(family: Family) -> Staying:
     if not isinstance(family, Staying):
-        raise InputError("migration", "", f"in the family {family.name} no task could move to another node")
+        raise InputError("migration", "", f"in the family {family.name} no task moves from node to node")
     return family
 
 

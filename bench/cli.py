@@ -437,7 +437,7 @@ def _certifying(family: Family) -> Certifying:
 
 def _keeping(family: Family) -> Staying:
     if not isinstance(family, Staying):
-        raise InputError("--no-migration", "", f"in the family {family.name} no task could move to another node")
+        raise InputError("--no-migration", "", f"in the family {family.name} no task moves from node to node")
     return family
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import bench
 from bench.cli import main
-from bench.family import find_suite
+from bench.family import families, find_suite
 from formulations import worker
 from formulations.lora import one_node
 from formulations.lora.check import check
@@ -236,3 +236,13 @@ def test_certificates_are_refused_in_one_line(tmp_path: Path, capsys: pytest.Cap
         assert err.count("\n") == 1
         assert "--no-migration" in err
         assert command == "check" or not certificate.exists()
+
+
+def test_a_family_in_which_nothing_moves_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """EAPM places a bag for good: one line, exit 2."""
+    eapm = families()["eapm"]
+    path = tmp_path / "eapm.json"
+    path.write_text(eapm.dumps(eapm.generate(eapm.suites()[0].cases[0].recipe)))
+    status, out, err = told(capsys, "opt", str(path), "--no-migration")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "eapm" in err
