@@ -185,6 +185,13 @@ class ExactStep:
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """Nothing is known and nothing counted yet."""
         self.counts = {"cut_short": 0}
+        self._users = 0
+
+    @property
+    def label(self) -> str:
+        """The name, and at how many users a better step may have been missed."""
+        cut, users = self.counts["cut_short"], self._users
+        return "online:rule=exact-step" + (f" (at limit {cut} of {users})" if cut else "")
 
     def decide(self, user: User, view: View) -> Decision:
         """The best step, found in compiled integers."""
@@ -192,4 +199,5 @@ class ExactStep:
         worth = view.profit + user.price
         enough = best_step(view.load_ms, user.etc_ms, user.cost, user.tasks, worth, LIMIT, shares)
         self.counts["cut_short"] += not enough
+        self._users += 1
         return tuple(shares.tolist())
