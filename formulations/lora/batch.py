@@ -40,8 +40,8 @@ SOLVER_UNITS = 20
 """HiGHS's work per unit of effort and model."""
 MODELS = 6
 """Integer programs per batch, each with nodes told apart in more slots than the one before, the last one in all."""
-CELLS = 60_000
-"""No integer program of more cells."""
+CELLS, APART_CELLS = 30_000, 6_000
+"""No integer program of more cells, with all nodes of a type as one pool in every slot, and with some of them apart."""
 PACKING_STEPS = 20_000
 """Steps of the search for a packing of one slot."""
 
@@ -79,7 +79,7 @@ def solve_batch(
     found = _Batch(instance, p, free, free_mb)
     for start in starts:
         found.offer(found.booked(start))
-    for _ in found.attempts(effort):
+    for _ in found.attempts(effort, gap):
         if found.upper - found.best.welfare <= gap * found.upper:
             break
     return Answer(solution_of_state(instance, p, found.best), found.best.welfare, found.upper)
@@ -111,7 +111,7 @@ class _Batch:
         if s.welfare > self.best.welfare:
             self.best = s
 
-    def attempts(self, effort: int) -> Iterator[None]:
+    def attempts(self, effort: int, gap: Fraction) -> Iterator[None]:
         """All that is tried, what is cheap first."""
         p = self._pool
         density, alone = (np.argsort(-key, kind="stable") for key in (self._rank, self._alone))
@@ -134,7 +134,7 @@ class _Batch:
         self._search()
         yield
         if bound is not None:
-            for _ in self._programs(capacity, bound, alone, effort):
+            for _ in self._programs(capacity, bound, alone, effort, gap):
                 yield
                 self._search()
                 yield
@@ -159,7 +159,9 @@ class _Batch:
         chain(self._pool, s, self._desk, self._rank, 0, BLOCKS, BLOCKS, heat, kept)
         self.offer(kept)
 
-    def _programs(self, capacity: Residual, bound: DualBound, order: IntArray, effort: int) -> Iterator[None]:
+    def _programs(
+        self, capacity: Residual, bound: DualBound, order: IntArray, effort: int, gap: Fraction
+    ) -> Iterator[None]:
         """Integer programs whose answers come nearer to what packs, until one packs."""
         kinds, slots = self._pool.tariff.shape
         apart: set[tuple[int, int]] = set()
@@ -167,10 +169,11 @@ class _Batch:
             if turn == MODELS - 1:
                 apart = set(product(range(kinds), range(slots)))
             relaxed = relaxed_model(capacity, bound, apart)
-            if len(relaxed.task) > CELLS:
+            if len(relaxed.task) > (APART_CELLS if apart else CELLS):
                 return
             model, step = relaxed.model.reduced()
-            result = solve("highs", model, Limits(work=SOLVER_UNITS * effort), self._vector(relaxed))
+            limits = Limits(work=SOLVER_UNITS * effort, gap=float(gap) / 2)
+            result = solve("highs", model, limits, self._vector(relaxed))
             if result.termination not in (Termination.OPTIMAL, Termination.LIMIT):
                 raise RuntimeError(f"batch: {result.termination}: {result.message}")
             if result.bound is not None:

@@ -15,7 +15,7 @@ from numba import njit
 
 from formulations.linear import FloatArray, LinearModel, RowBuilder
 from formulations.lora.lagrangian import Capacity, DualBound, Multipliers, Prices, never
-from formulations.lora.pricing import Pool, Pricer, base_cost, class_cells
+from formulations.lora.pricing import Pool, Pricer, class_cells
 from formulations.lora.tight import cover_inequalities
 from instances.lora.model import IntArray
 
@@ -282,9 +282,12 @@ def relaxed_model(capacity: Residual, bound: DualBound, apart: set[tuple[int, in
             for t in (p.first[i] + np.flatnonzero(here.any(axis=0))).tolist():
                 room = np.flatnonzero(here[:, t - p.first[i]])
                 nodes = (capacity.first_node[g] + room).tolist() if (g, t) in apart else [-1]
-                parts += [(i, e, t, k, base_cost(p, i, g, t)) for k in nodes]
-    task, entry, slot, node, cost = np.array(parts, dtype=np.int64).reshape(-1, 5).T
+                parts += [(i, e, t, k) for k in nodes]
+    task, entry, slot, node = np.array(parts, dtype=np.int64).reshape(-1, 4).T
     klass, kind = p.klass[entry], p.kind[entry]
+    cost = p.energy[task, kind] * p.tariff[kind, slot]
+    given = np.flatnonzero(p.explicit[task] >= 0)
+    cost[given] = p.table_cost[p.explicit[task[given]], kind[given], slot[given]]
     count, size = p.tasks, len(task)
     x = count + np.arange(size)
     rows = RowBuilder()
