@@ -324,7 +324,7 @@ class Player:
 
 def _heard(answer: Any) -> Any:
     """An answer; or why it was not sent."""
-    return Refused(shown(answer.get(REFUSED))) if isinstance(answer, dict) else answer
+    return Refused(shown(answer[REFUSED])) if isinstance(answer, dict) and REFUSED in answer else answer
 
 
 _REPLIES = {"build": ("ready", "import"), "start": ("started",), "ask": ("answers",), "end": ("end",)}

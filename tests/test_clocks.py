@@ -56,7 +56,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_a_runs_clock_starts_when_its_kernels_are_there(clock: Clock) -> None:
     """Those of its options, as they are for this many tasks; a limit does not begin before either."""
     result = lora_registry.run(named("tiny_two_types"), "pdftsp:payment=critical")
-    assert clock.done == ["pdftsp:search=exact,units=given,payment=critical,updates=all,arith=exact"]
+    assert clock.done == ["pdftsp:search=exact,units=given,payment=critical,updates=all,arith=exact,migrate=yes"]
     assert result.seconds == 0
     result = eapm_registry.run(small_eapm(), "greedy")
     assert clock.done[1:] == ["greedy"]
@@ -66,7 +66,7 @@ def test_a_runs_clock_starts_when_its_kernels_are_there(clock: Clock) -> None:
 def test_an_algorithm_is_warmed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a run on a small instance, before its own."""
     ran = []
-    monkeypatch.setattr(lora_registry, "_run", lambda instance, spec, *_: ran.append((instance.name, spec.head)))
+    monkeypatch.setattr(lora_registry, "_run", lambda instance, spec, *_, **__: ran.append((instance.name, spec.head)))
     lora_registry._warm_once.cache_clear()
     for _ in range(2):
         lora_registry.run(named("tiny_two_types"), "eft")

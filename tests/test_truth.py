@@ -447,7 +447,7 @@ def test_misreports_that_were_not_followed_leave_the_claim_undecided(monkeypatch
     check = _check(memory_lie, "pdftsp:money=1/400", "theorem3_types")
     assert (check.status, check.reason) == (
         Verdict.UNDECIDED,
-        "none of the 2 misreports tried gains; not all were tried",
+        "none of the 3 misreports tried gains; not all were tried",
     )
 
 

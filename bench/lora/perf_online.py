@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from bench.perf import Bars, Measured, Part, Turns, Value, in_turns
-from formulations.lora.schedules import Space, cheapest_cover, space, states
+from formulations.lora.schedules import Space, cheapest_cover, states
 from instances.lora.generate import generate
 from instances.lora.model import Instance, IntArray, Public, Task
 from online.lora.constants import CONSTANTS
@@ -200,7 +200,8 @@ def batch(tasks: Sequence[Task], public: Public) -> Batch:
     rows: list[tuple[int, int, int, int, IntArray, IntArray, IntArray]] = []
     start, offset, price = [0], [], []
     for task in tasks:
-        if (task.cost < 0).any() or len(space(task, public).types) < 2:
+        runs = (task.rate > 0) & (task.rate <= public.compute) & (task.memory_mb <= public.memory_mb)
+        if (task.cost < 0).any() or not runs.all():
             raise ValueError("additive prices are timed on tasks with no negative cost that run everywhere")
         by_rate = np.argsort(-task.rate, kind="stable")
         options = sorted((option.first, option.price) for option in task.options)

@@ -156,7 +156,8 @@ class _Batch:
         begin(self._pool, self._desk, s)
         heat = HEATS[self._searches % len(HEATS)] * max(0.0, float(np.median(self._pool.bid)))
         self._searches += 1
-        chain(self._pool, s, self._desk, self._rank, 0, BLOCKS, BLOCKS, heat, kept)
+        with np.errstate(over="ignore"):  # random words wrap around, which plain Python tells of
+            chain(self._pool, s, self._desk, self._rank, 0, BLOCKS, BLOCKS, heat, kept)
         self.offer(kept)
 
     def _programs(
