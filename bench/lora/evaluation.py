@@ -171,8 +171,9 @@ _PART_RUNS = (
 RUNS = f"{TRACE_RUNS} {_PART_RUNS} {_POISSON_RUNS}"
 """What the repetitions of a figure are, which an interval cannot say."""
 _TITAN = (
-    "Titan gives every slot's arrivals the best answer that there is for them, proved to within 0.01 % of its value; "
-    "where the proof was not finished its label says at how many batches and how far off."
+    "Titan gives every slot's arrivals the best answer that there is for them, proved to within 0.1 % of its value "
+    "(batches of up to 5,000 cells to the end); where the proof was not finished its label says at how many batches, "
+    "and how far off."
 )
 
 

@@ -34,7 +34,7 @@ BLOCKS = 400
 """Ruin-and-recreate blocks of a unit of search."""
 HEATS = (0.02, 0.05, 0.1)
 """First temperatures of the units in turn, as fractions of the median bid."""
-SEARCHES = 6
+SEARCHES = 3
 """Units of search per unit of effort after the last program."""
 SOLVER_UNITS = 20
 """HiGHS's work per unit of effort and model."""

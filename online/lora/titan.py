@@ -13,6 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.lora.batch import solve_batch
 from instances.errors import InputError
@@ -24,6 +25,8 @@ from online.lora.protocol import View
 from online.lora.registry import Entry, Option, fraction, register
 
 PARTS_PER_MILLION = 10**6
+EXACT_CELLS = 5_000
+"""Up to this many cells (task, node with room, slot) a batch is answered best only if that is proved without a gap."""
 
 
 class Titan:
@@ -32,8 +35,8 @@ class Titan:
     An unusable drawn vendor is a rejection. At the limit the best solution found is taken; it is never worse than
     serving the batch task by task as `greedy` or as `eft` would. No payment rule. Counts: batches; at_limit, those not
     proved to be answered best to within the gap; worst_gap_ppm, the largest (bound - value) / bound of a batch, rounded
-    up. Option effort: units of work per batch; gap: the share of its best value at which a batch counts as answered
-    (the default is a ten-thousandth: below 10,000 micro-dollars that is exact).
+    up. Option effort: units of work per batch; gap: the share of its best value at which a batch of more than 5,000
+    cells (task, node with room, slot) counts as answered. Smaller ones are solved to the end.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -65,28 +68,32 @@ class Titan:
         first = min(option.first for option in vendors)
         last = max(first, *(task.deadline for task in tasks))
         span = slice(first - 1, min(last, self._public.slots))
-        batch = self._batch(tasks, vendors, view, span)
+        rooms = [view.room(task, self._public)[:, span] for task in tasks]
+        gap = self._gap if sum(np.count_nonzero(room) for room in rooms) > EXACT_CELLS else Fraction(0)
+        batch = self._batch(tasks, vendors, rooms, span)
         earliest = self._earliest(tasks, vendors, view, span)
         free, free_mb = view.compute[:, span], view.memory_mb[:, span]
-        answer = solve_batch(batch, free, free_mb, self._effort, self._gap, (earliest,))
+        answer = solve_batch(batch, free, free_mb, self._effort, gap, (earliest,))
         if answer.lower < answer.upper:
-            self.counts["at_limit"] += answer.upper - answer.lower > self._gap * answer.upper
-            gap = -(-(answer.upper - answer.lower) * PARTS_PER_MILLION // answer.upper)
-            self.counts["worst_gap_ppm"] = max(self.counts["worst_gap_ppm"], gap)
+            self.counts["at_limit"] += answer.upper - answer.lower > gap * answer.upper
+            parts = -(-(answer.upper - answer.lower) * PARTS_PER_MILLION // answer.upper)
+            self.counts["worst_gap_ppm"] = max(self.counts["worst_gap_ppm"], parts)
         return [
             None if d is None else Decision(option.vendor, tuple((node, slot + span.start) for node, slot in d.cells))
             for option, d in zip(vendors, answer.solution, strict=True)
         ]
 
-    def _batch(self, tasks: Sequence[Task], vendors: Sequence[Preprocessing], view: View, span: slice) -> Instance:
+    def _batch(
+        self, tasks: Sequence[Task], vendors: Sequence[Preprocessing], rooms: Sequence[NDArray[np.bool_]], span: slice
+    ) -> Instance:
         """The batch as an instance of the span's slots, vendors paid out of the bids.
 
         A cell of a type of which no node has room costs more than the task can be worth.
         """
         count = len(tasks)
         costs = {}
-        for j, task in enumerate(tasks):
-            room = np.logical_or.reduceat(view.room(task, self._public)[:, span], self._heads, axis=0)
+        for j, (task, nodes) in enumerate(zip(tasks, rooms, strict=True)):
+            room = np.logical_or.reduceat(nodes, self._heads, axis=0)
             cost = task.cost[:, span]
             never = abs(task.bid) + int(np.maximum(0, -cost.min(axis=0, initial=0)).sum()) + 1
             costs[j] = frozen(np.where(room, cost, never))
@@ -142,7 +149,7 @@ register(
         "2",
         {
             "effort": Option("1", None, "units of work per batch"),
-            "gap": Option("1/10000", None, "share of a batch's best value at which it counts as answered"),
+            "gap": Option("1/1000", None, "share of its best value at which a large batch counts as answered"),
         },
         Titan,
     )
