@@ -288,7 +288,7 @@ def test_a_disk_that_fills_up_is_one_line_and_the_run_can_be_resumed(tmp_path: P
     out = tmp_path / "out"
     process = start("toy-plots", out, tmp_path / "log", 0.0, "--quiet", largest_file=64 * 1024)
     output, errors = process.communicate()
-    assert process.returncode == 1
+    assert process.returncode == 1, errors
     assert output == ""
     assert errors.count("\n") == 1, errors
     assert "results.sqlite: the result could not be stored" in errors

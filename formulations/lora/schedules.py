@@ -63,6 +63,7 @@ class StateSpaceTooLarge(InputError):
 
     def __init__(self, problem: str, task: int | None = None) -> None:
         super().__init__("", "" if task is None else f"tasks[{task}]", problem)
+        self.task = task
 
 
 def require_table(size: int, width: int, task: int | None = None, limit: int = TABLE_LIMIT) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lora.batch import solve_batch
+from formulations.lora.schedules import StateSpaceTooLarge
 from instances.errors import InputError
 from instances.lora.model import Instance, IntArray, Public, Task, frozen
 from instances.lora.model import Option as Preprocessing
@@ -73,7 +74,10 @@ class Titan:
         batch = self._batch(tasks, vendors, rooms, span)
         earliest = self._earliest(tasks, vendors, view, span)
         free, free_mb = view.compute[:, span], view.memory_mb[:, span]
-        answer = solve_batch(batch, free, free_mb, self._effort, gap, (earliest,))
+        try:
+            answer = solve_batch(batch, free, free_mb, self._effort, gap, (earliest,))
+        except StateSpaceTooLarge as error:  # it counts the tasks of the batch
+            raise StateSpaceTooLarge(error.problem, None if error.task is None else tasks[error.task].index) from None
         if answer.lower < answer.upper:
             self.counts["at_limit"] += answer.upper - answer.lower > gap * answer.upper
             parts = -(-(answer.upper - answer.lower) * PARTS_PER_MILLION // answer.upper)
