@@ -9,11 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.backends import solve
+from formulations.lora import batch, insertion, pricing, residual, search
 from formulations.lora.batch import packed_slot, solve_batch
 from formulations.lora.enumerate import enumerate_optimum
 from formulations.lora.pricing import Pricer, pool
 from formulations.lora.residual import Residual, best_fill, relaxed_model, residual_bound
 from instances.lora import Instance
+from instances.lora.named import named
+from online.lora import registry
+from online.lora.warming import small
 from tests.strategies import tiny_instances
 
 few = st.integers(1, 9)
@@ -87,3 +91,17 @@ def test_bound_and_programs_enclose_the_optimum(instance: Instance) -> None:
         assert result.bound is not None
         assert result.bound >= best - 1e-6
         assert not exact or abs(result.bound - best) < 1e-6
+
+
+def test_nothing_is_compiled_once_it_is_warm() -> None:
+    """Kernels have one signature each, whatever the batch: compiling is in no algorithm's seconds."""
+
+    def signatures() -> dict[str, int]:
+        kernels = [value for module in (batch, residual, insertion, search, pricing) for value in vars(module).values()]
+        return {each.__name__: len(each.signatures) for each in kernels if hasattr(each, "signatures")}
+
+    batch.warm(small())
+    warm = signatures()
+    for name in ("tiny_contention", "tiny_vendors", "tiny_two_types"):
+        registry.run(named(name), "titan")
+    assert signatures() == warm

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.backends import Limits, solve
+from formulations.backends import Limits, ready, solve
 from formulations.lora.insertion import begin, insert_all, new_desk
 from formulations.lora.lagrangian import DualBound, value_density
 from formulations.lora.pricing import Pool, Pricer, places, pool
@@ -94,8 +94,8 @@ class _Batch:
         nothing = np.zeros((len(p.class_kind), p.tariff.shape[1]))
         self._desk = new_desk(p, (None,) * len(p.nodes), nothing, 1)
         self._empty = State(
-            np.ascontiguousarray(free),
-            np.ascontiguousarray(free_mb),
+            np.array(free, order="C"),  # copies: kernels are compiled for arrays that can be written
+            np.array(free_mb, order="C"),
             np.full(p.tasks, -1, np.int64),
             np.full(int(p.width.sum()), -1, np.int64),
             np.zeros(p.tasks, np.int64),
@@ -212,10 +212,8 @@ class _Batch:
             mine = np.flatnonzero(where == key)
             g, t = divmod(key, p.tariff.shape[1])
             nodes = slice(capacity.first_node[g], capacity.first_node[g + 1])
-            to = packed_slot(
-                p.rate[entry[mine]], p.memory[task[mine]], capacity.free[nodes, t], capacity.free_mb[nodes, t],
-                PACKING_STEPS,
-            )  # fmt: skip
+            left = capacity.free[nodes, t].copy(), capacity.free_mb[nodes, t].copy()
+            to = packed_slot(p.rate[entry[mine]], p.memory[task[mine]], *left, PACKING_STEPS)
             node[mine] = np.where(to >= 0, capacity.first_node[g] + to, -1)
             if (to < 0).any():
                 torn.add((g, t))
@@ -248,7 +246,8 @@ class _Batch:
 
 
 def warm(instance: Instance) -> None:
-    """Compile and cache the kernels by using each once."""
+    """Compile and cache the kernels by using each once, and start the solver."""
+    ready("highs")
     p = pool(instance)
     public = instance.public("")
     types = public.type_of_node
@@ -258,7 +257,7 @@ def warm(instance: Instance) -> None:
     found._inserted(found._empty, np.arange(p.tasks))
     residual_bound(found._pricer, Residual(p, free, free_mb))
     found._search()
-    packed_slot(p.memory, p.memory, free[:, 0], free_mb[:, 0], PACKING_STEPS)
+    packed_slot(p.memory, p.memory, free[:, 0].copy(), free_mb[:, 0].copy(), PACKING_STEPS)
 
 
 @njit(cache=True, nogil=True)
