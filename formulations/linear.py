@@ -237,3 +237,22 @@ class RowBuilder:
             np.concatenate([empty_f, *self._lower]),
             np.concatenate([empty_f, *self._upper]),
         )
+
+    def binary_model(self, name: str, objective: FloatArray, columns: tuple[str, ...]) -> LinearModel:
+        """The rows with an objective to be maximised over columns that are all 0 or 1."""
+        start, index, value, low, high = self.csr()
+        size = len(columns)
+        return LinearModel(
+            name=name,
+            objective=objective,
+            lower=np.zeros(size),
+            upper=np.ones(size),
+            integer=np.ones(size, dtype=bool),
+            row_start=start,
+            index=index,
+            value=value,
+            row_lower=low,
+            row_upper=high,
+            columns=columns,
+            rows=tuple(self.names),
+        )

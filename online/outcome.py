@@ -56,7 +56,7 @@ class OnlineRun:
     Parameters
     ----------
     algorithm : the name as asked for, options included.
-    label : the name with what must be said beside it, e.g. ``titan (at limit 3 of 144, gap 0.02 %)`` or
+    label : the name with what must be said beside it, e.g. ``titan (at limit 5 of 144, gap 0.32 %)`` or
         ``eft (admit=profitable)``.
     version : version of the algorithm's code; part of the key of stored results.
     valid : no rule was broken.

@@ -236,22 +236,7 @@ class _OneNode:
         self.names, self.objective = tuple(names), np.array(objective, dtype=np.float64)
 
     def model(self) -> LinearModel:
-        n = len(self.names)
-        start, index, value, low, high = self.rows.csr()
-        return LinearModel(
-            name="one_node",
-            objective=self.objective,
-            lower=np.zeros(n),
-            upper=np.ones(n),
-            integer=np.ones(n, dtype=bool),
-            row_start=start,
-            index=index,
-            value=value,
-            row_lower=low,
-            row_upper=high,
-            columns=self.names,
-            rows=tuple(self.rows.names),
-        )
+        return self.rows.binary_model("one_node", self.objective, self.names)
 
     def _row(self, name: str, columns: list[int], values: list[float] | FloatArray, low: float, high: float) -> None:
         column = np.array(columns, dtype=np.int64)

@@ -330,19 +330,7 @@ def relaxed_model(capacity: Residual, bound: DualBound, apart: set[tuple[int, in
     single = np.where(node >= 0, node * slots + slot, -1)
     at_most("node_compute", single, p.rate[entry], capacity.free)
     at_most("node_memory", single, p.memory[task], capacity.free_mb)
-    start, index, value, low, high = rows.csr()
-    model = LinearModel(
-        name="batch",
-        objective=np.concatenate([p.bid - p.price[p.option_start[:-1]], -cost]).astype(np.float64),
-        lower=np.zeros(count + size),
-        upper=np.ones(count + size),
-        integer=np.ones(count + size, np.bool_),
-        row_start=start,
-        index=index,
-        value=value,
-        row_lower=low,
-        row_upper=high,
-        columns=tuple([f"u_{j}" for j in range(count)] + [f"x_{j}" for j in range(size)]),
-        rows=tuple(rows.names),
-    )
+    objective = np.concatenate([p.bid - p.price[p.option_start[:-1]], -cost]).astype(np.float64)
+    columns = (*(f"u_{j}" for j in range(count)), *(f"x_{j}" for j in range(size)))
+    model = rows.binary_model("batch", objective, columns)
     return Relaxed(model, task, entry, slot, node)

@@ -253,22 +253,7 @@ class _Tight:
         self.span = {m.task: slice(int(a), int(b)) for m, a, b in zip(served, bounds, bounds[1:], strict=False)}
 
     def model(self) -> LinearModel:
-        n = len(self.names)
-        start, index, value, low, high = self.rows.csr()
-        return LinearModel(
-            name="tight",
-            objective=self.objective,
-            lower=np.zeros(n),
-            upper=np.ones(n),
-            integer=np.ones(n, dtype=bool),
-            row_start=start,
-            index=index,
-            value=value,
-            row_lower=low,
-            row_upper=high,
-            columns=self.names,
-            rows=tuple(self.rows.names),
-        )
+        return self.rows.binary_model("tight", self.objective, self.names)
 
     def _row(self, name: str, entries: list[tuple[int, float]], low: float, high: float) -> None:
         column = np.array([c for c, _ in entries], dtype=np.int64)
