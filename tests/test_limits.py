@@ -56,7 +56,21 @@ def _exact_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _none(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is searched, so nothing is limited."""
+    """Nothing is searched: where the others stop at a limit it answers, and has none to tell."""
+    data = long_task(60_000)
+    data["tasks"][-1]["rate"] = [7, 9]
+    result = run(parse(data), name)
+    assert result.valid
+    assert "limit" not in result.label
+
+
+def _none_of_bags(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with bags of tasks, where only exact steps are cut short."""
+    monkeypatch.setattr(exact_step, "LIMIT", 1)
+    result = run_eapm(generate_eapm({"kind": "table1", "seed": ["limits"]}), name)
+    assert result.valid
+    assert "cut_short" not in result.counts
+    assert "limit" not in result.label
 
 
 LORA: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
@@ -64,7 +78,10 @@ LORA: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
     "greedy": _too_large, "eris": _too_large, "posted": _too_large, "minimal-edit": _too_large, "capped": _too_large,
     "bbar-rule": _too_large,
 }  # fmt: skip
-EAPM = {"online": _none, "online:rule=exact-step": _exact_step, "greedy": _none, "average": _none, "balance": _none}
+EAPM: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
+    "online": _none_of_bags, "online:rule=exact-step": _exact_step, "greedy": _none_of_bags, "average": _none_of_bags,
+    "balance": _none_of_bags,
+}  # fmt: skip
 
 
 def test_every_algorithm_stands_in_these_lists() -> None:
