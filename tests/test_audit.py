@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bench.checks import Check, Verdict
 from bench.lora.theory.audit import audit, facts
-from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance, document, parse, write
 from instances.lora.named import expected, named, names

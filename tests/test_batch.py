@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.backends import solve
-from formulations.lora import batch, insertion, pricing, residual, search
+from formulations.lora import batch
 from formulations.lora.batch import packed_slot, solve_batch
-from formulations.lora.enumerate import enumerate_optimum
-from formulations.lora.pricing import Pricer, pool
-from formulations.lora.residual import Residual, best_fill, relaxed_model, residual_bound
+from formulations.lora.bound import pricing, residual
+from formulations.lora.bound.pricing import Pricer, pool
+from formulations.lora.bound.residual import Residual, best_fill, relaxed_model, residual_bound
+from formulations.lora.heuristic import improve, insertion
+from formulations.lora.models.enumerate import enumerate_optimum
 from instances.lora import Instance
 from instances.lora.named import named
 from online.lora import registry
@@ -97,7 +99,9 @@ def test_nothing_is_compiled_once_it_is_warm() -> None:
     """Kernels have one signature each, whatever the batch: compiling is in no algorithm's seconds."""
 
     def signatures() -> dict[str, int]:
-        kernels = [value for module in (batch, residual, insertion, search, pricing) for value in vars(module).values()]
+        kernels = [
+            value for module in (batch, residual, insertion, improve, pricing) for value in vars(module).values()
+        ]
         return {each.__name__: len(each.signatures) for each in kernels if hasattr(each, "signatures")}
 
     batch.warm(small())

@@ -24,11 +24,11 @@ from bench.family import Certifying, families
 from formulations import worker
 from formulations.lora import certificate as certificates
 from formulations.lora import verify as checker
+from formulations.lora.bound.lagrangian import Capacity
+from formulations.lora.bound.pricing import Pricer, pool
 from formulations.lora.certificate import Certificate, ClassPrice, parse, seal
 from formulations.lora.check import check
-from formulations.lora.enumerate import enumerate_optimum, schedules
-from formulations.lora.lagrangian import Capacity
-from formulations.lora.pricing import Pricer, pool
+from formulations.lora.models.enumerate import enumerate_optimum, schedules
 from formulations.lora.solve import solve
 from formulations.lora.verify import Steps, Wrong, dual_bound, verify, welfare
 from formulations.report import Proof, Termination

@@ -393,7 +393,13 @@ def test_every_generator_of_every_family_is_out_of_bounds_and_no_more_than_that(
     for family in families:
         assert f"instances.{family}.generate" in barred
         assert not barred & {f"instances.{family}{part}" for part in ("", ".model", ".format", ".solution")}
-    assert {"bench", "bench.api", "instances.lora.families", "instances.lora.paper", "instances.lora.readers"} <= barred
+    assert {
+        "bench",
+        "bench.api",
+        "instances.lora.constructions",
+        "instances.lora.paper",
+        "instances.lora.readers",
+    } <= barred
     assert {"instances.eapm.workload", "instances.eapm.matrices", "instances.eapm.paper"} <= barred
     assert {name.split(".")[0] for name in barred} == {"bench", "instances"}
     assert not barred & {"instances", "instances.errors", "instances.seeds"}

@@ -19,7 +19,7 @@ from bench.lora.theory.audit import audit, audit_claims
 from bench.lora.theory.case import Case, case_of
 from bench.lora.theory.claims import CLAIMS, Standing
 from bench.lora.theory.statements import statements
-from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance, parse
 from instances.lora.named import expected, named, names, path

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bench.lora.theory import density
 from bench.lora.theory.density import Menu, Totals, every_bbar, menus
-from formulations.lora.schedules import StateSpaceTooLarge, minimal_covers
+from formulations.lora.covering.schedules import StateSpaceTooLarge, minimal_covers
 from instances.fields import LIMIT
 from instances.lora import Instance, parse
 from tests.literal import schedules

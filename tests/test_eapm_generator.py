@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instances.eapm import Instance, content_hash, loads, write
-from instances.eapm.figures import anchors, anchors_of, figures
 from instances.eapm.format import dumps
 from instances.eapm.generate import generate
 from instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
@@ -25,6 +24,7 @@ from instances.eapm.model import profit_rate
 from instances.eapm.named import expected, named, names
 from instances.eapm.numerals import half_up, text_of_fraction
 from instances.eapm.paper import ENERGY, GAMMAS, RATE, SPAN, TABLE1
+from instances.eapm.quantities import anchors, anchors_of, figures
 from instances.eapm.workload import ORDERS, read_recipe
 from instances.errors import InputError
 from instances.seeds import Stream

@@ -12,7 +12,7 @@ import pytest
 import instances.lora
 from formulations import worker
 from formulations.lora.check import check
-from formulations.lora.enumerate import TASK_LIMIT, enumerate_optimum, schedules
+from formulations.lora.models.enumerate import TASK_LIMIT, enumerate_optimum, schedules
 from formulations.lora.solve import solve
 from formulations.report import Proof
 from instances.lora import Decision, Instance, parse, read

@@ -10,8 +10,8 @@ import pytest
 
 from formulations import backends, worker
 from formulations.linear import LinearModel, RowBuilder
-from formulations.lora.enumerate import enumerate_optimum
-from formulations.lora.formulation import registry
+from formulations.lora.models.enumerate import enumerate_optimum
+from formulations.lora.models.formulation import registry
 from formulations.lora.solve import BUILD_COLUMNS, export
 from instances.errors import InputError
 from instances.lora import Instance

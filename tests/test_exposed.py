@@ -10,7 +10,7 @@ import pytest
 from bench.checks import Check, Verdict
 from bench.lora import FAMILY
 from bench.lora.theory.guarantees import guarantees
-from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance
 from instances.lora.named import named

@@ -12,11 +12,11 @@ from bench.checks import Check, Verdict
 from bench.cli import main
 from bench.family import find_suite
 from bench.lora.theory.audit import audit
-from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
 from instances.lora import Instance, content_hash
-from instances.lora.families import families
+from instances.lora.constructions import families
 from instances.lora.format import read
 from instances.lora.generate import generate
 from instances.lora.named import named

@@ -18,7 +18,7 @@ from instances.errors import InputError
 from instances.lora import Instance, content_hash, read, write
 from instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, scaled, traces
 from instances.lora.calibration import gpus, profiles
-from instances.lora.figures import load, servable
+from instances.lora.fitting import load, servable
 from instances.lora.generate import generate
 from instances.lora.named import named, names, path
 from instances.lora.paper import DEADLINES, read_recipe

@@ -21,7 +21,7 @@ import pytest
 from bench import work
 from bench.cli import main
 from formulations import worker
-from formulations.lora.schedules import TABLE_LIMIT, StateSpaceTooLarge, standalone_value, states
+from formulations.lora.covering.schedules import TABLE_LIMIT, StateSpaceTooLarge, standalone_value, states
 from instances.eapm.named import path as eapm_path
 from instances.errors import InputError, about, shown, tamed
 from instances.files import at_most, load_json, read_bytes, walk

@@ -18,7 +18,7 @@ from formulations.eapm.search import cheapest
 from formulations.eapm.summed import split, summed
 from formulations.linear import LinearModel
 from formulations.lora.check import check
-from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.lora.solve import best_alone, solve, trivial_bound
 from formulations.report import Proof, Termination
 from instances.eapm import parse as parse_eapm

@@ -18,7 +18,7 @@ import online.lora
 from bench.checks import Check, Verdict
 from bench.lora.theory.dual import TAUS, Dual, best_rescaled, best_schedule, dual_value, near_dual_value
 from bench.lora.theory.guarantees import full_cells, guarantees
-from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
 from instances.lora import Decision, Instance, content_hash, document, parse, write

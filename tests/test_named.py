@@ -11,7 +11,7 @@ import pytest
 
 from instances.errors import InputError
 from instances.lora import Instance, content_hash, document
-from instances.lora.figures import load, servable
+from instances.lora.fitting import load, servable
 from instances.lora.named import expected, named, names, path
 
 COUNTEREXAMPLES = tuple(name for name in names() if not name.startswith("tiny_"))

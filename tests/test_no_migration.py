@@ -14,12 +14,12 @@ import bench
 from bench.cli import main
 from bench.family import families, find_suite
 from formulations import worker
-from formulations.lora import one_node
+from formulations.lora.bound.lagrangian import dual_bound
+from formulations.lora.bound.pricing import Pricer, pool
 from formulations.lora.check import check
-from formulations.lora.enumerate import enumerate_optimum
-from formulations.lora.formulation import registry
-from formulations.lora.lagrangian import dual_bound
-from formulations.lora.pricing import Pricer, pool
+from formulations.lora.models import one_node
+from formulations.lora.models.enumerate import enumerate_optimum
+from formulations.lora.models.formulation import registry
 from formulations.lora.solve import solve
 from formulations.report import Proof, Status
 from instances.errors import InputError

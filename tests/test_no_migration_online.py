@@ -16,7 +16,7 @@ from bench.cli import main
 from bench.family import families
 from bench.lora.standing import standing
 from formulations.lora.check import check
-from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.lora.solve import solve
 from instances.errors import InputError
 from instances.lora import Decision, Instance, document, parse

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.lora.check import check
-from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.models.enumerate import enumerate_optimum
 from instances.errors import InputError
 from instances.lora import Decision, Instance, content_hash, document, parse, read_solution, solution_document, write
 from instances.lora.generate import generate

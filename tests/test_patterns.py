@@ -15,11 +15,11 @@ from formulations import worker
 from formulations.backends import Limits
 from formulations.backends import solve as solve_linear
 from formulations.linear import LinearModel
-from formulations.lora.enumerate import enumerate_optimum
-from formulations.lora.lagrangian import Capacity, dual_bound
-from formulations.lora.packing import FILLS, REFILLS, fractional_packing, pack_nodes
-from formulations.lora.patterns import ACTIVE, CLASSES, maximal_patterns, node_patterns, node_values, supplies
-from formulations.lora.pricing import Pricer, pool
+from formulations.lora.bound.lagrangian import Capacity, dual_bound
+from formulations.lora.bound.patterns import ACTIVE, CLASSES, maximal_patterns, node_patterns, node_values, supplies
+from formulations.lora.bound.pricing import Pricer, pool
+from formulations.lora.heuristic.packing import FILLS, REFILLS, fractional_packing, pack_nodes
+from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Termination
 from instances.lora import Instance
 from instances.lora import parse as parse_instance

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import (
+from formulations.lora.covering.schedules import (
     StateSpaceTooLarge,
     cheapest_cover,
     minimal_covers,

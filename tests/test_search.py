@@ -11,11 +11,11 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.lora.bound.lagrangian import dual_bound
+from formulations.lora.bound.pricing import Pricer, pool
 from formulations.lora.check import check
-from formulations.lora.enumerate import enumerate_optimum
-from formulations.lora.lagrangian import dual_bound
-from formulations.lora.pricing import Pricer, pool
-from formulations.lora.search import doubling, heuristic
+from formulations.lora.heuristic.improve import doubling, heuristic
+from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.lora.solve import solve
 from instances.lora import Instance, write
 from instances.lora.generate import generate

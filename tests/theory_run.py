@@ -28,7 +28,7 @@ from bench.lora.theory.claims import CLAIMS, Standing
 from bench.lora.theory.dual import Dual
 from bench.lora.theory.guarantees import guarantees
 from bench.lora.theory.truthful import truthfulness
-from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora.model import Instance
 from online.lora.linear import LinearTrace

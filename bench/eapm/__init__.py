@@ -43,7 +43,7 @@ class EapmFamily:
 
     def describe(self, instance: Instance) -> Mapping[str, Any]:
         """Size of the instance."""
-        from instances.eapm.figures import figures
+        from instances.eapm.quantities import figures
 
         return figures(instance)
 

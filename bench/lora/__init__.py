@@ -42,7 +42,7 @@ class LoraFamily:
 
     def describe(self, instance: Instance) -> Mapping[str, Any]:
         """Size and load of the instance."""
-        from instances.lora.figures import load, servable
+        from instances.lora.fitting import load, servable
 
         return {
             "tasks": instance.tasks,
@@ -84,7 +84,7 @@ class LoraFamily:
 
     def families(self) -> Sequence[Listed]:
         """The parametric families of counterexamples."""
-        from instances.lora.families import families
+        from instances.lora.constructions import families
 
         return [Listed(f"{each.name}:{','.join(each.parameters)}", each.summary) for each in families().values()]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.checks import Check
-from instances.lora.figures import servable
+from instances.lora.fitting import servable
 from instances.lora.model import Instance, IntArray
 from online.outcome import OnlineRun
 

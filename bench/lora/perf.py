@@ -13,14 +13,14 @@ from bench.perf import Curves, Measured, Part, Value, in_turns
 from formulations import backends
 from formulations.backends import Limits
 from formulations.linear import LinearModel
+from formulations.lora.bound.lagrangian import dual_bound
+from formulations.lora.bound.pricing import Pricer, pool
 from formulations.lora.check import check
-from formulations.lora.formulation import registry, solution_of, vector_of
-from formulations.lora.lagrangian import dual_bound
-from formulations.lora.pricing import Pricer, pool
+from formulations.lora.models.formulation import registry, solution_of, vector_of
 from formulations.lora.solve import safe_floor, solve
 from formulations.report import UNLIMITED
 from formulations.settings import NO_BACKEND
-from instances.lora.figures import load
+from instances.lora.fitting import load
 from instances.lora.generate import generate
 from instances.lora.model import Instance
 from instances.lora.solution import Solution

@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from bench.perf import Bars, Measured, Part, Turns, Value, in_turns
-from formulations.lora.schedules import Space, cheapest_cover, states
+from formulations.lora.covering.schedules import Space, cheapest_cover, states
 from instances.lora.generate import generate
 from instances.lora.model import Instance, IntArray, Public, Task
 from online.lora.constants import CONSTANTS

@@ -11,7 +11,7 @@ from typing import Any
 from bench.family import Case, Plot, SolveSettings, Study, Suite
 from bench.lora.evaluation import AS_PRINTED, EARLIEST, TRACE_RUNS, WHICH, figure_suites, prices
 from instances.lora.arrivals import days
-from instances.lora.families import families
+from instances.lora.constructions import families
 from instances.lora.generate import generate
 from instances.lora.named import names
 

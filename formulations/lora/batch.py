@@ -19,13 +19,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from formulations.backends import Limits, ready, solve
-from formulations.lora.insertion import begin, insert_all, new_desk
-from formulations.lora.lagrangian import DualBound, value_density
-from formulations.lora.pricing import Pool, Pricer, places, pool
-from formulations.lora.residual import Relaxed, Residual, relaxed_model, residual_bound
-from formulations.lora.search import chain
+from formulations.lora.bound.lagrangian import DualBound, value_density
+from formulations.lora.bound.pricing import Pool, Pricer, places, pool
+from formulations.lora.bound.residual import Relaxed, Residual, relaxed_model, residual_bound
+from formulations.lora.heuristic.improve import chain
+from formulations.lora.heuristic.insertion import begin, insert_all, new_desk
+from formulations.lora.heuristic.state import State, copy_state, solution_of_state, type_of_node
 from formulations.lora.solve import safe_floor
-from formulations.lora.state import State, copy_state, solution_of_state, type_of_node
 from formulations.report import Termination
 from instances.lora.model import Instance, IntArray
 from instances.lora.solution import Decision, Solution

@@ -21,16 +21,17 @@ import numpy as np
 from formulations import backends
 from formulations.backends import BackendResult, Limits
 from formulations.linear import LinearModel
-from formulations.lora import one_node, one_node_search
+from formulations.lora.bound.lagrangian import Capacity, DualBound, dual_bound, never
+from formulations.lora.bound.pricing import Pool, Pricer, pool
 from formulations.lora.certificate import Certificate, ClassPrice
 from formulations.lora.check import check
-from formulations.lora.enumerate import enumerate_optimum
-from formulations.lora.formulation import Formulation, number_of_nodes, registry, solution_of, vector_of
-from formulations.lora.lagrangian import Capacity, DualBound, dual_bound, never
-from formulations.lora.pricing import Pool, Pricer, pool
-from formulations.lora.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
-from formulations.lora.search import heuristic
-from formulations.lora.search import warm as warm_search
+from formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
+from formulations.lora.heuristic import staying
+from formulations.lora.heuristic.improve import heuristic
+from formulations.lora.heuristic.improve import warm as warm_search
+from formulations.lora.models import one_node
+from formulations.lora.models.enumerate import enumerate_optimum
+from formulations.lora.models.formulation import Formulation, number_of_nodes, registry, solution_of, vector_of
 from formulations.report import UNLIMITED, Proof, SolveReport, Status, Termination
 from formulations.settings import NO_BACKEND, check_backend, check_settings
 from instances.errors import InputError, shown
@@ -80,7 +81,7 @@ def solve(
     start : a solution to begin from; it is verified first.
     certified : compute the Lagrangian bound also where the size alone would not ask for it, so that the report has a
         certificate (see `formulations.lora.verify`) unless its message says why not.
-    migration : False: the optimum with every task on a single node (see `formulations.lora.one_node`) in place of OPT;
+    migration : False: the optimum with every task on a single node (see `models.one_node`) in place of OPT;
         it has no certificate.
 
     Raises
@@ -395,7 +396,7 @@ def _search(
     start = interval.solution if interval.lower > 0 else None
     enough = math.ceil(interval.upper * (1 - Fraction(gap)))
     tell = _listener(interval)
-    look = heuristic if interval.migration else one_node_search.heuristic
+    look = heuristic if interval.migration else staying.heuristic
     found = look(instance, tasks, dual, effort, seed, start, over, enough, tell, threads)
     interval.offer(found.solution, "search")
     interval.work["blocks"] = interval.work.get("blocks", 0) + found.blocks
@@ -424,7 +425,7 @@ def warm() -> None:
         dual = dual_bound(Pricer(tasks, parallel=parallel))
     heuristic(instance, tasks, dual)
     warm_search(tasks, dual)
-    one_node_search.heuristic(instance, tasks, dual, enough=2**62)
+    staying.heuristic(instance, tasks, dual, enough=2**62)
 
 
 @cache

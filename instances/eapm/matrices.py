@@ -12,10 +12,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol
 
-from instances.eapm.figures import Anchors, Rows, anchors_of
 from instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
 from instances.eapm.numerals import fraction, half_up, text_of_fraction
 from instances.eapm.paper import ENERGY, RATE, SPAN
+from instances.eapm.quantities import Anchors, Rows, anchors_of
 from instances.recipe import Fields
 from instances.seeds import Stream
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from instances.lora import families, paper
+from instances.lora import constructions, paper
 from instances.lora.format import read
 from instances.lora.model import Instance
 from instances.lora.named import named
@@ -16,7 +16,7 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     """The instance that a recipe names; the same recipe gives the same instance on any machine.
 
     Recipes are ``{"kind": "paper", ...}`` (see `instances.lora.paper`), ``{"kind": "family", "name": NAME, ...}`` (see
-    `instances.lora.families`), ``{"kind": "named", "name": NAME}`` for the shipped instances and
+    `instances.lora.constructions`), ``{"kind": "named", "name": NAME}`` for the shipped instances and
     ``{"kind": "file", "path": PATH}``.
 
     Raises
@@ -27,7 +27,7 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {
-    "family": families.generate,
+    "family": constructions.generate,
     "paper": paper.generate,
     **existing(named, read),
 }

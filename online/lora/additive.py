@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from formulations.lora.schedules import (
+from formulations.lora.covering.schedules import (
     STATE_LIMIT,
     TABLE_LIMIT,
     Cover,

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.lora.schedules import minimal_covers
+from formulations.lora.covering.schedules import minimal_covers
 from instances.lora.format import content_hash
 from instances.lora.model import Instance
 from online.lora import public_constants

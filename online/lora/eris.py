@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import Cover, cheapest_cover
+from formulations.lora.covering.schedules import Cover, cheapest_cover
 from instances.errors import InputError
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision

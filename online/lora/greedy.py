@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import STATE_LIMIT, cheapest_cover
+from formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
 from online.lora.additive import Cluster, first_schedule, offers, too_large

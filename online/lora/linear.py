@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import STATE_LIMIT, space
+from formulations.lora.covering.schedules import STATE_LIMIT, space
 from instances.errors import InputError, shown
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import Space, space, states
+from formulations.lora.covering.schedules import Space, space, states
 from instances.lora.model import IntArray, Public, Task, frozen
 from online.lora.running_maxima import amounts, best_path, records
 from online.lora.thresholds import Cells, best_pairs, first_schedule, layout, ranked

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from formulations.lora.schedules import STATE_LIMIT, cheapest_cover
-from instances.lora.figures import first_slots, servable
+from formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
+from instances.lora.fitting import first_slots, servable
 from instances.lora.model import Instance, IntArray, frozen
 from online.lora.additive import Cluster, first_schedule, offers, too_large
 from online.lora.greedy import DOUBLES

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from formulations.lora.schedules import states
+from formulations.lora.covering.schedules import states
 from instances.lora.model import IntArray
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import FAR, States
+from formulations.lora.covering.schedules import FAR, States
 from instances.lora.model import IntArray
 
 _MARGIN = 1e-12

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lora.batch import solve_batch
-from formulations.lora.schedules import StateSpaceTooLarge
+from formulations.lora.covering.schedules import StateSpaceTooLarge
 from instances.errors import InputError
 from instances.lora.model import Instance, IntArray, Public, Task, frozen
 from instances.lora.model import Option as Preprocessing

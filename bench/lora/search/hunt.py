@@ -31,7 +31,7 @@ from bench.lora.search.moves import (
 )
 from bench.lora.search.sketch import Job, Kind, Sketch, TooLarge, instance
 from bench.lora.search.targets import TARGETS, Inapplicable, Measure, Target, Trial
-from formulations.lora.enumerate import enumerate_optimum
+from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
 from instances.lora.model import Instance

@@ -26,7 +26,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import STATE_LIMIT, StateSpaceTooLarge, space
+from formulations.lora.covering.schedules import STATE_LIMIT, StateSpaceTooLarge, space
 from instances.lora.format import content_hash
 from instances.lora.model import Instance, IntArray
 

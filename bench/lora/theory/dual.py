@@ -18,8 +18,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.lora.pricing import Pool, base_cost, cheapest, fill, pool
-from formulations.lora.schedules import Cover, space
+from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, pool
+from formulations.lora.covering.schedules import Cover, space
 from instances.lora.format import content_hash
 from instances.lora.model import Instance, IntArray, Public, Task
 from online.lora.additive import exact_cover

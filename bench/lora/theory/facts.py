@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import minimal_covers, space
+from formulations.lora.covering.schedules import minimal_covers, space
 from instances.lora.format import content_hash
 from instances.lora.model import Instance, IntArray, Public, Task
 from online.lora.constants import alpha, beta

@@ -11,7 +11,7 @@ import numpy as np
 from bench.lora.theory.auction import Auction
 from bench.lora.theory.case import Cell, positive
 from bench.lora.theory.curve import Line
-from formulations.lora.schedules import Space
+from formulations.lora.covering.schedules import Space
 from instances.fields import LIMIT
 from instances.lora.model import IntArray, Task
 from online.lora.maxprice import Choice, Prices, exact_search, printed_search, window

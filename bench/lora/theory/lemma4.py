@@ -17,7 +17,7 @@ from bench.checks import Check
 from bench.lora.theory.case import Case, Cell, Figures
 from bench.lora.theory.dual import best_schedule, dual_of
 from bench.lora.theory.facts import ROUNDING
-from formulations.lora.schedules import cheapest_cover, space
+from formulations.lora.covering.schedules import cheapest_cover, space
 from instances.lora.model import Public, Task
 from online.lora.pdftsp import Offer
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from bench.lora.theory.auction import Auction, cost_of, fixed_curve
 from bench.lora.theory.ledger import Ledger, Meter, OutOfSearches, moves, past_of
-from formulations.lora.schedules import minimal_covers, space
+from formulations.lora.covering.schedules import minimal_covers, space
 from instances.fields import LIMIT
 from instances.lora.model import Task
 from online.lora.maxprice import Choice

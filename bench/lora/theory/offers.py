@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from bench.lora.theory.cheapest import OutOfSteps, Row, Steps, least_cost
 from bench.lora.theory.facts import ROUNDING
-from formulations.lora.schedules import Space, StateSpaceTooLarge, cheapest_cover, space
+from formulations.lora.covering.schedules import Space, StateSpaceTooLarge, cheapest_cover, space
 from instances.lora.model import Instance, Task
 from instances.lora.solution import Decision
 from online.lora.greedy import GreedyTrace
@@ -192,7 +192,7 @@ class _Books:
         return None if least is None else least + int(task.cost[g, slot - 1])
 
     def _least_compiled(self, task: Task, menu: Space) -> Cost | None:
-        """In doubles (linear prices) or 64-bit integers (none), by the programme of `formulations.lora.schedules`."""
+        """In doubles (linear prices) or 64-bit integers (none), by the programme of `covering.schedules`."""
         window = slice(menu.first - 1, menu.last)
         book = self._prices
         cost = task.cost.astype(np.float64) if isinstance(book, FloatPrices) else task.cost

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
-from formulations.lora.formulation import Formulation
-from formulations.lora.lagrangian import Capacity, DualBound
-from formulations.lora.pricing import Pool
-from formulations.lora.tight import Menu, menus
+from formulations.lora.bound.lagrangian import Capacity, DualBound
+from formulations.lora.bound.pricing import Pool
+from formulations.lora.models.formulation import Formulation
+from formulations.lora.models.tight import Menu, menus
 from instances.lora.model import Instance, Option
 from instances.lora.solution import Decision, Solution
 

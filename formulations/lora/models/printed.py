@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from formulations.linear import LinearModel
-from formulations.lora.formulation import Formulation, number_of_nodes
+from formulations.lora.models.formulation import Formulation, number_of_nodes
 from instances.lora.model import Instance
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from formulations.lora.patterns import best_pattern
+from formulations.lora.bound.patterns import best_pattern
 
 PIVOTS = 300
 """Columns generated at most for one fractional packing; what is not proved optimal by then is good enough to round."""

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from formulations.lora.schedules import StateSpaceTooLarge, require_table
+from formulations.lora.covering.schedules import StateSpaceTooLarge, require_table
 from instances.lora.model import Instance, IntArray
 
 OUTER_LIMIT = 2_000_000

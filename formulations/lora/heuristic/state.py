@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.pricing import Pool, class_cells, places
+from formulations.lora.bound.pricing import Pool, class_cells, places
 from instances.lora.model import Instance, IntArray
 from instances.lora.solution import Decision, Solution
 

@@ -16,7 +16,7 @@ from formulations.linear import FloatArray
 from instances.lora.model import Instance
 from instances.lora.solution import Decision, Solution
 
-PACKAGE = "formulations.lora"
+PACKAGE = "formulations.lora.models"
 
 
 @dataclass(frozen=True, slots=True)

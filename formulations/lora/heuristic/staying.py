@@ -15,12 +15,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.lora.insertion import Desk, another_desk, new_desk, put_back, remove
-from formulations.lora.lagrangian import DualBound, never, value_density
-from formulations.lora.packing import below, unit_interval
-from formulations.lora.pricing import Pool, base_cost
-from formulations.lora.search import FEW, Found, Tell, chance, doubling, quiet
-from formulations.lora.state import State, copy_state, empty_state, solution_of_state, state_of
+from formulations.lora.bound.lagrangian import DualBound, never, value_density
+from formulations.lora.bound.pricing import Pool, base_cost
+from formulations.lora.heuristic.improve import FEW, Found, Tell, chance, doubling, quiet
+from formulations.lora.heuristic.insertion import Desk, another_desk, new_desk, put_back, remove
+from formulations.lora.heuristic.packing import below, unit_interval
+from formulations.lora.heuristic.state import State, copy_state, empty_state, solution_of_state, state_of
 from instances.lora.model import Instance
 from instances.lora.solution import Solution
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from formulations.lora.formulation import Formulation
+from formulations.lora.models.formulation import Formulation
 from instances.lora.model import Instance
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from formulations.lora.formulation import number_of_nodes
+from formulations.lora.models.formulation import number_of_nodes
 from instances.lora.model import Instance, Task
 from instances.lora.solution import Decision, Solution
 

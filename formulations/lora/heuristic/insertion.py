@@ -14,10 +14,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.lora.packing import FILLS, REFILLS, fractional_packing, pack_nodes
-from formulations.lora.patterns import Patterns, node_values
-from formulations.lora.pricing import Pool, base_cost, cheapest, fill, places, trace
-from formulations.lora.state import State, running_cells, type_of_node
+from formulations.lora.bound.patterns import Patterns, node_values
+from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
+from formulations.lora.heuristic.packing import FILLS, REFILLS, fractional_packing, pack_nodes
+from formulations.lora.heuristic.state import State, running_cells, type_of_node
 from instances.lora.model import IntArray
 
 JOURNAL = 20_000

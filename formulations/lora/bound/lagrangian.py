@@ -22,8 +22,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.lora.patterns import ACTIVE, Patterns, node_patterns, node_values, supplies
-from formulations.lora.pricing import Pool, Pricer, base_cost, cheapest, class_cells, fill, places, trace
+from formulations.lora.bound.patterns import ACTIVE, Patterns, node_patterns, node_values, supplies
+from formulations.lora.bound.pricing import Pool, Pricer, base_cost, cheapest, class_cells, fill, places, trace
 from instances.lora.model import IntArray
 from instances.seeds import Stream
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from formulations.lora.pricing import Pool
+from formulations.lora.bound.pricing import Pool
 from instances.lora.model import IntArray
 
 CLASSES = 24

@@ -14,9 +14,9 @@ import numpy as np
 from numba import njit
 
 from formulations.linear import FloatArray, LinearModel, RowBuilder
-from formulations.lora.lagrangian import Capacity, DualBound, Multipliers, Prices, never
-from formulations.lora.pricing import Pool, Pricer, class_cells
-from formulations.lora.tight import cover_inequalities
+from formulations.lora.bound.lagrangian import Capacity, DualBound, Multipliers, Prices, never
+from formulations.lora.bound.pricing import Pool, Pricer, class_cells
+from formulations.lora.models.tight import cover_inequalities
 from instances.lora.model import IntArray
 
 RENT_LEVELS = 10_000

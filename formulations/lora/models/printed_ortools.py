@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from formulations.linear import LinearModel
-from formulations.lora.formulation import Formulation
-from formulations.lora.printed import columns
+from formulations.lora.models.formulation import Formulation
+from formulations.lora.models.printed import columns
 from instances.lora.model import Instance
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
-from formulations.lora.formulation import Formulation
+from formulations.lora.models.formulation import Formulation
 from instances.lora.model import Instance, Option, Task
 from instances.lora.solution import Decision, Solution
 

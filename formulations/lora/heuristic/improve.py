@@ -16,7 +16,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from formulations.lora.insertion import (
+from formulations.lora.bound.lagrangian import LAST_PENALTY, DualBound, never, value_density
+from formulations.lora.bound.patterns import node_patterns
+from formulations.lora.bound.pricing import Pool
+from formulations.lora.heuristic.insertion import (
     Desk,
     another_desk,
     begin,
@@ -28,11 +31,8 @@ from formulations.lora.insertion import (
     remove,
     revert,
 )
-from formulations.lora.lagrangian import LAST_PENALTY, DualBound, never, value_density
-from formulations.lora.packing import below, unit_interval
-from formulations.lora.patterns import node_patterns
-from formulations.lora.pricing import Pool
-from formulations.lora.state import State, copy_state, empty_state, running_cells, solution_of_state, state_of
+from formulations.lora.heuristic.packing import below, unit_interval
+from formulations.lora.heuristic.state import State, copy_state, empty_state, running_cells, solution_of_state, state_of
 from instances.lora.model import Instance, IntArray
 from instances.lora.solution import Solution
 

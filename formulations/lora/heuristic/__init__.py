@@ -1,0 +1,1 @@
+"""Good solutions of P without a solver: packing, insertion and improvement by moves."""

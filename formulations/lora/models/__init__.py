@@ -1,0 +1,1 @@
+"""P as models for solvers; each module here that defines FORMULATIONS registers some."""
