@@ -22,8 +22,8 @@ from bench.table import results as _results
 from formulations.report import UNLIMITED, SolveReport
 from instances.errors import InputError, shown
 from instances.files import load_json, read_bytes
-from online import sandbox
 from online.outcome import OnlineRun
+from online.referee import sandbox
 from online.terms import Terms, under
 
 __all__ = [
@@ -171,7 +171,7 @@ def online(
     algorithm : name with options, or import path.
     prior : the other day (an instance or its file) that ``prior=yesterday`` in the name stands for.
     limit : seconds after which the run is stopped, a violation.
-    isolate : run anyone's own algorithm in a sandbox (`online.sandbox`).
+    isolate : run anyone's own algorithm in a sandbox (`online.referee.sandbox`).
     migration : False: every task on one node, as ``--no-migration``.
 
     Raises

@@ -38,8 +38,8 @@ from bench.store import StoreError
 from formulations.report import UNLIMITED, Exact, SolveReport
 from instances.errors import DEBUG, InputError, shown, tamed
 from instances.files import READ_LIMIT, at_most, check_writable, load_json, read_bytes, write_atomically
-from online import sandbox
 from online.outcome import OnlineRun
+from online.referee import sandbox
 from online.terms import Terms, under
 
 HIGH_EFFORT = 8

@@ -25,7 +25,7 @@ from bench.progress import Kind, Progress
 from bench.store import Piece, Store, StoredCase
 from instances.errors import InputError, shown
 from instances.files import write_atomically
-from online import sandbox
+from online.referee import sandbox
 from online.terms import Terms, under
 
 STORE = "results.sqlite"
@@ -46,7 +46,8 @@ class RunOptions:
     retry_failed : try failed pieces again.
     quiet : no progress.
     limit : seconds after which a piece of work is given up; a row with that reason.
-    isolate : anyone's own algorithms run in a sandbox (`online.sandbox`); such results are kept apart from others.
+    isolate : anyone's own algorithms run in a sandbox (`online.referee.sandbox`); such results are kept apart from
+        others.
     algorithms : further algorithms, run on every case.
     share : file of the library, in which runs find each other's results; None for none.
     only : patterns (``*``, ``?``, ``[...]``) of names of cases, others are left out; empty for all.

@@ -16,7 +16,7 @@ class Terms:
     ----------
     limit : seconds after which a run is stopped, a violation; None for no limit. Algorithms of ours are asked to stop
         between two decisions, anyone's own is killed.
-    isolate : anyone's own algorithm runs in a sandbox (`online.sandbox`).
+    isolate : anyone's own algorithm runs in a sandbox (`online.referee.sandbox`).
     """
 
     limit: float | None = None

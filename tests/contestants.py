@@ -698,10 +698,10 @@ class PatchesTheReferee(Honest):
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         """Everything is fine."""
         from formulations.lora import check
-        from online.lora import referee
+        from online.lora import table
 
         super().start(public, constants)
-        referee.Books.judge = lambda self, task, answer: answer  # type: ignore[method-assign]
+        table.Books.judge = lambda self, task, answer: answer  # type: ignore[method-assign]
         check.check = None  # type: ignore[assignment]
 
     def decide(self, task: Task, view: View) -> Any:
@@ -764,7 +764,7 @@ class ReplacesTheWatch(ReadsData):
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         """A hook that says nothing, helpers that see nothing, and an end that is none."""
-        from online import player
+        from online.referee import player
 
         super().start(public, constants)
         if hasattr(player, "Watch"):

@@ -150,10 +150,10 @@ class PatchesTheReferee(Honest):
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         """Everything is fine."""
         from formulations.eapm import check
-        from online.eapm import referee
+        from online.eapm import table
 
         super().start(public, constants)
-        referee.Table.take = lambda self, index, answer: answer  # type: ignore[method-assign]
+        table.Table.take = lambda self, index, answer: answer  # type: ignore[method-assign]
         check.check = None  # type: ignore[assignment]
 
     def decide(self, user: User, view: View) -> Any:

@@ -167,7 +167,7 @@ def average(machines: int, tasks: int) -> Shares:
 
 
 class Balance:
-    """The rule of `online.eapm.balance` word by word, user by user, in doubles of the library's exponential."""
+    """The rule of `algorithms.balance` word by word, user by user, in doubles of the library's exponential."""
 
     def __init__(self, machines: int) -> None:
         self.q = [1 / machines] * machines

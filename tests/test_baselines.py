@@ -19,11 +19,11 @@ from instances.lora.format import FORMAT
 from instances.lora.generate import generate
 from instances.lora.model import Task
 from instances.lora.named import named
-from online.lora import titan
+from online.lora.algorithms import titan
+from online.lora.algorithms.earliest import drawn_vendor, fastest_vendor
+from online.lora.algorithms.titan import Titan
 from online.lora.constants import eris_high, eris_low
-from online.lora.earliest import drawn_vendor, fastest_vendor
 from online.lora.registry import run
-from online.lora.titan import Titan
 from online.outcome import OnlineRun
 from tests.literal import (
     Answer,

@@ -24,12 +24,12 @@ from instances.errors import DEBUG, InputError
 from instances.lora import Instance, content_hash, parse, write
 from instances.lora.format import FORMAT
 from instances.lora.generate import generate
-from online import isolation, sandbox
-from online.lora.referee import Table
 from online.lora.registry import canonical, run
 from online.lora.registry import parse as parse_name
+from online.lora.table import Table
 from online.outcome import OnlineRun, Source
-from online.refereeing import Foul
+from online.referee import isolation, sandbox
+from online.referee.table import Foul
 from online.terms import Terms, under
 from tests.contestants import Answers
 
@@ -419,7 +419,7 @@ def test_an_algorithm_of_ours_may_be_built_on_by_its_class(
 ) -> None:
     """Imported from its module at the head of the file, and subclassed."""
     (tmp_path / "mine.py").write_text(
-        "from online.lora.pdftsp import PdFtsp\nfrom online.lora.registry import entries\n"
+        "from online.lora.algorithms.pdftsp import PdFtsp\nfrom online.lora.registry import entries\n"
         "class Mine(PdFtsp):\n    def __init__(self):\n"
         "        super().__init__({k: option.default for k, option in entries()['pdftsp'].options.items()})\n"
     )
@@ -632,7 +632,7 @@ def test_no_process_is_left_behind(instance: Instance) -> None:
     if not children.exists():
         pytest.skip("the system does not list a process's children")
     names = [(Path("/proc") / pid / "cmdline").read_text() for pid in children.read_text().split()]
-    assert not [name for name in names if "online.player" in name]
+    assert not [name for name in names if "online.referee.player" in name]
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ import formulations.lora.solve as lora_solve
 from formulations import backends
 from instances.eapm.format import loads
 from instances.lora.named import named
-from online import refereeing
 from online.eapm import registry as eapm_registry
 from online.eapm.warming import small as small_eapm
 from online.lora import registry as lora_registry
+from online.referee import table
 
 
 class Clock:
@@ -44,7 +44,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The only clock of solves and runs; whatever is made ready takes a hundred seconds."""
     clock = Clock()
     module = SimpleNamespace(perf_counter=clock.perf_counter)
-    for each in (lora_solve, eapm_solve, refereeing):
+    for each in (lora_solve, eapm_solve, table):
         monkeypatch.setattr(each, "time", module)
     for registry in (lora_registry, eapm_registry):
         monkeypatch.setattr(registry, "_warm_once", clock.takes(100.0))

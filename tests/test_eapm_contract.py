@@ -19,14 +19,14 @@ from instances.eapm.format import FORMAT
 from instances.eapm.generate import generate
 from instances.eapm.model import profit_rate
 from instances.errors import InputError
-from online import isolation
 from online.eapm import constants as constants_module
 from online.eapm.protocol import View
-from online.eapm.referee import play
 from online.eapm.registry import Entry, Option, algorithms, buildable, canonical, entries, run, warm
 from online.eapm.registry import parse as parse_name
-from online.naming import YESTERDAY
+from online.eapm.table import play
 from online.outcome import OnlineRun, Source
+from online.referee import isolation
+from online.registry import YESTERDAY
 from tests import eapm_contestants
 
 VARIANTS = [
@@ -447,7 +447,7 @@ def test_algorithms_and_solvers_of_ours_may_be_used(
     """Subclassed at the head of the file; every user is solved alone on the way."""
     (tmp_path / "mine.py").write_text(
         "from formulations.eapm.solve import solve\nfrom instances.eapm import parse\n"
-        "from online.eapm.greedy import Greedy\nfrom online.eapm.registry import entries\n"
+        "from online.eapm.algorithms.greedy import Greedy\nfrom online.eapm.registry import entries\n"
         "class Mine(Greedy):\n"
         "    def start(self, public, constants):\n"
         "        assert 'balance' in entries()\n"

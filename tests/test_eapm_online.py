@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from bench.eapm.literal import decide_all
 from formulations.eapm.enumerate import enumerate_optimum
 from instances.eapm.format import FORMAT, parse
 from instances.eapm.generate import generate
 from instances.eapm.model import Instance, frozen, profit_rate
 from instances.errors import InputError
 from instances.seeds import Stream
-from online.eapm import balance, exact_step, printed
-from online.eapm.linear_solves import decide_all
+from online.eapm.algorithms import balance, exact_step, printed
 from online.eapm.registry import parse as parse_name
 from online.eapm.registry import run
 from tests import literal_eapm as literal

@@ -13,6 +13,7 @@ import pytest
 
 from bench.cli import main
 from bench.eapm.claims import audit
+from bench.eapm.literal import decide_all
 from bench.eapm.measures import measures
 from bench.eapm.suites import ALGORITHMS, READINGS, suites
 from bench.family import families, find_suite, objective
@@ -21,7 +22,6 @@ from formulations.eapm.check import check
 from instances.eapm.generate import generate
 from instances.eapm.named import named, path
 from instances.eapm.paper import GAMMAS, TABLE1
-from online.eapm.linear_solves import decide_all
 from online.eapm.registry import run
 from online.outcome import OnlineRun
 

@@ -20,7 +20,7 @@ from instances.lora.constructions import families
 from instances.lora.format import read
 from instances.lora.generate import generate
 from instances.lora.named import named
-from online.lora.pdftsp import PriceTrace
+from online.lora.algorithms.pdftsp import PriceTrace
 from online.lora.registry import run
 from tests.literal import run_pdftsp
 

@@ -13,7 +13,7 @@ from instances.eapm.generate import generate as generate_eapm
 from instances.errors import InputError
 from instances.lora.format import parse
 from instances.lora.generate import generate
-from online.eapm import exact_step
+from online.eapm.algorithms import exact_step
 from online.eapm.registry import entries as eapm_entries
 from online.eapm.registry import run as run_eapm
 from online.lora.registry import entries, run

@@ -24,13 +24,14 @@ from instances.errors import InputError
 from instances.lora import Decision, Instance, content_hash, document, parse, write
 from instances.lora.model import Public, Task
 from instances.lora.named import expected, named, names
-from online.lora import greedy, public_constants
-from online.lora.linear import ExactPrices, FloatPrices, LinearTrace, Mechanism, Room, Rule
-from online.lora.pdftsp import PriceTrace
-from online.lora.referee import play
+from online.lora import public_constants
+from online.lora.algorithms import greedy
+from online.lora.algorithms.pdftsp import PriceTrace
+from online.lora.mechanism import ExactPrices, FloatPrices, LinearTrace, Mechanism, Room, Rule
 from online.lora.registry import canonical, entries, run, settle_constants
 from online.lora.registry import parse as parse_name
 from online.lora.roots import gain_below, is_gain_below, share_above
+from online.lora.table import play
 from online.outcome import OnlineRun, Source
 from tests.literal import schedules
 from tests.strategies import tiny_documents, tiny_instances

@@ -20,9 +20,9 @@ from instances.errors import InputError
 from instances.lora import Decision, Instance, content_hash, document, parse, read_solution, solution_document, write
 from instances.lora.generate import generate
 from instances.lora.named import named
-from online.lora.referee import play
 from online.lora.registry import algorithms, canonical, entries, run, settle_constants
 from online.lora.registry import parse as parse_name
+from online.lora.table import play
 from online.outcome import OnlineRun, Source
 from tests.strategies import tiny_instances
 

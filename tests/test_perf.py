@@ -22,7 +22,7 @@ from formulations.lora.solve import solve
 from instances.lora.generate import generate
 from instances.lora.model import Instance
 from instances.seeds import Stream
-from online.lora.maxprice import window
+from online.lora.search.maxprice import window
 from tests.strategies import tiny_instances
 from tests.toy_family import toy  # noqa: F401
 
@@ -135,7 +135,7 @@ def test_a_search_that_decides_otherwise_gets_no_figure(contender: str, monkeypa
 
 def test_prices_in_the_middle_of_a_day_are_those_of_a_run() -> None:
     """After all tasks they are the final prices of pdFTSP in doubles."""
-    from online.lora.pdftsp import PriceTrace
+    from online.lora.algorithms.pdftsp import PriceTrace
     from online.lora.registry import run
 
     instance = _small_day()

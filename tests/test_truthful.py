@@ -30,8 +30,8 @@ from instances.lora import Decision, Instance, content_hash, document, parse
 from instances.lora.model import Public, Task
 from instances.lora.named import named
 from instances.seeds import Stream
-from online.lora.linear import ExactPrices, LinearTrace, Rule
-from online.lora.pdftsp import Offer
+from online.lora.algorithms.pdftsp import Offer
+from online.lora.mechanism import ExactPrices, LinearTrace, Rule
 from online.lora.protocol import View
 from online.lora.registry import REGISTRY, Entry, Option, run
 from online.outcome import OnlineRun
@@ -233,7 +233,7 @@ _RULE = Rule(Fraction(1), Fraction(1), Fraction(1), by_bbar=False)
 
 
 class Mutant:
-    """The loop of `online.lora.linear` over enumerated schedules, with one thing done wrong."""
+    """The loop of `online.lora.mechanism` over enumerated schedules, with one thing done wrong."""
 
     arithmetic = "exact"
 

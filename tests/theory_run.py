@@ -31,8 +31,8 @@ from bench.lora.theory.truthful import truthfulness
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora.model import Instance
-from online.lora.linear import LinearTrace
-from online.lora.pdftsp import PriceTrace
+from online.lora.algorithms.pdftsp import PriceTrace
+from online.lora.mechanism import LinearTrace
 from online.lora.registry import run
 from online.outcome import OnlineRun
 

@@ -1,7 +1,7 @@
 """The second paper's claims about its online algorithm, checked on one run in exact arithmetic.
 
-The paper can be read in several ways (`online.eapm.printed`); every reading's runs are asked, and each verdict names
-the reading that it is about.
+The paper can be read in several ways (`online.eapm.algorithms.printed`); every reading's runs are asked, and each
+verdict names the reading that it is about.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _best_step(instance: Instance, decisions: Sequence[Decision | None]) -> Chec
     Where no placement of a bag leaves a profit there is no best one (a longer makespan makes a loss look better); such
     steps are passed over.
     """
-    from online.eapm.exact_step import LIMIT, best_step
+    from online.eapm.algorithms.exact_step import LIMIT, best_step
 
     said = "profit rate after the best placement of a bag <= that after the one made"
     load: IntArray = np.zeros(len(instance.machines), np.int64)

@@ -22,7 +22,7 @@ COLUMNS = ("users", "contender", "seconds", "microseconds_per_user", "times_onli
 
 def _decide_alone(instance: Instance) -> Solution:
     """Every decision of `online`, and the loads that follow from it, without a referee."""
-    from online.eapm.printed import Printed
+    from online.eapm.algorithms.printed import Printed
 
     algorithm = Printed()
     algorithm.start(instance.public(), {})
@@ -41,7 +41,7 @@ def _decide_alone(instance: Instance) -> Solution:
 
 def _measure(quick: bool, say: Callable[[str], None]) -> Measured:
     """Whole runs in turns, the referee included for ours; decisions compared with those of `online`."""
-    from online.eapm.linear_solves import decide_all
+    from bench.eapm.literal import decide_all
     from online.eapm.registry import run
 
     rows: list[dict[str, Value]] = []

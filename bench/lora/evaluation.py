@@ -26,7 +26,7 @@ INFORMED = (
     "bbar-rule:prior=yesterday",
 )
 """Whoever needs constants: here they come from the day before, as they would in use; with the margin that Theorem A
-needs for a day that is not the same (`online.lora.posted`)."""
+needs for a day that is not the same (`online.lora.algorithms.posted`)."""
 PDFTSP = ("pdftsp", "pdftsp:search=printed")
 """The mechanism with an exact maximiser of (9), and with Algorithm 2, which is what the paper's figures show."""
 AS_PRINTED = ("pdftsp", "pdftsp:units=canonical", "pdftsp:search=printed")

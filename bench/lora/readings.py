@@ -1,7 +1,7 @@
 """How the main paper is read where it can be read in more than one way or says nothing: said once, shown everywhere.
 
 The page of every run has these sentences, and a test compares those of the READMEs with them. The code that they are
-about stands in `online.lora.pdftsp` (Algorithms 1 and 2), `online.lora.earliest` (EFT and NTM),
+about stands in `online.lora.algorithms.pdftsp` (Algorithms 1 and 2), `online.lora.algorithms.earliest` (EFT and NTM),
 `formulations.lora.check` (problem P) and `bench.lora.theory.facts` (rho and bbar).
 """
 

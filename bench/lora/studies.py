@@ -10,7 +10,7 @@ from bench.lora.theory.auction import Charge, auction_of, charges
 from bench.lora.theory.bids import utility_curve
 from instances.errors import InputError, shown
 from instances.lora.model import Instance
-from online.lora.pdftsp import PriceTrace
+from online.lora.algorithms.pdftsp import PriceTrace
 from online.lora.registry import run
 from online.outcome import OnlineRun
 

@@ -1,1 +1,1 @@
-"""Online algorithms for EAPM; each file registers one."""
+"""What is decided in EAPM as users arrive: algorithms, and the table at which the referee plays them."""

@@ -1,4 +1,4 @@
-"""The algorithms by name, and one run of one of them; names with options are read as `online.naming` says."""
+"""The algorithms by name, and one run of one of them; names with options are read as `online.registry` says."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import cache
 
 from instances.eapm.format import content_hash, loads, read
 from instances.eapm.model import Instance
-from online.naming import Constants, Entry, Option, Registry, Spec, fraction, require_prior
 from online.outcome import OnlineRun
+from online.registry import Constants, Entry, Option, Registry, Spec, fraction, require_prior
 
 __all__ = [
     "REGISTRY", "Entry", "Option", "Spec", "algorithms", "buildable", "canonical", "entries", "fraction", "parse",
@@ -46,7 +46,7 @@ def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineR
     InputError : for a name, option, prior file or import path that does not exist, and for `prior=yesterday` without a
         prior.
     """
-    from online.eapm.referee import play_isolated
+    from online.eapm.table import play_isolated
 
     spec = parse(text)
     require_prior(spec, prior)
@@ -66,7 +66,7 @@ def _warm_once(choice: str) -> None:
 
 
 def _run(instance: Instance, spec: Spec, prior: Instance | None = None) -> OnlineRun:
-    from online.eapm.referee import play
+    from online.eapm.table import play
 
     entry, algorithm, constants = REGISTRY.prepare(spec, instance, instance.users, prior)
     return play(instance, algorithm, spec.name, entry.version, constants)

@@ -1,1 +1,1 @@
-"""Online algorithms for problem P; each file registers one."""
+"""What is decided in problem P as tasks arrive: algorithms, and the table at which the referee plays them."""

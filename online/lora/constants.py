@@ -57,7 +57,7 @@ def canonical_money(instance: Instance) -> tuple[Fraction, str]:
 
 
 def _observed_money(instance: Instance, memory: Fraction) -> Fraction:
-    from online.lora.pdftsp import PriceTrace
+    from online.lora.algorithms.pdftsp import PriceTrace
     from online.lora.registry import run
 
     trace = run(instance, "pdftsp", content_hash(instance)).trace

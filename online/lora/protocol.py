@@ -28,7 +28,7 @@ from instances.errors import tamed
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
 from online.answers import Unfit, part, shown
-from online.player import located
+from online.referee.player import located
 
 __all__ = [
     "Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "excess", "exposed", "plain",

@@ -1,4 +1,4 @@
-"""The algorithms by name, and one run of one of them; names with options are read as `online.naming` says."""
+"""The algorithms by name, and one run of one of them; names with options are read as `online.registry` says."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import cache
 from instances.errors import InputError, about
 from instances.lora.format import content_hash, loads, read
 from instances.lora.model import Instance
-from online.naming import Constants, Entry, Option, Registry, Spec, fraction, require_prior
 from online.outcome import OnlineRun
+from online.registry import Constants, Entry, Option, Registry, Spec, fraction, require_prior
 
 __all__ = [
     "REGISTRY", "Entry", "Option", "Spec", "algorithms", "buildable", "canonical", "entries", "fraction", "parse",
@@ -58,7 +58,7 @@ def run(
         algorithm that has no such form.
     """
     from online.lora.one_node import MIGRATE, NO
-    from online.lora.referee import play_isolated
+    from online.lora.table import play_isolated
 
     spec = parse(text)
     if spec.entry is not None and not migration:
@@ -96,7 +96,7 @@ def _warm_once(choice: str) -> None:
 def _run(
     instance: Instance, spec: Spec, seed: str, prior: Instance | None = None, *, migration: bool = True
 ) -> OnlineRun:
-    from online.lora.referee import play
+    from online.lora.table import play
 
     entry, algorithm, constants = REGISTRY.prepare(spec, instance, instance.tasks, prior)
     margin = getattr(algorithm, "margin", 1)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bench.lora.search.sketch import Menu, Plan, Sketch
-from online.lora.linear import Rule
+from online.lora.mechanism import Rule
 
 
 class Caps(NamedTuple):

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from bench.lora.search.linear_play import LinearPlay, caps, play_linear
 from bench.lora.search.sketch import Menu, Play, Sketch, most, optimum, play, ratios
 from bench.lora.search.sketch import menu as menu_of
-from online.lora.linear import Rule
-from online.lora.posted import gain
+from online.lora.algorithms.posted import gain
+from online.lora.mechanism import Rule
 from online.lora.roots import gain_below, share_above
 
 

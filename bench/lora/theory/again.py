@@ -4,8 +4,8 @@ The algorithm is made anew from its name. Constants that came from the bids are 
 stay as they were; so does the stream of algorithms that draw. Tasks that arrive after the slot of the report cannot
 change its outcome and are left out.
 
-Anyone's own algorithm hears most reports in one process (`online.rehearsal`): its answers are hints. What is then said
-of it comes from a run in a process of its own.
+Anyone's own algorithm hears most reports in one process (`online.referee.rehearsal`): its answers are hints. What is
+then said of it comes from a run in a process of its own.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from instances.lora.format import content_hash, document, parse
 from instances.lora.model import Instance
 from instances.lora.solution import Decision
 from online.lora.constants import CONSTANTS
-from online.lora.referee import Table, play, play_isolated
 from online.lora.registry import REGISTRY
 from online.lora.registry import parse as parse_name
+from online.lora.table import Table, play, play_isolated
 from online.outcome import Constant, OnlineRun, Source
-from online.rehearsal import Rehearsal
+from online.referee.rehearsal import Rehearsal
 
 PROCESS = 400
 """What a run in a process of its own costs, in decisions: about a quarter of a second."""

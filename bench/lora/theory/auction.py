@@ -17,7 +17,7 @@ from bench.lora.theory.curve import Curve, threshold
 from instances.errors import InputError
 from instances.fields import LIMIT
 from instances.lora.model import Instance, Public, Task
-from online.lora.pdftsp import PriceTrace
+from online.lora.algorithms.pdftsp import PriceTrace
 from online.lora.registry import parse
 from online.outcome import OnlineRun, Source
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bench.checks import Check
 from bench.lora.theory.case import Case, Figures
-from online.lora.referee import play
 from online.lora.registry import parse
+from online.lora.table import play
 from online.outcome import OnlineRun
 
 

@@ -15,7 +15,7 @@ from bench.lora.theory.density import every_bbar
 from bench.lora.theory.facts import ROUNDING, Facts, Observed, facts, observed
 from formulations.report import Exact, SolveReport
 from instances.lora.model import Instance, Public
-from online.lora.pdftsp import Offer, PriceTrace
+from online.lora.algorithms.pdftsp import Offer, PriceTrace
 from online.outcome import OnlineRun
 
 Figures = dict[str, Fraction | int | str | None]

@@ -22,7 +22,7 @@ from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, poo
 from formulations.lora.covering.schedules import Cover, space
 from instances.lora.format import content_hash
 from instances.lora.model import Instance, IntArray, Public, Task
-from online.lora.additive import exact_cover
+from online.lora.search.additive import exact_cover
 
 Number = Fraction | float | int
 Prices = Mapping[tuple[int, int], Number] | Sequence[Sequence[Number]] | NDArray[Any]

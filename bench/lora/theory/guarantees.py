@@ -27,9 +27,9 @@ from bench.lora.theory.dual import Dual, Priced, dual_of
 from formulations.report import SolveReport
 from instances.lora.format import content_hash
 from instances.lora.model import Instance
-from online.lora.linear import LinearTrace, Room, prices
-from online.lora.pdftsp import Offer
-from online.lora.posted import settle_share
+from online.lora.algorithms.pdftsp import Offer
+from online.lora.algorithms.posted import settle_share
+from online.lora.mechanism import LinearTrace, Room, prices
 from online.lora.protocol import Posted
 from online.lora.public_constants import cap_compute, cap_memory, largest_share
 from online.lora.roots import is_gain_below, share_above

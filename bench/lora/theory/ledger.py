@@ -14,7 +14,7 @@ from bench.lora.theory.curve import Line
 from formulations.lora.covering.schedules import Space
 from instances.fields import LIMIT
 from instances.lora.model import IntArray, Task
-from online.lora.maxprice import Choice, Prices, exact_search, printed_search, window
+from online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
 
 
 class OutOfSearches(Exception):

@@ -19,7 +19,7 @@ from bench.lora.theory.dual import best_schedule, dual_of
 from bench.lora.theory.facts import ROUNDING
 from formulations.lora.covering.schedules import cheapest_cover, space
 from instances.lora.model import Public, Task
-from online.lora.pdftsp import Offer
+from online.lora.algorithms.pdftsp import Offer
 
 Price = Mapping[Cell, Fraction | float]
 

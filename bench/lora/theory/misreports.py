@@ -27,7 +27,7 @@ from bench.lora.theory.ledger import Ledger, Meter, OutOfSearches, moves, past_o
 from formulations.lora.covering.schedules import minimal_covers, space
 from instances.fields import LIMIT
 from instances.lora.model import Task
-from online.lora.maxprice import Choice
+from online.lora.search.maxprice import Choice
 
 
 class Lie(NamedTuple):

@@ -33,9 +33,9 @@ from bench.lora.theory.facts import ROUNDING
 from formulations.lora.covering.schedules import Space, StateSpaceTooLarge, cheapest_cover, space
 from instances.lora.model import Instance, Task
 from instances.lora.solution import Decision
-from online.lora.greedy import GreedyTrace
-from online.lora.linear import ExactPrices, FloatPrices, LinearTrace, prices
-from online.lora.pdftsp import EXACT_TASKS
+from online.lora.algorithms.greedy import GreedyTrace
+from online.lora.algorithms.pdftsp import EXACT_TASKS
+from online.lora.mechanism import ExactPrices, FloatPrices, LinearTrace, prices
 from online.outcome import OnlineRun
 
 Cell = tuple[int, int]

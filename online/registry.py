@@ -145,7 +145,8 @@ class Registry(Generic[Instance]):
 
     Parameters
     ----------
-    package : whose modules register algorithms, one each, and whose module `protocol` says what an answer is.
+    package : whose room `algorithms` registers algorithms, a module each, and whose module `protocol` says what an
+        answer is.
     constants : gives the table of the constants that algorithms of the family can declare.
     read : the instance in a file.
     loads : the instance in the bytes of a file.
@@ -172,7 +173,7 @@ class Registry(Generic[Instance]):
 
     def entries(self) -> Mapping[str, Entry]:
         """All registered algorithms, sorted by name: every module of the package is imported once."""
-        _import_all(self.package)
+        _import_all(f"{self.package}.algorithms")
         return dict(sorted(self._entries.items()))
 
     def parse(self, text: str) -> Spec:
@@ -340,7 +341,7 @@ def _import_all(package: str) -> None:
 
 @lru_cache(maxsize=64)
 def _built(registry: Registry[Any], text: str, code: str) -> None:
-    from online.isolation import try_to_build
+    from online.referee.isolation import try_to_build
 
     try_to_build(registry.parse(text), registry.protocol)
 

@@ -28,8 +28,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from instances.errors import InputError
-from online.lora.linear import Rule, register_mechanism
-from online.lora.posted import settle_share
+from online.lora.algorithms.posted import settle_share
+from online.lora.mechanism import Rule, register_mechanism
 from online.lora.registry import Option
 from online.lora.roots import gain_below
 

@@ -1,8 +1,8 @@
 """Anyone's algorithm on many instances in one process: quick, and hints only.
 
-A run that counts has a process of its own (`online.isolation`): here an algorithm that is started again may remember
-what it was told before, in itself, in its modules, in files. So what comes of a rehearsal proves nothing until a run of
-its own says the same.
+A run that counts has a process of its own (`online.referee.isolation`): here an algorithm that is started again may
+remember what it was told before, in itself, in its modules, in files. So what comes of a rehearsal proves nothing until
+a run of its own says the same.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 from instances.errors import InputError
-from online.isolation import Echo, Player
-from online.naming import Spec
-from online.refereeing import Foul, Table, hear
+from online.referee.isolation import Echo, Player
+from online.referee.table import Foul, Table, hear
+from online.registry import Spec
 
 
 class Rehearsal:

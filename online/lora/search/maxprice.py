@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from formulations.lora.covering.schedules import Space, space, states
 from instances.lora.model import IntArray, Public, Task, frozen
-from online.lora.running_maxima import amounts, best_path, records
-from online.lora.thresholds import Cells, best_pairs, first_schedule, layout, ranked
+from online.lora.search.running_maxima import amounts, best_path, records
+from online.lora.search.thresholds import Cells, best_pairs, first_schedule, layout, ranked
 
 
 class Prices(NamedTuple):

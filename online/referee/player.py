@@ -5,13 +5,13 @@ the referee's process. An audit hook watches what the algorithm reads: while it 
 only; what it reads before the first arrival is reported, for the referee to see whether it was the instance.
 
 Out of bounds at any time is the code that could make the instance once more: an algorithm that loads one of those
-modules, by whatever means, or reads its file, or names it in a command, ends there. `online.isolation` says which they
-are. So are `gc`'s lists of all objects and, in the algorithm's own code, `ctypes`: both reach the watch.
+modules, by whatever means, or reads its file, or names it in a command, ends there. `online.referee.isolation` says
+which they are. So are `gc`'s lists of all objects and, in the algorithm's own code, `ctypes`: both reach the watch.
 
 The watch is Python in the algorithm's own process. It catches accidents and lazy cheating; who means to cheat can. Code
 that somebody copied into a file of his own is not recognised, nor what another program does that the algorithm starts,
 beyond the modules and files that its command line names; such programs are reported by their names. A wall that stands
-is `online.sandbox`.
+is `online.referee.sandbox`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MODULES = re.compile(r"[a-z_]\w*(?:[.]\w+)+|(?:(?<=-m)|(?<=-m )|(?<=import )|(?
 """In a command: the module that is run or imported, and whatever has a dot inside."""
 _DEVICES = ("/proc/", "/sys/", "/dev/")
 _PROCESS = re.compile(r"/proc/(\d+)/(statm$|task/\d+/children$)?")
-_HOUSE = tuple(Path(__file__).resolve().parents[1] / name for name in ("bench", "formulations", "instances", "online"))
+_HOUSE = tuple(Path(__file__).resolve().parents[2] / name for name in ("bench", "formulations", "instances", "online"))
 REFUSED = "refused"
 """The key of an answer that stands for one that was not sent."""
 Plain = Callable[[Any], Any]

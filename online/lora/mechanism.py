@@ -29,11 +29,11 @@ from formulations.lora.covering.schedules import STATE_LIMIT, space
 from instances.errors import InputError, shown
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
-from online.lora.additive import Cluster, cheapest_schedule, exact_cover, move_prices, offers, too_large
+from online.lora.algorithms.pdftsp import EXACT_TASKS, Offer
 from online.lora.one_node import Found, with_one_node
-from online.lora.pdftsp import EXACT_TASKS, Offer
 from online.lora.protocol import View
 from online.lora.registry import Entry, Option, fraction, register
+from online.lora.search.additive import Cluster, cheapest_schedule, exact_cover, move_prices, offers, too_large
 
 Cell = tuple[int, int]
 

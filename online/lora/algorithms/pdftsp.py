@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from instances.errors import InputError
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
-from online.lora.maxprice import Choice, Prices, exact_search, printed_search, window
 from online.lora.one_node import Found, with_one_node
 from online.lora.protocol import View
 from online.lora.registry import Entry, Option, fraction, register
+from online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
 
 EXACT_TASKS = 64
 """`arith=auto` is exact up to this many tasks, float above."""

@@ -1,4 +1,4 @@
-"""Anyone's algorithm, run in a process of its own (`online.player`) that holds the past and nothing else.
+"""Anyone's algorithm, run in a process of its own (`online.referee.player`) that holds the past and nothing else.
 
 The instance never enters that process: it gets the public part, the declared constants and one arrival at a time, and
 its answers come back as JSON. A second run, on the first half of the arrivals, shows whether the decisions are a
@@ -9,9 +9,9 @@ read, at any time, a module of `bench` (recipes, results) nor what only makes in
 `instances.FAMILY` that neither that package itself nor any solver or algorithm of ours imports. The rest is free:
 models, formats, solutions, protocols, and every solver and algorithm of ours on what has arrived so far.
 
-This is a referee and no sandbox. The watch (`online.player.watch`) catches accidents and lazy cheating; who means to
-cheat can, and a program that means harm to the machine is not held back: `online.sandbox` does that, where it is asked
-for and the system can.
+This is a referee and no sandbox. The watch (`online.referee.player.watch`) catches accidents and lazy cheating; who
+means to cheat can, and a program that means harm to the machine is not held back: `online.referee.sandbox` does that,
+where it is asked for and the system can.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ from typing import IO, Any, TypeVar
 import instances
 from formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
 from instances.errors import InputError, tamed
-from online import sandbox, terms
+from online import terms
 from online.answers import shown, whole
-from online.naming import Instance, Registry, Spec, import_path
 from online.outcome import Constant, Violation
-from online.player import REFUSED
-from online.refereeing import Foul, Question, Refused, Table, altered, changes_of_mind, hear
+from online.referee import sandbox
+from online.referee.player import REFUSED
+from online.referee.table import Foul, Question, Refused, Table, altered, changes_of_mind, hear
+from online.registry import Instance, Registry, Spec, import_path
 
 ANSWER_SECONDS = 600.0
 """An algorithm that does not answer in this time has broken the protocol."""
@@ -63,7 +64,7 @@ Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]
 
 _BOOT = (
     "import sys; sys.path[:] = {path!r}; from formulations.processes import keep; keep({parent}); "
-    "from online.player import serve; serve({protocol!r})"
+    "from online.referee.player import serve; serve({protocol!r})"
 )
 _HOUSE_DATA = tuple(
     folder for name in ("data", "named") for folder in Path(instances.__file__).resolve().parent.glob(f"*/{name}")

@@ -42,7 +42,7 @@ from numba import njit
 
 from instances.eapm.model import frozen
 from instances.errors import InputError
-from online.eapm.exact_step import ExactStep
+from online.eapm.algorithms.exact_step import ExactStep
 from online.eapm.protocol import Decision, Public, User, View
 from online.eapm.registry import Entry, Option, register
 

@@ -31,7 +31,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from instances.errors import InputError
-from online.lora.linear import Rule, register_mechanism
+from online.lora.mechanism import Rule, register_mechanism
 from online.lora.registry import Option, fraction
 from online.lora.roots import gain_below, share_above
 

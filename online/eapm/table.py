@@ -15,13 +15,14 @@ from formulations.eapm.check import check
 from instances.eapm.format import document, parse
 from instances.eapm.model import Instance, User, frozen
 from instances.eapm.solution import Decision
-from online import isolation, refereeing
 from online.answers import refusal
 from online.eapm.protocol import View, plain
 from online.eapm.registry import REGISTRY
-from online.naming import Spec, version
 from online.outcome import Constant, OnlineRun, Violation
-from online.refereeing import Foul, Question
+from online.referee import isolation
+from online.referee import table as referee
+from online.referee.table import Foul, Question
+from online.registry import Spec, version
 
 
 class Table:
@@ -75,7 +76,7 @@ class Table:
 def play(instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...]) -> OnlineRun:
     """Run an algorithm of ours in this process."""
     values = {constant.name: constant.value for constant in constants}
-    decisions, violations, seconds = refereeing.play(Table(instance), algorithm, values)
+    decisions, violations, seconds = referee.play(Table(instance), algorithm, values)
     return outcome(
         instance, decisions, violations, name, version, constants, seconds,
         label=getattr(algorithm, "label", name),
@@ -86,7 +87,7 @@ def play(instance: Instance, algorithm: Any, name: str, version: str, constants:
 
 
 def play_isolated(instance: Instance, spec: Spec, prior: Instance | None = None) -> OnlineRun:
-    """Run anyone's algorithm by its import path, in a process of its own: `online.isolation` says how."""
+    """Run anyone's algorithm by its import path, in a process of its own: `online.referee.isolation` says how."""
     code = version(spec)
     played = isolation.play(REGISTRY, spec, instance, Table, _first_half, prior)
     return outcome(

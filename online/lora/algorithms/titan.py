@@ -21,7 +21,7 @@ from instances.errors import InputError
 from instances.lora.model import Instance, IntArray, Public, Task, frozen
 from instances.lora.model import Option as Preprocessing
 from instances.lora.solution import Decision, Solution
-from online.lora.earliest import drawn_vendor, earliest_cells
+from online.lora.algorithms.earliest import drawn_vendor, earliest_cells
 from online.lora.protocol import View
 from online.lora.registry import Entry, Option, fraction, register
 

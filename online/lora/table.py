@@ -16,14 +16,14 @@ from formulations.lora.check import ONE_NODE, check
 from instances.lora.format import document, parse
 from instances.lora.model import Instance, Public, Task, frozen
 from instances.lora.solution import Decision, Solution
-from online import isolation, refereeing
 from online.answers import refusal
 from online.lora.constants import OBSERVED
 from online.lora.protocol import View, plain, posted
 from online.lora.registry import REGISTRY
-from online.naming import Spec, version
 from online.outcome import Constant, OnlineRun, Violation
-from online.refereeing import Foul, Question
+from online.referee import isolation
+from online.referee.table import Foul, Question
+from online.registry import Spec, version
 
 CHARGED_ABOVE = "charged_above_bid"
 """The count of admitted tasks that are charged more than they bid; it is there where it is not 0."""
@@ -199,7 +199,7 @@ def play(
     """Run an algorithm of ours in this process; without `migration` two nodes for a task are a violation."""
     values = {constant.name: constant.value for constant in constants}
     table = Table(instance, seed, migration=migration)
-    decisions, violations, seconds = refereeing.play(table, algorithm, values)
+    decisions, violations, seconds = referee.play(table, algorithm, values)
     label = getattr(algorithm, "label", name)
     if any(OBSERVED in constant.detail for constant in constants):
         label += f" ({OBSERVED})"
@@ -216,7 +216,7 @@ def play(
 def play_isolated(
     instance: Instance, spec: Spec, seed: str, prior: Instance | None = None, *, migration: bool = True
 ) -> OnlineRun:
-    """Run anyone's algorithm by its import path, in a process of its own: `online.isolation` says how."""
+    """Run anyone's algorithm by its import path, in a process of its own: `online.referee.isolation` says how."""
     code = version(spec)
     played = isolation.play(
         REGISTRY, spec, instance, lambda part: Table(part, seed, migration=migration), _first_half, prior

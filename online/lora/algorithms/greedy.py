@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
-from online.lora.additive import Cluster, first_schedule, offers, too_large
 from online.lora.one_node import Found, with_one_node
 from online.lora.protocol import View
 from online.lora.registry import Entry, register
+from online.lora.search.additive import Cluster, first_schedule, offers, too_large
 
 DOUBLES = 2**53
 """Whole micro-dollars up to here are doubles."""

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import instances
 from instances.errors import DEBUG, InputError
-from online.naming import module_file
-from online.player import forms
+from online.referee.player import forms
+from online.registry import module_file
 
 _HOUSE = Path(instances.__file__).resolve().parents[1]
 _FLOORS = ("formulations", "instances", "online")

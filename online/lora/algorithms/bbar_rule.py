@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from instances.errors import InputError
-from online.lora.linear import Rule, register_mechanism
+from online.lora.mechanism import Rule, register_mechanism
 from online.lora.registry import Option, fraction
 
 

@@ -1,0 +1,1 @@
+"""Online algorithms for EAPM; each file registers one."""

@@ -1,0 +1,1 @@
+"""Online algorithms for problem P; each file registers one."""
