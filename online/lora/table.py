@@ -22,6 +22,7 @@ from online.lora.protocol import View, plain, posted
 from online.lora.registry import REGISTRY
 from online.outcome import Constant, OnlineRun, Violation
 from online.referee import isolation
+from online.referee import table as referee
 from online.referee.table import Foul, Question
 from online.registry import Spec, version
 
