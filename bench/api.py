@@ -1,8 +1,8 @@
 """The commands as functions, for notebooks and scripts: `import bench; bench.run("quick")`.
 
-Tables are pandas DataFrames with the columns of `bench.table.COLUMNS`: `rows` has figures as floats, one type per
-column, for pandas to work with; `exact` has the same rows with every figure as an integer or a fraction. Workers are
-processes of their own that run nothing of the caller's script, so it needs no main guard.
+Tables are pandas DataFrames with the columns of `tables.table.COLUMNS`: `rows` has figures as floats, one type
+per column, for pandas to work with; `exact` has the same rows with every figure as an integer or a fraction. Workers
+are processes of their own that run nothing of the caller's script, so it needs no main guard.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.family import Family, SolveSettings, Staying, families, find_suite, read_instance
-from bench.frames import SECONDS, typed
-from bench.runner import STORE, RunOptions, places, run_suite
-from bench.store import EMPTY, Store
-from bench.table import Results, StudyTable
-from bench.table import results as _results
+from bench.family.protocol import Family, SolveSettings, Staying, families, find_suite, read_instance
+from bench.running.runner import STORE, RunOptions, places, run_suite
+from bench.storage.store import EMPTY, Store
+from bench.tables.frames import SECONDS, typed
+from bench.tables.table import Results, StudyTable
+from bench.tables.table import results as _results
 from formulations.report import UNLIMITED, SolveReport
 from instances.errors import InputError, shown
 from instances.files import load_json, read_bytes
@@ -80,8 +80,8 @@ def run(
 
     Returns
     -------
-    The tables: ``rows`` (`bench.table.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures are
-    rows with a reason.
+    The tables: ``rows`` (`tables.table.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures
+    are rows with a reason.
 
     Raises
     ------

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench import plots, table, verdicts
-from bench.family import families
-from bench.plots import Drawn
-from bench.runner import STORE
-from bench.store import EMPTY, Store
-from bench.table import Results
+from bench.family.protocol import families
+from bench.figures import content
+from bench.figures.content import Drawn
+from bench.running.runner import STORE
+from bench.storage.store import EMPTY, Store
+from bench.tables import table, verdicts
+from bench.tables.table import Results
 from instances.errors import InputError, shown
 from instances.files import write_atomically
 
@@ -57,18 +58,18 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     _write_csv(folder / "seconds.csv", found.seconds)
     if settled:
         _write_csv(folder / "claims.csv", verdicts.frame(settled))
-    drawn = [plots.draw(found, plot, family) for plot in found.plots]
+    drawn = [content.draw(found, plot, family) for plot in found.plots]
     for file, frame in (pair for each in drawn for pair in each.files.items()):
         _write_csv(folder / file, frame)
     _write_figures(folder, found, drawn)
     if pictures is not None:
-        from bench.pictures import write_pictures
+        from bench.figures.files import write_pictures
 
         written = write_pictures(drawn, pictures, family.unit)
         where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
         print(f"{len(written)} figures as SVG{where}")
     write_atomically(folder / "report.html", page(found, family, settled, drawn).encode())
-    print("\n".join(filter(None, [table.text(found, family), plots.text(drawn), verdicts.text(settled)])))
+    print("\n".join(filter(None, [table.text(found, family), content.text(drawn), verdicts.text(settled)])))
     print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
     print(f"page: {folder / 'report.html'}   table: {folder / 'results.csv'}")
     missing = int((found.rows["state"] == "missing").sum())

@@ -1,7 +1,7 @@
 """The tables of Table 1 of the second paper in README.md and online/eapm/README.md, from committed figures.
 
 `python -m tests.readme_eapm` writes them into both files. `python -m tests.readme_eapm FOLDER` first takes what they
-need from the results of `run eapm-table1` in the folder and writes it to bench/results.
+need from the results of `run eapm-table1` in the folder and writes it to bench/lora/results.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from bench.eapm.suites import READINGS
-from bench.ratios import decimal
+from bench.tables.ratios import decimal
 from instances.eapm.paper import GAMMAS, TABLE1
 from online.eapm.registry import parse
 from tests.readme_tables import _table, figures

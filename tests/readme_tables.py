@@ -1,7 +1,7 @@
 """The README's tables of Figures 7, 8 and 12, of what the paper prints and of the mechanisms, from committed figures.
 
 `python -m tests.readme_tables` prints them. `python -m tests.readme_tables FOLDER` takes what the table of the
-mechanisms needs from the results of `run mechanisms` in the folder and writes it to bench/results.
+mechanisms needs from the results of `run mechanisms` in the folder and writes it to bench/lora/results.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench.checks import Verdict
-from bench.ratios import decimal
+from bench.family.checks import Verdict
+from bench.tables.ratios import decimal
 
 PAPER = Path(__file__).resolve().parents[1] / "bench" / "results" / "paper.csv"
 PRINTED = PAPER.with_name("paper_printed.csv")

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bench.checks import Check, Verdict
-from bench.lora.theory.case import Case, case_of
+from bench.family.checks import Check, Verdict
+from bench.lora.theory.basis.case import Case, case_of
 from bench.lora.theory.claims import CLAIMS, Claim
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora.model import Instance

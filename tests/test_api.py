@@ -13,10 +13,10 @@ import pytest
 
 import bench
 from bench.cli import main
-from bench.family import families
-from bench.frames import typed
-from bench.store import Store
-from bench.table import COLUMNS, known, results
+from bench.family.protocol import families
+from bench.storage.store import Store
+from bench.tables.frames import typed
+from bench.tables.table import COLUMNS, known, results
 from instances.errors import InputError
 from instances.lora.named import path
 from tests.toy_family import FAMILY, toy  # noqa: F401
@@ -131,7 +131,8 @@ def test_opt_and_online_take_files_and_instances(tmp_path: Path) -> None:
 
 def test_importing_bench_loads_nothing() -> None:
     """Neither tables nor solvers nor kernels, until they are used."""
-    code = "import sys, bench; print([m for m in sys.modules if m in ('pandas', 'numpy', 'numba', 'bench.runner')])"
+    heavy = ("pandas", "numpy", "numba", "bench.running.runner")
+    code = f"import sys, bench; print([m for m in sys.modules if m in {heavy}])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
     assert {"run", "opt"} <= set(dir(bench))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bench.checks import Check, Verdict
+from bench.family.checks import Check, Verdict
 from bench.lora.theory.audit import audit, facts
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination

@@ -19,8 +19,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bench.cli import main
-from bench.family import Certifying, families
+from bench.cli.main import main
+from bench.family.protocol import Certifying, families
 from formulations import worker
 from formulations.lora import certificate as certificates
 from formulations.lora import verify as checker

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bench.cli import main
+from bench.cli.main import main
 from instances.lora.named import named, path
 from online.lora.registry import run
 

@@ -16,7 +16,7 @@ import pytest
 
 import bench
 import instances
-from bench.cli import main
+from bench.cli.main import main
 from bench.lora import FAMILY
 from formulations.lora.check import check
 from formulations.processes import dumpable

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import online.lora
-from bench.checks import Check, Verdict
-from bench.lora.search.moves import Bounds, Draws, raised, start
-from bench.lora.search.sketch import instance as sketch_instance
+from bench.family.checks import Check, Verdict
+from bench.lora.hunt.moves import Bounds, Draws, raised, start
+from bench.lora.hunt.sketch import instance as sketch_instance
 from bench.lora.theory.audit import audit, audit_claims
-from bench.lora.theory.case import Case, case_of
+from bench.lora.theory.basis.case import Case, case_of
 from bench.lora.theory.claims import CLAIMS, Standing
 from bench.lora.theory.statements import statements
 from formulations.lora.models.enumerate import enumerate_optimum

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bench.cli import main
+from bench.cli.main import main
 from bench.lora import LoraFamily
 from formulations.report import Termination
 from formulations.worker import Reply
@@ -213,7 +213,7 @@ def test_what_cannot_be_written_is_found_before_the_work_and_after_it_the_result
         assert not log.exists()
         assert capsys.readouterr().out == ""
         with monkeypatch.context() as patch:
-            patch.setattr("bench.cli.check_writable", lambda path: None)
+            patch.setattr("bench.cli.main.check_writable", lambda path: None)
             assert main([*command, "--json", "--solution", str(tmp_path)]) == 2
         assert said(capsys)["decisions"]
         log.unlink()
@@ -386,7 +386,7 @@ def test_lora_export_is_a_model_file(kind: str, capsys: pytest.CaptureFixture[st
 
 def test_lora_suites_are_sound() -> None:
     """Names are unique, `quick` has traces, a day and the two violated instances, `tiny` every shipped instance."""
-    from bench.family import families
+    from bench.family.protocol import families
     from instances.lora.named import names
 
     suites = {suite.name: suite for suite in families()["lora"].suites()}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.lora.theory import density
-from bench.lora.theory.density import Menu, Totals, every_bbar, menus
+from bench.lora.theory.basis import density
+from bench.lora.theory.basis.density import Menu, Totals, every_bbar, menus
 from formulations.lora.covering.schedules import StateSpaceTooLarge, minimal_covers
 from instances.fields import LIMIT
 from instances.lora import Instance, parse

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench.cli import main
+from bench.cli.main import main
 from bench.eapm.claims import audit
 from bench.eapm.literal import decide_all
 from bench.eapm.measures import measures
 from bench.eapm.suites import ALGORITHMS, READINGS, suites
-from bench.family import families, find_suite, objective
-from bench.perf import parts
+from bench.family.protocol import families, find_suite, objective
+from bench.perf.command import parts
 from formulations.eapm.check import check
 from instances.eapm.generate import generate
 from instances.eapm.named import named, path

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from bench.checks import Check, Verdict
-from bench.family import YESTERDAY, Case, Study, Suite
+from bench.family.checks import Check, Verdict
+from bench.family.protocol import YESTERDAY, Case, Study, Suite
 from bench.lora import FAMILY
-from bench.lora.evaluation import ALGORITHMS, RUNS, TRACE_RUNS, WHICH
 from bench.lora.measures import measures
+from bench.lora.paper_suites import ALGORITHMS, RUNS, TRACE_RUNS, WHICH
 from bench.lora.studies import study
 from instances.errors import InputError
 from instances.lora.model import Instance

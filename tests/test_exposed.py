@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.checks import Check, Verdict
+from bench.family.checks import Check, Verdict
 from bench.lora import FAMILY
 from bench.lora.theory.guarantees import guarantees
 from formulations.lora.models.enumerate import enumerate_optimum

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bench.checks import Check, Verdict
-from bench.cli import main
-from bench.family import find_suite
+from bench.cli.main import main
+from bench.family.checks import Check, Verdict
+from bench.family.protocol import find_suite
 from bench.lora.theory.audit import audit
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination

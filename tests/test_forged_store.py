@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.cli import main
+from bench.cli.main import main
 from tests.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")

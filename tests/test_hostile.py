@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from bench import work
-from bench.cli import main
+from bench.cli.main import main
+from bench.running import work
 from formulations import worker
 from formulations.lora.covering.schedules import TABLE_LIMIT, StateSpaceTooLarge, standalone_value, states
 from instances.eapm.named import path as eapm_path
@@ -50,7 +50,7 @@ def written(folder: Path, document: Any) -> str:
 
 def command(arguments: list[str], memory: int, data: bytes | int = subprocess.DEVNULL) -> tuple[int, str]:
     """Exit status and all output of a command in a process that cannot take more memory."""
-    code = "import sys; from bench.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from bench.cli.main import main; sys.exit(main(sys.argv[1:]))"
     given: Any = {"input": data} if isinstance(data, bytes) else {"stdin": data}
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from bench.checks import Verdict
-from bench.cli import main
-from bench.family import Hunted, HuntSettings
-from bench.lora.search import hunt as module
-from bench.lora.search.hunt import available, confirm, hunt, measured, shrink
-from bench.lora.search.moves import Bounds, Draws, changed, raised, size, start, within
-from bench.lora.search.sketch import Sketch, TooLarge, instance, menu, play, ratios, sketch_of
-from bench.lora.search.targets import TARGETS
+from bench.cli.main import main
+from bench.family.checks import Verdict
+from bench.family.protocol import Hunted, HuntSettings
+from bench.lora.hunt import search as module
+from bench.lora.hunt.moves import Bounds, Draws, changed, raised, size, start, within
+from bench.lora.hunt.search import available, confirm, hunt, measured, shrink
+from bench.lora.hunt.sketch import Sketch, TooLarge, instance, menu, play, ratios, sketch_of
+from bench.lora.hunt.targets import TARGETS
 from instances.errors import InputError
 from instances.lora import content_hash, read
 from instances.lora.named import named

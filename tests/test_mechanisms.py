@@ -15,8 +15,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import online.lora
-from bench.checks import Check, Verdict
-from bench.lora.theory.dual import TAUS, Dual, best_rescaled, best_schedule, dual_value, near_dual_value
+from bench.family.checks import Check, Verdict
+from bench.lora.theory.basis.dual import TAUS, Dual, best_rescaled, best_schedule, dual_value, near_dual_value
 from bench.lora.theory.guarantees import full_cells, guarantees
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import bench
-from bench.cli import main
-from bench.family import families
+from bench.cli.main import main
+from bench.family.protocol import families
 from bench.lora.standing import standing
 from formulations.lora.check import check
 from formulations.lora.models.enumerate import enumerate_optimum

@@ -15,12 +15,13 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from bench import charts, plots, table
-from bench.curves import Best, Where, best, sample
-from bench.family import Plot, Study
-from bench.plots import Drawn
-from bench.store import Store
-from bench.table import Results, StudyTable
+from bench.family.protocol import Plot, Study
+from bench.figures import charts, content
+from bench.figures.bids import Best, Where, best, sample
+from bench.figures.content import Drawn
+from bench.storage.store import Store
+from bench.tables import table
+from bench.tables.table import Results, StudyTable
 from instances.errors import InputError
 from tests.toy_family import ToyFamily, made, toy  # noqa: F401
 
@@ -45,17 +46,17 @@ def found(folder: Path) -> Results:
 
 def drawn(found: Results, kind: str, **more: Any) -> Drawn:
     """A figure of this kind over all groups."""
-    return plots.draw(found, Plot("it", "It", kind, GROUPS, "numbers", **more), ToyFamily())
+    return content.draw(found, Plot("it", "It", kind, GROUPS, "numbers", **more), ToyFamily())
 
 
 def test_means_and_intervals_follow_from_the_rows(folder: Path, found: Results) -> None:
     """Exact means of every group and algorithm, with t(2) s / sqrt(3) to both sides, recomputed from results.csv."""
     rows = pd.read_csv(folder / "results.csv", dtype=str)
     means = drawn(found, "welfare").means
-    assert list(means.columns) == list(plots.COLUMNS)
-    assert all(plots.COLUMNS.values())
+    assert list(means.columns) == list(content.COLUMNS)
+    assert all(content.COLUMNS.values())
     assert len(means) == 3 * (5 + 1)
-    for row in means[means["algorithm"] != plots.OPT].to_dict("records"):
+    for row in means[means["algorithm"] != content.OPT].to_dict("records"):
         chosen = rows[(rows["group"] == row["group"]) & (rows["algorithm"] == row["algorithm"])]["welfare"]
         values = [int(value) for value in chosen]
         assert row["cases"] == 3
@@ -68,12 +69,12 @@ def test_means_and_intervals_follow_from_the_rows(folder: Path, found: Results) 
 def test_opt_stands_among_the_welfares_as_an_interval(found: Results) -> None:
     """One row per group: the mean of the lower ends, the mean of the upper ends, and an interval around both."""
     means = drawn(found, "welfare").means
-    for row in means[means["algorithm"] == plots.OPT].to_dict("records"):
+    for row in means[means["algorithm"] == content.OPT].to_dict("records"):
         cases = found.rows[found.rows["group"] == row["group"]].drop_duplicates("case")
         assert row["mean_lower"] == sum(cases["opt_lower"]) / Fraction(3)
         assert row["mean_upper"] == sum(cases["opt_upper"]) / Fraction(3)
         assert row["low"] < row["mean_lower"] < row["mean_upper"] < row["high"]
-    assert plots.OPT not in set(drawn(found, "reached").means["algorithm"])
+    assert content.OPT not in set(drawn(found, "reached").means["algorithm"])
 
 
 def test_ratios_widen_outward_and_unbounded_ones_are_counted(found: Results) -> None:
@@ -132,7 +133,7 @@ def test_the_smallest_witness_has_the_fewest_tasks(folder: Path) -> None:
 def test_what_the_paper_prints_stands_beside_ours(folder: Path) -> None:
     """By how many percent of the mean welfare, exactly, over the same cases."""
     printed = pd.read_csv(folder / "sizes_printed.csv", dtype=str)
-    assert list(printed.columns) == list(plots.PRINTED)
+    assert list(printed.columns) == list(content.PRINTED)
     rows = pd.read_csv(folder / "results.csv", dtype=str)
     rows = rows[rows["group"] == "10"]
     first, one = (sum(map(int, rows[rows["algorithm"] == name]["welfare"])) for name in ("first", "one"))
@@ -148,19 +149,19 @@ def test_what_the_paper_prints_stands_beside_ours(folder: Path) -> None:
 
 def test_failed_and_invalid_runs_are_left_out_and_counted(tmp_path: Path) -> None:
     """They are in no mean, and the figure says how many there were."""
-    from bench.cli import main
+    from bench.cli.main import main
 
     assert main(["run", "toy-bad", "--out", str(tmp_path), "--quiet", "--workers", "1"]) == 1
     with Store.open(tmp_path / "results.sqlite", create=False) as store:
         bad = table.results(store)
-    means = plots.draw(bad, Plot("it", "It", "welfare", ("all",), ""), ToyFamily()).means.set_index("algorithm")
-    assert dict(means["left_out"]) == {plots.OPT: 0, "first": 0, "raises": 1, "dies": 1, "cheats": 1}
+    means = content.draw(bad, Plot("it", "It", "welfare", ("all",), ""), ToyFamily()).means.set_index("algorithm")
+    assert dict(means["left_out"]) == {content.OPT: 0, "first": 0, "raises": 1, "dies": 1, "cheats": 1}
     assert means.loc["cheats", "mean_lower"] is None
 
 
 def test_a_figure_of_groups_that_did_not_run_is_empty(found: Results) -> None:
     """No row, and axes without anything on them."""
-    figure = plots.draw(found, Plot("it", "It", "welfare", ("nowhere",), ""), ToyFamily())
+    figure = content.draw(found, Plot("it", "It", "welfare", ("nowhere",), ""), ToyFamily())
     assert len(figure.means) == 0
     assert charts.spans(figure) == {}
 
@@ -171,7 +172,7 @@ def test_hindsight_shows_the_best_of_several_per_case(found: Results) -> None:
     names = ("first", "above:mark=50", "above:mark=30")
     figure = drawn(found, "welfare", hindsight=(("best of three", names),))
     shown_ = list(figure.means[figure.means["group"] == "20"]["algorithm"])
-    assert shown_ == [plots.OPT, "first", "best of three", "one", "above:mark=100"]
+    assert shown_ == [content.OPT, "first", "best of three", "one", "above:mark=100"]
     best_of = [
         rows[(rows["case"] == case) & rows["algorithm"].isin(names)]["welfare"].max() for case in set(rows["case"])
     ]
@@ -182,7 +183,7 @@ def test_hindsight_shows_the_best_of_several_per_case(found: Results) -> None:
 def test_a_leaderboard_ranks_by_the_mean_and_oracles_last(found: Results) -> None:
     """Means over all cases, decisions per second, the source of constants; whoever knew the day itself stands below."""
     board = drawn(found, "leaderboard").board
-    assert set(plots.BOARD) <= set(board.columns)
+    assert set(content.BOARD) <= set(board.columns)
     for row in board.to_dict("records"):
         chosen = found.rows[(found.rows["algorithm"] == row["algorithm"]) & found.rows["group"].isin(GROUPS)]
         assert row["cases"] == len(chosen) == 9
@@ -202,19 +203,19 @@ def test_a_figure_of_an_unknown_kind_is_refused(found: Results) -> None:
 def test_figures_whose_files_would_be_others_are_refused(found: Results, name: str) -> None:
     """Nothing else of the report is overwritten, nothing is written elsewhere."""
     with pytest.raises(InputError, match="no name for a file"):
-        plots.draw(found, Plot(name, "It", "welfare", GROUPS, "numbers"), ToyFamily())
+        content.draw(found, Plot(name, "It", "welfare", GROUPS, "numbers"), ToyFamily())
 
 
 def test_studies_are_found_by_kind_group_and_algorithm(found: Results) -> None:
     """Rows with whose they are; a study that could not be made is a row with the reason."""
-    figure = plots.draw(found, Plot("it", "It", "curve", ("5", "20"), ""), ToyFamily())
+    figure = content.draw(found, Plot("it", "It", "curve", ("5", "20"), ""), ToyFamily())
     assert [(each.case, each.study.kind) for each in figure.studies] == [("5 run 0", "curve"), ("20 run 0", "curve")]
     frame = figure.files["it.csv"]
     assert list(frame["case"]) == ["5 run 0"] * 2 + ["20 run 0"] * 2
     assert {"bid_from", "utility_to", "algorithm"} <= set(frame.columns)
-    assert not plots.draw(found, Plot("it", "It", "curve", GROUPS, "", ("one",)), ToyFamily()).studies
+    assert not content.draw(found, Plot("it", "It", "curve", GROUPS, "", ("one",)), ToyFamily()).studies
     failed = StudyTable("case", "group", Study("curve", "x", 1), (), "no such task")
-    assert plots.studied([failed]).to_dict("records") == [
+    assert content.studied([failed]).to_dict("records") == [
         {"case": "case", "group": "group", "algorithm": "x", "reason": "no such task"}
     ]
 
@@ -332,7 +333,7 @@ def test_charts_are_the_same_every_time_and_take_the_pages_colours(found: Result
         if what == "lines":
             figure = drawn(found, "seconds")
             return charts.lines_chart(figure, charts.span(figure))
-        study = plots.draw(found, Plot("it", "It", what, ("20",), ""), ToyFamily()).studies[0]
+        study = content.draw(found, Plot("it", "It", what, ("20",), ""), ToyFamily()).studies[0]
         return {"curve": charts.curve_panel, "charges": charts.charges_panel}[what](study.rows, "label", "points")
 
     svg = draw()
@@ -347,9 +348,9 @@ def test_every_colour_that_figures_use_is_defined_for_light_dark_and_paper() -> 
     """The style sheet gives each of them a value three times."""
     from importlib.resources import files
 
-    from bench import drawing
+    from bench.figures import svg as drawing
 
-    style = files("bench").joinpath("page.css").read_text(encoding="utf-8")
+    style = files("bench.page").joinpath("page.css").read_text(encoding="utf-8")
     names = re.findall(r"var\((--\w+)\)", " ".join(drawing._PAGE.values()))
     assert len(names) == 9
     for name in names:
@@ -358,7 +359,7 @@ def test_every_colour_that_figures_use_is_defined_for_light_dark_and_paper() -> 
 
 def test_figures_are_files_of_their_own_on_request(folder: Path, tmp_path: Path) -> None:
     """SVG documents with colours for light and dark, one per chart, and all means in one table with its provenance."""
-    from bench.cli import main
+    from bench.cli.main import main
 
     assert main(["report", str(folder), "--figures", str(tmp_path / "svg")]) == 0
     pictures = sorted((tmp_path / "svg").glob("*.svg"))
@@ -371,7 +372,7 @@ def test_figures_are_files_of_their_own_on_request(folder: Path, tmp_path: Path)
         assert used <= set(re.findall(r"(--\w+):", style))
         assert "prefers-color-scheme: dark" in style
     with Store.open(folder / "results.sqlite", create=False) as store:
-        names = [plot.name for plot in table.results(store).plots if plot.kind not in plots.STUDIED]
+        names = [plot.name for plot in table.results(store).plots if plot.kind not in content.STUDIED]
     means = pd.read_csv(folder / "figures.csv", dtype=str)
     assert list(dict.fromkeys(means["plot"])) == names
     about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))

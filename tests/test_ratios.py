@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.ratios import Kind, Ratio, decimal, gap, interval_text, mean, ratio, reached, truncated
+from bench.tables.ratios import Kind, Ratio, decimal, gap, interval_text, mean, ratio, reached, truncated
 
 amounts = st.integers(-(10**15), 10**15)
 figures = st.fractions(min_value=-(10**9), max_value=10**9, max_denominator=10**9)

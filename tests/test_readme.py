@@ -13,15 +13,15 @@ from types import SimpleNamespace
 import pytest
 
 import bench
-from bench.cli import main
+from bench.cli.main import main
 from bench.eapm.suites import READINGS as EAPM_READINGS
-from bench.family import Interpreting, families, find_suite
-from bench.lora.evaluation import RUNS
+from bench.family.protocol import Interpreting, families, find_suite
+from bench.figures.content import LEADERBOARD, STUDIED
+from bench.lora.paper_suites import RUNS
 from bench.lora.readings import READINGS
-from bench.plots import LEADERBOARD, STUDIED
-from bench.runner import STORE, RunOptions, run_suite
-from bench.store import Store
-from bench.table import results, text
+from bench.running.runner import STORE, RunOptions, run_suite
+from bench.storage.store import Store
+from bench.tables.table import results, text
 from instances.eapm.generate import generate as generate_eapm
 from instances.eapm.paper import GAMMAS, TABLE1
 from instances.lora.named import path
@@ -91,7 +91,7 @@ def test_the_readmes_table_is_what_the_command_prints(tmp_path: Path) -> None:
 
 
 def test_the_tables_of_the_papers_figures_are_those_of_the_committed_run() -> None:
-    """Figures 7, 8 and 12 line by line from bench/results/paper.csv, which has them from all runs of the suite."""
+    """Figures 7, 8 and 12 line by line from bench/lora/results/paper.csv, which has them from all runs of the suite."""
     rows = readme_tables.figures()
     for name, made in (("welfare", readme_tables.welfare(rows)), ("ratios", readme_tables.ratios(rows))):
         [shown] = re.findall(rf"<!-- paper {name}: begin -->\n(.*?)<!-- paper {name}: end -->", README, flags=re.DOTALL)
@@ -107,7 +107,7 @@ def test_the_tables_of_the_papers_figures_are_those_of_the_committed_run() -> No
 
 
 def test_the_table_of_the_mechanisms_is_that_of_the_committed_run() -> None:
-    """Line by line from bench/results/mechanisms.csv and the count of its verdicts, of all cases of the suite."""
+    """Line by line from bench/lora/results/mechanisms.csv and the count of its verdicts, of all cases of the suite."""
     rows, verdicts = readme_tables.figures(readme_tables.MECHANISMS), readme_tables.figures(readme_tables.VERDICTS)
     [shown] = re.findall(r"<!-- mechanisms: begin -->\n(.*?)<!-- mechanisms: end -->", README, flags=re.DOTALL)
     assert shown == readme_tables.mechanisms(rows, verdicts)
@@ -154,7 +154,7 @@ def test_the_notebooks_lines_print_the_table_of_the_mechanisms(
 
 
 def test_the_tables_of_eapm_are_those_of_the_committed_run() -> None:
-    """Line by line from bench/results/eapm_table1*.csv, which have them from all cases of the suite."""
+    """Line by line from bench/lora/results/eapm_table1*.csv, which have them from all cases of the suite."""
     for (file, name), made in readme_eapm.TABLES.items():
         assert readme_eapm.block(file, name) == made(), name
     suite = find_suite("eapm-table1")[1]

@@ -16,14 +16,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bench import plots, table
-from bench.checks import Verdict
-from bench.cli import main
-from bench.family import families
-from bench.figures import mean_figure, ratio_figure, time_figure, welfare_figure
+from bench.cli.main import main
+from bench.family.checks import Verdict
+from bench.family.protocol import families
+from bench.figures import content
+from bench.figures.overview import mean_figure, ratio_figure, time_figure, welfare_figure
 from bench.page import layout, rows
-from bench.ratios import interval_text
-from bench.store import Piece, Store
+from bench.storage.store import Piece, Store
+from bench.tables import table
+from bench.tables.ratios import interval_text
 from tests.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -193,7 +194,7 @@ def test_an_unbounded_ratio_is_sorted_as_the_largest_number(folder: Path) -> Non
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 def test_the_pages_script_sorts_unknown_last_and_unbounded_above_all_numbers() -> None:
     """Up: numbers, unbounded, unknown; down: unbounded, numbers, unknown."""
-    script = files("bench").joinpath("page.js").read_text(encoding="utf-8")
+    script = files("bench.page").joinpath("page.js").read_text(encoding="utf-8")
     [function] = re.findall(r"^function compared\(.*?^}", script, re.DOTALL | re.MULTILINE)
     program = f"""{function}
         const texts = ["3", "Infinity", "", "12", "-", "Infinity", "1.5"];
@@ -212,7 +213,7 @@ def test_a_part_of_a_suite_has_no_empty_figures(tmp_path: Path) -> None:
     with Store.open(tmp_path / "results.sqlite", create=False) as store:
         found = table.results(store)
     shown = set(re.findall(r'id="figure-([\w-]+)"', page))
-    drawn = [plots.draw(found, plot, families()["toy"]) for plot in found.plots]
+    drawn = [content.draw(found, plot, families()["toy"]) for plot in found.plots]
     empty = [each for each in drawn if len(each.means) == len(each.board) == len(each.studies) == 0]
     assert empty
     assert shown == {each.plot.name for each in drawn} - {each.plot.name for each in empty}
@@ -361,7 +362,7 @@ def test_titles_of_checks_are_words() -> None:
 
 def test_results_say_which_commit_made_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """That of the checkout, and whether files differ from it; nothing where there is no checkout or no git."""
-    from bench import provenance
+    from bench.running import provenance
 
     root = tmp_path / "checkout"
     (root / "bench").mkdir(parents=True)

@@ -28,7 +28,7 @@ sys.exit(main())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-@pytest.mark.parametrize("name", ["bench.cli", "bench.work", "bench.lora"])
+@pytest.mark.parametrize("name", ["bench.cli.main", "bench.running.work", "bench.lora"])
 def test_an_interrupt_while_the_commands_are_loaded_is_one_line(name: str) -> None:
     """Whatever is being imported: 130 and a line, no traceback, nothing on standard output."""
     code = INTERRUPTED_WHILE_LOADED.format(name=name)

@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.checks import Check, Verdict
-from bench.cli import main
-from bench.lora.theory import truth
-from bench.lora.theory.auction import auction_of, cost_of, deficits
+from bench.cli.main import main
+from bench.family.checks import Check, Verdict
+from bench.lora.theory.basis.case import case_of
 from bench.lora.theory.bidder import audit_bidder
-from bench.lora.theory.bids import recomputed_curve, utility_curve
-from bench.lora.theory.case import case_of
 from bench.lora.theory.claims import CLAIMS
-from bench.lora.theory.curve import Curve
-from bench.lora.theory.ledger import Meter, OutOfSearches
-from bench.lora.theory.misreports import Bidder, Lie, best_lie
+from bench.lora.theory.paper import theorem3
+from bench.lora.theory.pdftsp.auction import auction_of, cost_of, deficits
+from bench.lora.theory.pdftsp.bids import recomputed_curve, utility_curve
+from bench.lora.theory.pdftsp.curve import Curve
+from bench.lora.theory.pdftsp.ledger import Meter, OutOfSearches
+from bench.lora.theory.pdftsp.misreports import Bidder, Lie, best_lie
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
 from instances.lora import Instance, document, parse
@@ -437,12 +437,12 @@ def test_misreports_that_were_not_followed_leave_the_claim_undecided(monkeypatch
     """Not `holds`; a gain that was found stays one."""
     instance = named("tiny_vendors")
     assert _check(instance, "pdftsp", "theorem3_types").status is Verdict.HOLDS
-    monkeypatch.setattr(truth, "SEARCHES", 1)
+    monkeypatch.setattr(theorem3, "SEARCHES", 1)
     check = _check(instance, "pdftsp", "theorem3_types")
     assert (check.status, check.left) == (Verdict.UNDECIDED, None)
     assert check.reason == "none of the 0 misreports tried gains; not all were tried"
-    monkeypatch.setattr(truth, "SEARCHES", 10)
-    monkeypatch.setattr(truth, "SEARCHES_OF_ONE", 4)
+    monkeypatch.setattr(theorem3, "SEARCHES", 10)
+    monkeypatch.setattr(theorem3, "SEARCHES_OF_ONE", 4)
     memory_lie = parse(MEMORY_LIE)
     check = _check(memory_lie, "pdftsp:money=1/400", "theorem3_types")
     assert (check.status, check.reason) == (
@@ -644,7 +644,7 @@ def test_an_allowance_that_runs_out_leaves_the_claim_undecided(monkeypatch: pyte
     with pytest.raises(OutOfSearches):
         recomputed_curve(auction, 1, "printed", Meter(2))
     assert _check(instance, "pdftsp", "theorem3").status is Verdict.HOLDS
-    monkeypatch.setattr(truth, "SEARCHES", 2)
+    monkeypatch.setattr(theorem3, "SEARCHES", 2)
     check = _check(instance, "pdftsp", "theorem3")
     assert (check.status, check.left) == (Verdict.UNDECIDED, None)
     assert check.reason.endswith("of 2 tasks followed, none gains")
@@ -765,7 +765,7 @@ def test_only_auctions_have_curves(
 def test_the_checks_of_all_bidders_one_by_one_are_those_of_the_run(instance: Instance, rule: str) -> None:
     """Decided where the audit is, and violated exactly if one bidder gains; the largest gain where constants stay."""
     result = run(instance, f"pdftsp:payment={rule}")
-    for name in truth.OF_ONE:
+    for name in theorem3.OF_ONE:
         check = _check(instance, f"pdftsp:payment={rule}", name)
         found = [audit_bidder(instance, result, i, [name])[0] for i in range(instance.tasks)]
         if check.status in (Verdict.HOLDS, Verdict.VIOLATED):
@@ -815,13 +815,13 @@ def test_a_type_that_gains_in_doubles_is_shown_by_a_run_with_the_constants_kept(
 def test_more_searches_are_allowed_for_one_bidder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where an audit runs out, its curve is followed; where that runs out too, runs with other bids are heard."""
     instance = named("truth_nonmonotone")
-    monkeypatch.setattr(truth, "SEARCHES", 10)
+    monkeypatch.setattr(theorem3, "SEARCHES", 10)
     assert _check(instance, "pdftsp", "theorem3").status is Verdict.UNDECIDED
     result = run(instance, "pdftsp")
     [check] = audit_bidder(instance, result, 2, ["theorem3"])
     curve = utility_curve(instance, result, 2)
     assert check.left == curve.best()[1] - curve.utility(curve.valuation)
-    monkeypatch.setattr(truth, "CHOSEN", 0)
+    monkeypatch.setattr(theorem3, "CHOSEN", 0)
     [check] = audit_bidder(instance, result, 2, ["theorem3"])
     assert check.status is Verdict.VIOLATED or "its curve takes more than 0 searches; " in check.reason
 
@@ -835,7 +835,7 @@ def test_the_command_asks_one_bidder_without_solving(
     assert main([*command, "--json"]) == 0
     document_ = json.loads(capsys.readouterr().out)
     assert (document_["task"], document_["valid"], document_["violations"]) == (1, True, [])
-    assert [check["name"] for check in document_["checks"]] == list(truth.OF_ONE)
+    assert [check["name"] for check in document_["checks"]] == list(theorem3.OF_ONE)
     assert (document_["checks"][0]["status"], document_["checks"][0]["left"]) == ("violated", "3")
     claims = [part for name in ("theorem3", "theorem5", "truthful_bid") for part in ("--claim", name)]
     assert main([*command, *claims]) == 0

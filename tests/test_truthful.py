@@ -15,15 +15,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bench.checks import Check, Verdict
-from bench.curves import has
-from bench.lora.theory import offers, tried, truthful
+from bench.family.checks import Check, Verdict
+from bench.figures.bids import has
 from bench.lora.theory.bidder import curve
-from bench.lora.theory.bids import utility_curve
-from bench.lora.theory.cheapest import OutOfSteps, Row, Steps, least_cost
-from bench.lora.theory.offers import verify
-from bench.lora.theory.tried import tried_curve
-from bench.lora.theory.truthful import truthfulness, truthfulness_of
+from bench.lora.theory.payments import offers, tried, truthful
+from bench.lora.theory.payments.cheapest import OutOfSteps, Row, Steps, least_cost
+from bench.lora.theory.payments.offers import verify
+from bench.lora.theory.payments.tried import tried_curve
+from bench.lora.theory.payments.truthful import truthfulness, truthfulness_of
+from bench.lora.theory.pdftsp.bids import utility_curve
 from instances.errors import InputError
 from instances.fields import LIMIT
 from instances.lora import Decision, Instance, content_hash, document, parse

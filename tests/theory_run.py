@@ -19,15 +19,15 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from bench.checks import Check, Verdict
-from bench.lora.search.linear_play import caps, play_linear
-from bench.lora.search.moves import Bounds, Draws, raised, start
-from bench.lora.search.sketch import Sketch, TooLarge, document, instance, menu, optimum, play, ratios
-from bench.lora.theory.case import case_of
+from bench.family.checks import Check, Verdict
+from bench.lora.hunt.linear_play import caps, play_linear
+from bench.lora.hunt.moves import Bounds, Draws, raised, start
+from bench.lora.hunt.sketch import Sketch, TooLarge, document, instance, menu, optimum, play, ratios
+from bench.lora.theory.basis.case import case_of
+from bench.lora.theory.basis.dual import Dual
 from bench.lora.theory.claims import CLAIMS, Standing
-from bench.lora.theory.dual import Dual
 from bench.lora.theory.guarantees import guarantees
-from bench.lora.theory.truthful import truthfulness
+from bench.lora.theory.payments.truthful import truthfulness
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora.model import Instance

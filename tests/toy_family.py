@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from bench.checks import Check, Verdict
-from bench.cli import main
-from bench.family import Case, Listed, Plot, Printed, SolveSettings, Statement, Study, Suite, families
+from bench.cli.main import main
+from bench.family.checks import Check, Verdict
+from bench.family.protocol import Case, Listed, Plot, Printed, SolveSettings, Statement, Study, Suite, families
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
 from instances.seeds import Stream

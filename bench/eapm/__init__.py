@@ -8,8 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from bench.checks import Check
-from bench.family import Listed, SolveSettings, Statement, Suite
+from bench.family.checks import Check
+from bench.family.protocol import Listed, SolveSettings, Statement, Suite
 from formulations.report import SolveReport
 from instances.eapm.format import FORMAT, content_hash, dumps, parse
 from instances.eapm.model import Instance

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from bench.checks import ANOTHER, Check, Verdict
-from bench.family import Statement
+from bench.family.checks import ANOTHER, Check, Verdict
+from bench.family.protocol import Statement
 from formulations.eapm.check import check
 from instances.eapm.model import Instance, IntArray, User, profit_rate
 from instances.eapm.solution import Decision

@@ -8,8 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from bench.checks import Check
-from bench.family import BidCurve, Hunted, HuntSettings, Listed, SolveSettings, Statement, Study, Suite
+from bench.family.checks import Check
+from bench.family.protocol import BidCurve, Hunted, HuntSettings, Listed, SolveSettings, Statement, Study, Suite
 from formulations.report import SolveReport
 from instances.lora.format import FORMAT, content_hash, dumps, parse
 from instances.lora.model import Instance
@@ -217,7 +217,7 @@ class LoraFamily:
 
     def claims(self) -> Sequence[Listed]:
         """The claims that can be searched for."""
-        from bench.lora.search.hunt import available
+        from bench.lora.hunt.search import available
 
         return [Listed(name, target.statement) for name, target in available().items()]
 
@@ -231,7 +231,7 @@ class LoraFamily:
         tell: Callable[[str], None],
     ) -> Hunted:
         """Local search over tiny instances, in exact arithmetic."""
-        from bench.lora.search.hunt import hunt
+        from bench.lora.hunt.search import hunt
 
         return hunt(claim, settings, state, source, keep, tell)
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.checks import Check
+from bench.family.checks import Check
 from instances.lora.fitting import servable
 from instances.lora.model import Instance, IntArray
 from online.outcome import OnlineRun

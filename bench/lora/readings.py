@@ -2,7 +2,7 @@
 
 The page of every run has these sentences, and a test compares those of the READMEs with them. The code that they are
 about stands in `online.lora.algorithms.pdftsp` (Algorithms 1 and 2), `online.lora.algorithms.earliest` (EFT and NTM),
-`formulations.lora.check` (problem P) and `bench.lora.theory.facts` (rho and bbar).
+`formulations.lora.check` (problem P) and `bench.lora.theory.basis.facts` (rho and bbar).
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from bench.family import Study
-from bench.lora.theory.auction import Charge, auction_of, charges
-from bench.lora.theory.bids import utility_curve
+from bench.family.protocol import Study
+from bench.lora.theory.pdftsp.auction import Charge, auction_of, charges
+from bench.lora.theory.pdftsp.bids import utility_curve
 from instances.errors import InputError, shown
 from instances.lora.model import Instance
 from online.lora.algorithms.pdftsp import PriceTrace

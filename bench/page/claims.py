@@ -7,11 +7,11 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
-from bench import table
-from bench.checks import Verdict
+from bench.family.checks import Verdict
 from bench.page.markup import breakable, cell, download, folded, rows_table
-from bench.table import number
-from bench.verdicts import BY_PROOF, Settled, frame
+from bench.tables import table
+from bench.tables.table import number
+from bench.tables.verdicts import BY_PROOF, Settled, frame
 
 
 def section(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] = ()) -> str:

@@ -10,14 +10,15 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from bench import figures, table
-from bench.family import Explaining, Family, Interpreting, objective
-from bench.page import claims, markup, plotted, rows
+from bench.family.protocol import Explaining, Family, Interpreting, objective
+from bench.figures import overview
+from bench.figures.content import Drawn
+from bench.page import claims, figures, markup, rows
 from bench.page.markup import cell, code, panels, rows_table
-from bench.plots import Drawn
-from bench.store import StoredCase
-from bench.table import Results
-from bench.verdicts import Settled
+from bench.storage.store import StoredCase
+from bench.tables import table
+from bench.tables.table import Results
+from bench.tables.verdicts import Settled
 
 
 def page(found: Results, family: Family, settled: Sequence[Settled] = (), drawn: Sequence[Drawn] = ()) -> str:
@@ -26,7 +27,7 @@ def page(found: Results, family: Family, settled: Sequence[Settled] = (), drawn:
     suite = str(found.about.get("suite", ""))
     reached, *more = _overview(found, family, every)
     sections = [
-        plotted.section(found, drawn, family.unit),
+        figures.section(found, drawn, family.unit),
         reached,
         claims.section(settled, family.notation() if isinstance(family, Explaining) else ()),
         _readings(family.readings() if isinstance(family, Interpreting) else ()),
@@ -36,8 +37,8 @@ def page(found: Results, family: Family, settled: Sequence[Settled] = (), drawn:
         '<h2 id="provenance">Provenance</h2>' + _provenance(found),
     ]
     body = "\n".join(filter(None, sections))
-    style = files("bench").joinpath("page.css").read_text(encoding="utf-8")
-    script = files("bench").joinpath("page.js").read_text(encoding="utf-8")
+    style = files("bench.page").joinpath("page.css").read_text(encoding="utf-8")
+    script = files("bench.page").joinpath("page.js").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -87,7 +88,7 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
         for row in table.means(found.rows).to_dict("records")
     ]
     grouped = {group: [row for row in means if row["group"] == group] for group in dict.fromkeys(found.rows["group"])}
-    plotted = bool(found.plots)
+    figures = bool(found.plots)
     called = objective(family)
     return [
         '<h2 id="reached">How much of the optimum is reached</h2>'
@@ -97,7 +98,7 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
         "rounded outward here. * marks algorithms whose constants come from the instance under test (oracle).</p>"
         + _drawn(
             [
-                (str(group), partial(figures.mean_figure, chosen, str(group)), _mean_note(chosen))
+                (str(group), partial(overview.mean_figure, chosen, str(group)), _mean_note(chosen))
                 for group, chosen in grouped.items()
             ],
             "groups",
@@ -108,13 +109,13 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
             [
                 (
                     case.name,
-                    partial(figures.ratio_figure, chosen, case.name),
+                    partial(overview.ratio_figure, chosen, case.name),
                     table.opt_text(chosen[0], family.unit),
                 )
                 for case, chosen in by_case
             ],
             "cases",
-            plotted,
+            figures,
         ),
         f'<h2 id="welfare">{escape(called[:1].upper() + called[1:])}</h2>'
         "<p>The line is OPT, or the band within which it lies.</p>"
@@ -122,13 +123,13 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
             [
                 (
                     case.name,
-                    partial(figures.welfare_figure, chosen, case.name, f"{called}, {family.unit}"),
+                    partial(overview.welfare_figure, chosen, case.name, f"{called}, {family.unit}"),
                     _describe(case),
                 )
                 for case, chosen in by_case
             ],
             "cases",
-            plotted,
+            figures,
         ),
         '<h2 id="times">Run time</h2>'
         "<p>Wall time of the whole run on one case, for information: it is the only figure here that differs from "
@@ -171,7 +172,7 @@ def _times(found: Results) -> str:
             chosen.setdefault("OPT" if row["stage"] == "opt" else row["algorithm"], []).append(float(row["seconds"]))
     if not chosen:
         return "<p>Nothing has run yet.</p>"
-    return f'<div class="grid"><figure>{figures.time_figure(list(chosen.items()), "of a run")}</figure></div>'
+    return f'<div class="grid"><figure>{overview.time_figure(list(chosen.items()), "of a run")}</figure></div>'
 
 
 def _provenance(found: Results) -> str:
@@ -181,7 +182,7 @@ def _provenance(found: Results) -> str:
         for name in ("code", "packages", "machine")
         if about.get(name)
     ]
-    command = plotted.made_by(found)
+    command = figures.made_by(found)
     head = ["case", "instance (SHA-256)", "recipe, with its seed", "commands"]
     body = []
     for case in found.cases:

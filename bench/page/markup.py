@@ -10,8 +10,8 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
-from bench import table
-from bench.table import known
+from bench.tables import table
+from bench.tables.table import known
 
 EMBEDDED = 400_000
 """Bytes of a CSV file up to which the page itself carries it."""

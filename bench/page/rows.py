@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from bench import ratios, table
-from bench.checks import Verdict
-from bench.family import Family, objective
+from bench.family.checks import Verdict
+from bench.family.protocol import Family, objective
 from bench.page.markup import Column, cell, exact, folded, rows_table
-from bench.table import Results, known
+from bench.tables import ratios, table
+from bench.tables.table import Results, known
 
 LISTED = 3000
 """Rows of checks on a page, all checks together; the rest is in results.csv."""

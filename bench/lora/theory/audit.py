@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from bench.checks import ANOTHER, Check, Verdict
-from bench.lora.theory.case import Case, case_of
+from bench.family.checks import ANOTHER, Check, Verdict
+from bench.lora.theory.basis.case import Case, case_of
+from bench.lora.theory.basis.facts import ROUNDING, Facts, Observed, facts, observed
 from bench.lora.theory.claims import CLAIMS
-from bench.lora.theory.facts import ROUNDING, Facts, Observed, facts, observed
 from bench.lora.theory.guarantees import guarantees
+from bench.lora.theory.payments.truthful import NAMES, truthfulness
 from bench.lora.theory.statements import statements
-from bench.lora.theory.truthful import NAMES, truthfulness
 from formulations.report import SolveReport
 from instances.lora.model import Instance
 from online.outcome import OnlineRun

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from bench.checks import ANOTHER, Check, Verdict
-from bench.family import BidCurve
-from bench.lora.theory import truth, truthful
-from bench.lora.theory.bids import NoCurve, utility_curve
-from bench.lora.theory.case import case_of
-from bench.lora.theory.tried import tried_curve
+from bench.family.checks import ANOTHER, Check, Verdict
+from bench.family.protocol import BidCurve
+from bench.lora.theory.basis.case import case_of
+from bench.lora.theory.paper import theorem3
+from bench.lora.theory.payments import truthful
+from bench.lora.theory.payments.tried import tried_curve
+from bench.lora.theory.pdftsp.bids import NoCurve, utility_curve
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
 from instances.fields import LIMIT
@@ -22,7 +23,11 @@ from online.lora.algorithms.pdftsp import PriceTrace
 from online.outcome import OnlineRun
 
 _CLAIMS = dict(
-    zip(truth.OF_ONE, (truth.theorem3_of, truth.theorem3_fixed_constants_of, truth.theorem3_types_of), strict=True)
+    zip(
+        theorem3.OF_ONE,
+        (theorem3.theorem3_of, theorem3.theorem3_fixed_constants_of, theorem3.theorem3_types_of),
+        strict=True,
+    )
 )
 _UNKNOWN = SolveReport(Status.INTERVAL, 0, LIMIT**2, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)
 """None of these claims is about OPT."""
@@ -42,7 +47,7 @@ def audit_bidder(instance: Instance, run: OnlineRun, task: int, claims: Collecti
     """
     existing_task(instance, task)
     auction = isinstance(run.trace, PriceTrace)
-    ours, others = (truth.OF_ONE, truthful.OF_ONE) if auction else (truthful.OF_ONE, truth.OF_ONE)
+    ours, others = (theorem3.OF_ONE, truthful.OF_ONE) if auction else (truthful.OF_ONE, theorem3.OF_ONE)
     wanted = [name for name in ours if not claims or name in claims]
     if auction and wanted:
         case = case_of(instance, run, _UNKNOWN)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bench.checks import Check
-from bench.lora.theory import capacity, lemma4, lemmas, selection, theorem5, truth
-from bench.lora.theory.case import Case
+from bench.family.checks import Check
+from bench.lora.theory.basis.case import Case
+from bench.lora.theory.paper import algorithm1, algorithm2, lemma4, lemmas, theorem3, theorem5
 
 
 class Standing(StrEnum):
@@ -152,7 +152,7 @@ CLAIMS: tuple[Claim, ...] = (
         "exact prices; true increments, overshoot clipped at 0, first slot usable (search=printed)",
         "for every pair of prices keep the cells that are no dearer, and solve the additive covering programme "
         "(search=exact)",
-        selection.algorithm2,
+        algorithm2.algorithm2,
     ),
     Claim(
         "theorem3",
@@ -161,7 +161,7 @@ CLAIMS: tuple[Claim, ...] = (
         Standing.FALSE,
         "undecided where canonical units follow the bid, or search=printed, unless a bid that moves no constant gains",
         "with public constants and the payment b - F it is a take-it-or-leave-it price: truthful in the bid",
-        truth.theorem3,
+        theorem3.theorem3,
     ),
     Claim(
         "theorem3_fixed_constants",
@@ -170,7 +170,7 @@ CLAIMS: tuple[Claim, ...] = (
         Standing.FALSE,
         "none",
         "true for payment=critical; for (14) when every e = 0",
-        truth.theorem3_fixed_constants,
+        theorem3.theorem3_fixed_constants,
     ),
     Claim(
         "theorem3_types",
@@ -180,7 +180,7 @@ CLAIMS: tuple[Claim, ...] = (
         "constants kept; exact prices; every window inside the true one, larger work and memory, alone and together; "
         "undecided where not all of them could be followed (with search=printed only a few are, on large instances)",
         "true when the schedule is the cheapest among those with room (a choice that sees the room)",
-        truth.theorem3_types,
+        theorem3.theorem3_types,
     ),
     Claim(
         "theorem4",
@@ -189,7 +189,7 @@ CLAIMS: tuple[Claim, ...] = (
         Standing.PROVED,
         "e >= 0, or payment=critical",
         "",
-        truth.theorem4,
+        theorem3.theorem4,
     ),
     Claim(
         "theorem4_literal",
@@ -198,7 +198,7 @@ CLAIMS: tuple[Claim, ...] = (
         Standing.FALSE,
         "none",
         "for truthful bids (theorem4)",
-        truth.theorem4_literal,
+        theorem3.theorem4_literal,
     ),
     Claim(
         "provider_deficit",
@@ -207,7 +207,7 @@ CLAIMS: tuple[Claim, ...] = (
         Standing.FALSE,
         "none",
         "true for payment=critical: b - F = q + sum e + prices",
-        truth.provider_deficit,
+        theorem3.provider_deficit,
     ),
     Claim(
         "drops",
@@ -216,7 +216,7 @@ CLAIMS: tuple[Claim, ...] = (
         Standing.PROVED,
         "as for lemma3_repaired",
         "",
-        capacity.drops,
+        algorithm1.drops,
     ),
     Claim(
         "overflow",
@@ -225,7 +225,7 @@ CLAIMS: tuple[Claim, ...] = (
         Standing.FALSE,
         "updates=all",
         "prices that reach max b/s at C - s do it: exponential prices on admission",
-        capacity.overflow,
+        algorithm1.overflow,
     ),
     Claim(
         "ghost_updates",
@@ -234,7 +234,7 @@ CLAIMS: tuple[Claim, ...] = (
         Standing.FALSE,
         "updates=all",
         "",
-        capacity.ghost_updates,
+        algorithm1.ghost_updates,
     ),
 )
 """Every claim that an audit checks, in the order of its output."""

@@ -22,8 +22,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from bench.checks import Check, Verdict
-from bench.lora.theory.dual import Dual, Priced, dual_of
+from bench.family.checks import Check, Verdict
+from bench.lora.theory.basis.dual import Dual, Priced, dual_of
 from formulations.report import SolveReport
 from instances.lora.format import content_hash
 from instances.lora.model import Instance

@@ -1,0 +1,119 @@
+"""The command `search`: files, progress and output around a family's search for counterexamples."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.family.protocol import Hunted, Hunting, HuntSettings, families
+from bench.running.runner import make_folder
+from instances.errors import InputError, shown
+from instances.files import check_writable, load_json, read_bytes, write_atomically
+
+TRIES = 100_000
+"""Instances tried where neither --tries nor --seconds is given."""
+
+
+def search(options: argparse.Namespace) -> int:
+    """Run the search of the command line; the exit status."""
+    family = _family_of(options.claim)
+    settings = HuntSettings(
+        tasks=options.tasks,
+        slots=options.slots,
+        nodes=options.nodes,
+        largest=options.largest,
+        seed=options.seed,
+        tries=options.tries or (TRIES if options.seconds is None else None),
+        seconds=options.seconds,
+        smaller=options.smaller,
+    )
+    if options.resume and options.out is None:
+        raise InputError("--resume", "", "needs --out DIR, the folder of the search")
+    path = None if options.out is None else options.out / f"{options.claim}.state.json"
+    state, source = _state(path, options.resume)
+
+    def keep(document: Mapping[str, Any]) -> None:
+        if path is not None:
+            write_atomically(path, (json.dumps(document) + "\n").encode())
+
+    found = family.hunt(options.claim, settings, state, source, keep, lambda line: print(line, file=sys.stderr))
+    witness = None
+    if options.out is not None and found.instance is not None:
+        witness = options.out / f"{options.claim}.json"
+        write_atomically(witness, family.dumps(found.instance).encode())
+    if options.json:
+        print(json.dumps(_document(family, settings, found), indent=1, allow_nan=False))
+    else:
+        _print(family, found, witness)
+    return 0
+
+
+def _family_of(claim: str) -> Hunting:
+    """The family that can search for the claim; the first one in alphabetical order."""
+    known = {
+        each.name: family
+        for family in reversed(list(families().values()))
+        if isinstance(family, Hunting)
+        for each in family.claims()
+    }
+    if claim not in known:
+        raise InputError("claim", "", f"{shown(claim)} is not one of {', '.join(known)}")
+    return known[claim]
+
+
+def _state(path: Path | None, resume: bool) -> tuple[Any, str]:
+    """What an earlier search kept in the folder, with the file's name; None to begin."""
+    if path is None:
+        return None, ""
+    if resume:
+        data, source = read_bytes(path)
+        return load_json(data, source), source
+    if path.exists():
+        raise InputError(str(path), "", "holds a search; --resume goes on with it, another folder begins a new one")
+    make_folder(path.parent)
+    check_writable(path)
+    return None, ""
+
+
+def _document(family: Hunting, settings: HuntSettings, found: Hunted) -> dict[str, Any]:
+    return {
+        "claim": found.claim,
+        "statement": found.statement,
+        "algorithm": found.algorithm,
+        "violated": found.violated,
+        "left": None if found.left is None else str(found.left),
+        "right": None if found.right is None else str(found.right),
+        "score": None if found.score is None else str(found.score),
+        "tries": found.tries,
+        "time_limited": settings.seconds is not None,
+        "seconds": found.seconds,
+        "instance": None if found.instance is None else json.loads(family.dumps(found.instance)),
+        "check": None if found.check is None else found.check.document(),
+    }
+
+
+def _print(family: Hunting, found: Hunted, witness: Path | None) -> None:
+    print(f"{found.claim}: {found.statement}")
+    rate = f", {found.fresh / found.seconds:,.0f} a second" if found.seconds > 0 and found.fresh else ""
+    verdict = "VIOLATED" if found.violated else "not violated"
+    print(f"{verdict} after {found.tries:,} tries{rate}")
+    if found.instance is None or found.score is None:
+        print("no instance was found to which the claim applies")
+        return
+    print(
+        f"{'witness' if found.violated else 'closest'}: {found.left} <= {found.right}, score {float(found.score):.4f}"
+    )
+    told = ", ".join(f"{key} {value}" for key, value in family.describe(found.instance).items())
+    print(f"  {told}")
+    if found.check is None:
+        print(f"  the audit has no check named {found.claim}")
+    else:
+        print(f"  audited with {found.algorithm}: {found.check.status}")
+    if witness is None:
+        print(family.dumps(found.instance), end="")
+    else:
+        print(f"  {witness}")

@@ -1,0 +1,1 @@
+"""Figures: what they show, as rows, and how it is drawn."""

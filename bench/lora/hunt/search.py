@@ -1,0 +1,485 @@
+"""The search for an instance that violates a claim, or comes closest: random starts, local search, shrinking.
+
+A search goes in rounds; each starts from a random sketch (or from the best so far, shaken) and changes it at random,
+taking what scores higher and, some of the time, what scores a little lower. Random words come from a stream named by
+claim, limits, seed and round, and no decision uses a floating-point number or a clock, so a search limited by tries
+gives the same result on any machine, interrupted or not. The first violation is shrunk: fewest tasks, then slots, then
+nodes, then smallest numbers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from bench.family.checks import Check, Verdict
+from bench.family.protocol import Hunted, HuntSettings
+from bench.lora.hunt.moves import (
+    Bounds,
+    Draws,
+    Size,
+    changed,
+    raised,
+    size,
+    start,
+    within,
+    without_node,
+    without_slot,
+)
+from bench.lora.hunt.sketch import Job, Kind, Sketch, TooLarge, instance
+from bench.lora.hunt.targets import TARGETS, Inapplicable, Measure, Target, Trial
+from formulations.lora.models.enumerate import enumerate_optimum
+from formulations.report import Proof, SolveReport, Status, Termination
+from instances.errors import InputError, shown
+from instances.lora.model import Instance
+
+VERSION = 1
+"""Of the moves and their order: a search begun by another version is not taken up."""
+STATE = "ratiobench/lora-hunt/1"
+PATIENCE = 3000
+"""Tries without a better sketch after which a round ends."""
+BACK = 400
+"""Tries without a better sketch after which a round goes back to its best one."""
+POLISH = 4000
+"""Random changes that shrinking tries after the systematic ones."""
+SHRINKING = 40_000
+"""Most sketches that one shrinking measures."""
+_SLACK = (Fraction(0), Fraction(0), Fraction(1, 100), Fraction(1, 10))
+_NOTHING = Fraction(0)
+
+
+def target_of(claim: str) -> Target:
+    """The target of this name.
+
+    Raises
+    ------
+    InputError : when there is none.
+    """
+    targets = available()
+    if claim not in targets:
+        raise InputError("claim", "", f"{shown(claim)} is not one of {', '.join(targets)}")
+    return targets[claim]
+
+
+def available() -> Mapping[str, Target]:
+    """The claims that can be searched for here."""
+    return TARGETS
+
+
+def measured(target: Target, sketch: Sketch, floor: Fraction = Fraction(-1)) -> Measure | None:
+    """The claim's two sides on a sketch; None where it does not apply or cannot pass the floor."""
+    try:
+        return target.measure(Trial(sketch), floor)
+    except (Inapplicable, TooLarge):
+        return None
+
+
+@dataclass(slots=True)
+class _Found:
+    """A sketch with its measure."""
+
+    sketch: Sketch
+    measure: Measure
+
+
+class _Mark(NamedTuple):
+    """A state of `_Search`, see there; `words` were drawn in the round."""
+
+    tries: int
+    number: int
+    step: int
+    words: int
+    tasks: int
+    here: _Found | None
+    top: _Found | None
+    best: _Found | None
+
+
+class _Search:
+    """The state of a search, and its steps.
+
+    Parameters
+    ----------
+    tries, number, step : sketches measured in all; the present round; steps since its last better sketch.
+    here, top : present sketch and best one of the round; None before a start that can be measured was found.
+    best : the best of all rounds, shrunk as soon as it violates the claim.
+    tasks : most tasks to try (falls below a violation's when smaller ones are looked for).
+    """
+
+    def __init__(self, target: Target, settings: HuntSettings) -> None:
+        self.target, self.settings = target, settings
+        self.tries = self.number = self.step = 0
+        self.here: _Found | None = None
+        self.top: _Found | None = None
+        self.best: _Found | None = None
+        self.tasks = settings.tasks
+        self.draws = self._stream(0)
+
+    def _stream(self, skip: int) -> Draws:
+        s = self.settings
+        limits = f"{self.tasks} {s.slots} {s.nodes} {s.largest}"
+        return Draws("hunt", VERSION, self.target.name, limits, s.seed, self.number, skip=skip)
+
+    @property
+    def bounds(self) -> Bounds:
+        """What sketches may hold at present."""
+        s, target = self.settings, self.target
+        return Bounds(self.tasks, s.slots, s.nodes or target.nodes, s.largest, target.costs, target.vendors)
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to look for."""
+        if self.best is None or not self.best.measure.violated:
+            return False
+        return not self.settings.smaller or self.tasks < 1
+
+    def advance(self) -> bool:
+        """One try; whether the best of all changed."""
+        self.tries += 1
+        bounds = self.bounds
+        if self.here is None:
+            sketch, floor = self._begin(bounds), Fraction(-1)
+        else:
+            sketch = self.here.sketch
+            for _ in range(1 + self.draws.below(3)):
+                sketch = changed(sketch, self.draws, bounds)
+            floor = self.here.measure.score * (1 - _SLACK[self.draws.below(len(_SLACK))])
+        self.step += 1
+        try:
+            if self._raise():
+                sketch = raised(sketch)
+        except TooLarge:
+            return self._turn()
+        if not sketch.jobs or not within(sketch, bounds) or (self.here and sketch == self.here.sketch):
+            return self._turn()
+        measure = measured(self.target, sketch, floor)
+        if measure is None or measure.score < floor:
+            return self._turn()
+        self.here = _Found(sketch, measure)
+        if self.top is None or measure.score > self.top.measure.score:
+            self.top, self.step = self.here, 0
+            return self._better()
+        return self._turn()
+
+    def _begin(self, bounds: Bounds) -> Sketch:
+        if self.best is not None and self.number % 3 == 2 and len(self.best.sketch.jobs) <= bounds.tasks:
+            sketch = self.best.sketch
+            for _ in range(self.draws.between(3, 12)):
+                sketch = changed(sketch, self.draws, bounds)
+            return sketch
+        return start(self.draws, bounds)
+
+    def _raise(self) -> bool:
+        """Whether bids are raised to bbar >= 1 in this round."""
+        return self.target.raised > 0 and self.number % self.target.raised == 0
+
+    def _turn(self) -> bool:
+        """What follows a try that was no improvement: on, back to the best of the round, or a new round."""
+        if self.step >= PATIENCE:
+            self.number, self.step, self.here, self.top = self.number + 1, 0, None, None
+            self.draws = self._stream(0)
+        elif self.step % BACK == 0 and self.top is not None:
+            self.here = self.top
+        return False
+
+    def _better(self) -> bool:
+        """Whether the round's new best is the best of all; a violation is shrunk, and ends the round."""
+        assert self.top is not None
+        top = self.top
+        if not top.measure.violated:
+            if self.best is None or top.measure.score > self.best.measure.score:
+                self.best = top
+                return True
+            return False
+        small = shrink(self.target, top.sketch, Fraction(1), ("hunt", VERSION, "shrink", self.settings.seed))
+        measure = measured(self.target, small)
+        assert measure is not None
+        if self.best is None or not self.best.measure.violated or size(small) < size(self.best.sketch):
+            self.best = _Found(small, measure)
+        self.tasks = len(small.jobs) - 1
+        self.number, self.step, self.here, self.top = 0, 0, None, None
+        self.draws = self._stream(0)
+        return True
+
+    def mark(self) -> _Mark:
+        """Where the search stands between two tries."""
+        words = self.draws.used
+        return _Mark(self.tries, self.number, self.step, words, self.tasks, self.here, self.top, self.best)
+
+    def document(self, mark: _Mark) -> dict[str, Any]:
+        """A state as JSON values."""
+
+        def plain(found: _Found | None) -> Any:
+            return None if found is None else found.sketch
+
+        return {
+            "format": STATE,
+            "version": VERSION,
+            "claim": self.target.name,
+            "settings": {key: value for key, value in asdict(self.settings).items() if key not in ("tries", "seconds")},
+            "tries": mark.tries,
+            "round": mark.number,
+            "step": mark.step,
+            "words": mark.words,
+            "tasks": mark.tasks,
+            "here": plain(mark.here),
+            "top": plain(mark.top),
+            "best": plain(mark.best),
+        }
+
+    def load(self, data: Any, source: str) -> None:
+        """Take up a search where `document` left it.
+
+        Raises
+        ------
+        InputError : naming the field that does not fit this search.
+        """
+        if not isinstance(data, dict):
+            raise InputError(source, "", f"{shown(data)} is not an object")
+        own = self.document(self.mark())
+        for key in ("format", "version", "claim", "settings"):
+            if data.get(key) != own[key]:
+                raise InputError(source, key, f"{_told(data.get(key))} is not this search's: {_told(own[key])}")
+        for key, low in (("tries", 0), ("round", 0), ("step", 0), ("words", 0), ("tasks", 0)):
+            if type(data.get(key)) is not int or data[key] < low:
+                raise InputError(source, key, f"{shown(data.get(key))} is not an integer of at least {low}")
+        self.tries, self.number, self.step, self.tasks = data["tries"], data["round"], data["step"], data["tasks"]
+        self.draws = self._stream(data["words"])
+        self.here, self.top, self.best = (self._restored(data, key, source) for key in ("here", "top", "best"))
+
+    def _restored(self, data: Mapping[str, Any], key: str, source: str) -> _Found | None:
+        if data.get(key) is None:
+            return None
+        try:
+            slots, kinds, jobs = data[key]
+            sketch = Sketch(
+                slots,
+                tuple(Kind(*kind) for kind in kinds),
+                tuple(_job(*job) for job in jobs),
+            )
+            instance(sketch)
+            measure = measured(self.target, sketch)
+        except (TypeError, ValueError, IndexError) as error:
+            raise InputError(source, key, f"is no sketch of an instance: {error}") from None
+        if measure is None:
+            raise InputError(source, key, "the claim does not apply to the sketch")
+        return _Found(sketch, measure)
+
+
+def _job(
+    arrival: int, deadline: int, memory: int, work: int, bid: int, rates: list[int], costs: Any, vendors: Any
+) -> Job:
+    return Job(
+        arrival, deadline, memory, work, bid, tuple(rates), tuple(map(tuple, costs)),
+        tuple((price, delay) for price, delay in vendors),
+    )  # fmt: skip
+
+
+def _told(value: Any) -> str:
+    return str(dict(value)) if isinstance(value, Mapping) else shown(value)
+
+
+def hunt(
+    claim: str,
+    settings: HuntSettings,
+    state: Any = None,
+    source: str = "",
+    keep: Callable[[Mapping[str, Any]], None] = lambda _: None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Hunted:
+    """Look for an instance that violates the claim, or comes closest to it.
+
+    Parameters
+    ----------
+    state, source : what an earlier search kept, and the file it stands in; None to begin.
+    keep : called with the state after every improvement, and at the end (also of an interrupted search).
+    tell : called with a line about the progress, about once a second.
+
+    Raises
+    ------
+    InputError : for a claim that there is none of, and a state that does not fit.
+    """
+    search = _Search(target_of(claim), settings)
+    if state is not None:
+        search.load(state, source)
+    began = told = time.monotonic()
+    before = search.tries
+    mark = search.mark()
+    try:
+        while not search.done and (settings.tries is None or search.tries < settings.tries):
+            better = search.advance()
+            mark = search.mark()
+            if better:
+                keep(search.document(mark))
+            if search.tries % 64 == 0:
+                now = time.monotonic()
+                if settings.seconds is not None and now - began >= settings.seconds:
+                    break
+                if now - told >= 1:
+                    told = now
+                    tell(_progress(search, (search.tries - before) / (now - began)))
+    finally:
+        keep(search.document(mark))  # an interrupt in the middle of a try leaves the state before it
+    seconds = time.monotonic() - began
+    return _result(search, seconds, search.tries - before)
+
+
+def _progress(search: _Search, rate: float) -> str:
+    best = search.best
+    closest = "none yet" if best is None else f"{float(best.measure.score):.4f}"
+    violated = " (violated)" if best is not None and best.measure.violated else ""
+    return f"{search.tries:,} tries, {rate:,.0f}/s, round {search.number}, closest {closest}{violated}"
+
+
+def _result(search: _Search, seconds: float, fresh: int) -> Hunted:
+    """The best sketch, shrunk, under the referee and with the audit's verdict."""
+    best, target = search.best, search.target
+    if best is None:
+        return Hunted(target.name, target.statement, target.algorithm, False, search.tries, fresh, seconds)
+    sketch = best.sketch
+    if not best.measure.violated:
+        sketch = shrink(target, sketch, best.measure.score, ("hunt", VERSION, "shrink", search.settings.seed))
+    measure = measured(target, sketch)
+    assert measure is not None
+    origin = {
+        "about": f"Found by a search for {target.name}: {target.statement}",
+        "left": str(measure.left),
+        "right": str(measure.right),
+        "seed": search.settings.seed,
+        "tries": search.tries,
+    }
+    found = instance(sketch, f"{target.name}_seed{search.settings.seed}", origin)
+    check = confirm(target, found)
+    if check is not None and (check.status is Verdict.VIOLATED) != measure.violated:
+        raise AssertionError(f"the search finds {measure} and the audit {check}: one of the two is wrong")
+    return Hunted(
+        target.name, target.statement, target.algorithm, measure.violated, search.tries, fresh, seconds,
+        measure.left, measure.right, measure.score, found, check,
+    )  # fmt: skip
+
+
+def confirm(target: Target, found: Instance) -> Check | None:
+    """The audit's check of the target's name on the run under the referee, OPT by enumeration; None without such."""
+    from bench.lora.theory.basis.case import case_of
+    from bench.lora.theory.claims import CLAIMS
+    from bench.lora.theory.guarantees import guarantees
+    from online.lora.registry import run
+
+    try:
+        best, solution = enumerate_optimum(found)
+        report = SolveReport(
+            Status.OPTIMAL, best, best, solution, Proof.ENUMERATION, "enumerate", "none", Termination.NONE, False, 0.0
+        )
+    except ValueError:  # too large to look at everything
+        from formulations.lora.solve import solve
+
+        report = solve(found)
+    result = run(found, target.algorithm)
+    for claim in CLAIMS:
+        if claim.name == target.name:
+            return claim.check(case_of(found, result, report))
+    return next((check for check in guarantees(found, result, report) if check.name == target.name), None)
+
+
+def shrink(target: Target, sketch: Sketch, score: Fraction, names: tuple[str | int, ...]) -> Sketch:
+    """The smallest sketch found that still violates the claim, or whose score is still `score` at least.
+
+    First every task, slot and node is left out that can be, and every number made smaller, until nothing helps; then
+    random changes look for a smaller one still, `POLISH` in a row without success. No more than SHRINKING sketches are
+    measured.
+    """
+    first = measured(target, sketch)
+    violating = first is not None and first.violated
+    left = SHRINKING
+
+    def good(other: Sketch) -> bool:
+        nonlocal left
+        if left == 0:
+            return False
+        left -= 1
+        measure = measured(target, other, _NOTHING)
+        return measure is not None and (measure.violated if violating else measure.score >= score)
+
+    sketch = _systematically(sketch, good)
+    draws = Draws(*names, target.name)
+    patience = POLISH
+    while patience and left:
+        patience -= 1
+        limit = size(sketch)
+        bounds = Bounds(limit.tasks, limit.slots, limit.nodes, 2**40, target.costs, target.vendors)
+        other = sketch
+        for _ in range(1 + draws.below(4)):
+            other = changed(other, draws, bounds)
+        if other.jobs and size(other) < limit and good(other):
+            sketch = _systematically(other, good)
+            patience = POLISH
+    return sketch
+
+
+def _systematically(sketch: Sketch, good: Callable[[Sketch], bool]) -> Sketch:
+    """Smaller sketches one after the other, the largest steps first, until none is good."""
+    limit = size(sketch)
+    again = True
+    while again:
+        again = False
+        for other in _smaller(sketch):
+            measured_size: Size = size(other)
+            if measured_size < limit and good(other):
+                sketch, limit, again = other, measured_size, True
+                break
+    return sketch
+
+
+def _smaller(sketch: Sketch) -> Iterator[Sketch]:
+    """Sketches with something less: tasks, slots, nodes, vendors, costs; then single numbers, then two at once."""
+    jobs = sketch.jobs
+    if len(jobs) > 1:
+        for i in range(len(jobs)):
+            yield sketch._replace(jobs=(*jobs[:i], *jobs[i + 1 :]))
+    for slot in range(1, sketch.slots + 1):
+        for shorten in (True, False):
+            yield without_slot(sketch, slot, shorten)
+    for g in range(len(sketch.kinds)):
+        yield without_node(sketch, g)
+    for i, job in enumerate(jobs):
+        for less in (job._replace(costs=()), job._replace(vendors=()), job._replace(vendors=job.vendors[:1])):
+            yield sketch._replace(jobs=(*jobs[:i], less, *jobs[i + 1 :]))
+    flat = _numbers(sketch)
+    for divisor in (2, 3, 5):
+        if all(value % divisor == 0 for value, _ in flat):
+            yield _rebuilt(sketch, [value // divisor for value, _ in flat])
+    for j, (value, low) in enumerate(flat):
+        for less_value in dict.fromkeys((low, value // 2, value - 1)):
+            if low <= less_value < value:
+                yield _rebuilt(sketch, [less_value if n == j else v for n, (v, _) in enumerate(flat)])
+    for j, (value, low) in enumerate(flat):
+        for n in range(j + 1, len(flat)):
+            if value > low and flat[n][0] > flat[n][1]:
+                yield _rebuilt(sketch, [v - (m in (j, n)) for m, (v, _) in enumerate(flat)])
+
+
+def _numbers(sketch: Sketch) -> list[tuple[int, int]]:
+    """(value, least value) of every number that a sketch may have smaller, in a fixed order."""
+    found = [(value, 1) for kind in sketch.kinds for value in (kind.compute, kind.memory)]
+    for job in sketch.jobs:
+        found += [(job.memory, 1), (job.work, 1), (job.bid, 0), *((rate, 0) for rate in job.rates)]
+        found += [(cost, 0) for row in job.costs for cost in row if cost > 0]
+        found += [(value, 0) for vendor in job.vendors for value in vendor]
+    return found
+
+
+def _rebuilt(sketch: Sketch, values: list[int]) -> Sketch:
+    """The sketch with its numbers replaced, in the order of `_numbers`."""
+    rest = iter(values)
+    kinds = tuple(Kind(kind.nodes, next(rest), next(rest)) for kind in sketch.kinds)
+    jobs = []
+    for job in sketch.jobs:
+        memory, work, bid = next(rest), next(rest), next(rest)
+        rates = tuple(next(rest) for _ in job.rates)
+        costs = tuple(tuple(next(rest) if cost > 0 else cost for cost in row) for row in job.costs)
+        vendors = tuple((next(rest), next(rest)) for _ in job.vendors)
+        jobs.append(Job(job.arrival, job.deadline, memory, work, bid, rates, costs, vendors))
+    return Sketch(sketch.slots, kinds, tuple(jobs))

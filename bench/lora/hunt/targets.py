@@ -1,0 +1,389 @@
+"""What a search can aim at: claims with their two sides on a sketch, exactly and fast.
+
+Each target measures left <= right of one claim; `left > right` violates it. The measure is only a guide: the witness is
+run again under the referee, and the audit's check of the same name decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+from bench.lora.hunt.linear_play import LinearPlay, caps, play_linear
+from bench.lora.hunt.sketch import Menu, Play, Sketch, most, optimum, play, ratios
+from bench.lora.hunt.sketch import menu as menu_of
+from online.lora.algorithms.posted import gain
+from online.lora.mechanism import Rule
+from online.lora.roots import gain_below, share_above
+
+
+class Measure(NamedTuple):
+    """The two sides of a claim; `score` grows with left against right and passes 1 where the claim is violated."""
+
+    left: Fraction
+    right: Fraction
+    score: Fraction
+
+    @property
+    def violated(self) -> bool:
+        """left > right."""
+        return self.left > self.right
+
+
+class Inapplicable(Exception):
+    """The claim says nothing about the sketch, or the sketch cannot beat the score that is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A claim that a search can aim at.
+
+    Parameters
+    ----------
+    name : of the claim, and of the audit's check.
+    statement : the claim in one sentence, with its source.
+    algorithm : whose run is checked.
+    measure : the sides on a sketch; `floor` is a score that must be passed, what certainly does not may be given up.
+    costs : least operational cost to try: None for no costs, else 0 or a negative number.
+    raised : bids are raised until every minimal schedule has bbar >= 1: always, never (0) or once in so many starts.
+    nodes : number of nodes at which to search by default.
+    """
+
+    name: str
+    statement: str
+    algorithm: str
+    measure: Callable[[Trial, Fraction], Measure]
+    costs: int | None = None
+    vendors: bool = False
+    raised: int = 1
+    nodes: int = 1
+
+
+class Trial:
+    """A sketch with what measures share, computed on demand."""
+
+    def __init__(self, sketch: Sketch) -> None:
+        self.sketch = sketch
+        self.menus = [menu_of(sketch, job) for job in sketch.jobs]
+        if not any(its.plans for its in self.menus):
+            raise Inapplicable
+
+    @cached_property
+    def negative(self) -> bool:
+        """Whether a usable cost is below zero."""
+        return any(its.negative for its in self.menus)
+
+    @cached_property
+    def play(self) -> Play:
+        """pdFTSP's run with alpha and beta of the sketch."""
+        return play(self.sketch, self.menus, *ratios(self.sketch.jobs))
+
+    @cached_property
+    def growth(self) -> Fraction:
+        """1 + max{alpha, beta}."""
+        return 1 + max(self.play.alpha, self.play.beta)
+
+    @cached_property
+    def optimum(self) -> int:
+        """OPT."""
+        return optimum(self.sketch, self.menus)
+
+    @cached_property
+    def bbar(self) -> tuple[Fraction, Fraction]:
+        """Least and largest bbar over minimal covers; Inapplicable where a minimal cover has b_il <= 0."""
+        used = [its for its in self.menus if its.plans]
+        if any(its.loss for its in used):
+            raise Inapplicable
+        return min(Fraction(*its.net_low) for its in used), max(Fraction(*its.net_high) for its in used)
+
+    @cached_property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """s_min, s_max, r_min, r_max over the pairs that can be used."""
+        rates = [rate for its in self.menus for rate in its.rates]
+        held = [job.memory for job, its in zip(self.sketch.jobs, self.menus, strict=True) if its.plans]
+        return min(rates), max(rates), min(held), max(held)
+
+    @cached_property
+    def rho(self) -> Fraction:
+        """1 + bbar_max / bbar_min * max{s_max / s_min, r_max / r_min} over minimal covers (Lemma 3)."""
+        low, high = self.bbar
+        s_min, s_max, r_min, r_max = self.sizes
+        return 1 + high / low * max(Fraction(s_max, s_min), Fraction(r_max, r_min))
+
+    @cached_property
+    def selected(self) -> list[tuple[Fraction, int, bool]]:
+        """(bbar, number of cells, admitted) of the schedules with F > 0."""
+        return [
+            (
+                Fraction(a.plan.net, a.plan.work + job.memory * len(a.plan.cells)),
+                len(a.plan.cells),
+                a.admitted,
+            )
+            for job, a in zip(self.sketch.jobs, self.play.answers, strict=True)
+            if a.plan is not None and a.value > 0
+        ]
+
+    @cached_property
+    def rho_long(self) -> Fraction:
+        """rho_L of Theorem 5'(b); Inapplicable unless bbar >= 1 on the selected schedules."""
+        if not self.selected or min(bar for bar, _, _ in self.selected) < 1:
+            raise Inapplicable
+        least = min(bar for bar, _, admitted in self.selected if admitted)
+        s_min, s_max, r_min, r_max = self.sizes
+        longest, largest = max(n for _, n, _ in self.selected), max(bar for bar, _, _ in self.selected)
+        return 1 + longest * largest / least * Fraction(s_max + r_max, s_min + r_min)
+
+    @cached_property
+    def kappa(self) -> Fraction:
+        """max{n, S / slowest rate} over minimal covers; over all covers where a cost is negative."""
+        if self.negative:
+            return max(menu_of(self.sketch, job, every=True).kappa_every for job in self.sketch.jobs)
+        return max(its.kappa for its in self.menus)
+
+    def fair(self) -> None:
+        """Inapplicable with a negative cost, or with bbar < 1 on a minimal cover (the setting of Theorem 5)."""
+        if self.negative or self.bbar[0] < 1:
+            raise Inapplicable
+
+    def against(self, denominator: int, bound: Fraction, floor: Fraction) -> Measure:
+        """OPT / denominator <= bound; given up where even all tasks together would not pass the floor."""
+        if denominator <= 0:
+            raise Inapplicable
+        right = bound * denominator
+        if most(self.menus) <= floor * right:
+            raise Inapplicable
+        return Measure(Fraction(self.optimum, denominator), bound, self.optimum / right)
+
+
+def _theorem5(trial: Trial, floor: Fraction) -> Measure:
+    trial.fair()
+    return trial.against(trial.play.welfare, trial.rho * trial.growth, floor)
+
+
+def _repaired(trial: Trial, floor: Fraction) -> Measure:
+    if trial.negative:
+        raise Inapplicable
+    return trial.against(trial.play.welfare, trial.kappa * trial.rho_long * trial.growth, floor)
+
+
+def _repaired_a(trial: Trial, floor: Fraction) -> Measure:
+    return trial.against(trial.play.tilde, trial.kappa * trial.growth, floor)
+
+
+def _sides(left: Fraction, right: Fraction) -> Measure:
+    if right <= 0:
+        raise Inapplicable
+    return Measure(left, right, left / right)
+
+
+def _lemma1(trial: Trial, floor: Fraction) -> Measure:
+    run = trial.play
+    compute, memory = _capacities(trial.sketch)
+    paid = sum(c * price for c, price in zip(compute, run.lam, strict=True))
+    paid += sum(c * price for c, price in zip(memory, run.phi, strict=True))
+    surplus = sum((Fraction(a.value, a.over) for a in run.answers if a.value > 0), Fraction(0))
+    return _sides(Fraction(paid, run.over) + surplus, trial.growth * run.tilde)
+
+
+def _capacities(sketch: Sketch) -> tuple[list[int], list[int]]:
+    """C_p and C_m - r_b of every cell."""
+    kinds = [kind for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]
+    return [kind.compute for kind in kinds], [kind.memory for kind in kinds]
+
+
+def _lemma2(trial: Trial, floor: Fraction) -> Measure:
+    if trial.negative or not trial.selected or min(bar for bar, _, _ in trial.selected) < 1:
+        raise Inapplicable
+    # A schedule with F > 0 finds every one of its cells below capacity: load + 1 <= capacity, in integers.
+    load, capacity = trial.play.fullest
+    return _sides(Fraction(load + 1), Fraction(capacity))
+
+
+def _lemma3(trial: Trial, floor: Fraction) -> Measure:
+    trial.fair()
+    if trial.play.welfare <= 0:
+        raise Inapplicable
+    return _sides(Fraction(trial.play.tilde), trial.rho * trial.play.welfare)
+
+
+def _lemma4(trial: Trial, floor: Fraction) -> Measure:
+    if trial.negative:
+        raise Inapplicable
+    run = trial.play
+    worst: Measure | None = None
+    for job, its, answer in zip(trial.sketch.jobs, trial.menus, run.answers, strict=True):
+        mu = Fraction(max(0, answer.value), answer.over)
+        for plan in its.plans:
+            if plan.net > 0:
+                paid = sum(
+                    run.lam[c] * s + run.phi[c] * job.memory for c, s in zip(plan.cells, plan.rates, strict=True)
+                )
+                price = Fraction(paid, run.over)
+                score = plan.net / (mu + price)  # prices or mu are above 0: F = b_il > 0 at zero prices
+                if worst is None or score > worst.score:
+                    worst = Measure(plan.net - price, mu, score)
+    if worst is None:
+        raise Inapplicable
+    return worst
+
+
+def _theorem3(trial: Trial, floor: Fraction) -> Measure:
+    """The best utility by another bid against that of the truth, payment (14), alpha and beta of the bids as made."""
+    best: Measure | None = None
+    jobs = trial.sketch.jobs
+    for i, job in enumerate(jobs):
+        true = _utility(trial.sketch, trial.play, i, trial.menus, job.bid)
+        for bid in _tempting(trial, i):
+            jobs_now = (*jobs[:i], job._replace(bid=bid), *jobs[i + 1 :])
+            other = trial.sketch._replace(jobs=jobs_now)
+            menus = [*trial.menus]
+            menus[i] = menu_of(other, jobs_now[i])
+            found = _utility(other, play(other, menus, *ratios(jobs_now)), i, menus, job.bid)
+            score = 1 + (found - true) / max(1, job.bid)
+            if best is None or score > best.score:
+                best = Measure(found, true, score)
+    if best is None:
+        raise Inapplicable
+    return best
+
+
+def _tempting(trial: Trial, i: int) -> list[int]:
+    """Bids worth trying: just above what task i would have to pay, and a few fractions of the true one."""
+    bid, answer = trial.sketch.jobs[i].bid, trial.play.answers[i]
+    needed = bid - Fraction(answer.value, answer.over)
+    found = {int(needed) + 1, bid // 4, bid // 2, 3 * bid // 4, bid + 1, 2 * bid}
+    return sorted(value for value in found - {bid} if value >= 0)
+
+
+def _utility(sketch: Sketch, run: Play, i: int, menus: list[Menu], value: int) -> Fraction:
+    """Valuation minus payment (14) = b - F - sum e; 0 when task i is not admitted."""
+    answer, job = run.answers[i], sketch.jobs[i]
+    if not answer.admitted or answer.plan is None:
+        return Fraction(0)
+    price = job.vendors[answer.plan.option][0] if job.vendors else 0
+    spent = job.bid - price - answer.plan.net
+    return value - (job.bid - Fraction(answer.value, answer.over) - spent)
+
+
+GROWTH = Fraction(2)
+"""B of `posted` in a search; the theorem is claimed for every B, and the best one takes longer to find than to try."""
+
+
+def _theorem_a(trial: Trial, floor: Fraction) -> Measure:
+    """D <= Gamma ALG, and no schedule with F' > 0 without room; OPT <= D by weak duality."""
+    if trial.negative:
+        raise Inapplicable
+    top_c, top_m, share = caps(trial.sketch, trial.menus)
+    if share >= 1:
+        raise Inapplicable
+    g = gain(GROWTH, share_above(share))
+    if g <= 0 or top_c == 0:
+        raise Inapplicable
+    run = play_linear(
+        trial.sketch, trial.menus, Rule(GROWTH, GROWTH * top_c / g, GROWTH * top_m / g, by_bbar=False, gain=g)
+    )
+    jobs = trial.sketch.jobs
+    weights = (
+        (top_c * plan.work + top_m * jobs[i].memory * len(plan.cells)) / plan.net for i, plan in run.admitted
+    )  # fmt: skip
+    gamma = max(Fraction(1), GROWTH) + GROWTH * max(weights, default=Fraction(0)) / g
+    return _certified(run, gamma)
+
+
+def _theorem_b(trial: Trial, floor: Fraction) -> Measure:
+    """D <= (1 + max{alpha, beta}) ALG, and no schedule with F' > 0 without room, if bbar >= 1 on admitted ones."""
+    if trial.negative:
+        raise Inapplicable
+    top_c, top_m, share = caps(trial.sketch, trial.menus)
+    if share >= 1:
+        raise Inapplicable
+    g = gain_below(Fraction(2), 1 - share_above(share))
+    if g <= 0 or top_c == 0:
+        raise Inapplicable
+    run = play_linear(trial.sketch, trial.menus, Rule(Fraction(1), top_c / g, top_m / g, by_bbar=True, gain=g))
+    jobs = trial.sketch.jobs
+    if any(plan.net < plan.work + jobs[i].memory * len(plan.cells) for i, plan in run.admitted):
+        raise Inapplicable
+    return _certified(run, 1 + max(top_c, top_m) / g)
+
+
+def _certified(run: LinearPlay, gamma: Fraction) -> Measure:
+    if run.refused is not None:
+        return Measure(run.dual, Fraction(0), Fraction(2))
+    return _sides(run.dual, gamma * run.welfare)
+
+
+_TARGETS = (
+    Target(
+        "theorem5",
+        "OPT <= rho (1 + max{alpha, beta}) ALG (Theorem 5; false)",
+        "pdftsp",
+        _theorem5,
+    ),
+    Target("lemma3", "P~ <= rho P (Lemma 3; false)", "pdftsp", _lemma3),
+    Target("lemma4", "mu_i + sum (lambda s + phi r) >= b_il at final prices (Lemma 4; false)", "pdftsp", _lemma4),
+    Target(
+        "theorem3",
+        "no bid earns more than the truth (Theorem 3; false)",
+        "pdftsp",
+        _theorem3,
+        costs=0,
+        raised=0,
+    ),
+    Target(
+        "theorem5_repaired",
+        "OPT <= kappa rho_L (1 + A) ALG where selected schedules have bbar >= 1 (Theorem 5')",
+        "pdftsp",
+        _repaired,
+        costs=0,
+        vendors=True,
+        raised=2,
+        nodes=2,
+    ),
+    Target(
+        "theorem5_repaired_a",
+        "OPT <= kappa (1 + A) P~ (Theorem 5', first part)",
+        "pdftsp",
+        _repaired_a,
+        costs=-9,
+        vendors=True,
+        raised=3,
+        nodes=2,
+    ),
+    Target("lemma1", "D <= (1 + A) P~ (Lemma 1)", "pdftsp", _lemma1, costs=-9, vendors=True, raised=3, nodes=2),
+    Target(
+        "lemma2",
+        "no schedule with F > 0 touches a cell whose virtual load has reached capacity (Lemma 2)",
+        "pdftsp",
+        _lemma2,
+        costs=0,
+        vendors=True,
+        raised=2,
+        nodes=2,
+    ),
+    Target(
+        "theorem_a",
+        "no F' > 0 without room, and OPT <= D <= Gamma ALG (Theorem A)",
+        f"posted:growth={GROWTH}",
+        _theorem_a,
+        costs=0,
+        vendors=True,
+        raised=0,
+        nodes=2,
+    ),
+    Target(
+        "theorem_b",
+        "no F' > 0 without room, and OPT <= D <= (1 + max{alpha, beta}) ALG where bbar >= 1 (Theorem B)",
+        "minimal-edit",
+        _theorem_b,
+        costs=0,
+        vendors=True,
+        nodes=2,
+    ),
+)
+
+TARGETS: Mapping[str, Target] = {target.name: target for target in _TARGETS}
+"""The claims that can be searched for."""

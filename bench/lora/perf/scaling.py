@@ -1,0 +1,81 @@
+"""How the clock of a whole run falls with the number of workers."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.family.protocol import Case, SolveSettings, Suite, find_suite
+from bench.perf.command import Curves, Measured, Part, Value, in_turns
+from bench.running.pool import usable_cores
+from bench.running.runner import STORE, RunOptions, run_suite
+from bench.storage.store import Store
+from bench.tables.table import results
+
+COLUMNS = ("cases", "tasks", "workers", "clock_seconds", "work_seconds", "times_one_worker", "same_table")
+ALGORITHMS = ("pdftsp", "titan", "eft", "greedy")
+
+
+def sweep(cases: int, tasks: int, effort: int) -> Suite:
+    """Parts of a day of one size, every one of its own content."""
+    recipe = {"kind": "paper", "nodes": tasks // 25, "slots": 36, "start": 60, "quiet": 8, "tasks": tasks}
+    made = (
+        Case(
+            f"part{i}",
+            {**recipe, "name": f"part{i}", "arrivals": {"trace": "philly"}, "seed": ["scaling", tasks, i]},
+            ALGORITHMS,
+            SolveSettings(effort=effort),
+        )
+        for i in range(cases)
+    )
+    return Suite("scaling", "Parts of a day of one size", tuple(made))
+
+
+def scaling(suite: Suite, tasks: int, workers: tuple[int, ...], turns: int, say: Callable[[str], None]) -> Measured:
+    """The same run with these numbers of workers in turns, in fresh folders, reports left out."""
+    family, _ = find_suite("tiny")
+    tables: dict[int, str] = {}
+    work: dict[int, float] = {}
+
+    def run(count: int) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            run_suite(family, suite, RunOptions(Path(folder), workers=count, quiet=True))
+            with Store.open(Path(folder) / STORE) as store:
+                found = results(store)
+        tables[count], work[count] = found.rows.to_csv(), float(found.seconds["seconds"].sum())
+        say(f"{count} workers: {work[count]:.1f} s of work")
+
+    clock = in_turns({str(count): lambda count=count: run(count) for count in workers}, turns)  # type: ignore[misc]
+    one = clock[str(workers[0])].median
+    rows: list[dict[str, Value]] = [
+        {
+            "cases": len(suite.cases),
+            "tasks": tasks,
+            "workers": count,
+            "clock_seconds": clock[str(count)].median,
+            "work_seconds": work[count],
+            "times_one_worker": one / clock[str(count)].median,
+            "same_table": tables[count] == tables[workers[0]],
+        }
+        for count in workers
+    ]
+    curve = [(float(count), one / clock[str(count)].median) for count in workers]
+    return Measured(
+        COLUMNS,
+        rows,
+        [Curves("Runs per second against one worker", "workers", "times", [("measured", curve)])],
+        (
+            f"{usable_cores()} usable cores. The clock has the start of the workers in it. One worker alone may use "
+            "all cores for its bounds, so that twice is not within reach; work_seconds grows where workers share "
+            "caches and memory, or a core with something else.",
+        ),
+    )
+
+
+def _measure(quick: bool, say: Callable[[str], None]) -> Measured:
+    tasks = 50 if quick else 100
+    return scaling(sweep(4 if quick else 12, tasks, 1 if quick else 6), tasks, (1, 2), 1 if quick else 3, say)
+
+
+PART = Part("scaling", "A whole run with one worker and with two", _measure)

@@ -1,0 +1,60 @@
+"""Whether Algorithm 2 selects what (9) asks for: its schedule of each task beside one of largest F, at the same prices.
+
+A state of its table keeps one path, the one that is cheapest so far. A dearer path can be cheaper in the end: what a
+cell adds depends on the largest prices of the whole path. Algorithm 2 is read as specified for search=printed (true
+increments, overshoot clipped at 0, first slot usable); the verdict is one on that reading.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from bench.family.checks import Check
+from bench.lora.theory.basis.case import Case, Figures
+from bench.lora.theory.pdftsp.auction import auction_of
+from bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches
+
+SEARCHES = 4000
+"""Most tasks that one check looks at before it says `undecided`."""
+
+
+def algorithm2(case: Case) -> Check:
+    """F of Algorithm 2's schedule is the largest, for every task at the prices that it met."""
+    name, claim = "algorithm2", "largest F of a schedule less F of Algorithm 2's, for the task that loses most"
+    problem = case.problem()
+    if problem or case.trace is None:
+        return case.decide(name, None, None, claim, problem=problem)
+    if not case.trace.exact:
+        return case.undecided(name, "float prices: schedules are compared in exact arithmetic only (arith=exact)")
+    auction = auction_of(case.instance, case.run, case.steps)
+    ledger = Ledger(auction, Meter(SEARCHES))
+    worst, witness = Fraction(0), None
+    compared = worse = 0
+    cut = False
+    for task in auction.tasks:
+        try:
+            pair = ledger.both(task, case.trace.alpha, case.trace.beta)
+        except OutOfSearches:
+            cut = True
+            break
+        if pair is not None:
+            best, found = (Fraction(choice.value) for choice in pair)
+            compared, worse = compared + 1, worse + (best > found)
+            if best - found > worst:
+                worst, witness = best - found, _witness(task.index, pair, best, found)
+        ledger.follow(task)
+    figures: Figures = {"tasks_compared": compared, "tasks_worse": worse}
+    if cut and not worse:
+        return case.undecided(name, f"{compared} of {case.instance.tasks} tasks compared, none is worse", figures)
+    return case.decide(name, worst, 0, claim, witness=witness, figures=figures)
+
+
+def _witness(task: int, pair: Any, best: Fraction, found: Fraction) -> dict[str, Any]:
+    return {
+        "task": task,
+        "largest_f": str(best),
+        "algorithm2_f": str(found),
+        "schedule": [list(cell) for cell in pair[0].cells],
+        "algorithm2_schedule": [list(cell) for cell in pair[1].cells],
+    }

@@ -1,0 +1,213 @@
+"""Lemma 4: whether (mu, lambda, phi) after the last task satisfies (6a) for every schedule of every task.
+
+The best schedule under a linear price is an additive covering problem, so the largest right side of (6a) is found
+exactly without listing schedules. Doubles sort out the tasks that are far from it; the others are looked at exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from bench.family.checks import Check
+from bench.lora.theory.basis.case import Case, Cell, Figures
+from bench.lora.theory.basis.dual import best_schedule, dual_of
+from bench.lora.theory.basis.facts import ROUNDING
+from formulations.lora.covering.schedules import cheapest_cover, space
+from instances.lora.model import Public, Task
+from online.lora.algorithms.pdftsp import Offer
+
+Price = Mapping[Cell, Fraction | float]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The sharpest (6a) of a task.
+
+    Parameters
+    ----------
+    task : index.
+    linear : the largest b_il - sum (lambda s + phi r) over its schedules.
+    mu : max(0, F) as the algorithm set it.
+    option, cells : a schedule with that value.
+    scale : size of the terms behind `linear`, for rounding.
+    """
+
+    task: int
+    linear: Fraction
+    mu: Fraction
+    option: int
+    cells: tuple[Cell, ...]
+    scale: int
+
+    @property
+    def excess(self) -> Fraction:
+        """By how much (6a) is violated; not positive where it holds."""
+        return self.linear - self.mu
+
+
+class Doubles:
+    """The largest F' in doubles."""
+
+    def __init__(self, public: Public, lam: Price, phi: Price) -> None:
+        self._public = public
+        self._first = public.first_node.tolist()
+        self.lam, self.phi = (np.zeros((public.nodes, public.slots)) for _ in range(2))
+        for table, price in ((self.lam, lam), (self.phi, phi)):
+            for (k, t), value in price.items():
+                table[k, t - 1] = float(value)
+
+    def best(self, task: Task) -> tuple[float, int, tuple[Cell, ...]] | None:
+        """F', option and cells of the best schedule; None when the task has none."""
+        menu = space(task, self._public)
+        if menu.width == 0 or len(menu.types) == 0:
+            return None
+        window = slice(menu.first - 1, menu.last)
+        cost = task.cost.astype(np.float64)
+        node = np.zeros(cost.shape, np.int64)
+        for g, s in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
+            nodes = slice(self._first[g], self._first[g + 1])
+            priced = self.lam[nodes, window] * s + self.phi[nodes, window] * task.memory_mb
+            cost[g, window] += priced.min(axis=0)
+            node[g, window] = priced.argmin(axis=0) + self._first[g]
+        found = cheapest_cover(task, self._public, cost, np.ones(cost.shape, np.bool_), node)
+        return None if found is None else (task.bid - float(found.cost), found.option, found.cells)
+
+
+def rows(case: Case, factor: Fraction = Fraction(1)) -> list[Row]:
+    """The sharpest (6a) of every task that could violate it at `factor` times the final prices, and of the closest one.
+
+    Exact for a run in fractions; in doubles for a run in doubles.
+    """
+    trace = case.trace
+    assert trace is not None
+    prices = Final(case, factor)
+    found: list[Row] = []
+    closest: Row | None = None
+    # From the task nearest to a violation on; all others are farther from one than rounding can move them.
+    for excess, slack, offer in sorted(zip(*prices.guesses(), trace.offers, strict=True), key=lambda g: -g[0]):
+        if excess == -math.inf:
+            break
+        if excess < -slack and (found or (closest is not None and excess < closest.excess - slack)):
+            continue
+        row, violated = prices.row(offer)
+        if row is None:
+            continue
+        if violated:
+            found.append(row)
+        elif closest is None or (row.excess, -row.task) > (closest.excess, -closest.task):
+            closest = row
+    if found or closest is None:
+        return sorted(found, key=lambda row: row.task)
+    if trace.exact and closest.excess < 0:  # it may come from the doubles
+        closest = prices.exactly(closest)
+    return [closest]
+
+
+class Final:
+    """A multiple of the final prices of a run, exactly and in doubles."""
+
+    def __init__(self, case: Case, factor: Fraction) -> None:
+        assert case.trace is not None
+        self._case, self._trace = case, case.trace
+        self._lam: Price = {cell: factor * Fraction(price) for cell, price in case.trace.lam.items()}
+        self._phi: Price = {cell: factor * Fraction(price) for cell, price in case.trace.phi.items()}
+        self._doubles = Doubles(case.public, self._lam, self._phi)
+
+    def guesses(self) -> tuple[list[float], list[float]]:
+        """Of every task: linear - mu in doubles, and more than rounding can make of it or `row` asks of it."""
+        instance = self._case.instance
+        linear = dual_of(instance).doubles(self._doubles.lam, self._doubles.phi)
+        mu = np.array([max(0.0, float(offer.value or 0)) for offer in self._trace.offers])
+        dearest = max((int(np.abs(instance.cost(i)).max(initial=0)) for i in instance.explicit_cost), default=0)
+        tariff = max(int(np.abs(node.tariff).max(initial=0)) for node in instance.node_types)
+        dearest = max(dearest, tariff * int(np.abs(instance.energy_wh).max(initial=0)))
+        fee = int(instance.vendor_price.max(initial=0))
+        scale = instance.bid + float(fee) + float(dearest) * instance.slots + 1
+        slack = 4 * ROUNDING * (scale + np.where(np.isfinite(linear), np.abs(linear), 0) + mu)
+        return (linear - mu).tolist(), slack.tolist()
+
+    def row(self, offer: Offer) -> tuple[Row | None, bool]:
+        """The sharpest (6a) of a task and whether it is violated; None where it holds to the last digit."""
+        exact, task = self._trace.exact, self._case.instance.task(offer.task)
+        near = self._doubles.best(task)
+        assert near is not None
+        mu = Fraction(max(0, offer.value or 0))
+        menu = space(task, self._case.public)
+        dearest = np.abs(task.cost[menu.types, menu.first - 1 : menu.last]).max(axis=0)
+        scale = task.bid + int(menu.prices.max()) + int(dearest.sum()) + 1
+        row = Row(offer.task, Fraction(near[0]), mu, near[1], near[2], scale)
+        # Above this nothing is certain in doubles; below it (6a) holds with room to spare.
+        margin = Fraction(ROUNDING) * (scale + abs(row.linear))
+        if row.excess > -margin and exact:
+            row = self.exactly(row)
+        if not exact and abs(row.excess) <= margin and offer.value == offer.net >= _alone(task, self._case.public):
+            # No price at arrival, and no schedule is worth more even at none: (6a) holds, to the last digit.
+            return None, False
+        return row, row.excess > (0 if exact else margin)
+
+    def exactly(self, row: Row) -> Row:
+        """The sharpest (6a) of the same task in fractions."""
+        task = self._case.instance.task(row.task)
+        best = best_schedule(task, self._case.public, self._lam, self._phi)
+        assert best is not None
+        return Row(row.task, task.bid - Fraction(best.cost), row.mu, best.option, best.cells, row.scale)
+
+
+def _alone(task: Task, public: Public) -> int:
+    """The largest b_il of the task, in integers; it has a schedule."""
+    found = cheapest_cover(
+        task, public, task.cost, np.ones(task.cost.shape, np.bool_), np.zeros(task.cost.shape, np.int64)
+    )
+    assert found is not None
+    return task.bid - int(found.cost)
+
+
+def _check(case: Case, name: str, factor: Fraction, claim: str, problem: str) -> Check:
+    if problem or case.trace is None:
+        return case.decide(name, None, None, claim, problem=problem)
+    listed = rows(case, factor)
+    violated = [row for row in listed if row.excess > 0]
+    first = listed[0] if listed else None
+    figures: Figures = {
+        "violated_6a": len(violated),
+        "d_printed": case.printed_dual,
+        "factor": factor,
+        "tightest_task": first.task if first else None,
+    }
+    if first is None:
+        return case.decide(name, None, None, claim, figures=figures)
+    witness = {
+        "task": first.task,
+        "option": first.option,
+        "schedule": [list(cell) for cell in first.cells],
+        "linear_reduced_cost": str(first.linear),
+        "mu": str(first.mu),
+        "tasks": [row.task for row in violated],
+    }
+    return case.decide(name, first.linear, first.mu, claim, witness=witness, figures=figures, scale=first.scale)
+
+
+def lemma4(case: Case) -> Check:
+    """(6a) of every schedule with mu as set and the final prices; the sides are those of the first violated row."""
+    claim = "mu_i >= b_il - sum(lambda s + phi r) for every schedule, at the final prices"
+    return _check(case, "lemma4", Fraction(1), claim, case.problem())
+
+
+def lemma4_repaired(case: Case) -> Check:
+    """(6a) with kappa times the final prices."""
+    claim = "mu_i >= b_il - kappa sum(lambda s + phi r) for every schedule, at the final prices"
+    return _check(case, "lemma4_repaired", case.known.kappa, claim, case.problem() or case.no_maximiser())
+
+
+def weak_duality(case: Case) -> Check:
+    """OPT <= D^I, the last step of (16), which Lemma 4 was to justify."""
+    problem = case.problem()
+    claim = "OPT <= D^I, the last step of the proof of Theorem 5"
+    if problem:
+        return case.decide("weak_duality", None, None, claim, problem=problem)
+    return case.bounded("weak_duality", claim, case.printed_dual)

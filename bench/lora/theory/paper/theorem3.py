@@ -1,0 +1,316 @@
+"""Theorems 3 and 4, and what the provider loses, as checks on one run."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from fractions import Fraction
+from heapq import nlargest
+from typing import Any
+
+from bench.family.checks import Check, Verdict
+from bench.lora.theory.basis.case import Case, Figures
+from bench.lora.theory.basis.facts import ROUNDING
+from bench.lora.theory.payments.truthful import Tried, gain_by_bid, gain_by_type
+from bench.lora.theory.pdftsp.auction import Auction, auction_of, cost_of, deficits, fixed_curve
+from bench.lora.theory.pdftsp.bids import recomputed_curve, unfollowed
+from bench.lora.theory.pdftsp.curve import Curve
+from bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches
+from bench.lora.theory.pdftsp.misreports import best_lie
+
+SEARCHES = 4000
+"""Most schedule searches that one check in an audit makes before it says `undecided`."""
+SEARCHES_OF_ONE = 500
+"""Most of them for the misreports of a single task."""
+CHOSEN = 40
+"""As many searches may be made for a bidder that was chosen as in this many checks: about a minute."""
+OF_ONE = ("theorem3", "theorem3_fixed_constants", "theorem3_types")
+"""The claims that one bidder can be asked."""
+
+
+def _gain(curve: Curve) -> tuple[Fraction, dict[str, Any]]:
+    bid, utility = curve.best()
+    truthful = curve.utility(curve.valuation)
+    witness = {
+        "task": curve.task,
+        "true_bid": curve.valuation,
+        "utility": str(truthful),
+        "better_bid": str(bid),
+        "better_utility": str(utility),
+        "gain": str(utility - truthful),
+    }
+    return utility - truthful, witness
+
+
+def _scale(case: Case) -> int:
+    return int(case.instance.bid.max(initial=0)) + int(case.instance.valuation.max(initial=0))
+
+
+def _unsure(auction: Auction) -> set[int]:
+    """The tasks of a run in doubles whose valuation is within rounding of their cost: it may win with it, or not."""
+    if auction.trace.exact:
+        return set()
+    found = set()
+    for i, valuation in enumerate(auction.instance.valuation.tolist()):
+        cost = cost_of(auction, i)
+        if cost is not None and cost.fits and abs(valuation - cost.total) <= ROUNDING * (valuation + abs(cost.total)):
+            found.add(i)
+    return found
+
+
+def _near(task: int) -> str:
+    return f"float prices: the cost of task {task} is within rounding of its valuation"
+
+
+def _fixed_gains(auction: Auction, unsure: Container[int] = ()) -> list[Fraction]:
+    """U_i(b) - U_i(v_i) of every task for the bid that gains most, constants kept: `_gain` of each `fixed_curve`.
+
+    The task wins above its cost c for a price p that does not depend on the bid, and loses up to c.
+    """
+    gains = [Fraction(0)] * auction.instance.tasks
+    for i, valuation in enumerate(auction.instance.valuation.tolist()):
+        cost = cost_of(auction, i)
+        if cost is not None and cost.wins_somewhere and i not in unsure:
+            surplus = valuation - cost.payment(auction.rule)
+            if valuation <= cost.total:
+                gains[i] = max(surplus, Fraction(0))
+            elif cost.total >= 0:
+                gains[i] = max(-surplus, Fraction(0))
+    return gains
+
+
+def theorem3_fixed_constants(case: Case) -> Check:
+    """No bid is better than the valuation, for any task, with alpha and beta as they were in the run."""
+    name, claim = "theorem3_fixed_constants", "U_i(b) - U_i(v_i) for the bid that gains most, constants kept"
+    problem = case.problem()
+    if problem:
+        return case.decide(name, None, None, claim, problem=problem)
+    auction = auction_of(case.instance, case.run, case.steps)
+    unsure = _unsure(auction)
+    gains = _fixed_gains(auction, unsure)
+    best = max(range(case.instance.tasks), key=lambda i: gains[i])
+    if unsure and not gains[best]:
+        return case.undecided(name, _near(min(unsure)))
+    gain, witness = _gain(fixed_curve(auction, best, auction.rule))
+    figures: Figures = {"payment": auction.rule}
+    return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
+
+
+def _unmoved(auction: Auction, tasks: Iterable[int]) -> Iterator[int]:
+    """Of these tasks those of which neither the valuation nor the bid nor the better bid is the largest b/M or b/r."""
+    if auction.moving_units:
+        return
+    instance = auction.instance
+    sizes = {"alpha": instance.work, "beta": instance.memory_mb}
+    tops = {
+        name: nlargest(
+            2,
+            (
+                (Fraction(b, size), i)
+                for i, (b, size) in enumerate(zip(instance.bid.tolist(), sizes[name].tolist(), strict=True))
+            ),
+        )
+        for name in auction.oracle
+    }
+    for i in tasks:
+        better, _ = fixed_curve(auction, i, auction.rule).best()
+        said = max(better, Fraction(int(instance.bid[i])), Fraction(int(instance.valuation[i])))
+        others = {name: next((value for value, j in top if j != i), Fraction(0)) for name, top in tops.items()}
+        if all(said <= others[name] * int(sizes[name][i]) for name in tops):
+            yield i
+
+
+def theorem3(case: Case) -> Check:
+    """No bid is better than the valuation, for any task; constants that came from the bids follow the misreport."""
+    name, claim = "theorem3", "U_i(b) - U_i(v_i) for the bid that gains most"
+    problem = case.problem()
+    if problem:
+        return case.decide(name, None, None, claim, problem=problem)
+    auction = auction_of(case.instance, case.run, case.steps)
+    figures: Figures = {"payment": auction.rule, "recomputed": ", ".join(sorted(auction.oracle)) or "none"}
+    if not (auction.oracle or auction.moving_units):
+        kept = theorem3_fixed_constants(case)
+        return Check(name, kept.status, kept.left, kept.right, kept.reason, kept.witness, figures)
+    fixed = _fixed_gains(auction, _unsure(auction))
+    ranked = sorted(range(case.instance.tasks), key=lambda i: -fixed[i])
+
+    def unfinished(otherwise: Check) -> Check:
+        # Whoever gains while the constants stay, by a bid that moves none of them, gains.
+        for i in _unmoved(auction, (i for i in ranked if fixed[i] > 0)):
+            gain, witness = _gain(fixed_curve(auction, i, auction.rule))
+            return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
+        return otherwise
+
+    problem = unfollowed(auction)
+    if problem and auction.trace.exact:
+        return unfinished(Check(name, Verdict.UNDECIDED, None, None, problem, None, figures))
+    if problem:
+        return unfinished(case.undecided(name, problem, figures))
+    meter = Meter(SEARCHES)
+    # First those that gain already while the constants stay: they often gain here, too.
+    for count, i in enumerate(ranked):
+        try:
+            gain, witness = _gain(recomputed_curve(auction, i, auction.rule, meter))
+        except OutOfSearches:
+            figures |= {"tasks_followed": count}
+            reason = f"{count} of {case.instance.tasks} tasks followed, none gains"
+            return unfinished(case.undecided(name, reason, figures))
+        if gain > 0:
+            return case.decide(name, gain, 0, claim, witness=witness, figures=figures)
+    return case.decide(name, 0, 0, claim, figures=figures)
+
+
+def theorem3_types(case: Case) -> Check:
+    """No task gains by a narrower window, more work or more memory than it has, alone or together; bid truthful."""
+    name, claim = "theorem3_types", "gain by the misreport of arrival, deadline, work or memory that pays best"
+    problem = case.problem()
+    if problem:
+        return case.decide(name, None, None, claim, problem=problem)
+    auction = auction_of(case.instance, case.run, case.steps)
+    figures: Figures = {"payment": auction.rule}
+    if not auction.trace.exact:
+        return case.undecided(
+            name, "float prices: misreports are followed in exact arithmetic only (arith=exact)", figures
+        )
+    before = Ledger(auction, Meter(None))
+    left, tried, every = SEARCHES, 0, True
+    for i in range(case.instance.tasks):
+        meter = Meter(min(left, SEARCHES_OF_ONE))
+        found = best_lie(auction, i, auction.rule, meter, before)
+        left, tried, every = left - meter.spent, tried + found.tried, every and found.every
+        if found.lie is not None:
+            truthful = fixed_curve(auction, i, auction.rule).utility(int(case.instance.valuation[i]))
+            witness = {"task": i, **found.lie._asdict(), "utility": str(truthful), "better_utility": str(found.utility)}
+            return case.decide(name, found.utility - truthful, 0, claim, witness=witness, figures=figures)
+        before.follow(auction.tasks[i])
+    figures["misreports_tried"] = tried
+    if not every:
+        return case.undecided(name, f"none of the {tried} misreports tried gains; not all were tried", figures)
+    return case.decide(name, 0, 0, claim, figures=figures)
+
+
+def theorem3_of(case: Case, task: int) -> Check:
+    """`theorem3` of one bidder: its whole curve; where that cannot be followed, runs with other bids."""
+    name, claim = "theorem3", "U_i(b) - U_i(v_i) for the bid that gains most"
+    problem = case.problem()
+    if problem:
+        return case.decide(name, None, None, claim, problem=problem)
+    auction = auction_of(case.instance, case.run, case.steps)
+    figures: Figures = {"payment": auction.rule, "recomputed": ", ".join(sorted(auction.oracle)) or "none"}
+    if not (auction.oracle or auction.moving_units):
+        kept = theorem3_fixed_constants_of(case, task)
+        return Check(name, kept.status, kept.left, kept.right, kept.reason, kept.witness, figures)
+    problem = unfollowed(auction)
+    if not problem:
+        meter = Meter(CHOSEN * SEARCHES)
+        try:
+            gain, witness = _gain(recomputed_curve(auction, task, auction.rule, meter))
+        except OutOfSearches:
+            problem = f"its curve takes more than {CHOSEN * SEARCHES} searches"
+        else:
+            return case.decide(name, gain, 0, claim, witness=witness, figures=figures)
+    if task not in _unsure(auction) and task in _unmoved(auction, [task]):
+        gain, witness = _gain(fixed_curve(auction, task, auction.rule))
+        if gain > 0:
+            return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
+    return _heard(case, name, claim, problem, gain_by_bid(case.instance, case.run, task), figures)
+
+
+def _heard(case: Case, name: str, claim: str, problem: str, found: str | Tried, figures: Figures) -> Check:
+    """What runs with lies show of a claim that could not be followed: if one gains, by how much, in booked charges."""
+    if isinstance(found, str):
+        return case.undecided(name, f"{problem}; {found}", figures)
+    figures = figures | {"misreports_tried": found.reports}
+    reason = f"{claim}, as booked in whole micro-dollars"
+    return case.decide(name, found.gain, 0, reason, witness=found.witness, figures=figures, scale=_scale(case))
+
+
+def theorem3_fixed_constants_of(case: Case, task: int) -> Check:
+    """`theorem3_fixed_constants` of one bidder."""
+    name, claim = "theorem3_fixed_constants", "U_i(b) - U_i(v_i) for the bid that gains most, constants kept"
+    problem = case.problem()
+    if problem:
+        return case.decide(name, None, None, claim, problem=problem)
+    auction = auction_of(case.instance, case.run, case.steps)
+    if task in _unsure(auction):
+        return case.undecided(name, _near(task))
+    gain, witness = _gain(fixed_curve(auction, task, auction.rule))
+    figures: Figures = {"payment": auction.rule}
+    return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
+
+
+def theorem3_types_of(case: Case, task: int) -> Check:
+    """`theorem3_types` of one bidder; of a run in doubles by runs with other reports."""
+    name, claim = "theorem3_types", "gain by the misreport of arrival, deadline, work or memory that pays best"
+    problem = case.problem()
+    if problem:
+        return case.decide(name, None, None, claim, problem=problem)
+    auction = auction_of(case.instance, case.run, case.steps)
+    figures: Figures = {"payment": auction.rule}
+    if not auction.trace.exact:
+        problem = "float prices: not every misreport is followed (arith=exact)"
+        return _heard(case, name, claim, problem, gain_by_type(case.instance, case.run, task), figures)
+    found = best_lie(auction, task, auction.rule, Meter(CHOSEN * SEARCHES))
+    figures["misreports_tried"] = found.tried
+    if found.lie is not None:
+        truthful = fixed_curve(auction, task, auction.rule).utility(int(case.instance.valuation[task]))
+        witness = {"task": task, **found.lie._asdict(), "utility": str(truthful), "better_utility": str(found.utility)}
+        return case.decide(name, found.utility - truthful, 0, claim, witness=witness, figures=figures)
+    if not found.every:
+        return case.undecided(name, f"none of the {found.tried} misreports tried gains; not all were tried", figures)
+    return case.decide(name, 0, 0, claim, figures=figures)
+
+
+def _worst_loss(case: Case, name: str, claim: str, *, any_bid: bool) -> Check:
+    problem = case.problem()
+    if problem:
+        return case.decide(name, None, None, claim, problem=problem)
+    auction = auction_of(case.instance, case.run, case.steps)
+    if auction.rule == "printed" and not any_bid:
+        problem = case.negative()
+    worst, witness = Fraction(0), None
+    for i in range(case.instance.tasks):
+        cost, valuation = cost_of(auction, i), int(case.instance.valuation[i])
+        if cost is None or not cost.fits or not (any_bid or valuation > cost.total):
+            continue
+        loss = cost.payment(auction.rule) - valuation
+        if loss > worst:
+            bid = max(0, cost.total.__floor__() + 1) if any_bid else valuation
+            worst, witness = loss, {"task": i, "valuation": valuation, "bid": bid, "utility": str(-loss)}
+    figures: Figures = {"payment": auction.rule}
+    return case.decide(
+        name, worst, 0, claim, problem=problem, witness=witness, figures=figures, scale=_scale(case) if worst else 0
+    )
+
+
+def theorem4(case: Case) -> Check:
+    """A truthful bid never loses: p_i <= v_i of every task that wins with b_i = v_i."""
+    return _worst_loss(case, "theorem4", "largest loss p_i - v_i of a truthful bid", any_bid=False)
+
+
+def theorem4_literal(case: Case) -> Check:
+    """Definition 3 as printed: no bid at all ends in a loss."""
+    return _worst_loss(case, "theorem4_literal", "largest loss p_i - v_i of any bid", any_bid=True)
+
+
+def provider_deficit(case: Case) -> Check:
+    """The charge covers the vendor's price and the operational cost of every admitted task."""
+    name, claim = "provider_deficit", "largest deficit q + sum e - p_i of an admitted task"
+    problem = case.problem()
+    if problem:
+        return case.decide(name, None, None, claim, problem=problem)
+    auction = auction_of(case.instance, case.run, case.steps)
+    found = deficits(auction, auction.rule)
+    short = {i: value for i, value in found.items() if value > 0}
+    worst = max(found, key=lambda i: found[i], default=None)
+    figures: Figures = {
+        "payment": auction.rule,
+        "tasks_in_deficit": len(short),
+        "sum_of_deficits": sum(short.values(), Fraction(0)),
+        "net_revenue": -sum(found.values(), Fraction(0)),
+    }
+    if worst is None:
+        return case.decide(name, None, None, f"{claim}; none was admitted", figures=figures)
+    witness = {"task": worst, "deficit": str(found[worst]), "tasks": sorted(short)}
+    return case.decide(
+        name, found[worst], 0, claim, witness=witness, figures=figures, scale=_scale(case) if found[worst] else 0
+    )

@@ -1,0 +1,39 @@
+"""Theorem 5 of the main paper and its repaired form on one run, in fractions.
+
+What the paper claims: OPT <= rho (1 + max{alpha, beta}) ALG. What is provable (5'): OPT <= kappa (1 + A) P~ always, and
+P~ <= rho_L P when bbar >= 1 on the selected schedules, with A = max{alpha, beta} and P~ the welfare of all tasks with
+F > 0, dropped ones included. All quantities are in the units that the run used (file units, or canonical ones).
+"""
+
+from __future__ import annotations
+
+from bench.family.checks import Check
+from bench.lora.theory.basis.case import Case, Figures
+
+
+def theorem5(case: Case) -> Check:
+    """OPT <= rho (1 + max{alpha, beta}) ALG."""
+    rho = case.rho
+    bound = None if rho is None else rho * (1 + max(case.known.alpha, case.known.beta))
+    figures: Figures = {**case.figures(), **case.rhos(), "bound": bound}
+    claim = f"OPT/ALG <= rho(1+max{{alpha,beta}}), rho over {case.basis} schedules"
+    return case.settle("theorem5", claim, case.run.welfare, bound, case.outside_theorem5(), figures)
+
+
+def theorem5_repaired(case: Case) -> Check:
+    """OPT <= kappa rho_L (1 + A) ALG."""
+    known, rho_l = case.known, case.rho_l
+    bound = None if rho_l is None else known.kappa * rho_l * (1 + max(case.used))
+    problem = case.problem() or case.negative() or case.no_maximiser() or case.outside_selected()
+    figures: Figures = {**case.figures(), "rho_L": rho_l, "bound": bound}
+    return case.settle("theorem5_repaired", "OPT/ALG <= kappa rho_L (1+A)", case.run.welfare, bound, problem, figures)
+
+
+def theorem5_repaired_a(case: Case) -> Check:
+    """OPT <= kappa (1 + A) P~."""
+    # With negative costs (a) still holds, with kappa over all covers.
+    problem = case.problem() or case.no_maximiser()
+    bound = case.known.kappa * (1 + max(case.used))
+    almost = case.seen.almost_feasible if case.seen is not None else 0
+    figures: Figures = {**case.figures(), "almost_feasible_welfare": almost, "bound": bound}
+    return case.settle("theorem5_repaired_a", "OPT/P~ <= kappa (1+A)", almost, bound, problem, figures)

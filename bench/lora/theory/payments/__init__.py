@@ -1,0 +1,1 @@
+"""Truthfulness, rationality and deficits of any mechanism with payments."""

@@ -1,0 +1,112 @@
+"""A bidder's outcome by running again with other bids: for payments of which no formula is known.
+
+Whole bids only, other reports as they are, constants that came from the bids recomputed. Where two bids that were tried
+differ the middle is tried, until they are neighbours or the allowance is used up. Between bids that were tried and have
+the same outcome nothing is proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from bench.lora.theory.payments import truthful
+from bench.lora.theory.payments.again import PROCESS, Heard
+from bench.lora.theory.payments.truthful import Sale, where_outcomes_change
+from instances.errors import InputError
+from instances.lora.model import Instance
+from instances.lora.solution import Decision
+from online.outcome import OnlineRun
+
+RUNS = 200
+"""Most bids that are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """What came of the bids of a task that were tried.
+
+    Parameters
+    ----------
+    task, valuation : whose, and v_i.
+    heard : whether the run was valid, and the task's decision in it, by bid.
+    runs, failed : how many bids were heard in runs of their own, and how many of these were not valid.
+    """
+
+    task: int
+    valuation: int
+    heard: dict[int, Heard]
+    runs: int
+    failed: int
+
+    def rows(self) -> Iterator[dict[str, str]]:
+        """One row per stretch of tried bids with the same outcome, with the columns of `Curve.rows`.
+
+        Both ends were tried and belong to it. Bids between the rows were not tried, or ended in no valid run.
+        """
+        stretch: list[int] = []
+        for bid in sorted(self.heard):
+            if stretch and self.heard[bid] != self.heard[stretch[-1]]:
+                yield from self._row(stretch)
+                stretch = []
+            stretch.append(bid)
+        yield from self._row(stretch)
+
+    def _row(self, stretch: list[int]) -> Iterator[dict[str, str]]:
+        valid, decision = self.heard[stretch[0]]
+        if not valid:
+            return
+        paid = "" if decision is None else str(decision.payment)
+        utility = "0" if decision is None else str(self.valuation - (decision.payment or 0))
+        yield {
+            "task": str(self.task),
+            "valuation": str(self.valuation),
+            "rule": "booked",
+            "bid_from": str(stretch[0]),
+            "bid_to": str(stretch[-1]),
+            "from_included": "true",
+            "to_included": "true",
+            "admitted": str(decision is not None).lower(),
+            "payment_from": paid,
+            "payment_to": paid,
+            "utility_from": utility,
+            "utility_to": utility,
+            "schedule": "" if decision is None else " ".join(f"{k}@{t}" for k, t in decision.cells),
+        }
+
+
+def tried_curve(instance: Instance, run: OnlineRun, task: int) -> Trials:
+    """Try bids of one task of a valid run; anyone's own algorithm hears each in a process of its own.
+
+    Raises
+    ------
+    InputError : a run that is not valid, that is not repeated, or without payments.
+    """
+    if not run.valid:
+        raise InputError("algorithm", run.algorithm, f"the run is not valid ({run.violations[0]})")
+    _paid(run, run.decisions)
+    case = Sale(instance, run, task)
+    again = case.again(truthful.ALLOWANCE * case.times)
+    heard: dict[int, Heard] = {int(instance.bid[task]): (True, run.decisions[task])}
+    try:
+        if not again.same():
+            raise InputError("algorithm", run.algorithm, "run again, it decides otherwise")
+        truth = again.truth(task)
+        more = PROCESS if again.own else 0
+        if truth.bid not in heard and again.cost(task, truth) + more <= again.left:
+            heard[truth.bid] = again.decision(task, truth, alone=again.own)
+        known = heard.get(truth.bid, (False, None))[1]
+        for report in islice(where_outcomes_change(case, again, task, known, further=False), RUNS):
+            if again.cost(task, report) + more > again.left:
+                break
+            heard[report.bid] = again.decision(task, report, alone=again.own)
+    finally:
+        again.close()
+    _paid(run, [decision for _, decision in heard.values()])
+    return Trials(task, truth.bid, heard, len(again.heard), again.failed)
+
+
+def _paid(run: OnlineRun, decisions: Sequence[Decision | None]) -> None:
+    if any(decision is not None and decision.payment is None for decision in decisions):
+        raise InputError("algorithm", run.algorithm, "it has no payment rule: there is no utility curve")

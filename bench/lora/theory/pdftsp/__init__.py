@@ -1,0 +1,1 @@
+"""pdFTSP seen as an auction: what each bidder pays, whatever it bids."""

@@ -1,0 +1,149 @@
+"""A run of pdFTSP seen as an auction: what each task costs whatever it bids, what it pays, what the provider keeps.
+
+With constants that the bid does not move, everything before task i is independent of its bid; so is its schedule (the
+bid is the same term in every F), and with room for it the task wins with every bid above one cost c_i(l) = b_i - F(il).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from bench.lora.theory.basis.case import Cell, Step, replay
+from bench.lora.theory.pdftsp.curve import Curve, threshold
+from instances.errors import InputError
+from instances.fields import LIMIT
+from instances.lora.model import Instance, Public, Task
+from online.lora.algorithms.pdftsp import PriceTrace
+from online.lora.registry import parse
+from online.outcome import OnlineRun, Source
+
+
+@dataclass(frozen=True)
+class Auction:
+    """A run of pdFTSP, seen as an auction.
+
+    Parameters
+    ----------
+    instance, trace : what was run.
+    steps : its offers against the loads of their moment.
+    rule : payment rule of the run.
+    oracle : which of alpha and beta were taken from the bids.
+    moving_units : whether the units were, too.
+    """
+
+    instance: Instance
+    trace: PriceTrace
+    steps: Mapping[int, Step]
+    rule: str
+    oracle: frozenset[str]
+    moving_units: bool
+
+    @cached_property
+    def public(self) -> Public:
+        """What everybody knows."""
+        return self.instance.public("")
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """All tasks."""
+        return [self.instance.task(i) for i in range(self.instance.tasks)]
+
+    @cached_property
+    def likeness(self) -> list[int]:
+        """A number per task; tasks of the same number are the same to the mechanism."""
+        kinds: dict[Any, int] = {}
+        return [
+            kinds.setdefault(
+                (t.arrival, t.deadline, t.memory_mb, t.work, t.bid, t.rate.tobytes(), t.cost.tobytes(), t.vendors),
+                len(kinds),
+            )
+            for t in self.tasks
+        ]
+
+
+def auction_of(instance: Instance, run: OnlineRun, steps: Iterable[Step] | None = None) -> Auction:
+    """The run as an auction.
+
+    Raises
+    ------
+    InputError : when the run left no prices of pdFTSP.
+    """
+    if not isinstance(run.trace, PriceTrace):
+        raise InputError("algorithm", run.algorithm, "this run kept no offers: there is no utility curve, nor charges")
+    oracle = {constant.name for constant in run.constants if constant.source is Source.ORACLE}
+    return Auction(
+        instance=instance,
+        trace=run.trace,
+        steps={step.offer.task: step for step in (replay(instance, run.trace) if steps is None else steps)},
+        rule=parse(run.algorithm).options["payment"],
+        oracle=frozenset(oracle & {"alpha", "beta"}),
+        moving_units=bool(oracle & {"canonical_money", "canonical_memory"}),
+    )
+
+
+class Cost(NamedTuple):
+    """What task i costs whatever it bids: c_i(l), E of the schedule, its cells, and whether there is room for it."""
+
+    total: Fraction
+    energy: int
+    fee: int
+    cells: tuple[Cell, ...]
+    fits: bool
+
+    @property
+    def wins_somewhere(self) -> bool:
+        """Whether some bid that can be named wins."""
+        return self.fits and self.total < LIMIT
+
+    def payment(self, rule: str) -> Fraction:
+        """(14) leaves the operational cost out; the critical payment is c_i(l)."""
+        return self.total if rule == "critical" else self.total - self.energy
+
+
+def cost_of(auction: Auction, task: int) -> Cost | None:
+    """The bid-independent cost of a task in the run; None when it has no schedule."""
+    step = auction.steps.get(task)
+    if step is None or step.offer.value is None:
+        return None
+    it, offer = auction.instance.task(task), step.offer
+    fee = it.options[offer.option].price
+    return Cost(it.bid - Fraction(step.offer.value), it.bid - fee - offer.net, fee, offer.cells, step.misfit is None)
+
+
+def fixed_curve(auction: Auction, task: int, rule: str) -> Curve:
+    """Lose up to c_i(l), win above it for a price that does not depend on the bid."""
+    cost, valuation = cost_of(auction, task), int(auction.instance.valuation[task])
+    if cost is None or not cost.fits:
+        return threshold(task, valuation, rule, None, Fraction(0), ())
+    return threshold(task, valuation, rule, cost.total, cost.payment(rule), cost.cells)
+
+
+class Charge(NamedTuple):
+    """An admitted task's valuation, bid and charge, and what it costs the provider (vendor and operation)."""
+
+    task: int
+    valuation: int
+    bid: int
+    payment: Fraction
+    outlay: int
+
+
+def charges(auction: Auction, rule: str) -> list[Charge]:
+    """Every admitted task's bid and exact payment, in order (what Figure 11 of the paper shows of ten tasks)."""
+    found = []
+    for i, step in sorted(auction.steps.items()):
+        cost = cost_of(auction, i) if step.offer.admitted else None
+        if cost is not None:
+            instance = auction.instance
+            outlay = cost.fee + cost.energy
+            found.append(Charge(i, int(instance.valuation[i]), int(instance.bid[i]), cost.payment(rule), outlay))
+    return found
+
+
+def deficits(auction: Auction, rule: str) -> dict[int, Fraction]:
+    """q + E - p_i of every admitted task: what the provider pays more than it charges; negative is a surplus."""
+    return {charge.task: charge.outlay - charge.payment for charge in charges(auction, rule)}

@@ -1,0 +1,260 @@
+"""Theorem 3: what a bidder gains by lying about its bid, for every possible bid and not on a grid.
+
+With alpha and beta taken from the bids the task's own bid moves them, and with them every price before it arrives.
+Between the bids at which its own becomes the largest, alpha and beta are linear in it; as long as the decisions before
+task i do not change, every price is linear, and so is the F of every schedule. A schedule that is best at both ends of
+an interval is best inside it. So from the decisions at one bid we walk to the ends of the interval on which they
+stand: at a bid where another schedule is better, or an F has another sign, the two lines cross at a bid in between,
+exactly; that bid is tried next. It ends at the breakpoint, where the bid itself is looked at separately (ties).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise
+
+from bench.lora.theory.payments.offers import exposed, said, verify
+from bench.lora.theory.pdftsp.auction import Auction, auction_of, fixed_curve
+from bench.lora.theory.pdftsp.curve import Curve, Line, Piece, threshold
+from bench.lora.theory.pdftsp.ledger import History, Ledger, Meter, Past, Regime
+from instances.errors import InputError
+from instances.fields import LIMIT
+from instances.lora.model import Instance
+from online.lora.algorithms.pdftsp import PriceTrace
+from online.outcome import OnlineRun, Source
+
+
+def utility_curve(
+    instance: Instance, run: OnlineRun, task: int, *, rule: str | None = None, recompute: bool = True
+) -> Curve:
+    """The whole utility curve of one task over its own bid.
+
+    Parameters
+    ----------
+    run : on the instance, of pdFTSP or of a mechanism that keeps its offers (posted, greedy, ...).
+    rule : printed or critical, of pdFTSP; by default the run's own. The others charge the cost.
+    recompute : let constants that the run took from the bids follow the bid; otherwise they stay as they were.
+
+    Raises
+    ------
+    InputError : no such task.
+    NoCurve : a run that kept no offers; constants that cannot be followed exactly; offers that are not found again.
+    """
+    if not 0 <= task < instance.tasks:
+        raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")
+    if exposed(run):
+        return _offer_curve(instance, run, task, recompute=recompute)
+    if not isinstance(run.trace, PriceTrace):
+        raise NoCurve("algorithm", run.algorithm, "this run kept no offers")
+    auction = auction_of(instance, run)
+    rule = auction.rule if rule is None else rule
+    if not recompute or not (auction.oracle or auction.moving_units):
+        return fixed_curve(auction, task, rule)
+    problem = unfollowed(auction)
+    if problem:
+        raise NoCurve("algorithm", run.algorithm, problem)
+    return recomputed_curve(auction, task, rule, Meter(None))
+
+
+def _offer_curve(instance: Instance, run: OnlineRun, task: int, *, recompute: bool) -> Curve:
+    """Two pieces: the offer does not move with the bid."""
+    oracle = sorted(constant.name for constant in run.constants if constant.source is Source.ORACLE)
+    if recompute and oracle:
+        problem = f"{', '.join(oracle)} come from the bids and move with them; give them by name, or prior=FILE"
+        raise NoCurve("algorithm", run.algorithm, problem)
+    found = verify(instance, run)
+    if found.broken is not None:
+        raise NoCurve("algorithm", run.algorithm, found.problem)
+    if len(found.costs) <= task:
+        raise NoCurve("algorithm", run.algorithm, found.doubt)
+    cost = found.costs[task]
+    exact = None if cost is None else Fraction(cost)
+    cells = said(instance, run)[task].cells
+    return threshold(task, int(instance.valuation[task]), "critical", exact, exact or Fraction(0), cells)
+
+
+def unfollowed(auction: Auction) -> str:
+    """Why the run cannot be followed exactly while the bid moves its constants; empty if it can."""
+    if auction.moving_units:
+        return "canonical units follow the bid, and not along straight lines"
+    if auction.trace.search != "exact":
+        return "search=printed is no maximiser: its choice need not change where lines cross"
+    if not auction.trace.exact:
+        return "float prices: constants that follow the bid are followed in exact arithmetic only (arith=exact)"
+    return ""
+
+
+class NoCurve(InputError):
+    """The curve of this run is not known exactly; trying bids may still show some of it."""
+
+
+class _Walk:
+    """All decisions up to one task, as functions of its bid."""
+
+    def __init__(self, auction: Auction, task: int, meter: Meter) -> None:
+        self._auction, self._task, self._meter = auction, task, meter
+        self._tasks = auction.tasks[: task + 1]
+
+    def history(self, regime: Regime, bid: Fraction) -> History:
+        """What the mechanism does when the task bids so."""
+        ledger = Ledger(self._auction, self._meter)
+        alpha, beta = regime.alpha(bid), regime.beta(bid)
+        decided: list[Past | None] = [ledger.decide(task, alpha, beta) for task in self._tasks[:-1]]
+        own = self._tasks[-1]
+        choice = ledger.search(own, alpha, beta)
+        fits = choice is not None and ledger.fits(own, choice.cells)
+        decided.append(None if choice is None else Past(choice.option, choice.cells, False, fits))
+        return tuple(decided)
+
+    def stands(self, history: History, regime: Regime, bid: Fraction) -> Fraction | None:
+        """None if the history is one of the best also at this bid (ties apart), else where two lines cross before."""
+        ledger = Ledger(self._auction, self._meter)
+        alpha, beta = regime.alpha(bid), regime.beta(bid)
+        for task, past in zip(self._tasks, history, strict=True):
+            if past is None:
+                continue
+            ours = ledger.line(task, past.option, past.cells, regime)
+            best = ledger.search_again(task, alpha, beta)
+            assert best is not None
+            if best.value > ours(bid):
+                return ours.crosses(ledger.line(task, best.option, best.cells, regime))
+            if task.index != self._task and (ours(bid) < 0 if past.positive else ours(bid) > 0):
+                return ours.crosses(Line(Fraction(0), Fraction(0)))
+            ledger.take(task, past)
+        return None
+
+    def cost(self, history: History, regime: Regime) -> tuple[Line, int]:
+        """c_i(l) as a function of the bid, and E of the schedule, under a history."""
+        ledger = Ledger(self._auction, self._meter)
+        for task, past in zip(self._tasks[:-1], history, strict=False):
+            if past is not None:
+                ledger.take(task, past)
+        own, past = self._tasks[-1], history[-1]
+        assert past is not None
+        line = ledger.line(own, past.option, past.cells, regime)
+        types = self._auction.public.type_of_node
+        energy = sum(int(own.cost[types[k], t - 1]) for k, t in past.cells)
+        return Line(own.bid - line.at, -line.slope), energy
+
+    def spans(self, regime: Regime, low: Fraction, high: Fraction) -> Iterator[tuple[Fraction, Fraction, History]]:
+        """The open interval (low, high) cut at its breakpoints: (start, end, history); start = end is a single bid."""
+        if low >= high:
+            return
+        middle = (low + high) / 2
+        history = self.history(regime, middle)
+        left = self._reach(history, regime, middle, low)
+        right = self._reach(history, regime, middle, high)
+        yield from self.spans(regime, low, left)
+        if left > low:
+            yield left, left, self.history(regime, left)
+        if left < right:  # else the middle itself is a breakpoint, with another history on either side
+            yield left, right, history
+            if right < high:
+                yield right, right, self.history(regime, right)
+        yield from self.spans(regime, right, high)
+
+    def _reach(self, history: History, regime: Regime, start: Fraction, end: Fraction) -> Fraction:
+        """How far from `start` towards `end` the history stands, that bid itself not included."""
+        while end != start:
+            crossing = self.stands(history, regime, end)
+            if crossing is None:
+                break
+            end = crossing
+        return end
+
+
+def recomputed_curve(auction: Auction, task: int, rule: str, meter: Meter) -> Curve:
+    """The curve when alpha = max b/M and beta = max b/r (those that the run took from the bids) follow the bid.
+
+    Raises
+    ------
+    OutOfSearches : when the meter does not allow what it takes.
+    """
+    instance, trace = auction.instance, auction.trace
+    own = instance.task(task)
+    others = [j for j in range(instance.tasks) if j != task]
+    rest = {
+        "alpha": max((Fraction(int(instance.bid[j]), int(instance.work[j])) for j in others), default=Fraction(0)),
+        "beta": max((Fraction(int(instance.bid[j]), int(instance.memory_mb[j])) for j in others), default=Fraction(0)),
+    }
+    size = {"alpha": own.work, "beta": own.memory_mb}
+    kinks = {name: rest[name] * size[name] for name in auction.oracle}
+    top = Fraction(LIMIT)
+    ends = sorted({Fraction(0), top, *(kink for kink in kinks.values() if kink < top)})
+
+    def line(name: str, used: Fraction, low: Fraction) -> Line:
+        """The constant as a function of the bid above `low`."""
+        if name not in auction.oracle:
+            return Line(used, Fraction(0))
+        if low < kinks[name]:
+            return Line(rest[name], Fraction(0))
+        return Line(Fraction(0), Fraction(1, size[name]))
+
+    walk = _Walk(auction, task, meter)
+    pieces: list[Piece] = []
+    for low, high in pairwise(ends):
+        regime = Regime(line("alpha", trace.alpha, low), line("beta", trace.beta, low))
+        if regime.alpha.slope == regime.beta.slope == 0:
+            # Nothing moves: one history for all bids, both ends included.
+            history = walk.history(regime, low)
+            spans = [(low, low, history), (low, high, history)]
+        else:
+            spans = [(low, low, walk.history(regime, low)), *walk.spans(regime, low, high)]
+        if high == top:
+            spans.append((high, high, walk.history(regime, high)))
+        for start, end, history in spans:
+            for piece in _outcomes(walk, regime, start, end, history, rule):
+                _append(pieces, piece)
+    return Curve(task, int(instance.valuation[task]), rule, True, tuple(pieces))
+
+
+def _outcomes(
+    walk: _Walk, regime: Regime, start: Fraction, end: Fraction, history: History, rule: str
+) -> Iterator[Piece]:
+    """One interval of bids with one history, cut where the bid passes the cost."""
+    past = history[-1]
+    if past is None or not past.admitted:
+        yield Piece(start, end, start == end, start == end, False, None, ())
+        return
+    cost, energy = walk.cost(history, regime)
+    paid = cost if rule == "critical" else Line(cost.at - energy, cost.slope)
+    if start == end:
+        wins = start > cost(start)
+        yield Piece(
+            start, end, True, True, wins, Line(paid(start), Fraction(0)) if wins else None, past.cells if wins else ()
+        )
+        return
+    bid = Line(Fraction(0), Fraction(1))
+    cuts = [start, end]
+    if cost.slope != 1 and start < (meet := bid.crosses(cost)) < end:
+        cuts.insert(1, meet)
+    for low, high in pairwise(cuts):
+        wins = (middle := (low + high) / 2) > cost(middle)
+        yield Piece(low, high, False, False, wins, paid if wins else None, past.cells if wins else ())
+        if high < end:
+            yield Piece(high, high, True, True, False, None, ())
+
+
+def _append(pieces: list[Piece], piece: Piece) -> None:
+    """Add the next piece, joined to the one before where both have the same outcome."""
+    if pieces:
+        last = pieces[-1]
+        if last.admitted == piece.admitted and last.cells == piece.cells:
+            joined = _joined(last, piece)
+            if joined is not None:
+                pieces[-1] = joined
+                return
+    pieces.append(piece)
+
+
+def _joined(last: Piece, piece: Piece) -> Piece | None:
+    formula = last.payment
+    if last.payment is not None and piece.payment is not None:
+        formula = piece.payment if last.low == last.high else last.payment
+        for each in (last, piece):
+            assert each.payment is not None
+            same = formula(each.low) == each.payment(each.low) if each.low == each.high else formula == each.payment
+            if not same:
+                return None
+    return last._replace(high=piece.high, high_in=piece.high_in, payment=formula)

@@ -1,0 +1,324 @@
+"""Lies about arrival, deadline, work and memory: those that a bidder can keep up, and what they pay.
+
+A report that can be kept up has a window inside the true one, and at least the true work and memory. It shrinks the
+bidder's menu and makes every schedule in it dearer: prices only rise with time, room only shrinks. Two things follow.
+
+- What the best schedule with room would cost at a report, whatever the mechanism chooses, is paid at least at every
+  report that is worse in all four fields (`Bidder.ceiling`).
+- A maximiser of (9) that chooses schedule l at a report chooses l at every worse report to which l still is an answer:
+  l was better than all that is left, ties included. So from a choice the next report that could differ is the one that
+  just rules l out: work above its S, a deadline before its last cell, an arrival too late for its first cell. Memory
+  changes F, but F is linear in it: a schedule chosen at both ends of a span of sizes is chosen inside it, as long as
+  the same node types can hold the task; otherwise the span is halved. No report is left out, and few are tried.
+
+Algorithm 2 is no maximiser; there every report is tried, or some are and the rest are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from heapq import heappop, heappush
+from itertools import pairwise
+from typing import NamedTuple
+
+from bench.lora.theory.pdftsp.auction import Auction, cost_of, fixed_curve
+from bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches, moves, past_of
+from formulations.lora.covering.schedules import minimal_covers, space
+from instances.fields import LIMIT
+from instances.lora.model import Task
+from online.lora.search.maxprice import Choice
+
+
+class Lie(NamedTuple):
+    """A report that the bidder can keep up: it arrives later, leaves earlier, or asks for more than it needs."""
+
+    arrival: int
+    deadline: int
+    work: int
+    memory_mb: int
+
+
+class Outcome(NamedTuple):
+    """What a report gets: the schedule chosen, c_i(l), and the utility."""
+
+    choice: Choice | None
+    cost: Fraction
+    utility: Fraction
+
+
+class Found(NamedTuple):
+    """The best misreport of a task.
+
+    Parameters
+    ----------
+    lie, utility : the best of those tried and what it gives; None when none is better than the truth.
+    tried : how many misreports were followed.
+    every : whether no other misreport can be better.
+    """
+
+    lie: Lie | None
+    utility: Fraction
+    tried: int
+    every: bool
+
+
+class Bidder:
+    """A task that reports something else beside the others' true reports, constants kept, the bid its valuation.
+
+    Reports are told in the order of their arrivals. A task that says it arrives later is decided after all others of
+    that slot.
+
+    Parameters
+    ----------
+    before : prices and loads as the run left them to task i; they are made when they are not given.
+    """
+
+    def __init__(self, auction: Auction, i: int, rule: str, meter: Meter, before: Ledger | None = None) -> None:
+        self._auction, self._rule = auction, rule
+        self._truth, self._valuation = auction.tasks[i], int(auction.instance.valuation[i])
+        self._ledger = Ledger(auction, meter) if before is None else before.copy(meter)
+        if before is None:
+            for task in auction.tasks[:i]:
+                self._ledger.follow(task)
+        # Without a trace of task i the others are served as they were.
+        self._as_before = not moves(auction, past_of(auction, i))
+        self._after = i + 1
+        self._told: dict[Lie, Outcome] = {}
+        self._bounds: dict[Lie, Fraction] = {}
+
+    @property
+    def tried(self) -> int:
+        """How many misreports were told."""
+        return len(self._told) - (self.truth in self._told)
+
+    @property
+    def truth(self) -> Lie:
+        """The true report."""
+        return Lie(self._truth.arrival, self._truth.deadline, self._truth.work, self._truth.memory_mb)
+
+    def tell(self, lie: Lie) -> Outcome:
+        """What the mechanism answers.
+
+        Raises
+        ------
+        OutOfSearches : when the meter does not allow what it takes.
+        """
+        if lie not in self._told:
+            self._told[lie] = self._outcome(lie)
+        return self._told[lie]
+
+    def _outcome(self, lie: Lie) -> Outcome:
+        self._wait(lie.arrival)
+        said, trace = self._said(lie), self._auction.trace
+        choice = self._ledger.search(said, trace.alpha, trace.beta)
+        if choice is None:
+            return Outcome(None, Fraction(LIMIT), Fraction(0))
+        cost = said.bid - Fraction(choice.value)
+        wins = self._valuation > cost and self._ledger.fits(said, choice.cells)
+        paid = cost if self._rule == "critical" else cost - choice.energy
+        return Outcome(choice, cost, self._valuation - paid if wins else Fraction(0))
+
+    def ceiling(self, lie: Lie) -> Fraction:
+        """The largest utility that this report, or one that is worse in any of its fields and better in none, can get.
+
+        That of the schedule with room that would be charged least; 0 if that is a loss.
+
+        Raises
+        ------
+        OutOfSearches : when the meter does not allow what it takes.
+        """
+        if lie not in self._bounds:
+            self._wait(lie.arrival)
+            said, trace = self._said(lie), self._auction.trace
+            # (14) does not charge the operational cost.
+            charged = self._ledger.best_with_room(said, trace.alpha, trace.beta, free=self._rule == "printed")
+            least = None if charged is None else said.bid - Fraction(charged.value)
+            self._bounds[lie] = Fraction(0) if least is None else max(Fraction(0), self._valuation - least)
+        return self._bounds[lie]
+
+    def _wait(self, arrival: int) -> None:
+        """Let the others come that come before a report of that arrival."""
+        instance, trace = self._auction.instance, self._auction.trace
+        while (
+            arrival > self._truth.arrival and self._after < instance.tasks and instance.arrival[self._after] <= arrival
+        ):
+            other = self._auction.tasks[self._after]
+            if self._as_before:
+                self._ledger.follow(other)
+            else:
+                self._ledger.decide(other, trace.alpha, trace.beta)
+            self._after += 1
+
+    def _said(self, lie: Lie) -> Task:
+        task = self._truth
+        return Task(
+            task.index, lie.arrival, lie.deadline, lie.memory_mb, lie.work, task.bid, task.rate, task.cost, task.vendors
+        )
+
+
+def best_lie(auction: Auction, i: int, rule: str, meter: Meter, before: Ledger | None = None) -> Found:
+    """The misreport that pays best; of equals one that changes few fields.
+
+    Parameters
+    ----------
+    before : as in `Bidder`.
+    """
+    bidder = Bidder(auction, i, rule, meter, before)
+    truthful = fixed_curve(auction, i, rule).utility(int(auction.instance.valuation[i]))
+    hunt = _Hunt(bidder, truthful)
+    every = True
+    if not _settled(auction, i, rule, truthful):
+        try:
+            if auction.trace.search == "exact":
+                _search(auction, i, rule, hunt)
+            else:
+                every = _enumerate(auction, i, hunt)
+        except OutOfSearches:
+            every = False
+    return Found(hunt.lie, hunt.best, bidder.tried, every)
+
+
+def _settled(auction: Auction, i: int, rule: str, truthful: Fraction) -> bool:
+    """Whether no lie can pay, without a search."""
+    cost, valuation = cost_of(auction, i), int(auction.instance.valuation[i])
+    if cost is None:
+        return True
+    # (14) is the vendor's price, and prices of cells on top.
+    if rule == "printed" and truthful >= max(0, valuation - min(option.price for option in auction.tasks[i].options)):
+        return True
+    # Nothing costs less than what a maximiser chose: a bid that is too low for it is too low for the rest, and who is
+    # served for the critical payment is charged least.
+    exact = auction.trace.search == "exact"
+    return exact and (valuation <= cost.total or (rule == "critical" and cost.fits))
+
+
+class _Hunt:
+    """The best misreport so far."""
+
+    def __init__(self, bidder: Bidder, truthful: Fraction) -> None:
+        self.bidder, self.best = bidder, truthful
+        self.lie: Lie | None = None
+
+    def tell(self, lie: Lie) -> Outcome:
+        outcome = self.bidder.tell(lie)
+        if outcome.utility > self.best:
+            self.best, self.lie = outcome.utility, lie
+        return outcome
+
+    def hopeless(self, lie: Lie) -> bool:
+        """Whether neither this report nor a worse one is better than the best so far."""
+        return self.bidder.ceiling(lie) <= self.best
+
+
+def _search(auction: Auction, i: int, rule: str, hunt: _Hunt) -> None:
+    """Every misreport to a maximiser of (9), by the reports at which its choice changes."""
+    truth, valuation = hunt.bidder.truth, int(auction.instance.valuation[i])
+    for first, last in _arrivals(auction, i):
+        corner = truth._replace(arrival=first)
+        if hunt.hopeless(corner):
+            return
+        boxes = _Boxes(truth, last)
+        for low, high in _spans(auction, truth.memory_mb):
+            boxes.add(corner._replace(memory_mb=low), high)
+        while boxes:
+            lie, top = boxes.pop()
+            choice, cost, _ = hunt.tell(lie)
+            if choice is None or valuation <= cost or (rule == "critical" and valuation - cost <= hunt.best):
+                continue  # what is charged least at the corner is already too dear, and so is the whole box
+            if hunt.hopeless(lie):
+                continue
+            if lie.memory_mb < top:
+                other = hunt.tell(lie._replace(memory_mb=top)).choice
+                if other is None or (other.option, other.cells) != (choice.option, choice.cells):
+                    middle = (lie.memory_mb + top) // 2
+                    boxes.add(lie, middle)
+                    boxes.add(lie._replace(memory_mb=middle + 1), top)
+                    continue
+            delay = auction.tasks[i].options[choice.option].first - truth.arrival
+            boxes.add(lie._replace(work=choice.work + 1), top)
+            boxes.add(lie._replace(deadline=choice.cells[-1][1] - 1), top)
+            boxes.add(lie._replace(arrival=choice.cells[0][1] - delay + 1), top)
+
+
+class _Boxes:
+    """Boxes (corner, top): all reports no better than the corner in arrival (up to `last`), deadline and work, and with
+    its memory up to `top`. Those whose corner changes few fields come first.
+    """
+
+    def __init__(self, truth: Lie, last: int) -> None:
+        self._truth, self._last = truth, last
+        self._waiting: list[tuple[int, int, Lie, int]] = []
+        self._known: set[tuple[Lie, int]] = set()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, corner: Lie, top: int) -> None:
+        """Leave out what is empty or was added before."""
+        empty = corner.arrival > min(self._last, corner.deadline) or corner.work > LIMIT
+        if not empty and (corner, top) not in self._known:
+            self._known.add((corner, top))
+            changes = sum(said != true for said, true in zip(corner, self._truth, strict=True))
+            heappush(self._waiting, (changes, corner.memory_mb, corner, top))
+
+    def pop(self) -> tuple[Lie, int]:
+        """The next box."""
+        return heappop(self._waiting)[2:]
+
+
+def _arrivals(auction: Auction, i: int) -> Iterator[tuple[int, int]]:
+    """The window's slots in runs (first, last) between which no other task arrives: the same prices and room."""
+    task = auction.tasks[i]
+    others = {other.arrival for other in auction.tasks[i + 1 :]}
+    starts = [t for t in range(task.arrival, task.deadline + 1) if t == task.arrival or t in others]
+    if task.arrival in others and task.arrival < task.deadline:
+        starts.insert(1, task.arrival + 1)  # behind the others of its own slot
+    for first, then in pairwise([*sorted(set(starts)), task.deadline + 1]):
+        yield first, then - 1
+
+
+def _spans(auction: Auction, least: int) -> Iterator[tuple[int, int]]:
+    """Sizes from `least` on that the same node types can hold, as (low, high); last the least that none can."""
+    for high in sorted({size for size in auction.public.memory_mb.tolist() if size >= least}):
+        yield least, high
+        least = high + 1
+    if least <= LIMIT:
+        yield least, least
+
+
+def _enumerate(auction: Auction, i: int, hunt: _Hunt) -> bool:
+    """Every misreport if it is allowed, those that change one field first."""
+    truth, task, public = hunt.bidder.truth, auction.tasks[i], auction.public
+    menu = space(task, public)
+    works = range(truth.work, min(LIMIT, menu.width * int(menu.rates.max(initial=0)) + 1) + 1)
+    sizes = range(truth.memory_mb, min(LIMIT, int(public.memory_mb.max()) + 1) + 1)
+    for arrival in range(truth.arrival, truth.deadline + 1):
+        if hunt.hopeless(truth._replace(arrival=arrival)):
+            return True
+        for lie in _plain(auction, i, arrival):
+            hunt.tell(lie)
+        for deadline in range(truth.deadline, arrival - 1, -1):
+            if hunt.hopeless(Lie(arrival, deadline, truth.work, truth.memory_mb)):
+                break
+            for work in works:
+                if hunt.hopeless(Lie(arrival, deadline, work, truth.memory_mb)):
+                    break
+                for size in sizes:
+                    if hunt.hopeless(Lie(arrival, deadline, work, size)):
+                        break
+                    hunt.tell(Lie(arrival, deadline, work, size))
+    return True
+
+
+def _plain(auction: Auction, i: int, arrival: int) -> Iterator[Lie]:
+    """Lies about one field, and about the window, that are worth a try when not all can be tried."""
+    task, public = auction.tasks[i], auction.public
+    truth = Lie(arrival, task.deadline, task.work, task.memory_mb)
+    if arrival == task.arrival:
+        works = sorted({int(s) + 1 for menu in minimal_covers(task, public) for s in menu.work.tolist()})[:16]
+        sizes = {task.memory_mb + 1, 2 * task.memory_mb, *public.memory_mb.tolist()}
+        yield from (truth._replace(memory_mb=size) for size in sorted(sizes) if task.memory_mb < size <= LIMIT)
+        yield from (truth._replace(work=work) for work in works if work <= LIMIT)
+    for deadline in range(task.deadline, arrival - 1, -1):
+        yield truth._replace(deadline=deadline)

@@ -1,0 +1,1 @@
+"""Running a suite: pieces of work, workers, progress."""

@@ -1,0 +1,106 @@
+"""Pieces of work in the workers of a dask cluster; nothing here needs a file system that the machines share.
+
+A dask worker hands each piece to a child process of its own thread: one that dies or runs into its limit costs that
+piece alone, with the same reason in the table as in a pool of our own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import os
+import pickle
+import platform
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any
+
+from bench.family.protocol import SolveSettings, families
+from bench.storage.store import Piece
+from formulations.report import Termination
+from formulations.worker import worker
+
+_EVER = 1e9
+_ALL_MEMORY_MB = 2**30
+
+
+class WorkerLost(RuntimeError):
+    """The process that ran a piece of work died or was ended; only this piece is lost."""
+
+
+class OtherCode(RuntimeError):
+    """A dask worker has other code, or other versions of the packages, than the process that plans the run."""
+
+
+@lru_cache(maxsize=1)
+def code() -> str:
+    """Hash of what the numbers depend on: versions of our algorithms, solves and audits, and of the packages."""
+    from bench.running import provenance
+
+    ours = [
+        (
+            family.name,
+            family.audits,
+            family.solve_key(SolveSettings()),
+            [family.algorithm_key(each.name) for each in family.algorithms()],
+        )
+        for family in families().values()
+    ]
+    packages = sorted(provenance.collect()["packages"].items())
+    return hashlib.sha256(repr((ours, packages)).encode()).hexdigest()
+
+
+def packed(call: Callable[[], Any]) -> bytes:
+    """A call as bytes, with the data that it is about."""
+    return pickle.dumps(call, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def run(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Exception | None]:
+    """In a dask worker: what the call returns, or its exception."""
+    if planned_by != code():
+        return None, OtherCode(
+            f"on {platform.node()}: its version of ratiobench, or of a package, is not the one here: install the same, "
+            "then restart it"
+        )
+    child = worker("piece")
+    if child.pid is None:
+        child.call("bench.running.remote:ready", wall_seconds=_EVER, memory_mb=_ALL_MEMORY_MB)
+    reply = child.call("bench.running.remote:answer", call, wall_seconds=limit or _EVER, memory_mb=_ALL_MEMORY_MB)
+    if reply.termination is None:
+        value: tuple[Any, Exception | None] = reply.value
+        return value
+    reasons = {
+        Termination.TIMEOUT: f"ended at the limit of {limit or _EVER:g} s",
+        Termination.CRASH: "the worker process died",
+    }
+    return None, WorkerLost(reasons.get(reply.termination, reply.message))
+
+
+def ready() -> None:
+    """In a new process: load what every piece needs. What fails here fails again, with its reason, in the piece."""
+    with contextlib.suppress(Exception):
+        importlib.import_module("bench.running.work")
+        families()
+
+
+def answer(call: bytes) -> tuple[Any, Exception | None]:
+    """In the child process of a dask worker's thread: run the call. Machines are shared by threads, not by kernels."""
+    for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    try:
+        function: partial[Any] = pickle.loads(call)
+        return _explained(function()), None
+    except Exception as error:
+        return None, error
+
+
+def _explained(value: Any) -> Any:
+    """Failed pieces that miss a module say where it is missing."""
+    if isinstance(value, tuple):
+        return tuple(map(_explained, value))
+    if isinstance(value, Piece) and "no module" in str(value.payload.get("reason", "")).lower():
+        reason = f"{value.payload['reason']} of a dask worker; every worker needs the module"
+        return replace(value, payload={**value.payload, "reason": reason})
+    return value

@@ -1,0 +1,480 @@
+"""Running a suite: instances, then OPT once per instance, then online runs with their audits, then the report.
+
+The parent process plans, writes the store and the files; workers compute. Every piece of work is a function of its
+content alone, so the numbers do not depend on the number of workers, on the order, or on how often a run was stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import asdict, dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from bench.family.protocol import YESTERDAY, Case, Family, Study, Suite
+from bench.running import provenance, work
+from bench.running.pool import POLL, DaskCluster, ExecutorLost, Pool, SpawnPool, default_workers
+from bench.running.progress import Kind, Progress
+from bench.storage.library import LIBRARY, Shelf, open_library
+from bench.storage.store import Piece, Store, StoredCase
+from instances.errors import InputError, shown
+from instances.files import write_atomically
+from online.referee import sandbox
+from online.terms import Terms, under
+
+STORE = "results.sqlite"
+OPT = "OPT"
+SCALES = ("full", "small")
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run a suite.
+
+    Parameters
+    ----------
+    out : folder of the store, the instances and the report.
+    workers : number of worker processes; None for one per core, fewer where memory is short.
+    dask : address of a dask scheduler, instead of processes of our own.
+    fresh : forget earlier results first, and take none from the library.
+    retry_failed : try failed pieces again.
+    quiet : no progress.
+    limit : seconds after which a piece of work is given up; a row with that reason.
+    isolate : anyone's own algorithms run in a sandbox (`online.referee.sandbox`); such results are kept apart from
+        others.
+    algorithms : further algorithms, run on every case.
+    share : file of the library, in which runs find each other's results; None for none.
+    only : patterns (``*``, ``?``, ``[...]``) of names of cases, others are left out; empty for all.
+    effort : how many times the suite's own effort goes into OPT.
+    scale : ``full``, or ``small`` for the suite's cases at a small scale.
+    """
+
+    out: Path
+    workers: int | None = None
+    dask: str | None = None
+    fresh: bool = False
+    retry_failed: bool = False
+    quiet: bool = False
+    limit: float | None = None
+    isolate: bool = False
+    algorithms: tuple[str, ...] = ()
+    share: Path | None = None
+    only: tuple[str, ...] = ()
+    effort: int = 1
+    scale: str = "full"
+
+
+@dataclass(slots=True)
+class _Job:
+    """A call to be made by a worker, and what to do in the parent with its result or its loss."""
+
+    call: Callable[[Executor], Future[Any]]
+    done: Callable[[Any], None]
+    lost: Callable[[BaseException], None]
+
+
+@dataclass(slots=True)
+class _Sweep:
+    """The state of one run."""
+
+    family: Family
+    store: Shelf
+    folder: Path
+    progress: Progress
+    isolate: bool = False
+    queue: deque[_Job] = field(default_factory=deque)
+    waiting: dict[tuple[str, str], list[StoredCase]] = field(default_factory=dict)
+    claimed: set[tuple[str, str]] = field(default_factory=set)
+    left: dict[str, Counter[str]] = field(default_factory=dict)
+    started: dict[str, float] = field(default_factory=dict)
+
+    def plan(self, position: int, case: Case) -> None:
+        """Queue the generation of a case; the rest follows from what it turns out to be."""
+        stored = StoredCase(
+            name=case.name,
+            group=case.group,
+            instance="",
+            recipe=case.recipe,
+            describe={},
+            algorithms=[(name, self._key(name)) for name in case.algorithms],
+            solve=asdict(case.solve),
+            solve_key=self.family.solve_key(case.solve),
+            audits=self.family.audits,
+            prior_recipe=case.prior,
+            studies=[
+                (each.kind, each.algorithm, each.task, f"{each.name} | {self._key(each.algorithm)}")
+                for each in case.studies
+            ],
+        )
+        self.left[case.name] = Counter(kinds_of(case))
+
+        def call(executor: Executor) -> Future[work.Made]:
+            self.started[case.name] = time.monotonic()
+            return executor.submit(work.make, self.family.name, case.recipe, case.prior)
+
+        def made(result: work.Made) -> None:
+            for each in filter(None, (result, result.prior)):
+                path = self.path(each.instance)
+                if not path.exists() or path.read_bytes() != each.data:
+                    write_atomically(path, each.data)
+            self.store.put(Piece("generate", "", case.name, True, {}, None, result.seconds))
+            known = replace(stored, instance=result.instance, describe=result.describe)
+            if result.prior is not None:
+                known = _with_prior(known, result.prior.instance)
+            self.store.own.put_case(position, known)
+            self._advance(known, "instance", result.seconds)
+            self._refer(known, case)
+
+        def lost(error: BaseException) -> None:
+            self.store.own.put_case(position, stored)
+            self.store.put(work.failed("generate", "", case.name, error))
+            for what in list(self.left[case.name].elements()):
+                self._advance(stored, what, None)
+
+        self.queue.append(_Job(call, made, lost))
+
+    def _key(self, algorithm: str) -> str:
+        """The algorithm's part of a result's key: anyone's own in a sandbox is kept apart."""
+        shipped = algorithm.partition(":")[0] in {each.name for each in self.family.algorithms()}
+        return self.family.algorithm_key(algorithm) + (" | isolated" if self.isolate and not shipped else "")
+
+    def path(self, instance: str) -> Path:
+        """The instance's file."""
+        return self.folder / f"{instance}.json.gz"
+
+    def _prior(self, case: StoredCase, algorithm: str) -> bytes | None:
+        """The file of the case's prior, where the algorithm asks for it."""
+        return self.path(case.prior).read_bytes() if case.prior and YESTERDAY in algorithm else None
+
+    def _refer(self, case: StoredCase, planned: Case) -> None:
+        """OPT of the case: from the store, or awaited with others of the same content, or queued."""
+        piece = self.store.get("opt", case.instance, case.solve_key)
+        if piece is not None:
+            self._measure(case, piece)
+            return
+        address = (case.instance, case.solve_key)
+        self.waiting.setdefault(address, []).append(case)
+        if len(self.waiting[address]) > 1:
+            return
+
+        def call(executor: Executor) -> Future[Piece]:
+            data = self.path(case.instance).read_bytes()
+            return executor.submit(work.solve, self.family.name, data, case.instance, planned.solve, case.solve_key)
+
+        def done(piece: Piece) -> None:
+            self.store.put(piece)
+            for each in self.waiting.pop(address):
+                self._measure(each, piece)
+
+        self.queue.appendleft(
+            _Job(call, done, lambda error: done(work.failed("opt", case.instance, case.solve_key, error)))
+        )
+
+    def _measure(self, case: StoredCase, reference: Piece) -> None:
+        """Queue the runs and audits of a case that are not in the store."""
+        self._advance(case, OPT, reference.seconds)
+        jobs = []
+        for name, key in case.algorithms:
+            audit_key = case.audit_key(key)
+            online = self.store.get("online", case.instance, key)
+            audit = self.store.get("audit", case.instance, audit_key)
+            if online is not None and audit is not None:
+                self._advance(case, name, online.seconds + audit.seconds)
+            elif (case.instance, audit_key) in self.claimed:
+                self._advance(case, name, None)
+            else:
+                self.claimed.add((case.instance, audit_key))
+                jobs.append(self._run_job(case, name, key, audit_key, reference))
+        for kind, algorithm, task, key in case.studies:
+            study = Study(kind, algorithm, task)
+            piece = self.store.get("study", case.instance, key)
+            if piece is not None:
+                self._advance(case, study.name, piece.seconds)
+            elif (case.instance, key) in self.claimed:
+                self._advance(case, study.name, None)
+            else:
+                self.claimed.add((case.instance, key))
+                jobs.append(self._study_job(case, study, key))
+        self.queue.extendleft(reversed(jobs))
+
+    def _run_job(self, case: StoredCase, name: str, key: str, audit_key: str, reference: Piece) -> _Job:
+        def call(executor: Executor) -> Future[tuple[Piece, ...]]:
+            data = self.path(case.instance).read_bytes()
+            prior = self._prior(case, name)
+            known = (key, audit_key, reference, prior, self.isolate)
+            return executor.submit(work.measure, self.family.name, data, case.instance, name, *known)
+
+        def done(pieces: Sequence[Piece]) -> None:
+            self.store.put(*pieces)
+            self._advance(case, name, sum(piece.seconds for piece in pieces))
+
+        def lost(error: BaseException) -> None:
+            done(
+                (
+                    work.failed("online", case.instance, key, error),
+                    work.failed("audit", case.instance, audit_key, "the online run failed"),
+                )
+            )
+
+        return _Job(call, done, lost)
+
+    def _study_job(self, case: StoredCase, study: Study, key: str) -> _Job:
+        def call(executor: Executor) -> Future[Piece]:
+            data = self.path(case.instance).read_bytes()
+            prior = self._prior(case, study.algorithm)
+            return executor.submit(work.study, self.family.name, data, case.instance, study, key, prior, self.isolate)
+
+        def done(piece: Piece) -> None:
+            self.store.put(piece)
+            self._advance(case, study.name, piece.seconds)
+
+        return _Job(call, done, lambda error: done(work.failed("study", case.instance, key, error)))
+
+    def _advance(self, case: StoredCase, what: str, seconds: float | None) -> None:
+        """A piece of the case is there."""
+        self.progress.advance((what, case.group), f"{case.name}: {what}", seconds)
+        self.left[case.name][what] -= 1
+        if not self.left[case.name].total():
+            over = sum(not left.total() for left in self.left.values())
+            clock = time.monotonic() - self.started[case.name]
+            self.progress.line(f"{over} of {len(self.left)} cases: {case.name} done in {clock:.1f} s")
+
+    def drain(self, pool: Pool) -> None:
+        """Work until nothing is left; what is in workers' hands is at most one piece each, so memory stays bounded.
+
+        Raises
+        ------
+        ExecutorLost : the cluster is gone.
+        """
+        running: dict[Future[Any], _Job] = {}
+        while self.queue or running:
+            self.progress.workers = pool.parallel()
+            while self.queue and len(running) < self.progress.workers:
+                job = self.queue.popleft()
+                running[job.call(pool)] = job
+            finished, _ = wait(running, POLL if isinstance(pool, DaskCluster) else None, FIRST_COMPLETED)
+            for future in finished:
+                job = running.pop(future)
+                error = future.exception()
+                if error is None:
+                    job.done(future.result())
+                elif isinstance(error, ExecutorLost):
+                    raise error
+                else:
+                    job.lost(error)
+
+
+def kinds_of(case: Case) -> list[str]:
+    """Pieces of progress in a case: the instance, OPT, every run with its audit, every study."""
+    return ["instance", OPT, *case.algorithms, *(study.name for study in case.studies)]
+
+
+def _with_prior(case: StoredCase, prior: str) -> StoredCase:
+    """The case with its prior known: results that depend on it have its hash in their keys."""
+
+    def key(algorithm: str, old: str) -> str:
+        return f"{old} | yesterday {prior}" if YESTERDAY in algorithm else old
+
+    return replace(
+        case,
+        prior=prior,
+        algorithms=[(name, key(name, old)) for name, old in case.algorithms],
+        studies=[(kind, name, task, key(name, old)) for kind, name, task, old in case.studies],
+    )
+
+
+def named_cases(suite: Suite, patterns: Sequence[str]) -> list[Case]:
+    """The cases whose names fit one of the patterns; all, where there is none.
+
+    Raises
+    ------
+    InputError : a pattern that no case's name fits.
+    """
+    for pattern in patterns:
+        if not any(fnmatchcase(case.name, pattern) for case in suite.cases):
+            some = ", ".join(case.name for case in suite.cases[:5]) + (", ..." if len(suite.cases) > 5 else "")
+            raise InputError("--only", "", f"{shown(pattern)} fits no case of {suite.name}: {some}")
+    return [
+        case for case in suite.cases if not patterns or any(fnmatchcase(case.name, pattern) for pattern in patterns)
+    ]
+
+
+def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
+    """The cases that are to be run, with what the options add to them.
+
+    Raises
+    ------
+    InputError : a pattern that no case's name fits; an algorithm that asks for another day where a case has none.
+    """
+    chosen = named_cases(suite, options.only)
+    for name in options.algorithms:
+        alone = next((case.name for case in suite.cases if YESTERDAY in name and case.prior is None), None)
+        if alone is not None:
+            problem = f"{shown(name)}: the case {alone} of {suite.name} has no other day; name a file with prior=FILE"
+            raise InputError("--algorithm", "", problem)
+    return [
+        replace(
+            case,
+            algorithms=tuple(dict.fromkeys((*case.algorithms, *options.algorithms))),
+            solve=replace(case.solve, effort=case.solve.effort * options.effort),
+        )
+        for case in chosen
+    ]
+
+
+def at_scale(suite: Suite, scale: str) -> Suite:
+    """The suite with its cases at the scale.
+
+    Raises
+    ------
+    InputError : no such scale, or a suite that has no other than its own.
+    """
+    if scale not in SCALES:
+        raise InputError("--scale", "", f"{shown(scale)} is not one of {', '.join(SCALES)}")
+    if scale == SCALES[0]:
+        return suite
+    if not suite.small:
+        raise InputError("--scale", "", f"the suite {suite.name} has one scale only")
+    return replace(suite, cases=suite.small)
+
+
+def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, float]:
+    """Run what is missing of a suite, into the store of the folder.
+
+    Returns
+    -------
+    Seconds of this run by the clock: ``run``.
+
+    Raises
+    ------
+    InputError : an unknown algorithm, a folder that cannot be written, an unsound store, no dask, no sandbox.
+    StoreError : a full disk; what was finished is kept.
+    ExecutorLost : the dask cluster is gone; what was finished is kept.
+    """
+    started = time.monotonic()
+    suite = at_scale(suite, options.scale)
+    cases = chosen_cases(suite, options)
+    studied = [study.algorithm for case in cases for study in case.studies]
+    if options.isolate:
+        sandbox.require()
+    with under(Terms(isolate=options.isolate)):
+        for name in dict.fromkeys([*(name for case in cases for name in case.algorithms), *studied]):
+            family.algorithm_key(name)
+    pool: Pool
+    if options.dask is None:
+        pool = SpawnPool(default_workers() if options.workers is None else options.workers, options.limit)
+    else:
+        pool = DaskCluster(options.dask, options.limit)
+    try:
+        with contextlib.ExitStack() as open_stores:
+            own, library = _open_stores(options, open_stores)
+            folder = make_folder(options.out / "instances")
+            if options.fresh or options.retry_failed:
+                own.clear(failed_only=not options.fresh)
+            own.begin(
+                {
+                    "suite": suite.name,
+                    "summary": suite.summary,
+                    "family": family.name,
+                    "command": command(suite, options),
+                    "algorithms": list(options.algorithms),
+                    "only": list(options.only),
+                    "effort": options.effort,
+                    "scale": options.scale,
+                    "plots": [asdict(plot) for plot in suite.plots],
+                    "workers": pool.parallel(),
+                    "provenance": provenance.collect(),
+                },
+                [case.name for case in cases],
+            )
+            planned: Counter[Kind] = Counter((what, case.group) for case in cases for what in kinds_of(case))
+            progress = Progress(planned, pool.parallel(), options.quiet)
+            if isinstance(pool, DaskCluster):
+                pool.tell = progress.line
+            shelf = Shelf(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
+            sweep = _Sweep(family, shelf, folder, progress, options.isolate)
+            with under(Terms(isolate=options.isolate)):
+                for position, case in enumerate(cases):
+                    sweep.plan(position, case)
+            try:
+                sweep.drain(pool)
+            finally:
+                progress.close()
+        pool.shutdown()
+    except BaseException:
+        pool.stop()
+        raise
+    return {"run": time.monotonic() - started}
+
+
+def command(suite: Suite, options: RunOptions) -> str:
+    """The command that makes the same table anywhere: what is run, and not where or by whom."""
+    words = ["python", "-m", "bench", "run", suite.name]
+    words += [word for pattern in options.only for word in ("--only", pattern)]
+    words += [word for name in options.algorithms for word in ("--algorithm", name)]
+    words += ["--scale", options.scale] if options.scale != SCALES[0] else []
+    words += ["--effort", str(options.effort)] if options.effort > 1 else []
+    words += ["--limit", f"{options.limit:g}"] if options.limit is not None else []
+    words += ["--isolate"] if options.isolate else []
+    return shlex.join(words)
+
+
+def _open_stores(options: RunOptions, close: contextlib.ExitStack) -> tuple[Store, Store | None]:
+    """The folder's store and the library. Where one of them is not sound, nothing is written."""
+    folder = options.out / "instances"
+    if folder.exists() and not folder.is_dir():
+        raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
+    library = open_library(options.share)
+    if library is not None:
+        close.enter_context(library)
+    if options.share is not None:
+        make_folder(options.share.parent)
+    own = close.enter_context(Store.open(make_folder(options.out) / STORE))
+    if library is None and options.share is not None:
+        library = close.enter_context(Store.open(options.share))
+    return own, library
+
+
+def places(out: Path | None, share: Path | None, suite: str, scale: str = "full") -> tuple[Path, Path | None]:
+    """The folder of the results and the library, where they are not named: ``results/SUITE``, and one for all of them.
+
+    At the small scale the folder is ``results/SUITE-small``.
+
+    A folder that is named has no library unless that is named as well.
+    """
+    if out is None:
+        folder = suite if scale == SCALES[0] else f"{suite}-{scale}"
+        return Path("results") / folder, share or Path("results") / LIBRARY
+    return out, share
+
+
+def make_folder(path: Path) -> Path:
+    """The folder, made if need be; InputError where that cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(str(path), "", f"the folder cannot be made: {error.strerror or error}") from None
+    return path
+
+
+def generate_suite(family: Family, suite: Suite, out: Path, only: Sequence[str] = ()) -> list[Mapping[str, Any]]:
+    """Write the instance files of a suite, or of the cases that fit a pattern, one per case, named after it."""
+    chosen = named_cases(suite, only)
+    folder = make_folder(out)
+    written: list[Mapping[str, Any]] = []
+    for case in chosen:
+        made = work.make(family.name, case.recipe, case.prior)
+        path = folder / f"{case.name}.json.gz"
+        write_atomically(path, made.data)
+        written.append({"case": case.name, "file": str(path), "instance": made.instance, **made.describe})
+        if made.prior is not None:
+            path = folder / f"{case.name}_yesterday.json.gz"
+            write_atomically(path, made.prior.data)
+            written.append({"case": f"{case.name}, prior", "file": str(path), "instance": made.prior.instance})
+    return written

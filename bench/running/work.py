@@ -1,0 +1,234 @@
+"""What a worker does: make an instance, solve it, run an algorithm on it. Nothing here writes files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from bench.family.protocol import Family, Measuring, SolveSettings, Study, Studying, families
+from bench.storage.store import Piece
+from formulations.report import Exact, Proof, SolveReport, Status, Termination
+from instances.errors import InputError, tamed
+from instances.files import load_json
+from online.outcome import OnlineRun
+from online.terms import Terms, under
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A generated instance: its hash, its gzipped file, the family's figures about it, and the seconds it took.
+
+    `prior` is the other instance that was asked for with it.
+    """
+
+    instance: str
+    data: bytes
+    describe: Mapping[str, Any]
+    seconds: float
+    prior: Made | None = None
+
+
+def make(family: str, recipe: Mapping[str, Any], prior: Mapping[str, Any] | None = None) -> Made:
+    """Generate the instance of a recipe, and that of its prior."""
+    started = time.perf_counter()
+    house = families()[family]
+    instance = house.generate(recipe)
+    data = gzip.compress(house.dumps(instance).encode(), compresslevel=6, mtime=0)
+    described = dict(house.describe(instance))
+    other = None if prior is None else make(family, prior)
+    return Made(house.identity(instance), data, described, time.perf_counter() - started, other)
+
+
+@lru_cache(maxsize=3)
+def _instance(family: str, data: bytes) -> Any:
+    return families()[family].parse(load_json(data, "instance"), "instance")
+
+
+def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key: str) -> Piece:
+    """OPT or its interval, as a piece of work; an exception becomes a failed piece."""
+    started = time.perf_counter()
+    try:
+        house = families()[family]
+        report = house.solve(_instance(family, data), settings)
+        solution = gzip.compress(json.dumps(house.solution_document(report.solution)).encode(), mtime=0)
+        return Piece("opt", identity, key, True, report_payload(report), solution, time.perf_counter() - started)
+    except Exception as error:
+        return failed("opt", identity, key, error, time.perf_counter() - started)
+
+
+def measure(
+    family: str,
+    data: bytes,
+    identity: str,
+    algorithm: str,
+    online_key: str,
+    audit_key: str,
+    reference: Piece,
+    prior: bytes | None = None,
+    isolate: bool = False,
+) -> tuple[Piece, ...]:
+    """One online run and its audit against the reference, as two pieces of work."""
+    with under(Terms(isolate=isolate)):
+        return _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior)
+
+
+def _measure(
+    family: str,
+    data: bytes,
+    identity: str,
+    algorithm: str,
+    online_key: str,
+    audit_key: str,
+    reference: Piece,
+    prior: bytes | None,
+) -> tuple[Piece, ...]:
+    started = time.perf_counter()
+    house = families()[family]
+    try:
+        _same_code(house, algorithm, online_key)
+        run = house.run(_instance(family, data), algorithm, None if prior is None else _instance(family, prior))
+        if run.valid and reference.ok and run.welfare > Fraction(reference.payload["upper"]):
+            raise AssertionError(
+                f"welfare {run.welfare} of a valid run is above the bound {reference.payload['upper']}: one is wrong"
+            )
+    except Exception as error:
+        piece = failed("online", identity, online_key, error, time.perf_counter() - started)
+        return piece, failed("audit", identity, audit_key, "the online run failed")
+    seconds = time.perf_counter() - started
+    online = Piece("online", identity, online_key, True, run_payload(run), None, seconds)
+    if not reference.ok:
+        return online, failed("audit", identity, audit_key, f"no OPT: {reference.payload['reason']}")
+    if not run.valid:  # the theory says nothing about it
+        return online, Piece("audit", identity, audit_key, True, {"checks": []})
+    started = time.perf_counter()
+    try:
+        instance = _instance(family, data)
+        report = restored(reference, house.solution(instance, _document(reference), "reference"))
+        checks = house.audit(instance, run, report)
+        found: dict[str, Any] = {"checks": [check.document() for check in checks]}
+        if isinstance(house, Measuring):
+            values = house.measures(instance, run, checks)
+            found["measures"] = {name: None if value is None else str(value) for name, value in values.items()}
+        return online, Piece("audit", identity, audit_key, True, found, None, time.perf_counter() - started)
+    except Exception as error:
+        return online, failed("audit", identity, audit_key, error, time.perf_counter() - started)
+
+
+def study(
+    family: str,
+    data: bytes,
+    identity: str,
+    wanted: Study,
+    key: str,
+    prior: bytes | None = None,
+    isolate: bool = False,
+) -> Piece:
+    """A table for a figure, as a piece of work."""
+    started = time.perf_counter()
+    try:
+        house = families()[family]
+        if not isinstance(house, Studying):
+            raise InputError("suite", wanted.name, f"the family {family} makes no studies")
+        other = None if prior is None else _instance(family, prior)
+        with under(Terms(isolate=isolate)):
+            _same_code(house, wanted.algorithm, key.partition(" | ")[2])
+            rows = [dict(row) for row in house.study(_instance(family, data), wanted, other)]
+        return Piece("study", identity, key, True, {"rows": rows}, None, time.perf_counter() - started)
+    except Exception as error:
+        return failed("study", identity, key, error, time.perf_counter() - started)
+
+
+def _same_code(house: Family, algorithm: str, key: str) -> None:
+    """The algorithm here is the one that the run was planned with; anyone's own may have been edited since."""
+    here = house.algorithm_key(algorithm)
+    if not f"{key} |".startswith(f"{here} |"):
+        raise RuntimeError(f"{algorithm} is not the one that the run was planned with: {here} here, {key} there")
+
+
+def _document(piece: Piece) -> Any:
+    return json.loads(gzip.decompress(piece.solution or b""))
+
+
+def failed(stage: str, identity: str, key: str, error: BaseException | str, seconds: float = 0.0) -> Piece:
+    """A failed piece with its reason in one line."""
+    payload = {"reason": one_line(error)}
+    if isinstance(error, BaseException):
+        payload["traceback"] = "".join(traceback.format_exception(error))
+    return Piece(stage, identity, key, False, payload, None, seconds)
+
+
+def one_line(error: BaseException | str, limit: int = 300) -> str:
+    """An error as one line of text that is safe to print."""
+    text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    return tamed(text, limit)
+
+
+def report_payload(report: SolveReport) -> dict[str, Any]:
+    """A solve report as JSON values, without the solution."""
+    return {
+        "status": report.status.value,
+        "lower": json_number(report.lower),
+        "upper": json_number(report.upper),
+        "proof": report.proof.value,
+        "formulation": report.formulation,
+        "backend": report.backend,
+        "termination": report.termination.value,
+        "time_limited": report.time_limited,
+        "seconds": round(report.seconds, 6),
+        "work": dict(report.work),
+        "message": report.message,
+    }
+
+
+def json_number(value: Exact) -> int | str:
+    """An exact figure as a JSON value: an integer, or a fraction in a string."""
+    return int(value) if value == int(value) else str(value)
+
+
+def exact(value: int | str) -> Exact:
+    """The figure that `json_number` wrote."""
+    return value if isinstance(value, int) else Fraction(value)
+
+
+def restored(piece: Piece, solution: Any) -> SolveReport:
+    """The solve report that was stored as this piece."""
+    values = dict(piece.payload)
+    return SolveReport(
+        **values
+        | {
+            "status": Status(values["status"]),
+            "proof": Proof(values["proof"]),
+            "termination": Termination(values["termination"]),
+            "lower": exact(values["lower"]),
+            "upper": exact(values["upper"]),
+            "solution": solution,
+        }
+    )
+
+
+def run_payload(run: OnlineRun) -> dict[str, Any]:
+    """An online run as JSON values, without decisions and trace."""
+    return {
+        "algorithm": run.algorithm,
+        "label": run.label,
+        "version": run.version,
+        "valid": run.valid,
+        "violations": [str(violation) for violation in run.violations],
+        "welfare": json_number(run.welfare),
+        "true_welfare": json_number(run.true_welfare),
+        "revenue": None if run.revenue is None else json_number(run.revenue),
+        "admitted": run.admitted,
+        "constants": [
+            {"name": c.name, "value": str(c.value), "source": c.source.value, "detail": c.detail} for c in run.constants
+        ],
+        "arithmetic": run.arithmetic,
+        "counts": dict(run.counts),
+        "seconds": round(run.seconds, 6),
+    }

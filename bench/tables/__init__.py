@@ -1,0 +1,1 @@
+"""Tables of results: ratios, intervals, verdicts, comparisons."""

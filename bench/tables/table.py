@@ -1,0 +1,454 @@
+"""The rows of a result store as tables: exact figures for files, rounded ones (outward) for reading."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from bench.family.checks import Verdict
+from bench.family.protocol import Family, Plot, Printed, PrintedMean, Study, objective
+from bench.storage.pieces import check_piece
+from bench.storage.store import Piece, Store, StoredCase
+from bench.tables import ratios
+from instances.errors import InputError, shown
+
+COLUMNS = {
+    "case": "name of the case in the suite",
+    "group": "cases that are comparable",
+    "instance": "SHA-256 of the instance's content",
+    "algorithm": "name with options, as asked for",
+    "label": "name with what must be said beside it",
+    "algorithm_key": "canonical name, options and code version",
+    "state": "ok, invalid (the algorithm broke a rule), failed (see reason) or missing (not run yet)",
+    "reason": "why it failed or is invalid",
+    "opt_status": "optimal, interval or failed",
+    "opt_lower": "welfare of a verified solution: the best of the solver's and of the suite's valid online runs",
+    "opt_lower_source": "solve, or the algorithm whose run beat the solver's solution",
+    "opt_upper": "proved upper bound on OPT",
+    "opt_proof": "where the upper bound comes from",
+    "opt_formulation": "formulation that was solved",
+    "opt_backend": "solver",
+    "opt_gap": "float: (upper - lower) / |upper|",
+    "opt_time_limited": "a limit in seconds may have decided the interval",
+    "welfare": "the value of the algorithm's solution in the family's unit: welfare by bids (eq. 3), profit rate, ...",
+    "true_welfare": "the same by valuations",
+    "revenue": "sum of payments; empty without a payment rule",
+    "admitted": "admitted tasks",
+    "ratio_kind": "interval, unbounded or undefined",
+    "ratio_lower": "lower/ALG, exact",
+    "ratio_upper": "upper/ALG, exact",
+    "ratio_lower_float": "float: ratio_lower",
+    "ratio_upper_float": "float: ratio_upper",
+    "reached": "ALG/upper, exact: at least this part of OPT",
+    "reached_float": "float: reached",
+    "behind_lower": "opt_lower - welfare",
+    "behind_upper": "opt_upper - welfare",
+    "constants": "declared constants as JSON: name, value, source, detail",
+    "constants_source": "oracle (from the instance under test), prior, given, or none",
+    "arithmetic": "exact, float or integer",
+    "counts": "things counted on the way, as JSON",
+}
+"""Columns of results.csv; then one per measure of the family, exact; each check adds NAME (its verdict), NAME_left,
+NAME_right, NAME_reason and NAME_figures."""
+
+DECIDING = "deciding"
+"""The part of an online run that its decisions take, without the making of the instance and the last verification."""
+
+LISTED = 40
+"""Cases up to which the text for a terminal has a table for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyTable:
+    """What a study found on a case: rows with the same keys, or the reason why there are none."""
+
+    case: str
+    group: str
+    study: Study
+    rows: Sequence[Mapping[str, str]]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The tables of one folder.
+
+    Parameters
+    ----------
+    about : what was run, and the provenance.
+    cases : in the order of the suite.
+    rows : one per case and algorithm; the columns of `COLUMNS` and of the checks. The same bytes on every run.
+        `bench.run` and `bench.results` give them with a type per column (`bench.tables.frames.typed`).
+    seconds : one per piece of work: case, algorithm, stage, seconds.
+    checks : names of the checks found, in the order of the audits.
+    measures : names of the family's measures found.
+    studies : the tables made beside the runs, in the order of the suite.
+    exact : the rows as results.csv has them: figures are integers, fractions and, of checks, their text.
+    """
+
+    about: Mapping[str, Any]
+    cases: Sequence[StoredCase]
+    rows: pd.DataFrame
+    seconds: pd.DataFrame
+    checks: Sequence[str]
+    measures: Sequence[str] = ()
+    studies: Sequence[StudyTable] = ()
+    exact: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    @property
+    def plots(self) -> list[Plot]:
+        """The figures that the suite asks for."""
+        return [
+            Plot(
+                **each
+                | {
+                    "groups": tuple(each["groups"]),
+                    "algorithms": tuple(each["algorithms"]),
+                    "printed": tuple(Printed(**figure) for figure in each["printed"]),
+                    "printed_means": tuple(PrintedMean(**figure) for figure in each.get("printed_means", ())),
+                }
+            )
+            for each in self.about.get("plots", ())
+        ]
+
+
+def results(store: Store) -> Results:
+    """Read the tables from a store."""
+    cases = store.cases()
+    rows: list[dict[str, Any]] = []
+    seconds: list[dict[str, Any]] = []
+    checks: dict[str, None] = {}
+    measures: dict[str, None] = {}
+    studies: list[StudyTable] = []
+    for case in cases:
+        with _sound(store, f"case {shown(case.name)}"):
+            rows.extend(_case_rows(store, case, seconds, checks, measures))
+            studies.extend(_case_studies(store, case, seconds))
+    parts = ("", "_left", "_right", "_reason", "_figures")
+    columns = [*COLUMNS, *measures, *(f"{name}{part}" for name in checks for part in parts)]
+    frame = pd.DataFrame(rows, columns=columns, dtype=object)
+    times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
+    found = Results(store.about(), cases, frame, times, tuple(checks), tuple(measures), studies, frame)
+    with _sound(store, "about, plots"):
+        assert found.plots is not None
+    return found
+
+
+@contextlib.contextmanager
+def _sound(store: Store, what: str) -> Iterator[None]:
+    """What is read inside is as `run` wrote it; InputError names the store, what was read and, if known, the field."""
+    try:
+        yield
+    except KeyError as error:
+        raise InputError(str(store.path), f"{what}, {shown(error.args[0])}", "the field is missing") from None
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        if isinstance(error, InputError):
+            raise
+        told = f"{type(error).__name__}: {error}"
+        raise InputError(str(store.path), what, f"is not as `run` stores it ({shown(told)})") from None
+
+
+def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]]) -> Iterator[StudyTable]:
+    for kind, algorithm, task, key in case.studies:
+        study = Study(kind, algorithm, task)
+        piece = store.get("study", case.instance, key)
+        if piece is None:
+            yield StudyTable(case.name, case.group, study, (), "not made yet")
+            continue
+        check_piece(piece, store.path, case.name)
+        seconds.append({"case": case.name, "algorithm": algorithm, "stage": "study", "seconds": piece.seconds})
+        yield StudyTable(case.name, case.group, study, piece.payload.get("rows", ()), piece.payload.get("reason", ""))
+
+
+def _case_rows(
+    store: Store,
+    case: StoredCase,
+    seconds: list[dict[str, Any]],
+    checks: dict[str, None],
+    measures: dict[str, None],
+) -> list[dict[str, Any]]:
+    def timed(stage: str, algorithm: str, piece: Piece | None) -> Piece | None:
+        if piece is not None:
+            check_piece(piece, store.path, case.name)
+            seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": piece.seconds})
+        return piece
+
+    made = timed("generate", "", store.get("generate", "", case.name))
+    opt = timed("opt", "", store.get("opt", case.instance, case.solve_key))
+    online = {key: timed("online", name, store.get("online", case.instance, key)) for name, key in case.algorithms}
+    head: dict[str, Any] = {"case": case.name, "group": case.group, "instance": case.instance}
+    head |= _reference(opt, {name: online[key] for name, key in case.algorithms})
+    rows = []
+    for name, key in case.algorithms:
+        row = head | {"algorithm": name, "label": name, "algorithm_key": key}
+        run = online[key]
+        if run is None:
+            if made is None or made.ok:
+                row |= {"state": "missing", "reason": "not run yet"}
+            else:
+                row |= {"state": "failed", "reason": f"no instance: {made.payload['reason']}"}
+        elif not run.ok:
+            row |= {"state": "failed", "reason": run.payload["reason"]}
+        else:
+            row |= _run(run.payload, head["opt_lower"], head["opt_upper"])
+            seconds.append({"case": case.name, "algorithm": name, "stage": DECIDING, "seconds": run.payload["seconds"]})
+        audit = timed("audit", name, store.get("audit", case.instance, case.audit_key(key)))
+        if audit is not None and audit.ok:
+            for name_, value in audit.payload.get("measures", {}).items():
+                measures[name_] = None
+                row[name_] = None if value is None else Fraction(value)
+            for check in audit.payload["checks"]:
+                checks[check["name"]] = None
+                row[check["name"]] = check["status"]
+                for part in ("left", "right", "reason"):
+                    row[f"{check['name']}_{part}"] = check[part]
+                row[f"{check['name']}_figures"] = json.dumps(check["figures"])
+        elif audit is not None and run is not None and run.ok:
+            row["reason"] = "; ".join(filter(None, [row.get("reason"), f"audit: {audit.payload['reason']}"]))
+        rows.append(row)
+    return rows
+
+
+def _reference(opt: Piece | None, runs: Mapping[str, Piece | None]) -> dict[str, Any]:
+    """The interval on OPT. A valid online run is a verified solution too: the best one may raise the lower end."""
+    if opt is None or not opt.ok:
+        reason = "not solved yet" if opt is None else opt.payload["reason"]
+        return {"opt_status": "failed", "opt_lower": None, "opt_upper": None, "opt_lower_source": reason}
+    lower, source = Fraction(opt.payload["lower"]), "solve"
+    upper = Fraction(opt.payload["upper"])
+    for name, run in runs.items():
+        if run is not None and run.ok and run.payload["valid"] and Fraction(run.payload["welfare"]) > lower:
+            lower, source = Fraction(run.payload["welfare"]), name
+    return {
+        "opt_status": "optimal" if lower == upper else "interval",
+        "opt_lower": lower,
+        "opt_lower_source": source,
+        "opt_upper": upper,
+        "opt_proof": opt.payload["proof"],
+        "opt_formulation": opt.payload["formulation"],
+        "opt_backend": opt.payload["backend"],
+        "opt_gap": ratios.gap(lower, upper),
+        "opt_time_limited": opt.payload["time_limited"],
+    }
+
+
+def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None) -> dict[str, Any]:
+    sources = sorted({constant["source"] for constant in run["constants"]})
+    row = {
+        "label": run["label"],
+        "state": "ok" if run["valid"] else "invalid",
+        "reason": "; ".join(run["violations"][:3]),
+        "welfare": Fraction(run["welfare"]),
+        "true_welfare": Fraction(run["true_welfare"]),
+        "revenue": None if run["revenue"] is None else Fraction(run["revenue"]),
+        "admitted": run["admitted"],
+        "constants": json.dumps(run["constants"]),
+        "constants_source": "+".join(sources) or "none",
+        "arithmetic": run["arithmetic"],
+        "counts": json.dumps(run["counts"]),
+    }
+    if not run["valid"] or lower is None or upper is None:
+        return row
+    welfare = row["welfare"]
+    ratio = ratios.ratio(lower, upper, welfare)
+    part = ratios.reached(upper, welfare)
+    return row | {
+        "ratio_kind": ratio.kind.value,
+        "ratio_lower": ratio.lower,
+        "ratio_upper": ratio.upper,
+        "ratio_lower_float": None if ratio.lower is None else float(ratio.lower),
+        "ratio_upper_float": None if ratio.upper is None else float(ratio.upper),
+        "reached": part,
+        "reached_float": None if part is None else float(part),
+        "behind_lower": lower - welfare,
+        "behind_upper": upper - welfare,
+    }
+
+
+def known(value: Any) -> bool:
+    """Whether a cell of `rows` holds something."""
+    return value is not None and not (isinstance(value, float) and value != value)
+
+
+def number(value: Fraction | int | None, *, up: bool = False) -> str:
+    """An exact figure for reading: thousands apart; a fraction as at most three decimals, rounded down, or up."""
+    if not known(value):
+        return "-"
+    return ratios.grouped(Fraction(value), up=up)  # type: ignore[arg-type]
+
+
+def ratio_text(row: Mapping[Any, Any]) -> str:
+    """The ratio as the tables print it."""
+    if known(row["ratio_lower"]):
+        return ratios.interval_text(row["ratio_lower"], row["ratio_upper"])
+    if row["ratio_kind"] == ratios.Kind.UNDEFINED:
+        ends = row["behind_lower"], row["behind_upper"]
+        whole = all(Fraction(end).denominator == 1 for end in ends)
+        return f"OPT - ALG in {ratios.interval_text(*ends, 0 if whole else 6)}"
+    return row["ratio_kind"] if known(row["ratio_kind"]) else "-"
+
+
+def opt_text(row: Mapping[Any, Any], unit: str) -> str:
+    """The interval on OPT with its proof, in words."""
+    if row["opt_status"] == "failed":
+        return f"OPT unknown: {row['opt_lower_source']}"
+    proof = f"proof: {row['opt_proof']}, {row['opt_formulation']} / {row['opt_backend']}"
+    limited = ", time-limited" if row["opt_time_limited"] else ""
+    if row["opt_status"] == "optimal":
+        return f"OPT = {ratios.truncated(row['opt_upper'])} {unit} ({proof}{limited})"
+    interval = f"[{number(row['opt_lower'])}, {number(row['opt_upper'], up=True)}]"
+    return f"OPT in {interval} {unit}, gap {ratios.percent(row['opt_gap'])} ({proof}{limited})"
+
+
+def bound_text(row: Mapping[Any, Any], check: str) -> str:
+    """The right side of a check, rounded down, for reading."""
+    right = row.get(f"{check}_right")
+    return number(Fraction(right)) if isinstance(right, str) else "-"
+
+
+def title(check: str) -> str:
+    """``theorem5_repaired`` as `Theorem 5 repaired`, ``theorem_a`` as `Theorem A`."""
+    words = re.sub(r"^(theorem|lemma)(?=\d)", r"\1 ", check.replace("_", " "))
+    words = re.sub(r"^(theorem|lemma) ([a-z])\b", lambda found: f"{found[1]} {found[2].upper()}", words)
+    return words[:1].upper() + words[1:]
+
+
+def means(rows: pd.DataFrame) -> pd.DataFrame:
+    """Per group and algorithm: mean of ALG/upper, and how many cases are unbounded, undefined, invalid, failed."""
+    found = []
+    for (group, algorithm), part in rows.groupby(["group", "algorithm"], sort=False):
+        usable = part[part["ratio_kind"].notna()]
+        triples = zip(usable["opt_lower"], usable["opt_upper"], usable["welfare"], strict=True)
+        mean = ratios.mean(triples)
+        found.append(
+            {
+                "group": group,
+                "algorithm": algorithm,
+                "mean_reached": mean.value,
+                "cases": mean.cases,
+                "unbounded": mean.unbounded,
+                "undefined": mean.undefined,
+                "invalid": int((part["state"] == "invalid").sum()),
+                "failed": int((part["state"] == "failed").sum()),
+            }
+        )
+    columns = ["group", "algorithm", "mean_reached", "cases", "unbounded", "undefined", "invalid", "failed"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def stages(seconds: pd.DataFrame) -> pd.DataFrame:
+    """Seconds of work per stage, the online runs per algorithm: stage, pieces, seconds."""
+    if seconds.empty:
+        return pd.DataFrame(columns=["stage", "pieces", "seconds"])
+    seconds = seconds[seconds["stage"] != DECIDING]  # a part of `online`
+    names = seconds["stage"].where(seconds["stage"] != "online", "online " + seconds["algorithm"])
+    grouped = seconds.groupby(names, sort=False)["seconds"].agg(["size", "sum"]).reset_index()
+    grouped.columns = pd.Index(["stage", "pieces", "seconds"])
+    order = {stage: rank for rank, stage in enumerate(("generate", "opt", "online", "audit", "study"))}
+    grouped["rank"] = [order[str(stage).split(" ")[0]] for stage in grouped["stage"]]
+    return grouped.sort_values("rank", kind="stable").drop(columns="rank").reset_index(drop=True)
+
+
+def text(found: Results, family: Family) -> str:
+    """The whole result as text tables for a terminal."""
+    parts = []
+    head = family.headline if family.headline in found.checks else ""
+    spent = online_seconds(found)
+    every: dict[str, list[dict[Any, Any]]] = {}
+    for row in found.rows.to_dict("records"):
+        every.setdefault(row["case"], []).append(row)
+    if len(every) > LISTED:
+        parts.append(f"{len(every)} cases, {len(found.rows)} rows: all of them are on the page and in results.csv.\n")
+        every = {}
+    for case in found.cases:
+        if case.name not in every:
+            continue
+        rows = every[case.name]
+        figures = ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, int | float))
+        parts.append(f"{case.name}: {figures or 'no instance'}\n  {opt_text(rows[0], family.unit)}")
+        parts.append(aligned([_line(row, head, spent, objective(family)) for row in rows], indent="  "))
+    table = means(found.rows)
+    if not table.empty:
+        shown = ["cases", "unbounded", *(name for name in ("undefined", "invalid", "failed") if table[name].any())]
+        lines = [
+            {
+                "group": row["group"],
+                "algorithm": row["algorithm"],
+                "mean ALG/upper": "-" if row["mean_reached"] is None else ratios.decimal(row["mean_reached"], up=False),
+                **{name: str(row[name]) for name in shown},
+                **({title(head): _verdicts(found.rows, row, head)} if head else {}),
+            }
+            for row in table.to_dict("records")
+        ]
+        parts.append("How much of the upper bound each algorithm reaches, mean over the cases of a group:")
+        parts.append(aligned(lines, indent="  "))
+    parts += _reasons(found.rows, head) if head else []
+    if (found.rows["constants_source"] == "oracle").any():
+        parts.append("* its constants are computed from the instance under test, future included (oracle).")
+    return "\n".join(parts)
+
+
+def _reasons(rows: pd.DataFrame, check: str) -> list[str]:
+    """Why the check decided nothing, with the number of rows, most frequent first; figures are on the page."""
+    lines = []
+    for verdict in (Verdict.UNDECIDED, Verdict.NOT_APPLICABLE):
+        reasons = rows[rows[check] == verdict.value][f"{check}_reason"]
+        counted = Counter(re.split(r"[:(]", reason)[0].strip() for reason in reasons).most_common()
+        if counted:
+            why = "; ".join(f"{reason} ({count} row{'s' * (count != 1)})" for reason, count in counted)
+            lines.append(f"{title(check)} {verdict}: {why}.")
+    return lines
+
+
+def _verdicts(rows: pd.DataFrame, group: Mapping[Any, Any], check: str) -> str:
+    chosen = rows[(rows["group"] == group["group"]) & (rows["algorithm"] == group["algorithm"])][check]
+    counted = [(verdict.value, int((chosen == verdict.value).sum())) for verdict in Verdict]
+    return ", ".join(f"{count} {name}" for name, count in counted if count) or "-"
+
+
+def online_seconds(found: Results, stage: str = "online") -> dict[tuple[str, str], float]:
+    """Seconds of every online run, or of its decisions alone, by (case, algorithm)."""
+    online = found.seconds[found.seconds["stage"] == stage]
+    return {(row["case"], row["algorithm"]): float(row["seconds"]) for row in online.to_dict("records")}
+
+
+def _line(row: Mapping[Any, Any], head: str, spent: Mapping[tuple[str, str], float], value: str) -> dict[str, str]:
+    mark = " *" if "oracle" in str(row["constants_source"]) else ""
+    line = {
+        "algorithm": f"{row['label']}{mark}",
+        value: number(row["welfare"]),
+        "OPT/ALG": ratio_text(row),
+        "admitted": str(row["admitted"]) if known(row["admitted"]) else "-",
+    }
+    if head:
+        line[title(head)] = row[head] if known(row[head]) else "-"
+        line["bound"] = bound_text(row, head)
+    line["seconds"] = f"{spent.get((row['case'], row['algorithm']), 0.0):.3f}"
+    line["state"] = row["state"] if row["state"] == "ok" else f"{row['state']}: {row['reason']}"
+    return line
+
+
+def aligned(lines: Sequence[Mapping[str, str]], indent: str = "") -> str:
+    """Rows under their headings; figures to the right, words to the left."""
+    words = {"algorithm", "group", "state"}
+    names = list(lines[0])
+    widths = {name: max(len(name), *(len(line[name]) for line in lines)) for name in names}
+
+    def shown(line: Mapping[str, str]) -> str:
+        cells = [
+            line[name].ljust(widths[name])
+            if name in words or (name[:1].isupper() and "/" not in name)
+            else line[name].rjust(widths[name])
+            for name in names
+        ]
+        return (indent + "  ".join(cells)).rstrip()
+
+    return "\n".join([shown({name: name for name in names}), *(shown(line) for line in lines)]) + "\n"

@@ -1,0 +1,168 @@
+"""What the papers claim and what holds: a family's statements over the stored checks of a run."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from bench.family.checks import Verdict
+from bench.family.protocol import Claiming, Family, Statement
+from bench.storage.store import StoredCase
+from bench.tables.table import Results, aligned, known
+
+SIZE = ("users", "tasks", "slots", "nodes", "machines")
+"""The figures of a case's description by which the smallest witness is chosen, most important first."""
+BY_PROOF = "by proof"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """One claim over all rows of a run.
+
+    Parameters
+    ----------
+    statement : the claim.
+    counts : how many rows gave each verdict.
+    witness : the violated row of the smallest instance by `SIZE`, then by names, of an algorithm as it is, where
+        there is one, before those with options; None without one.
+    place : its place among all rows.
+    case : its case.
+    violators : how many rows of each algorithm violate it, and of how many rows to which it applies.
+    """
+
+    statement: Statement
+    counts: Counter[Verdict]
+    witness: Mapping[str, Any] | None = None
+    place: int | None = None
+    case: StoredCase | None = None
+    violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def size(self) -> str:
+        """The witness in words: `3 tasks, 4 slots, 1 node`."""
+        described = {} if self.case is None else self.case.describe
+        counted = [(described[name], name) for name in SIZE if name in described]
+        return ", ".join(f"{count} {name.removesuffix('s') if count == 1 else name}" for count, name in counted)
+
+    @property
+    def sides(self) -> tuple[Any, Any]:
+        """Both sides of left <= right on the witness, as the check gives them; None where it has none."""
+        if self.witness is None:
+            return None, None
+        left, right = (self.witness[f"{self.statement.name}_{side}"] for side in ("left", "right"))
+        return (left if known(left) else None), (right if known(right) else None)
+
+    @property
+    def violated_by(self) -> str:
+        """Whose rows violate it, in words: `online 12 of 100; greedy 1 of 90`."""
+        return "; ".join(f"{name} {count} of {rows}" for name, (count, rows) in self.violators.items())
+
+    @property
+    def command(self) -> str:
+        """What shows the witness, in the folder of the results."""
+        if self.witness is None:
+            return ""
+        file, name = f"instances/{self.witness['instance']}.json.gz", shlex.quote(str(self.witness["algorithm"]))
+        return f"python -m bench audit {file} --algorithm {name} --claim {self.statement.name}"
+
+    @property
+    def summary(self) -> str:
+        """The verdicts with their counts, or that a proof is the verdict."""
+        if self.statement.proof:
+            return BY_PROOF
+        return ", ".join(f"{self.counts[verdict]} {verdict.value}" for verdict in Verdict if self.counts[verdict])
+
+
+def settle(found: Results, family: Family) -> list[Settled]:
+    """Every claim of the family that a stored check of this run is about, in the family's order.
+
+    Those settled by proof stand among them; where no check is about any claim, nothing does.
+    """
+    if not isinstance(family, Claiming):
+        return []
+    cases = {case.name: case for case in found.cases}
+    rows = found.rows.to_dict("records")
+    said = [each for each in family.statements() if each.proof or each.name in found.checks]
+    if all(each.proof for each in said):
+        return []
+    return [Settled(each, Counter()) if each.proof else _settle(each, rows, cases) for each in said]
+
+
+def _settle(statement: Statement, rows: Sequence[Mapping[Any, Any]], cases: Mapping[str, StoredCase]) -> Settled:
+    name = statement.name
+    counts = Counter(Verdict(row[name]) for row in rows if known(row[name]))
+    violated = [place for place, row in enumerate(rows) if row[name] == Verdict.VIOLATED]
+    if not violated:
+        return Settled(statement, counts)
+
+    def size(place: int) -> tuple[bool, tuple[float, ...], str, str]:
+        row = rows[place]
+        name = str(row["algorithm"])
+        return ":" in name, _size(cases[row["case"]]), str(row["case"]), name
+
+    place = min(violated, key=size)
+    applied = Counter(str(row["algorithm"]) for row in rows if known(row[name]) and row[name] != Verdict.NOT_APPLICABLE)
+    counted = Counter(str(rows[place]["algorithm"]) for place in violated)
+    by = {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()}
+    return Settled(statement, counts, rows[place], place, cases[rows[place]["case"]], by)
+
+
+def _size(case: StoredCase) -> tuple[float, ...]:
+    """What is not described counts as large."""
+    return tuple(float(case.describe.get(name, "inf")) for name in SIZE)
+
+
+def frame(settled: Sequence[Settled]) -> pd.DataFrame:
+    """The claims as a table: claims.csv. Sides are exact; the witness's columns are empty where none was found."""
+    # Every family has its own of these figures.
+    sizes = [name for name in SIZE if any(each.case and name in each.case.describe for each in settled)]
+    lines = []
+    for each in settled:
+        said, witness = each.statement, each.witness or {}
+        left, right = each.sides
+        described = {} if each.case is None else each.case.describe
+        lines.append(
+            {
+                "claim": said.name,
+                "statement": said.statement,
+                "source": said.source,
+                "standing": said.standing,
+                "assumptions": said.assumptions,
+                **{verdict.value.replace(" ", "_"): each.counts[verdict] for verdict in Verdict},
+                "violated_by": each.violated_by or None,
+                "witness_case": witness.get("case"),
+                "witness_algorithm": witness.get("algorithm"),
+                **{f"witness_{name}": described.get(name) for name in sizes},
+                "witness_instance": witness.get("instance"),
+                "left": left,
+                "right": right,
+                "sides": witness.get(f"{said.name}_reason"),
+                "repaired": said.repaired,
+                "proof": said.proof or None,
+                "command": each.command,
+            }
+        )
+    return pd.DataFrame(lines, dtype=object)
+
+
+def text(settled: Sequence[Settled]) -> str:
+    """The claims as a short table for a terminal; empty without claims."""
+    if not settled:
+        return ""
+    lines = [
+        {
+            "Claim": each.statement.name,
+            "Standing": each.statement.standing,
+            "Here": each.summary or "-",
+            "Smallest witness": "-"
+            if each.witness is None
+            else f"{each.witness['case']} ({each.size or 'size unknown'}), {each.witness['algorithm']}",
+        }
+        for each in settled
+    ]
+    return "What the paper claims and what holds in these runs:\n" + aligned(lines, indent="  ")
