@@ -19,7 +19,7 @@ from online.eapm.registry import parse
 from tests.readme_tables import _table, figures
 
 ROOT = Path(__file__).resolve().parents[1]
-FIGURES = ROOT / "bench" / "results" / "eapm_table1.csv"
+FIGURES = ROOT / "bench" / "lora" / "results" / "eapm_table1.csv"
 """Means, rounded outward to `PLACES` decimals: the exact ones have hundreds of digits."""
 PRINTED = FIGURES.with_name("eapm_table1_printed.csv")
 CLAIMS = FIGURES.with_name("eapm_table1_claims.csv")

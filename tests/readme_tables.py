@@ -20,7 +20,7 @@ import pandas as pd
 from bench.family.checks import Verdict
 from bench.tables.ratios import decimal
 
-PAPER = Path(__file__).resolve().parents[1] / "bench" / "results" / "paper.csv"
+PAPER = Path(__file__).resolve().parents[1] / "bench" / "lora" / "results" / "paper.csv"
 PRINTED = PAPER.with_name("paper_printed.csv")
 """The paper's percentages beside ours: `printed.csv` of the same run."""
 MECHANISMS = PAPER.with_name("mechanisms.csv")

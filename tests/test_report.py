@@ -366,7 +366,7 @@ def test_results_say_which_commit_made_them(tmp_path: Path, monkeypatch: pytest.
 
     root = tmp_path / "checkout"
     (root / "bench").mkdir(parents=True)
-    monkeypatch.setattr(provenance, "__file__", str(root / "bench" / "provenance.py"))
+    monkeypatch.setattr(provenance, "__file__", str(root / "bench" / "running" / "provenance.py"))
     assert provenance.collect()["code"] == {}
 
     def git(*words: str) -> str:

@@ -57,7 +57,7 @@ def _file(text: str) -> str:
 
 def standalone(svg: str) -> str:
     """An element of the page as a document that has the page's colours, light and dark."""
-    sheet = files("bench").joinpath("page.css").read_text(encoding="utf-8")
+    sheet = files("bench.page").joinpath("page.css").read_text(encoding="utf-8")
     light = re.search(r"^:root \{.*?\}", sheet, re.DOTALL | re.MULTILINE)
     dark = re.search(r"^@media \(prefers-color-scheme: dark\) \{ :root \{.*?\} \}", sheet, re.DOTALL | re.MULTILINE)
     assert light is not None
