@@ -13,7 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.family.protocol import Family, SolveSettings, Staying, families, find_suite, read_instance
+from bench.family.known import families, find_suite, read_instance
+from bench.family.parts import Staying
+from bench.family.protocol import Family
+from bench.family.suite import SolveSettings
 from bench.running.runner import STORE, RunOptions, places, run_suite
 from bench.storage.store import EMPTY, Store
 from bench.tables.frames import SECONDS, typed

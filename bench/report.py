@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench.family.protocol import families
+from bench.family.known import families
 from bench.figures import content
 from bench.figures.content import Drawn
 from bench.running.runner import STORE

@@ -13,7 +13,7 @@ import pytest
 
 import bench
 from bench.cli import main
-from bench.family.protocol import families
+from bench.family.known import families
 from bench.storage.store import Store
 from bench.tables.frames import typed
 from bench.tables.table import COLUMNS, known, results

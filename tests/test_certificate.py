@@ -20,7 +20,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bench.cli.main import main
-from bench.family.protocol import Certifying, families
+from bench.family.known import families
+from bench.family.parts import Certifying
 from formulations import worker
 from formulations.lora import certificate as certificates
 from formulations.lora import verify as checker

@@ -386,7 +386,7 @@ def test_lora_export_is_a_model_file(kind: str, capsys: pytest.CaptureFixture[st
 
 def test_lora_suites_are_sound() -> None:
     """Names are unique, `quick` has traces, a day and the two violated instances, `tiny` every shipped instance."""
-    from bench.family.protocol import families
+    from bench.family.known import families
     from instances.lora.named import names
 
     suites = {suite.name: suite for suite in families()["lora"].suites()}

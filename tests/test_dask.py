@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from bench.cli.main import main
-from bench.family.protocol import find_suite
+from bench.family.known import find_suite
 from bench.running import pool, remote
 from bench.running.pool import DaskCluster
 from bench.running.remote import WorkerLost

@@ -16,7 +16,8 @@ from bench.eapm.claims import audit
 from bench.eapm.literal import decide_all
 from bench.eapm.measures import measures
 from bench.eapm.suites import ALGORITHMS, READINGS, suites
-from bench.family.protocol import families, find_suite, objective
+from bench.family.known import families, find_suite
+from bench.family.parts import objective
 from bench.perf.command import parts
 from formulations.eapm.check import check
 from instances.eapm.generate import generate

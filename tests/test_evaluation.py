@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from bench.family.checks import Check, Verdict
-from bench.family.protocol import YESTERDAY, Case, Study, Suite
+from bench.family.suite import YESTERDAY, Case, Study, Suite
 from bench.lora import FAMILY
 from bench.lora.measures import measures
 from bench.lora.paper_suites import ALGORITHMS, RUNS, TRACE_RUNS, WHICH

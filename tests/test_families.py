@@ -10,7 +10,7 @@ import pytest
 
 from bench.cli.main import main
 from bench.family.checks import Check, Verdict
-from bench.family.protocol import find_suite
+from bench.family.known import find_suite
 from bench.lora.theory.audit import audit
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination

@@ -11,7 +11,7 @@ import pytest
 
 from bench.cli.main import main
 from bench.family.checks import Verdict
-from bench.family.protocol import Hunted, HuntSettings
+from bench.family.parts import Hunted, HuntSettings
 from bench.lora.hunt import search as module
 from bench.lora.hunt.moves import Bounds, Draws, changed, raised, size, start, within
 from bench.lora.hunt.search import available, confirm, hunt, measured, shrink

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import bench
 from bench.cli.main import main
-from bench.family.protocol import families, find_suite
+from bench.family.known import families, find_suite
 from formulations import worker
 from formulations.lora.bound.lagrangian import dual_bound
 from formulations.lora.bound.pricing import Pricer, pool

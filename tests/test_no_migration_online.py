@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 
 import bench
 from bench.cli.main import main
-from bench.family.protocol import families
+from bench.family.known import families
 from bench.lora.standing import standing
 from formulations.lora.check import check
 from formulations.lora.models.enumerate import enumerate_optimum

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.cli.main import main
-from bench.family.protocol import families
+from bench.family.known import families
 from bench.lora.perf.models import decisions as online
 from bench.lora.perf.models import models as parts
 from bench.lora.perf.scaling import scaling, sweep

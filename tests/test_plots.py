@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from bench.family.protocol import Plot, Study
+from bench.family.suite import Plot, Study
 from bench.figures import charts, content
 from bench.figures.bids import Best, Where, best, sample
 from bench.figures.content import Drawn

@@ -15,7 +15,8 @@ import pytest
 import bench
 from bench.cli.main import main
 from bench.eapm.suites import READINGS as EAPM_READINGS
-from bench.family.protocol import Interpreting, families, find_suite
+from bench.family.known import families, find_suite
+from bench.family.parts import Interpreting
 from bench.figures.content import LEADERBOARD, STUDIED
 from bench.lora.paper_suites import RUNS
 from bench.lora.readings import READINGS

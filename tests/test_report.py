@@ -18,7 +18,7 @@ import pytest
 
 from bench.cli.main import main
 from bench.family.checks import Verdict
-from bench.family.protocol import families
+from bench.family.known import families
 from bench.figures import content
 from bench.figures.overview import mean_figure, ratio_figure, time_figure, welfare_figure
 from bench.page import layout, rows

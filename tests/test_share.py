@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench.cli.main import main
-from bench.family.protocol import find_suite
+from bench.family.known import find_suite
 from bench.running.runner import RunOptions, run_suite
 from bench.storage.store import Piece, Store
 from bench.tables.table import results

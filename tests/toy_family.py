@@ -21,7 +21,9 @@ import pytest
 
 from bench.cli.main import main
 from bench.family.checks import Check, Verdict
-from bench.family.protocol import Case, Listed, Plot, Printed, SolveSettings, Statement, Study, Suite, families
+from bench.family.known import families
+from bench.family.parts import Statement
+from bench.family.suite import Case, Listed, Plot, Printed, SolveSettings, Study, Suite
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
 from instances.seeds import Stream

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.family.protocol import Hunted, Hunting, HuntSettings, families
+from bench.family.known import families
+from bench.family.parts import Hunted, Hunting, HuntSettings
 from bench.running.runner import make_folder
 from instances.errors import InputError, shown
 from instances.files import check_writable, load_json, read_bytes, write_atomically

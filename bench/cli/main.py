@@ -19,19 +19,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bench.family.checks import ANOTHER, Check, Verdict
-from bench.family.protocol import (
-    Bidding,
-    Certifying,
-    Claiming,
-    Family,
-    Selecting,
-    SolveSettings,
-    Staying,
-    families,
-    find_suite,
-    objective,
-    read_instance,
-)
+from bench.family.known import families, find_suite, read_instance
+from bench.family.parts import Bidding, Certifying, Claiming, Selecting, Staying, objective
+from bench.family.protocol import Family
+from bench.family.suite import SolveSettings
 from bench.running import work
 from bench.running.pool import ExecutorLost
 from bench.storage.store import StoreError

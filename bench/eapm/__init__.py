@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.family.checks import Check
-from bench.family.protocol import Listed, SolveSettings, Statement, Suite
+from bench.family.parts import Statement
+from bench.family.suite import Listed, SolveSettings, Suite
 from formulations.report import SolveReport
 from instances.eapm.format import FORMAT, content_hash, dumps, parse
 from instances.eapm.model import Instance

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from bench.family.checks import ANOTHER, Check, Verdict
-from bench.family.protocol import Statement
+from bench.family.parts import Statement
 from formulations.eapm.check import check
 from instances.eapm.model import Instance, IntArray, User, profit_rate
 from instances.eapm.solution import Decision

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from bench.family.protocol import Case, Plot, Printed, PrintedMean, SolveSettings, Suite
+from bench.family.suite import Case, Plot, Printed, PrintedMean, SolveSettings, Suite
 from instances.eapm.named import names
 from instances.eapm.paper import GAMMAS, TABLE1
 from instances.eapm.workload import ORDERS

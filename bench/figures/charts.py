@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from bench.family.protocol import Plot
+from bench.family.suite import Plot
 from bench.figures import content
 from bench.figures.bids import best, has, sample, utility
 from bench.figures.svg import DATA, INK, MUTED, OPT, SERIES, STYLE, WIDTH, compact, logarithmic, panel, plain, svg

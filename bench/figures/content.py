@@ -15,7 +15,9 @@ from typing import Any
 
 import pandas as pd
 
-from bench.family.protocol import Family, Plot, Ranking, objective
+from bench.family.parts import Ranking, objective
+from bench.family.protocol import Family
+from bench.family.suite import Plot
 from bench.tables import intervals
 from bench.tables.ratios import Kind
 from bench.tables.table import DECIDING, Results, StudyTable, aligned, known, online_seconds, title

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.family.checks import Check
-from bench.family.protocol import BidCurve, Hunted, HuntSettings, Listed, SolveSettings, Statement, Study, Suite
+from bench.family.parts import BidCurve, Hunted, HuntSettings, Statement
+from bench.family.suite import Listed, SolveSettings, Study, Suite
 from formulations.report import SolveReport
 from instances.lora.format import FORMAT, content_hash, dumps, parse
 from instances.lora.model import Instance

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.family.protocol import Case, Plot, Printed, SolveSettings, Suite
+from bench.family.suite import Case, Plot, Printed, SolveSettings, Suite
 from instances.lora.arrivals import days
 
 INFORMED = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from bench.family.protocol import Study
+from bench.family.suite import Study
 from bench.lora.theory.pdftsp.auction import Charge, auction_of, charges
 from bench.lora.theory.pdftsp.bids import utility_curve
 from instances.errors import InputError, shown

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from bench.family.protocol import Case, Plot, SolveSettings, Study, Suite
+from bench.family.suite import Case, Plot, SolveSettings, Study, Suite
 from bench.lora.paper_suites import AS_PRINTED, EARLIEST, TRACE_RUNS, WHICH, figure_suites, prices
 from instances.lora.arrivals import days
 from instances.lora.constructions import families

@@ -10,7 +10,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from bench.family.protocol import Explaining, Family, Interpreting, objective
+from bench.family.parts import Explaining, Interpreting, objective
+from bench.family.protocol import Family
 from bench.figures import overview
 from bench.figures.content import Drawn
 from bench.page import claims, figures, markup, rows

@@ -8,7 +8,8 @@ from html import escape
 from typing import Any
 
 from bench.family.checks import Verdict
-from bench.family.protocol import Family, objective
+from bench.family.parts import objective
+from bench.family.protocol import Family
 from bench.page.markup import Column, cell, exact, folded, rows_table
 from bench.tables import ratios, table
 from bench.tables.table import Results, known

@@ -17,7 +17,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from bench.family.protocol import families
+from bench.family.known import families
 from bench.running import provenance
 from instances.errors import InputError, shown
 from instances.files import write_atomically

@@ -17,7 +17,8 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from bench.family.protocol import SolveSettings, families
+from bench.family.known import families
+from bench.family.suite import SolveSettings
 from bench.storage.store import Piece
 from formulations.report import Termination
 from formulations.worker import worker

@@ -17,7 +17,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from bench.family.protocol import YESTERDAY, Case, Family, Study, Suite
+from bench.family.protocol import Family
+from bench.family.suite import YESTERDAY, Case, Study, Suite
 from bench.running import provenance, work
 from bench.running.pool import POLL, DaskCluster, ExecutorLost, Pool, SpawnPool, default_workers
 from bench.running.progress import Kind, Progress

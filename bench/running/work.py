@@ -12,7 +12,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from bench.family.protocol import Family, Measuring, SolveSettings, Study, Studying, families
+from bench.family.known import families
+from bench.family.parts import Measuring, Studying
+from bench.family.protocol import Family
+from bench.family.suite import SolveSettings, Study
 from bench.storage.store import Piece
 from formulations.report import Exact, Proof, SolveReport, Status, Termination
 from instances.errors import InputError, tamed

@@ -14,7 +14,9 @@ from typing import Any
 import pandas as pd
 
 from bench.family.checks import Verdict
-from bench.family.protocol import Family, Plot, Printed, PrintedMean, Study, objective
+from bench.family.parts import objective
+from bench.family.protocol import Family
+from bench.family.suite import Plot, Printed, PrintedMean, Study
 from bench.storage.pieces import check_piece
 from bench.storage.store import Piece, Store, StoredCase
 from bench.tables import ratios

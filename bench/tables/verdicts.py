@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 
 from bench.family.checks import Verdict
-from bench.family.protocol import Claiming, Family, Statement
+from bench.family.parts import Claiming, Statement
+from bench.family.protocol import Family
 from bench.storage.store import StoredCase
 from bench.tables.table import Results, aligned, known
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bench.family.checks import Check, Verdict
-from bench.family.protocol import Hunted, HuntSettings
+from bench.family.parts import Hunted, HuntSettings
 from bench.lora.hunt.moves import (
     Bounds,
     Draws,

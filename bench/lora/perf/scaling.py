@@ -6,7 +6,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.family.protocol import Case, SolveSettings, Suite, find_suite
+from bench.family.known import find_suite
+from bench.family.suite import Case, SolveSettings, Suite
 from bench.perf.command import Curves, Measured, Part, Value, in_turns
 from bench.running.pool import usable_cores
 from bench.running.runner import STORE, RunOptions, run_suite

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from bench.family.checks import ANOTHER, Check, Verdict
-from bench.family.protocol import BidCurve
+from bench.family.parts import BidCurve
 from bench.lora.theory.basis.case import case_of
 from bench.lora.theory.paper import theorem3
 from bench.lora.theory.payments import truthful

@@ -5,7 +5,7 @@ The paper's claims, certificates and guarantees, and what is asked of any paymen
 
 from __future__ import annotations
 
-from bench.family.protocol import Statement
+from bench.family.parts import Statement
 from bench.lora.theory.claims import CLAIMS, Standing
 
 NOTATION = (

@@ -1,0 +1,70 @@
+"""The families that there are, and what they know by name: suites, file formats."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import instances
+from bench.family.protocol import Family
+from bench.family.suite import Suite
+from instances.errors import InputError, shown
+
+
+@lru_cache(maxsize=1)
+def families() -> Mapping[str, Family]:
+    """All families, by name: the `bench.NAME` of every package `instances.NAME`, and those named by the environment."""
+    modules = sorted(f"bench.{module.name}" for module in pkgutil.iter_modules(instances.__path__) if module.ispkg)
+    modules += [name.strip() for name in os.environ.get("RATIOBENCH_FAMILIES", "").split(",") if name.strip()]
+    found: dict[str, Family] = {}
+    for module in modules:
+        family = getattr(importlib.import_module(module), "FAMILY", None)
+        if family is not None:
+            if family.name in found:
+                raise InputError(module, "FAMILY.name", f"{family.name!r} is the name of another family")
+            found[family.name] = family
+    return found
+
+
+def find_suite(name: str) -> tuple[Family, Suite]:
+    """The suite of this name, or of the member of a parametric family that it names, and its family.
+
+    Raises
+    ------
+    InputError : when there is none.
+    """
+    known = {suite.name: (family, suite) for family in families().values() for suite in family.suites()}
+    if name not in known:
+        for family in families().values():
+            member = family.member(name)
+            if member is not None:
+                return family, member
+        raise InputError("suite", "", f"{shown(name)} is not one of {', '.join(sorted(known))}")
+    return known[name]
+
+
+def family_of_format(name: object) -> Family | None:
+    """The family whose file format has this name."""
+    return next((family for family in families().values() if family.format == name), None)
+
+
+def read_instance(document: object, source: str) -> tuple[Family, Any]:
+    """The instance in a decoded document, and its family, known by the format that it names.
+
+    Raises
+    ------
+    InputError : no object, no known format, no instance.
+    """
+    if not isinstance(document, Mapping):
+        raise InputError(source, "document", f"{shown(document)} is not an object")
+    if "format" not in document:
+        raise InputError(source, "format", "the field is missing")
+    family = family_of_format(document["format"])
+    if family is None:
+        known = ", ".join(repr(each.format) for each in families().values())
+        raise InputError(source, "format", f"{shown(document['format'])} is not one of {known}")
+    return family, family.parse(document, source)

@@ -1,0 +1,154 @@
+"""Suites: cases, studies and figures, as records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A name and the one sentence that `list` prints beside it."""
+
+    name: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class SolveSettings:
+    """How hard to look for OPT.
+
+    Parameters
+    ----------
+    formulation, backend : names, or ``auto``.
+    effort : work units (never seconds), the same figures on any machine.
+    gap : relative gap at which to stop early.
+    seconds : a time limit by hand; marks the report `time_limited`.
+    """
+
+    formulation: str = "auto"
+    backend: str = "auto"
+    effort: int = 1
+    gap: float = 0.0
+    seconds: float | None = None
+
+
+YESTERDAY = "prior=yesterday"
+"""In an algorithm's name: its constants come from the case's `prior`, an instance other than the one under test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A table about one algorithm on one instance beside its run, for a figure.
+
+    Parameters
+    ----------
+    kind : what the family makes: ``curve``, ``charges``, ...
+    algorithm : name with options.
+    task : whom it is about; None for all.
+    """
+
+    kind: str
+    algorithm: str
+    task: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What identifies it on an instance, but for the algorithm's version."""
+        return f"{self.kind} {'' if self.task is None else f'task {self.task} '}{self.algorithm}"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One instance of a suite with what is run on it.
+
+    Parameters
+    ----------
+    name : unique in the suite.
+    group : cases of one group are comparable; means are taken within a group.
+    recipe : what `Family.generate` needs to make the instance (JSON values).
+    algorithms : names with options, in the order of the table.
+    solve : the settings of the reference.
+    prior : recipe of the instance from which algorithms named with `YESTERDAY` take their constants.
+    studies : tables to be made beside the runs.
+    """
+
+    name: str
+    recipe: Mapping[str, Any]
+    algorithms: tuple[str, ...]
+    solve: SolveSettings = SolveSettings()
+    group: str = "all"
+    prior: Mapping[str, Any] | None = None
+    studies: tuple[Study, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A figure that a paper prints: in this group, by how many percent `algorithm` is better than `than`."""
+
+    group: str
+    algorithm: str
+    than: str
+    percent: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedMean:
+    """A figure that a paper prints: the mean of `algorithm` in this group, in the family's unit, as it is printed."""
+
+    group: str
+    algorithm: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A figure of a suite's page.
+
+    Parameters
+    ----------
+    name : of its files and its place on the page.
+    title : its heading.
+    kind : ``welfare``, ``reached``, ``ratio``, ``revenue``, ``admitted``, ``seconds`` (per task, of all that a run
+        takes), ``deciding`` (seconds of all decisions of a run, with what the referee does between
+        them), or a measure of the family: means over the cases of each group, with their 95 % intervals; or ``curve``,
+        ``charges`` (the studies of the cases of the groups).
+    groups : places on its axis, in order.
+    axis : what the groups vary.
+    algorithms : whom it shows; empty for all.
+    printed, printed_means : what the paper prints for it.
+    note : a sentence below it.
+    hindsight : (label, algorithms): of these, the one with the largest welfare of each case, known only afterwards, is
+        shown under the label.
+    """
+
+    name: str
+    title: str
+    kind: str
+    groups: tuple[str, ...]
+    axis: str
+    algorithms: tuple[str, ...] = ()
+    printed: tuple[Printed, ...] = ()
+    note: str = ""
+    hindsight: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    printed_means: tuple[PrintedMean, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A named list of cases.
+
+    Parameters
+    ----------
+    name, summary : for `list` and the page.
+    cases : in the order of the tables.
+    plots : figures made of them beside those that every suite has.
+    small : the same groups at a small scale (`run --scale small`); empty where there is no such scale.
+    """
+
+    name: str
+    summary: str
+    cases: tuple[Case, ...]
+    plots: tuple[Plot, ...] = ()
+    small: tuple[Case, ...] = ()
