@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bench.cli.arguments import Command, natural, seconds, up_to
 from bench.family.known import families
 from bench.family.parts import Hunted, Hunting, HuntSettings
 from bench.running.runner import make_folder
@@ -17,6 +18,24 @@ from instances.files import check_writable, load_json, read_bytes, write_atomica
 
 TRIES = 100_000
 """Instances tried where neither --tries nor --seconds is given."""
+
+
+def add_search(command: Command) -> None:
+    """The command `search`."""
+    sub = command("search", search, "look for an instance that violates a claim, or comes closest")
+    sub.add_argument("claim", metavar="CLAIM", help="theorem5, lemma3, ...; any other name lists them")
+    sub.add_argument("--tasks", type=up_to(8), default=6, metavar="N", help="most tasks (6)")
+    sub.add_argument("--slots", type=up_to(8), default=5, metavar="N", help="most slots (5)")
+    sub.add_argument("--nodes", type=up_to(4), metavar="N", help="most nodes (1 or 2, by the claim)")
+    sub.add_argument("--largest", type=up_to(10**6), default=200, metavar="N", help="largest number (200)")
+    sub.add_argument("--seed", type=natural, default=0, metavar="S", help="of everything random (0)")
+    limit = sub.add_mutually_exclusive_group()
+    limit.add_argument("--tries", type=up_to(10**12), metavar="N", help="instances tried in all (100000)")
+    limit.add_argument("--seconds", type=seconds, metavar="S", help="time limit; the result depends on the machine")
+    sub.add_argument("--smaller", action="store_true", help="after a violation go on for one with fewer tasks")
+    sub.add_argument("--out", metavar="DIR", type=Path, help="folder of the witness and of the search's state")
+    sub.add_argument("--resume", action="store_true", help="go on with the search that stands in the folder")
+    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 
 def search(options: argparse.Namespace) -> int:

@@ -1,0 +1,146 @@
+"""Arguments that commands share: options, types of values, the instance that a command is about."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.family.known import read_instance
+from bench.family.parts import Staying
+from bench.family.protocol import Family
+from bench.family.suite import SolveSettings
+from formulations.report import UNLIMITED
+from instances.errors import InputError
+from instances.files import READ_LIMIT, load_json, read_bytes
+
+HIGH_EFFORT = 8
+
+
+Run = Callable[[argparse.Namespace], int]
+
+
+Command = Callable[[str, Run, str], argparse.ArgumentParser]
+"""Adds a command: its name, what runs it, and a sentence for the help."""
+
+
+def add_part_of_suite(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--only", metavar="PATTERN", action="append", default=[], help="these cases only (* ? [...]); may be repeated"
+    )
+    sub.add_argument(
+        "--scale", choices=["full", "small"], default="full", help="small: the suite's figures on small instances"
+    )
+
+
+def add_file(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("file", metavar="FILE", help="instance file, .json or .json.gz; - for standard input")
+    sub.add_argument(
+        "--max-bytes",
+        metavar="N",
+        type=up_to(2**50),
+        default=READ_LIMIT,
+        help=f"most bytes of a file that are read, packed or unpacked ({READ_LIMIT})",
+    )
+
+
+def add_algorithm(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--algorithm", metavar="NAME", required=True, help="name[:key=value,...] or package.module:Class")
+
+
+def add_solving(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--formulation", default="auto", metavar="F")
+    sub.add_argument("--backend", default="auto", metavar="B")
+    sub.add_argument("--gap", type=gap, default=0.0, metavar="G", help="relative gap at which to stop")
+    sub.add_argument(
+        "--effort", type=positive, metavar="N", help="amount of work: 1, or with --seconds as much as they allow"
+    )
+    sub.add_argument("--seconds", type=seconds, metavar="S", help="time limit; the result is marked time-limited")
+
+
+def add_no_migration(sub: argparse.ArgumentParser, summary: str) -> None:
+    sub.add_argument("--no-migration", action="store_true", help=summary)
+
+
+def add_answer(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    sub.add_argument("--solution", metavar="FILE", type=Path, help="write the decisions, for `check`")
+
+
+def add_isolate(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--isolate", action="store_true", help="run anyone's own algorithm in a sandbox of bubblewrap (Linux)"
+    )
+
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text[:10]) <= 10**6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer in 1..1000000")
+    return int(text)
+
+
+def effort(text: str) -> int:
+    if text == "high":
+        return HIGH_EFFORT
+    try:
+        return positive(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error} and not `high`") from None
+
+
+def up_to(most: int) -> Any:
+    def number(text: str) -> int:
+        if not text.isdecimal() or len(text) > 18 or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not an integer in 1..{most}")
+        return int(text)
+
+    return number
+
+
+def natural(text: str) -> int:
+    if not text.isdecimal() or len(text) > 18:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer in 0..10^18-1")
+    return int(text)
+
+
+def index(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer from 0 on")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    return _number(text, "a number of seconds above 0", lambda value: 0 < value < float("inf"))
+
+
+def gap(text: str) -> float:
+    return _number(text, "a relative gap in [0, 1), 0 included and 1 not", lambda value: 0 <= value < 1)
+
+
+def _number(text: str, what: str, allowed: Any) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not allowed(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+    return value
+
+
+def read_given_instance(path: str) -> tuple[Family, Any]:
+    """The instance in a file, and its family, known by the file's format."""
+    data, source = read_bytes(path)
+    return read_instance(load_json(data, source), source)
+
+
+def solve_settings(options: argparse.Namespace) -> SolveSettings:
+    effort = options.effort or (1 if options.seconds is None else UNLIMITED)
+    return SolveSettings(options.formulation, options.backend, effort, options.gap, options.seconds)
+
+
+def require_staying(family: Family) -> Staying:
+    """The family, if its tasks can be kept on one node; InputError otherwise."""
+    if not isinstance(family, Staying):
+        raise InputError("--no-migration", "", f"in the family {family.name} no task moves from node to node")
+    return family

@@ -1,0 +1,244 @@
+"""The commands `online` and `audit`."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from bench.cli.arguments import (
+    Command,
+    add_algorithm,
+    add_answer,
+    add_file,
+    add_isolate,
+    add_no_migration,
+    add_solving,
+    index,
+    read_given_instance,
+    require_staying,
+    seconds,
+    solve_settings,
+)
+from bench.cli.printing import (
+    name_the_file,
+    print_json,
+    print_run,
+    print_violations,
+    require_writable,
+    verdict_of,
+    write_decisions,
+)
+from bench.family.checks import ANOTHER, Check, Verdict
+from bench.family.parts import Bidding, Claiming, Selecting, objective
+from bench.family.protocol import Family
+from bench.running import work
+from bench.tables import ratios
+from formulations.report import SolveReport
+from instances.errors import InputError, shown
+from instances.files import write_atomically
+from online.outcome import OnlineRun
+from online.referee import sandbox
+from online.terms import Terms, under
+
+READABLE = 24
+"""Characters up to which `audit` prints a fraction as it is."""
+
+
+def add_online(command: Command) -> None:
+    """The command `online`."""
+    sub = command("online", _online, "one online run under the referee")
+    add_file(sub)
+    add_algorithm(sub)
+    sub.add_argument("--limit", type=seconds, metavar="S", help="stop the run after S seconds; it is then no valid one")
+    add_isolate(sub)
+    add_no_migration(
+        sub, "the algorithm's form that keeps every task on one node; the referee refuses any other decision"
+    )
+    add_answer(sub)
+
+
+def add_audit(command: Command) -> None:
+    """The command `audit`."""
+    sub = command("audit", _audit, "what the theory claims, checked on one run")
+    add_file(sub)
+    add_algorithm(sub)
+    add_solving(sub)
+    sub.add_argument("--claim", metavar="NAME", action="append", default=[], help="this check only; may be repeated")
+    sub.add_argument(
+        "--task", metavar="I", type=index, help="what this bidder (from 0) gains by misreporting, in depth; no OPT"
+    )
+    sub.add_argument(
+        "--curve", metavar="CSV", help="no checks: write the utility of --task over its bid; - for standard output"
+    )
+    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
+
+
+def _online(options: argparse.Namespace) -> int:
+    require_writable(options.solution)
+    if options.isolate:
+        sandbox.require()
+    family, instance = read_given_instance(options.file)
+    with name_the_file(options.file, instance), under(Terms(options.limit, options.isolate)):
+        if options.no_migration:
+            run = require_staying(family).run_staying(instance, options.algorithm)
+        else:
+            run = family.run(instance, options.algorithm)
+    document = family.solution_document(run.decisions)
+    if options.json:
+        about = {"instance": family.identity(instance)} | ({"migration": False} if options.no_migration else {})
+        print_json(work.run_payload(run) | about | document)
+    else:
+        print_run(run, objective(family), family.unit, len(document["decisions"]))
+    write_decisions(options.solution, document)
+    return 0
+
+
+def _curve(options: argparse.Namespace, family: Family, instance: Any) -> int:
+    """The utility curve of one bidder, as CSV."""
+    file = None if options.curve == "-" else Path(options.curve)
+    require_writable(file)
+    with name_the_file(options.file, instance):
+        curve = _bidding("--curve", family).utility_curve(instance, options.algorithm, options.task)
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(curve.rows[0]), lineterminator="\n")
+    table.writeheader()
+    table.writerows(curve.rows)
+    if file is None:
+        print(text.getvalue(), end="")
+    else:
+        write_atomically(file, text.getvalue().encode())
+    if options.json:
+        about = {"instance": family.identity(instance), "task": options.task, "note": curve.note}
+        print_json(about | {"pieces": [dict(row) for row in curve.rows]})
+    else:
+        count = f"{len(curve.rows)} piece{'s' * (len(curve.rows) != 1)}"
+        line = f"{options.curve}: {count}" + (f" by {curve.note}" if curve.note else "")
+        print(line, file=sys.stderr if file is None else sys.stdout)
+    return 0
+
+
+def _bidding(option: str, family: Family) -> Bidding:
+    if not isinstance(family, Bidding):
+        raise InputError(option, "", f"the family {family.name} has no auctions")
+    return family
+
+
+def _bidder(options: argparse.Namespace, family: Family, instance: Any) -> int:
+    """What one bidder gains by misreporting; OPT is not asked for."""
+    auctions = _bidding("--task", family)
+    with name_the_file(options.file, instance):
+        run = family.run(instance, options.algorithm)
+        checks = [check.document() for check in auctions.audit_bidder(instance, run, options.task, options.claim)]
+    if options.json:
+        about = {"instance": family.identity(instance), "algorithm": run.label, "task": options.task}
+        print_json(about | verdict_of(run) | {"welfare": work.json_number(run.welfare), "checks": checks})
+        return 0
+    print(f"{run.label}: task {options.task}" + ("" if run.valid else " (INVALID run)"))
+    print_violations(run)
+    _print_checks(checks, gathered=not options.claim)
+    return 0
+
+
+def _audit(options: argparse.Namespace) -> int:
+    if options.curve is not None:
+        if options.task is None:
+            raise InputError("--curve", "", "whose? --task I says it")
+        if options.claim:
+            raise InputError("--curve", "", "with --claim there are checks, with --curve there are none")
+        if options.curve == "-" and options.json:
+            raise InputError("--curve", "", "only one of CSV and JSON can be standard output")
+    family, instance = read_given_instance(options.file)
+    family.algorithm_key(options.algorithm)
+    if isinstance(family, Claiming):
+        _existing_claims(options, [each.name for each in family.statements() if not each.proof])
+    if options.curve is not None:
+        return _curve(options, family, instance)
+    if options.task is not None:
+        return _bidder(options, family, instance)
+    with name_the_file(options.file, instance):
+        reference = family.solve(instance, solve_settings(options))
+        run = family.run(instance, options.algorithm)
+        checks = [check.document() for check in _checks(options, family, instance, run, reference)]
+    ratio = ratios.ratio(reference.lower, reference.upper, run.welfare)
+    if options.json:
+        print_json(
+            {
+                "instance": family.identity(instance),
+                "algorithm": run.label,
+                **verdict_of(run),
+                "welfare": work.json_number(run.welfare),
+                "lower": work.json_number(reference.lower),
+                "upper": work.json_number(reference.upper),
+                "ratio": {
+                    "kind": ratio.kind.value,
+                    "lower": None if ratio.lower is None else str(ratio.lower),
+                    "upper": None if ratio.upper is None else str(ratio.upper),
+                },
+                "checks": checks,
+            }
+        )
+        return 0
+    print(f"{run.label}: OPT/ALG {ratio}" + ("" if run.valid else " (INVALID run)"))
+    print_violations(run)
+    _print_checks(checks, gathered=not options.claim)
+    return 0
+
+
+def _existing_claims(options: argparse.Namespace, known: Sequence[str]) -> None:
+    for name in options.claim:
+        if name not in known:
+            raise InputError("--claim", "", f"{shown(name)} is not one of {', '.join(known)}")
+
+
+def _checks(
+    options: argparse.Namespace, family: Family, instance: Any, run: OnlineRun, reference: SolveReport
+) -> Sequence[Check]:
+    """Those that are asked for; without the work of the others where the family can."""
+    if options.claim and isinstance(family, Selecting):
+        return family.audit_claims(instance, run, reference, options.claim)
+    checks = {check.name: check for check in family.audit(instance, run, reference)}
+    if not isinstance(family, Claiming):
+        _existing_claims(options, list(checks))
+    if not options.claim:
+        return list(checks.values())
+    other = f"{ANOTHER}another algorithm"
+    return [
+        checks.get(name) or Check(name, Verdict.NOT_APPLICABLE, None, None, other)
+        for name in dict.fromkeys(options.claim)
+    ]
+
+
+def _print_checks(checks: Sequence[Mapping[str, Any]], *, gathered: bool) -> None:
+    """One by one with figures and witness; claims about another algorithm in a line each, or `gathered` in one."""
+    elsewhere: dict[str, list[str]] = {}
+    for check in checks:
+        if check["reason"].startswith(ANOTHER):
+            if gathered:
+                elsewhere.setdefault(check["reason"], []).append(check["name"])
+            else:
+                print(f"{check['name']}: {check['status']} ({check['reason']})")
+            continue
+        sides = "" if check["left"] is None else f"  {_readable(check['left'])} <= {_readable(check['right'])}"
+        print(f"{check['name']}: {check['status']}{sides}" + (f"  ({check['reason']})" if check["reason"] else ""))
+        for name, value in check["figures"].items():
+            print(f"    {name} = {_readable(value)}")
+        if check["witness"]:
+            print(f"    witness: {json.dumps(check['witness'])}")
+    for reason, claims in elsewhere.items():
+        print(f"not applicable ({reason}): {', '.join(claims)}")
+
+
+def _readable(value: str | None) -> str:
+    """An exact figure as text shows it: a long fraction as a decimal that was cut off; --json has it in full."""
+    if value is None:
+        return "-"
+    found = re.fullmatch(r"-?[0-9]+/[0-9]+", value)
+    return ratios.truncated(Fraction(value)) if found and len(value) > READABLE else value

@@ -1,0 +1,71 @@
+"""The commands `list`, `generate` and `warm`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from bench.cli.arguments import Command, add_part_of_suite
+from bench.cli.printing import print_json
+from bench.family.known import families, find_suite
+
+
+def add_list(command: Command) -> None:
+    """The command `list`."""
+    sub = command("list", _list, "what there is")
+    sub.add_argument("what", choices=["suites", "algorithms", "formulations", "traces", "families"])
+    sub.add_argument("--json", action="store_true")
+
+
+def add_generate(command: Command) -> None:
+    """The command `generate`."""
+    sub = command("generate", _generate, "write the instance files of a suite")
+    sub.add_argument("suite", metavar="SUITE")
+    sub.add_argument("--out", metavar="DIR", type=Path, required=True)
+    add_part_of_suite(sub)
+    sub.add_argument("--json", action="store_true")
+
+
+def add_warm(command: Command) -> None:
+    """The command `warm`."""
+    sub = command("warm", _warm, "compile and cache what is compiled")
+    sub.add_argument("suites", metavar="SUITE", nargs="*", help="only what these suites need")
+
+
+def _list(options: argparse.Namespace) -> int:
+    found = [
+        {"family": family.name, "name": each.name, "summary": each.summary}
+        for family in families().values()
+        for each in getattr(family, options.what)()
+    ]
+    if options.json:
+        print_json(found)
+        return 0
+    width = max((len(each["name"]) for each in found), default=0)
+    for family in dict.fromkeys(each["family"] for each in found):
+        print(f"{family}:")
+        for each in found:
+            if each["family"] == family:
+                print(f"  {each['name'].ljust(width)}  {each['summary']}")
+    return 0
+
+
+def _generate(options: argparse.Namespace) -> int:
+    from bench.running.runner import at_scale, generate_suite
+
+    family, suite = find_suite(options.suite)
+    written = generate_suite(family, at_scale(suite, options.scale), options.out, options.only)
+    if options.json:
+        print_json(written)
+    else:
+        for each in written:
+            print(f"{each['file']}  {each['instance']}")
+    return 0
+
+
+def _warm(options: argparse.Namespace) -> int:
+    needed = {find_suite(name)[0].name for name in options.suites} or set(families())
+    for name, family in families().items():
+        if name in needed:
+            family.warm()
+    return 0

@@ -1,0 +1,99 @@
+"""What commands print, for people and as JSON, and the files that they write."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.tables import ratios
+from formulations.report import Exact
+from instances.errors import InputError, tamed
+from instances.files import check_writable, write_atomically
+from online.outcome import OnlineRun
+
+VIOLATIONS = 5
+"""So many rules that a run broke are shown by `audit`; `online` shows all."""
+
+
+def print_json(document: Any) -> None:
+    print(json.dumps(document, indent=1, allow_nan=False))
+
+
+def print_interval(lower: Exact, upper: Exact, unit: str, told: str = "") -> None:
+    if lower == upper:
+        print(f"OPT{told} = {ratios.truncated(upper)} {unit}")
+    else:
+        gap = ratios.percent(ratios.gap(lower, upper))
+        print(f"OPT{told} in [{ratios.grouped(lower)}, {ratios.grouped(upper, up=True)}] {unit}, gap {gap}")
+
+
+def require_writable(*paths: Path | None) -> None:
+    """Refuse, before the work and not after it, files that cannot be written."""
+    for path in paths:
+        if path is not None:
+            check_writable(path)
+
+
+def write_decisions(path: Path | None, document: Any) -> None:
+    """After the result has been printed: where this fails after all, the result is not lost with it."""
+    if path is not None:
+        sys.stdout.flush()
+        write_atomically(path, (json.dumps(document) + "\n").encode())
+
+
+@contextlib.contextmanager
+def name_the_file(file: str, instance: Any) -> Iterator[None]:
+    """An error that names the instance names its file instead, which the floors below do not know."""
+    try:
+        yield
+    except InputError as error:
+        if error.source in ("", getattr(instance, "name", None)):
+            raise InputError(file, error.field, error.problem) from None
+        raise
+
+
+def or_dash(value: Any) -> Any:
+    """What there is none of, as text output shows it."""
+    return "-" if value is None else value
+
+
+def print_run(run: OnlineRun, called: str, unit: str, tasks: int) -> None:
+    print(f"{run.label}: {called} {ratios.truncated(run.welfare)} {unit}, admitted {run.admitted} of {tasks}")
+    if run.revenue is not None:
+        print(f"revenue {ratios.truncated(run.revenue)} {unit}")
+    for constant in run.constants:
+        source = ", ".join(filter(None, (constant.source, constant.detail)))
+        print(f"constant {constant.name} = {constant.value} ({source})")
+    for violation in run.violations:
+        print(f"INVALID: {violation}")
+    print(f"arithmetic {run.arithmetic}, {run.seconds:.3f} s")
+
+
+def verdict_of(run: OnlineRun) -> dict[str, Any]:
+    return {"valid": run.valid, "violations": [str(violation) for violation in run.violations]}
+
+
+def print_violations(run: OnlineRun) -> None:
+    """The first rules that a run broke."""
+    for violation in run.violations[:VIOLATIONS]:
+        print(f"INVALID: {violation}")
+    if len(run.violations) > VIOLATIONS:
+        print(f"INVALID: {len(run.violations) - VIOLATIONS} more")
+
+
+LONGEST = 1700
+"""Characters of a message on standard error, whatever it is about."""
+
+
+def complain(options: argparse.Namespace, line: str, status: int) -> int:
+    """Print a message of bounded length on standard error; the exit status."""
+    if options.debug:
+        traceback.print_exc()
+    print(f"ratiobench: {tamed(line, LONGEST)}", file=sys.stderr)
+    return status

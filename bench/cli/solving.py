@@ -1,0 +1,168 @@
+"""The commands `opt`, `check` and `export`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from bench.cli.arguments import (
+    Command,
+    add_answer,
+    add_file,
+    add_no_migration,
+    add_solving,
+    read_given_instance,
+    require_staying,
+    solve_settings,
+)
+from bench.cli.printing import (
+    complain,
+    name_the_file,
+    or_dash,
+    print_interval,
+    print_json,
+    require_writable,
+    write_decisions,
+)
+from bench.family.parts import Certifying, objective
+from bench.family.protocol import Family
+from bench.running import work
+from bench.tables import ratios
+from instances.errors import InputError
+from instances.files import load_json, read_bytes, write_atomically
+
+BREACHES = 20
+"""So many violated constraints are shown by `check`; --json has all."""
+
+
+NO_CERTIFICATE = "with --no-migration there is none: certificates prove intervals on OPT with migration"
+
+
+def add_opt(command: Command) -> None:
+    """The command `opt`."""
+    sub = command("opt", _opt, "OPT, or a certified interval on it")
+    add_file(sub)
+    add_solving(sub)
+    add_no_migration(sub, "the optimum with every task on one node instead")
+    add_answer(sub)
+    sub.add_argument("--certificate", metavar="CERT", type=Path, help="write what proves it, for `check --certificate`")
+    sub.add_argument("--log", metavar="CSV", type=Path, help="write when each end of the interval moved")
+
+
+def add_check(command: Command) -> None:
+    """The command `check`."""
+    sub = command("check", _check, "verify a solution, or the certificate of an interval on OPT, exactly")
+    add_file(sub)
+    checked = sub.add_mutually_exclusive_group(required=True)
+    checked.add_argument("solution", metavar="SOLUTION", nargs="?", help="solution file; - for standard input")
+    checked.add_argument("--certificate", metavar="CERT", help="certificate file instead; - for standard input")
+    add_no_migration(sub, "every task has to stay on one node, too")
+    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
+
+
+def add_export(command: Command) -> None:
+    """The command `export`."""
+    sub = command("export", _export, "the model, for any other solver, on standard output")
+    add_file(sub)
+    sub.add_argument("--format", choices=["mps", "lp"], required=True)
+    sub.add_argument("--formulation", default="auto", metavar="F")
+
+
+def _opt(options: argparse.Namespace) -> int:
+    require_writable(options.solution, options.certificate, options.log)
+    family, instance = read_given_instance(options.file)
+    if options.no_migration and options.certificate:
+        raise InputError("--certificate", "", NO_CERTIFICATE)
+    with name_the_file(options.file, instance):
+        if options.no_migration:
+            report = require_staying(family).solve_staying(instance, solve_settings(options))
+        elif options.certificate:
+            report = _certifying(family).solve_certified(instance, solve_settings(options))
+        else:
+            report = family.solve(instance, solve_settings(options))
+    document = family.solution_document(report.solution)
+    proof = report.certificate
+    if options.json:
+        about = {"instance": family.identity(instance), "gap": ratios.gap(report.lower, report.upper)}
+        if options.certificate:
+            ends = None if proof is None else {end: work.json_number(getattr(proof, end)) for end in ("lower", "upper")}
+            about["certified"] = ends
+        if options.no_migration:
+            about["migration"] = False
+        print_json(work.report_payload(report) | about | document)
+    else:
+        print_interval(report.lower, report.upper, family.unit, " without migration" * options.no_migration)
+        limited = ", time-limited" if report.time_limited else ""
+        print(f"upper bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})")
+        if options.no_migration:
+            print("lower bound: a verified solution that keeps every task on one node")
+        if report.message:
+            print(report.message)
+        if options.certificate and proof and report.upper < proof.upper:
+            end = ratios.grouped(proof.upper, up=True)
+            print(f"the certificate proves no more than {end}: a bound by {report.proof} cannot be certified")
+        print(f"{report.seconds:.3f} s")
+    write_decisions(options.solution, document)
+    if options.log:
+        lines = [f"{seconds:.3f},{lower},{upper}\n" for seconds, lower, upper in report.trail]
+        write_atomically(options.log, "".join(["seconds,lower,upper\n", *lines]).encode())
+    if options.certificate and proof:
+        _certifying(family).write_certificate(proof, options.certificate)
+    if options.certificate and proof is None:
+        return complain(options, f"{options.certificate}: not written, no certificate was found", 1)
+    return 0
+
+
+def _certifying(family: Family) -> Certifying:
+    if not isinstance(family, Certifying):
+        raise InputError("--certificate", "", f"the family {family.name} has no certificates")
+    return family
+
+
+def _check(options: argparse.Namespace) -> int:
+    judged = options.certificate or options.solution
+    if options.file == judged == "-":
+        raise InputError("<stdin>", "", "only one of the two files can be standard input")
+    family, instance = read_given_instance(options.file)
+    data, source = read_bytes(judged)
+    if options.certificate and options.no_migration:
+        raise InputError("--certificate", "", NO_CERTIFICATE)
+    if options.certificate:
+        return _check_certificate(options, _certifying(family), instance, load_json(data, source), source)
+    judge = require_staying(family).check_staying if options.no_migration else family.check
+    verdict = judge(instance, load_json(data, source), source)
+    if options.json:
+        print_json({key: work.json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
+        return 0
+    print("valid" if verdict["valid"] else "NOT VALID")
+    for key, value in verdict.items():
+        if key not in ("valid", "violations"):
+            told = ratios.truncated(value) if isinstance(value, int | Fraction) else or_dash(value)
+            print(f"{objective(family) if key == 'welfare' else key} {told}")
+    for violation in verdict["violations"][:BREACHES]:
+        print(violation)
+    if len(verdict["violations"]) > BREACHES:
+        print(f"{len(verdict['violations']) - BREACHES} more (--json shows all)")
+    return 0
+
+
+def _check_certificate(options: argparse.Namespace, family: Certifying, instance: Any, data: Any, source: str) -> int:
+    verdict = family.check_certificate(instance, data, source)
+    if options.json:
+        print_json({key: work.json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
+    elif verdict["valid"]:
+        print("valid")
+        print_interval(verdict["lower"], verdict["upper"], family.unit)
+    else:
+        print("NOT VALID")
+        print(verdict["problem"])
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    family, instance = read_given_instance(options.file)
+    sys.stdout.write(family.export(instance, options.format, options.formulation))
+    return 0

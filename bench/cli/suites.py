@@ -1,0 +1,131 @@
+"""The commands `run`, `report`, `compare` and `perf`."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from bench.cli.arguments import Command, add_isolate, add_part_of_suite, effort, positive, seconds
+from bench.cli.printing import complain, print_json, require_writable
+from bench.family.known import find_suite
+from instances.files import write_atomically
+
+
+def add_run(command: Command) -> None:
+    """The command `run`."""
+    sub = command("run", _run, "run a suite, resume it, report")
+    sub.set_defaults(keeps=True)
+    sub.add_argument("suite", metavar="SUITE")
+    sub.add_argument("--out", metavar="DIR", type=Path, help="folder of the results (results/SUITE)")
+    sub.add_argument("--workers", type=positive, metavar="N", help="worker processes (one per core)")
+    sub.add_argument("--dask", metavar="ADDRESS", help="a dask scheduler instead of processes of this machine")
+    sub.add_argument(
+        "--algorithm", metavar="NAME", action="append", default=[], help="one more algorithm in every case"
+    )
+    add_part_of_suite(sub)
+    sub.add_argument(
+        "--effort", type=effort, default=1, metavar="N", help="N times the suite's work on OPT; `high` is 8 times"
+    )
+    sub.add_argument("--limit", type=seconds, metavar="S", help="give a piece of work up after this many seconds")
+    add_isolate(sub)
+    sub.add_argument(
+        "--share",
+        metavar="FILE",
+        type=Path,
+        help="where runs find each other's results (results/pieces.sqlite; with --out none)",
+    )
+    sub.add_argument("--fresh", action="store_true", help="forget earlier results, and take none from --share")
+    sub.add_argument("--retry-failed", action="store_true", help="try failed pieces again")
+    sub.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def add_report(command: Command) -> None:
+    """The command `report`."""
+    sub = command("report", _report, "tables, CSV and the page, from the results in a folder")
+    sub.add_argument("folder", metavar="DIR", type=Path)
+    sub.add_argument("--parquet", action="store_true", help="write results.parquet as well")
+    sub.add_argument("--figures", metavar="FOLDER", type=Path, help="write the suite's figures as SVG files as well")
+
+
+def add_compare(command: Command) -> None:
+    """The command `compare`."""
+    sub = command("compare", _compare, "two folders of results side by side, with what differs beyond noise")
+    sub.add_argument("a", metavar="A", type=Path)
+    sub.add_argument("b", metavar="B", type=Path)
+    sub.add_argument("--csv", metavar="FILE", type=Path, help="write the rows side by side")
+    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
+
+
+def add_perf(command: Command) -> None:
+    """The command `perf`."""
+    sub = command("perf", _perf, "speed, side by side, in one run")
+    sub.add_argument("parts", metavar="PART", nargs="*", help="all parts, if none is named")
+    sub.add_argument("--out", metavar="DIR", type=Path, default=Path("results/perf"), help="folder of the results")
+    sub.add_argument("--quick", action="store_true", help="small sizes only")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from bench.running.runner import RunOptions, places, run_suite
+
+    family, suite = find_suite(options.suite)
+    out, share = places(options.out, options.share, suite.name, options.scale)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(complain(options, "terminated; what was finished is kept", 143)))
+    chosen = RunOptions(
+        out=out,
+        workers=options.workers,
+        dask=options.dask,
+        fresh=options.fresh,
+        retry_failed=options.retry_failed,
+        quiet=options.quiet,
+        limit=options.limit,
+        isolate=options.isolate,
+        algorithms=tuple(options.algorithm),
+        share=share,
+        only=tuple(options.only),
+        effort=options.effort,
+        scale=options.scale,
+    )
+    spent = run_suite(family, suite, chosen)
+    return _show(out, spent)
+
+
+def _report(options: argparse.Namespace) -> int:
+    if not options.parquet:
+        return _show(options.folder, {}, options.figures)
+    from bench.api import results
+    from bench.tables import parquet
+
+    parquet.require()
+    status = _show(options.folder, {}, options.figures)
+    parquet.write(results(options.folder).exact, options.folder / parquet.FILE)
+    return status
+
+
+def _show(folder: Path, spent: dict[str, float], figures: Path | None = None) -> int:
+    """Print the tables, write CSV and page; status 1 when something failed."""
+    from bench.report import write_report
+
+    return write_report(folder, spent, figures)
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from bench.tables import compare
+
+    require_writable(options.csv)
+    found = compare.compare(options.a, options.b)
+    if options.json:
+        print_json(compare.document(found))
+    else:
+        print(compare.text(found))
+    if options.csv:
+        sys.stdout.flush()
+        write_atomically(options.csv, compare.as_csv(found).encode())
+    return 0
+
+
+def _perf(options: argparse.Namespace) -> int:
+    from bench.perf import command
+
+    return command.run(options.parts, options.out, options.quick)
