@@ -17,11 +17,11 @@ from bench.family.known import families, find_suite, read_instance
 from bench.family.parts import Staying
 from bench.family.protocol import Family
 from bench.family.suite import SolveSettings
-from bench.running.runner import STORE, RunOptions, places, run_suite
-from bench.storage.store import EMPTY, Store
+from bench.running.runner import RunOptions, places, run_suite
+from bench.storage.store import EMPTY, STORE, Store
 from bench.tables.frames import SECONDS, typed
-from bench.tables.table import Results, StudyTable
-from bench.tables.table import results as _results
+from bench.tables.rows import Results, StudyTable
+from bench.tables.rows import read_results as _results
 from formulations.report import UNLIMITED, SolveReport
 from instances.errors import InputError, shown
 from instances.files import load_json, read_bytes

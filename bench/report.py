@@ -13,10 +13,10 @@ import pandas as pd
 from bench.family.known import families
 from bench.figures import content
 from bench.figures.content import Drawn
-from bench.running.runner import STORE
-from bench.storage.store import EMPTY, Store
-from bench.tables import table, verdicts
-from bench.tables.table import Results
+from bench.storage.store import EMPTY, STORE, Store
+from bench.tables import verdicts
+from bench.tables.rows import Results, read_results, stages
+from bench.tables.text import results_text
 from instances.errors import InputError, shown
 from instances.files import write_atomically
 
@@ -46,7 +46,7 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
 
     started = time.perf_counter()
     with Store.open(folder / STORE, create=False) as store:
-        found = table.results(store)
+        found = read_results(store)
     if not found.about:
         raise InputError(str(folder / STORE), "", EMPTY)
     name = found.about.get("family")
@@ -69,7 +69,7 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
         where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
         print(f"{len(written)} figures as SVG{where}")
     write_atomically(folder / "report.html", page(found, family, settled, drawn).encode())
-    print("\n".join(filter(None, [table.text(found, family), content.text(drawn), verdicts.text(settled)])))
+    print("\n".join(filter(None, [results_text(found, family), content.text(drawn), verdicts.text(settled)])))
     print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
     print(f"page: {folder / 'report.html'}   table: {folder / 'results.csv'}")
     missing = int((found.rows["state"] == "missing").sum())
@@ -108,7 +108,7 @@ def _write_csv(path: Path, frame: pd.DataFrame) -> None:
 
 def _stage_text(found: Results, spent: Mapping[str, float]) -> str:
     lines = ["Seconds of work per stage (all workers together; earlier runs of this folder included):"]
-    for row in table.stages(found.seconds).to_dict("records"):
+    for row in stages(found.seconds).to_dict("records"):
         lines.append(f"  {row['stage']:<40} {row['pieces']:>5} pieces {row['seconds']:>10.2f} s")
     if "report" in spent:
         lines.append(f"  {'report':<40} {'':>12} {spent['report']:>10.2f} s")

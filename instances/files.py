@@ -287,3 +287,12 @@ def _rows(items: list[Any]) -> str:
 
 def _compact(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def make_folder(path: Path) -> Path:
+    """The folder, made if need be; InputError where that cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(str(path), "", f"the folder cannot be made: {error.strerror or error}") from None
+    return path

@@ -16,7 +16,7 @@ from bench.cli import main
 from bench.family.known import families
 from bench.storage.store import Store
 from bench.tables.frames import typed
-from bench.tables.table import COLUMNS, known, results
+from bench.tables.rows import COLUMNS, is_known, read_results
 from instances.errors import InputError
 from instances.lora.named import path
 from tests.toy_family import FAMILY, toy  # noqa: F401
@@ -77,7 +77,7 @@ def test_rows_have_one_type_per_column_and_exact_has_the_fractions(tmp_path: Pat
     assert {name: kinds[name] for name in expected} == expected
     for name, kind in kinds.items():
         for told, truth in zip(rows[name], exact[name], strict=True):
-            if not known(truth):
+            if not is_known(truth):
                 assert pd.isna(told), name
             elif kind == "float64":
                 assert told == float(Fraction(truth)), name
@@ -87,7 +87,7 @@ def test_rows_have_one_type_per_column_and_exact_has_the_fractions(tmp_path: Pat
     assert {str(kind) for kind in found.seconds.dtypes} == {"string", "float64"}
     # The types do not depend on what has been run.
     with Store.open(tmp_path / "none.sqlite") as store:
-        empty = results(store)
+        empty = read_results(store)
     assert {str(kind) for kind in typed(empty).dtypes} == {"float64", "Int64", "boolean", "category", "string"}
 
 

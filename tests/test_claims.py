@@ -33,8 +33,6 @@ from tests.survey import shipped_cases, survey
 
 SHIPPED = tuple(name for name in names() if "claims" in expected(name))
 FALSE = {claim.name for claim in CLAIMS if claim.standing is Standing.FALSE}
-
-
 Named = list[tuple[str, Case]]
 
 

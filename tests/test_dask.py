@@ -19,12 +19,12 @@ import pytest
 
 from bench.cli.main import main
 from bench.family.known import find_suite
-from bench.running import pool, remote
-from bench.running.pool import DaskCluster
-from bench.running.remote import WorkerLost
+from bench.running import remote
+from bench.running.cluster import DaskCluster
+from bench.running.pool import WorkerLost
 from bench.running.runner import RunOptions, run_suite
 from bench.storage.store import Store
-from bench.tables.table import results
+from bench.tables.rows import read_results
 from tests.toy_family import toy  # noqa: F401
 
 distributed = pytest.importorskip("distributed")
@@ -103,7 +103,7 @@ def run(suite: str, out: Path, **options: Any) -> str:
 def table(out: Path) -> str:
     """The table of a folder."""
     with Store.open(out / "results.sqlite", create=False) as store:
-        return results(store).rows.to_csv()
+        return read_results(store).rows.to_csv()
 
 
 @pytest.mark.parametrize(("suite", "only"), [("toy", ()), ("toy-bad", ()), ("tiny", ("tiny_two_types", "thm5_T5*"))])
@@ -167,7 +167,7 @@ def test_the_schedulers_death_is_one_line_and_the_run_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Status 1; what was finished stays, and processes of our own end the run with the same table."""
-    monkeypatch.setattr(pool, "CONNECT", 3.0)
+    monkeypatch.setattr(cluster_module, "CONNECT", 3.0)
     out = tmp_path / "out"
     mortal = Cluster(tmp_path)
     try:
@@ -220,7 +220,7 @@ def test_a_cluster_that_is_not_there_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No scheduler at the address, and no address at all: status 2, and nothing is written."""
-    monkeypatch.setattr(pool, "CONNECT", 0.5)
+    monkeypatch.setattr(cluster_module, "CONNECT", 0.5)
     out = tmp_path / "out"
     for address in ("tcp://127.0.0.1:1", "nonsense://x"):
         assert main(["run", "toy", "--out", str(out), "--quiet", "--dask", address]) == 2
@@ -234,9 +234,9 @@ def test_a_cluster_that_stays_without_workers_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is said, and after a while it ends in one line and status 1; processes of our own end the run."""
-    monkeypatch.setattr(pool, "POLL", 0.1)
+    monkeypatch.setattr(cluster_module, "POLL", 0.1)
     monkeypatch.setattr("bench.running.runner.POLL", 0.1)
-    monkeypatch.setattr(pool, "WORKERLESS", 3.0)
+    monkeypatch.setattr(cluster_module, "WORKERLESS", 3.0)
     empty = Cluster(tmp_path, workers=0)
     try:
         assert main(["run", "toy", "--out", str(tmp_path / "out"), "--dask", empty.address]) == 1
@@ -255,7 +255,7 @@ def test_what_is_no_scheduler_is_refused_in_a_line(
     what: str, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A port that says nothing, or something else, or that nobody listens at, or a worker's: status 2, no folder."""
-    monkeypatch.setattr(pool, "CONNECT", 5.0 if what == "worker" else 0.5)
+    monkeypatch.setattr(cluster_module, "CONNECT", 5.0 if what == "worker" else 0.5)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"

@@ -20,6 +20,7 @@ import pytest
 
 from bench.cli.main import main
 from bench.running import work
+from bench.storage.payload import one_line
 from formulations import worker
 from formulations.lora.covering.schedules import TABLE_LIMIT, StateSpaceTooLarge, standalone_value, states
 from instances.eapm.named import path as eapm_path
@@ -180,7 +181,7 @@ def test_text_from_outside_is_short_and_printable() -> None:
         assert safe(shown(value))
         assert len(shown(value)) <= 60
     assert safe(str(InputError(NASTY, NASTY, NASTY)))
-    assert safe(work.one_line(ValueError(NASTY)))
+    assert safe(one_line(ValueError(NASTY)))
     with pytest.raises(InputError, match=r"^file: field: problem$"), about("file"):
         raise InputError("", "field", "problem")
 

@@ -16,12 +16,11 @@ import pandas as pd
 import pytest
 
 from bench.family.suite import Plot, Study
-from bench.figures import charts, content
+from bench.figures import bidding, charts, content
 from bench.figures.bids import Best, Where, best, sample
 from bench.figures.content import Drawn
 from bench.storage.store import Store
-from bench.tables import table
-from bench.tables.table import Results, StudyTable
+from bench.tables.rows import Results, StudyTable, read_results
 from instances.errors import InputError
 from tests.toy_family import ToyFamily, made, toy  # noqa: F401
 
@@ -41,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def found(folder: Path) -> Results:
     """The same, read."""
     with Store.open(folder / "results.sqlite", create=False) as store:
-        return table.results(store)
+        return read_results(store)
 
 
 def drawn(found: Results, kind: str, **more: Any) -> Drawn:
@@ -153,7 +152,7 @@ def test_failed_and_invalid_runs_are_left_out_and_counted(tmp_path: Path) -> Non
 
     assert main(["run", "toy-bad", "--out", str(tmp_path), "--quiet", "--workers", "1"]) == 1
     with Store.open(tmp_path / "results.sqlite", create=False) as store:
-        bad = table.results(store)
+        bad = read_results(store)
     means = content.draw(bad, Plot("it", "It", "welfare", ("all",), ""), ToyFamily()).means.set_index("algorithm")
     assert dict(means["left_out"]) == {content.OPT: 0, "first": 0, "raises": 1, "dies": 1, "cheats": 1}
     assert means.loc["cheats", "mean_lower"] is None
@@ -334,7 +333,7 @@ def test_charts_are_the_same_every_time_and_take_the_pages_colours(found: Result
             figure = drawn(found, "seconds")
             return charts.lines_chart(figure, charts.span(figure))
         study = content.draw(found, Plot("it", "It", what, ("20",), ""), ToyFamily()).studies[0]
-        return {"curve": charts.curve_panel, "charges": charts.charges_panel}[what](study.rows, "label", "points")
+        return {"curve": bidding.curve_panel, "charges": bidding.charges_panel}[what](study.rows, "label", "points")
 
     svg = draw()
     assert svg == draw()
@@ -372,7 +371,7 @@ def test_figures_are_files_of_their_own_on_request(folder: Path, tmp_path: Path)
         assert used <= set(re.findall(r"(--\w+):", style))
         assert "prefers-color-scheme: dark" in style
     with Store.open(folder / "results.sqlite", create=False) as store:
-        names = [plot.name for plot in table.results(store).plots if plot.kind not in content.STUDIED]
+        names = [plot.name for plot in read_results(store).plots if plot.kind not in content.STUDIED]
     means = pd.read_csv(folder / "figures.csv", dtype=str)
     assert list(dict.fromkeys(means["plot"])) == names
     about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))

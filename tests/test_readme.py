@@ -20,9 +20,10 @@ from bench.family.parts import Interpreting
 from bench.figures.content import LEADERBOARD, STUDIED
 from bench.lora.paper_suites import RUNS
 from bench.lora.readings import READINGS
-from bench.running.runner import STORE, RunOptions, run_suite
-from bench.storage.store import Store
-from bench.tables.table import results, text
+from bench.running.runner import RunOptions, run_suite
+from bench.storage.store import STORE, Store
+from bench.tables.rows import read_results
+from bench.tables.text import results_text
 from instances.eapm.generate import generate as generate_eapm
 from instances.eapm.paper import GAMMAS, TABLE1
 from instances.lora.named import path
@@ -87,7 +88,7 @@ def test_the_readmes_table_is_what_the_command_prints(tmp_path: Path) -> None:
     again = tuple(case for case in suite.cases if case.name in expected and case.name != "philly_7200")
     run_suite(family, replace(suite, cases=again), RunOptions(tmp_path, quiet=True))
     with Store.open(tmp_path / STORE) as store:
-        printed = _blocks(text(results(store), family))
+        printed = _blocks(results_text(read_results(store), family))
     assert printed == {case.name: expected[case.name] for case in again}
 
 

@@ -23,8 +23,9 @@ from bench.figures import content
 from bench.figures.overview import mean_figure, ratio_figure, time_figure, welfare_figure
 from bench.page import layout, rows
 from bench.storage.store import Piece, Store
-from bench.tables import table
 from bench.tables.ratios import interval_text
+from bench.tables.rows import COLUMNS, read_results
+from bench.tables.text import check_title
 from tests.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -182,7 +183,7 @@ def test_what_stands_below_an_axis_is_within_the_picture(top: int, axis: str) ->
 def test_an_unbounded_ratio_is_sorted_as_the_largest_number(folder: Path) -> None:
     """Its cell says infinity to the script of the page; what is undefined or missing says nothing."""
     with Store.open(folder / "results.sqlite", create=False) as store:
-        found = table.results(store)
+        found = read_results(store)
     every = found.rows.to_dict("records")
     every[0] |= {"ratio_kind": "unbounded", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
     every[1] |= {"ratio_kind": "undefined", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
@@ -211,7 +212,7 @@ def test_a_part_of_a_suite_has_no_empty_figures(tmp_path: Path) -> None:
     made("toy-plots", tmp_path, "--only", "5 run*")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     with Store.open(tmp_path / "results.sqlite", create=False) as store:
-        found = table.results(store)
+        found = read_results(store)
     shown = set(re.findall(r'id="figure-([\w-]+)"', page))
     drawn = [content.draw(found, plot, families()["toy"]) for plot in found.plots]
     empty = [each for each in drawn if len(each.means) == len(each.board) == len(each.studies) == 0]
@@ -231,8 +232,8 @@ def test_csv_columns_are_documented_and_exact(folder: Path) -> None:
     """Each column is documented or belongs to a check; exact figures agree with each other as fractions."""
     frame = pd.read_csv(folder / "results.csv", dtype=str)
     checks = {f"half{part}" for part in ("", "_left", "_right", "_reason", "_figures")}
-    assert set(frame.columns) == set(table.COLUMNS) | {"share"} | checks
-    assert all(table.COLUMNS.values())
+    assert set(frame.columns) == set(COLUMNS) | {"share"} | checks
+    assert all(COLUMNS.values())
     for row in frame.to_dict("records"):
         lower, upper, welfare = (Fraction(row[name]) for name in ("opt_lower", "opt_upper", "welfare"))
         assert Fraction(row["ratio_lower"]) == lower / welfare
@@ -341,7 +342,7 @@ def test_many_figures_are_folded_away_and_very_many_not_drawn() -> None:
 def test_a_page_of_many_rows_lists_the_worst_of_each_check_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is violated comes first, and how many rows are left out is said; all are in the table of all rows."""
     with Store.open(folder / "results.sqlite", create=False) as store:
-        found = table.results(store)
+        found = read_results(store)
     many = pd.concat([found.rows] * 5, ignore_index=True)
     monkeypatch.setattr(rows, "LISTED", 25)
     section = rows.checks(replace(found, rows=many), families()["toy"], many.to_dict("records"))
@@ -354,10 +355,10 @@ def test_a_page_of_many_rows_lists_the_worst_of_each_check_only(folder: Path, mo
 
 def test_titles_of_checks_are_words() -> None:
     """`theorem5_repaired` reads `Theorem 5 repaired`."""
-    assert table.title("theorem5_repaired") == "Theorem 5 repaired"
-    assert table.title("lemma1") == "Lemma 1"
-    assert table.title("theorem_c_a_priori") == "Theorem C a priori"
-    assert table.title("individual_rationality") == "Individual rationality"
+    assert check_title("theorem5_repaired") == "Theorem 5 repaired"
+    assert check_title("lemma1") == "Lemma 1"
+    assert check_title("theorem_c_a_priori") == "Theorem C a priori"
+    assert check_title("individual_rationality") == "Individual rationality"
 
 
 def test_results_say_which_commit_made_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

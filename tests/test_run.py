@@ -20,9 +20,9 @@ import pandas as pd
 import pytest
 
 from bench.cli.main import main
-from bench.running.pool import SpawnPool, default_workers
+from bench.running.machine import default_workers
+from bench.running.pool import SpawnPool, WorkerLost
 from bench.running.progress import Progress
-from bench.running.remote import WorkerLost
 from bench.storage.store import Store
 from instances.lora.named import expected
 from instances.seeds import Stream
@@ -265,7 +265,7 @@ def test_any_concurrent_futures_executor_carries_a_run(tmp_path: Path, monkeypat
 
     assert run("toy", tmp_path / "pool") == 0
     monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
-    monkeypatch.setattr("bench.running.pool._find_scheduler", lambda distributed, address: None)
+    monkeypatch.setattr("bench.running.cluster._find_scheduler", lambda distributed, address: None)
     assert run("toy", tmp_path / "dask", "--dask", "tcp://scheduler:1") == 0
     assert table(tmp_path / "dask") == table(tmp_path / "pool")
 
@@ -420,9 +420,9 @@ def test_a_dead_process_of_the_pool_is_replaced() -> None:
 
 def test_short_memory_means_fewer_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """One worker per core while 2 GiB each are free, never none."""
-    monkeypatch.setattr("bench.running.pool.usable_cores", lambda: 8)
+    monkeypatch.setattr("bench.running.machine.usable_cores", lambda: 8)
     for free, workers in ((None, 8), (64 * 2**30, 8), (7 * 2**30, 3), (2**20, 1)):
-        monkeypatch.setattr("bench.running.pool.usable_bytes", lambda free=free: free)
+        monkeypatch.setattr("bench.running.machine.usable_bytes", lambda free=free: free)
         assert default_workers() == workers
 
 

@@ -13,7 +13,7 @@ from bench.cli.main import main
 from bench.family.known import find_suite
 from bench.running.runner import RunOptions, run_suite
 from bench.storage.store import Piece, Store
-from bench.tables.table import results
+from bench.tables.rows import read_results
 from tests.test_run import start, table
 from tests.toy_family import toy  # noqa: F401
 
@@ -24,7 +24,7 @@ def run(suite: str, out: Path, share: Path | None = None, **options: Any) -> str
     """Run a suite, without a report; its table."""
     run_suite(*find_suite(suite), RunOptions(out, workers=1, quiet=True, share=share, **options))
     with Store.open(out / "results.sqlite", create=False) as store:
-        return results(store).rows.to_csv()
+        return read_results(store).rows.to_csv()
 
 
 def work_done(log: Path) -> list[str]:

@@ -58,8 +58,6 @@ INVARIANTS = (
     "two_linear_runs_agree",
 )
 """What must never fail; the first ones are the claims of `bench.lora.theory.claims` that are proved."""
-
-
 CHUNK = 200
 """Instances that a process takes at a time."""
 

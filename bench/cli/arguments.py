@@ -16,11 +16,7 @@ from instances.errors import InputError
 from instances.files import READ_LIMIT, load_json, read_bytes
 
 HIGH_EFFORT = 8
-
-
 Run = Callable[[argparse.Namespace], int]
-
-
 Command = Callable[[str, Run, str], argparse.ArgumentParser]
 """Adds a command: its name, what runs it, and a sentence for the help."""
 

@@ -39,7 +39,7 @@ from bench.cli.printing import (
 from bench.family.checks import ANOTHER, Check, Verdict
 from bench.family.parts import Bidding, Claiming, Selecting, objective
 from bench.family.protocol import Family
-from bench.running import work
+from bench.storage.payload import json_number, run_payload
 from bench.tables import ratios
 from formulations.report import SolveReport
 from instances.errors import InputError, shown
@@ -94,7 +94,7 @@ def _online(options: argparse.Namespace) -> int:
     document = family.solution_document(run.decisions)
     if options.json:
         about = {"instance": family.identity(instance)} | ({"migration": False} if options.no_migration else {})
-        print_json(work.run_payload(run) | about | document)
+        print_json(run_payload(run) | about | document)
     else:
         print_run(run, objective(family), family.unit, len(document["decisions"]))
     write_decisions(options.solution, document)
@@ -139,7 +139,7 @@ def _bidder(options: argparse.Namespace, family: Family, instance: Any) -> int:
         checks = [check.document() for check in auctions.audit_bidder(instance, run, options.task, options.claim)]
     if options.json:
         about = {"instance": family.identity(instance), "algorithm": run.label, "task": options.task}
-        print_json(about | verdict_of(run) | {"welfare": work.json_number(run.welfare), "checks": checks})
+        print_json(about | verdict_of(run) | {"welfare": json_number(run.welfare), "checks": checks})
         return 0
     print(f"{run.label}: task {options.task}" + ("" if run.valid else " (INVALID run)"))
     print_violations(run)
@@ -174,9 +174,9 @@ def _audit(options: argparse.Namespace) -> int:
                 "instance": family.identity(instance),
                 "algorithm": run.label,
                 **verdict_of(run),
-                "welfare": work.json_number(run.welfare),
-                "lower": work.json_number(reference.lower),
-                "upper": work.json_number(reference.upper),
+                "welfare": json_number(run.welfare),
+                "lower": json_number(reference.lower),
+                "upper": json_number(reference.upper),
                 "ratio": {
                     "kind": ratio.kind.value,
                     "lower": None if ratio.lower is None else str(ratio.lower),

@@ -12,9 +12,8 @@ from typing import Any
 from bench.cli.arguments import Command, natural, seconds, up_to
 from bench.family.known import families
 from bench.family.parts import Hunted, Hunting, HuntSettings
-from bench.running.runner import make_folder
 from instances.errors import InputError, shown
-from instances.files import check_writable, load_json, read_bytes, write_atomically
+from instances.files import check_writable, load_json, make_folder, read_bytes, write_atomically
 
 TRIES = 100_000
 """Instances tried where neither --tries nor --seconds is given."""

@@ -16,8 +16,8 @@ from bench.cli.listing import add_generate, add_list, add_warm
 from bench.cli.printing import LONGEST, complain
 from bench.cli.solving import add_check, add_export, add_opt
 from bench.cli.suites import add_compare, add_perf, add_report, add_run
-from bench.running import work
 from bench.running.pool import ExecutorLost
+from bench.storage.payload import one_line
 from bench.storage.store import StoreError
 from instances.errors import DEBUG, InputError, tamed
 from instances.files import READ_LIMIT, at_most
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (StoreError, ExecutorLost) as error:
         return complain(options, str(error), 1)
     except Exception as error:
-        return complain(options, f"failed: {work.one_line(error)} (--debug shows where)", 1)
+        return complain(options, f"failed: {one_line(error)} (--debug shows where)", 1)
     finally:
         if options.debug and DEBUG not in before:
             del os.environ[DEBUG]

@@ -29,15 +29,13 @@ from bench.cli.printing import (
 )
 from bench.family.parts import Certifying, objective
 from bench.family.protocol import Family
-from bench.running import work
+from bench.storage.payload import json_number, report_payload
 from bench.tables import ratios
 from instances.errors import InputError
 from instances.files import load_json, read_bytes, write_atomically
 
 BREACHES = 20
 """So many violated constraints are shown by `check`; --json has all."""
-
-
 NO_CERTIFICATE = "with --no-migration there is none: certificates prove intervals on OPT with migration"
 
 
@@ -88,11 +86,11 @@ def _opt(options: argparse.Namespace) -> int:
     if options.json:
         about = {"instance": family.identity(instance), "gap": ratios.gap(report.lower, report.upper)}
         if options.certificate:
-            ends = None if proof is None else {end: work.json_number(getattr(proof, end)) for end in ("lower", "upper")}
+            ends = None if proof is None else {end: json_number(getattr(proof, end)) for end in ("lower", "upper")}
             about["certified"] = ends
         if options.no_migration:
             about["migration"] = False
-        print_json(work.report_payload(report) | about | document)
+        print_json(report_payload(report) | about | document)
     else:
         print_interval(report.lower, report.upper, family.unit, " without migration" * options.no_migration)
         limited = ", time-limited" if report.time_limited else ""
@@ -135,7 +133,7 @@ def _check(options: argparse.Namespace) -> int:
     judge = require_staying(family).check_staying if options.no_migration else family.check
     verdict = judge(instance, load_json(data, source), source)
     if options.json:
-        print_json({key: work.json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
+        print_json({key: json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
         return 0
     print("valid" if verdict["valid"] else "NOT VALID")
     for key, value in verdict.items():
@@ -152,7 +150,7 @@ def _check(options: argparse.Namespace) -> int:
 def _check_certificate(options: argparse.Namespace, family: Certifying, instance: Any, data: Any, source: str) -> int:
     verdict = family.check_certificate(instance, data, source)
     if options.json:
-        print_json({key: work.json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
+        print_json({key: json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
     elif verdict["valid"]:
         print("valid")
         print_interval(verdict["lower"], verdict["upper"], family.unit)

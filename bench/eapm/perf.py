@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.perf.command import Curves, Measured, Part, Value, in_turns
+from bench.perf.measured import Curves, Measured, Part, Value, in_turns
 from instances.eapm.generate import generate
 from instances.eapm.model import Instance, IntArray
 from instances.eapm.solution import Solution

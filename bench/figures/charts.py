@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import matplotlib as mpl
@@ -20,9 +19,8 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from bench.family.suite import Plot
 from bench.figures import content
-from bench.figures.bids import best, has, sample, utility
 from bench.figures.svg import DATA, INK, MUTED, OPT, SERIES, STYLE, WIDTH, compact, logarithmic, panel, plain, svg
-from bench.tables.table import known
+from bench.tables.rows import is_known
 
 MARKS = "osD^vP"
 STROKES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 2)))
@@ -66,8 +64,8 @@ def _span(plot: Plot, rows: Sequence[Mapping[Any, Any]]) -> Span:
     if not ends:
         return Span(0.0, 1.0)
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    tops = [float(row["high"]) for row in rows if known(row["high"])]
-    bottoms = [float(row["low"]) for row in rows if known(row["low"])]
+    tops = [float(row["high"]) for row in rows if is_known(row["high"])]
+    bottoms = [float(row["low"]) for row in rows if is_known(row["low"])]
     if (
         plot.kind in content.TIMES
         or (plot.kind == "ratio" and high > 20)
@@ -84,7 +82,7 @@ def _span(plot: Plot, rows: Sequence[Mapping[Any, Any]]) -> Span:
 
 
 def _with_mean(frame: pd.DataFrame) -> list[Mapping[Any, Any]]:
-    return [row for row in frame.to_dict("records") if known(row["mean_lower"])]
+    return [row for row in frame.to_dict("records") if is_known(row["mean_lower"])]
 
 
 def group_panel(drawn: content.Drawn, group: str, shown: Span) -> str:
@@ -127,7 +125,7 @@ def _text(row: Mapping[Any, Any]) -> str:
 
 def _mean(axes: Axes, place: int, row: Mapping[Any, Any], shown: Span) -> None:
     across = axes.get_yaxis_transform()
-    if not known(row["mean_lower"]):
+    if not is_known(row["mean_lower"]):
         why = f"{row['unbounded']} unbounded" if row["unbounded"] else "no figure"
         axes.text(0.03, place, why, transform=across, va="center", style="italic")
         return
@@ -136,7 +134,7 @@ def _mean(axes: Axes, place: int, row: Mapping[Any, Any], shown: Span) -> None:
     if row["algorithm"] == content.OPT:
         axes.axvspan(low, max(high, low), color=OPT, alpha=0.25, linewidth=0, zorder=0)
         axes.axvline(high, color=OPT, linewidth=1, zorder=1)
-    if known(row["low"]):
+    if is_known(row["low"]):
         ends = [max(float(row["low"]), shown.low), min(float(row["high"]), shown.high)]
         axes.plot(ends, [place, place], color=colour, linewidth=1)
         # No mark where the interval goes on beyond the axis.
@@ -175,7 +173,7 @@ def lines_chart(drawn: content.Drawn, shown: Span) -> str:
                 # Side by side, so that intervals do not cover each other.
                 x = groups.index(row["group"]) + 0.08 * (number - (len(names) - 1) / 2)
                 low, high = float(row["mean_lower"]), float(row["mean_upper"])
-                if known(row["low"]):
+                if is_known(row["low"]):
                     inner = max(float(row["low"]), shown.low), min(float(row["high"]), shown.high)
                     axes.plot([x, x], inner, color=colour, linewidth=1)
                 axes.plot([x, x], [low, high], color=colour, linewidth=4, solid_capstyle="butt")
@@ -220,77 +218,3 @@ def is_lines(plot: Plot, frame: pd.DataFrame) -> bool:
     numbers = {re.sub(r"[^\d.,]+", "", group) for group in plot.groups}
     ordered = len(words) == 1 and len(numbers) == len(plot.groups) >= 3 and "" not in numbers
     return ordered and frame["algorithm"].nunique() <= LINES
-
-
-def curve_panel(rows: Sequence[Mapping[str, str]], label: str, unit: str) -> str:
-    """Utility over the bid: exact pieces, open ends hollow; the valuation as a line, the best bid as a ring."""
-    valuation = Fraction(rows[0]["valuation"])
-    _, top = best(rows)
-    breaks = [Fraction(row["bid_from"]) for row in rows[1:]]
-    right = max([valuation * Fraction(3, 2), top.bid * Fraction(23, 20), *_near(breaks, valuation), Fraction(1)])
-    with mpl.rc_context({**STYLE, "svg.hashsalt": label}):
-        figure = Figure(figsize=(WIDTH, 3.0), layout="constrained")
-        axes = figure.add_subplot()
-        axes.grid(alpha=0.5)
-        axes.axhline(0, color=MUTED, linewidth=0.8)
-        axes.axvline(float(valuation), color=OPT, linewidth=1.5, linestyle="--")
-        axes.text(float(valuation), 1.01, "valuation", transform=axes.get_xaxis_transform(), color=OPT, ha="center")
-        for row in rows:
-            low, high = Fraction(row["bid_from"]), min(Fraction(row["bid_to"]), right)
-            if low > right:
-                continue
-            heights = [float(utility(row, low)), float(utility(row, high))]
-            axes.plot([float(low), float(high)], heights, color=DATA, linewidth=2, solid_capstyle="butt")
-        for bid in breaks:
-            if bid <= right:
-                _ends(axes, rows, bid)
-        ring: dict[str, Any] = {"color": OPT, "markersize": 12, "fillstyle": "none", "markeredgewidth": 2}
-        axes.plot([float(top.place(right))], [float(top.utility)], "o", **ring)
-        axes.set_xlim(0, float(right))
-        axes.set_xlabel(f"bid, {unit}")
-        axes.set_ylabel("utility")
-        for each in (axes.xaxis, axes.yaxis):
-            plain(each)
-        axes.locator_params(axis="both", nbins=5)
-        return svg(figure, label)
-
-
-def _near(breaks: Sequence[Fraction], valuation: Fraction) -> list[Fraction]:
-    """Room for the breakpoints that are not far beyond the valuation."""
-    return [bid * Fraction(23, 20) for bid in breaks if bid <= 3 * valuation]
-
-
-def _ends(axes: Axes, rows: Sequence[Mapping[str, str]], bid: Fraction) -> None:
-    """At a jump: a full dot where the end belongs to its piece, a hollow one where it does not."""
-    at = [
-        (utility(row, bid), has(row, bid))
-        for row in rows
-        if Fraction(row["bid_from"]) <= bid <= Fraction(row["bid_to"])
-    ]
-    if len({height for height, _ in at}) < 2:
-        return
-    full = {height for height, belongs in at if belongs}
-    for height in {height for height, _ in at}:
-        style = "full" if height in full else "none"
-        axes.plot([float(bid)], [float(height)], "o", color=DATA, markersize=5, fillstyle=style)
-
-
-def charges_panel(rows: Sequence[Mapping[str, str]], label: str, unit: str) -> str:
-    """Bid (ring), payment (square) and the provider's outlay (bar) of some admitted tasks, a row each."""
-    shown = sample(rows)
-
-    def draw(axes: Axes) -> None:
-        for place, row in enumerate(shown):
-            bid, payment, outlay = (float(Fraction(row[name])) for name in ("bid", "payment", "outlay"))
-            axes.plot([min(bid, payment, outlay), max(bid, payment, outlay)], [place] * 2, color=MUTED, linewidth=1)
-            names = ("bid", "payment", "outlay") if not place else (None,) * 3
-            axes.plot([bid], [place], "o", color=DATA, fillstyle="none", markersize=7, label=names[0])
-            axes.plot([payment], [place], "s", color=DATA, markersize=5, label=names[1])
-            axes.plot([outlay], [place], "|", color=OPT, markersize=13, markeredgewidth=2.5, label=names[2])
-        axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
-        plain(axes.xaxis)
-        axes.locator_params(axis="x", nbins=5)
-        axes.set_xlabel(unit)
-        axes.legend(frameon=False, fontsize=9, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-
-    return panel([f"task {row['task']}" for row in shown], draw, label, top=0.35)

@@ -20,7 +20,8 @@ from bench.family.protocol import Family
 from bench.family.suite import Plot
 from bench.tables import intervals
 from bench.tables.ratios import Kind
-from bench.tables.table import DECIDING, Results, StudyTable, aligned, known, online_seconds, title
+from bench.tables.rows import DECIDING, Results, StudyTable, is_known, online_seconds
+from bench.tables.text import aligned, check_title
 from instances.errors import InputError, shown
 
 STUDIED = ("curve", "charges")
@@ -140,7 +141,7 @@ def draw(found: Results, plot: Plot, family: Family) -> Drawn:
     if plot.kind == LEADERBOARD:
         return Drawn(plot, *nothing, (), "", board(found, plot, family))
     titles = _TITLES | {"welfare": f"mean {objective(family)}"}
-    axis = titles.get(plot.kind, f"mean of {title(plot.kind)[:1].lower()}{title(plot.kind)[1:]}")
+    axis = titles.get(plot.kind, f"mean of {check_title(plot.kind)[:1].lower()}{check_title(plot.kind)[1:]}")
     values = _Values(found, plot)
     means = pd.DataFrame(list(_means(values)), columns=list(COLUMNS), dtype=object)
     printed = pd.DataFrame(list(_printed(values)), columns=list(PRINTED), dtype=object)
@@ -179,7 +180,7 @@ class _Values:
             alone = self.deciding.get((row["case"], row["algorithm"]))
             return None if alone is None else (Fraction(alone),) * 2
         lower, upper = (row["ratio_lower"], row["ratio_upper"]) if kind == "ratio" else (row.get(kind), row.get(kind))
-        return (Fraction(lower), Fraction(upper)) if known(lower) else None  # type: ignore[arg-type]
+        return (Fraction(lower), Fraction(upper)) if is_known(lower) else None  # type: ignore[arg-type]
 
 
 def with_hindsight(
@@ -228,7 +229,7 @@ def _optimum(values: _Values, group: str) -> Iterator[dict[str, Any]]:
     """OPT of every case once, as an interval."""
     cases = {row["case"]: row for row in values.rows if row["group"] == group}
     figures = [
-        (Fraction(row["opt_lower"]), Fraction(row["opt_upper"])) for row in cases.values() if known(row["opt_lower"])
+        (Fraction(row["opt_lower"]), Fraction(row["opt_upper"])) for row in cases.values() if is_known(row["opt_lower"])
     ]
     if cases:
         left_out = len(cases) - len(figures)
@@ -314,7 +315,7 @@ def text(drawn: Sequence[Drawn]) -> str:
                 "group": str(row["group"]),
                 "algorithm": f"{row['algorithm']} over {row['than']}",
                 "paper": f"{row['paper_percent']} %",
-                "ours": f"{_rounded(row['percent'])} %" if known(row["percent"]) else "-",
+                "ours": f"{_rounded(row['percent'])} %" if is_known(row["percent"]) else "-",
                 "95 % interval": _interval(row),
             }
             for row in each.printed.to_dict("records")
@@ -325,11 +326,11 @@ def text(drawn: Sequence[Drawn]) -> str:
 
 
 def _rounded(value: Fraction | float | None) -> str:
-    return f"{float(value):.2f}" if known(value) and value is not None else "-"
+    return f"{float(value):.2f}" if is_known(value) and value is not None else "-"
 
 
 def _interval(row: Mapping[Any, Any]) -> str:
-    return f"{row['low']:.2f} to {row['high']:.2f}" if known(row["low"]) else "-"
+    return f"{row['low']:.2f} to {row['high']:.2f}" if is_known(row["low"]) else "-"
 
 
 BOARD = {
@@ -358,7 +359,7 @@ def board(found: Results, plot: Plot, family: Family) -> pd.DataFrame:
         timed = [row for row in rows if row["state"] == "ok" and (row["case"], algorithm) in values.deciding]
         seconds = sum(values.deciding[row["case"], algorithm] for row in timed)
         decided = sum(int(values.tasks.get(row["case"]) or 0) for row in timed)
-        sources = sorted({str(row["constants_source"]) for row in rows if known(row["constants_source"])})
+        sources = sorted({str(row["constants_source"]) for row in rows if is_known(row["constants_source"])})
         lines.append(
             {
                 "algorithm": algorithm,

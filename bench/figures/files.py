@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from bench.figures import charts, content
+from bench.figures import bidding, charts, content
 from bench.figures.content import Drawn
-from bench.running.runner import make_folder
-from instances.files import write_atomically
+from instances.files import make_folder, write_atomically
 
 
 def write_pictures(drawn: Sequence[Drawn], folder: Path, unit: str) -> list[Path]:
@@ -35,7 +34,7 @@ def _charts(drawn: Drawn, unit: str) -> Iterator[tuple[str, str]]:
     if plot.kind == content.LEADERBOARD:
         return
     if plot.kind in content.STUDIED:
-        panel = charts.curve_panel if plot.kind == "curve" else charts.charges_panel
+        panel = bidding.curve_panel if plot.kind == "curve" else bidding.charges_panel
         for each in drawn.studies:
             if each.rows:
                 name = f"{plot.name}-{_file(f'{each.case} {each.study.name}')}"

@@ -13,21 +13,21 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from bench.figures.svg import DATA, MUTED, OPT, STYLE, WIDTH, logarithmic, panel, plain, svg
 from bench.tables.ratios import decimal
-from bench.tables.table import known
+from bench.tables.rows import is_known
 
 
 def ratio_figure(rows: Sequence[Mapping[Any, Any]], label: str) -> str:
     """OPT/ALG of every algorithm on one case: the interval as a bar between two dots; 1 is the optimum."""
 
     def draw(axes: Axes) -> None:
-        ends = [float(row["ratio_upper_float"]) for row in rows if known(row["ratio_upper_float"])]
+        ends = [float(row["ratio_upper_float"]) for row in rows if is_known(row["ratio_upper_float"])]
         high = max([1.05, *ends])
         if high > 20:
             logarithmic(axes)
         axes.set_xlim(0.97 if high < 2 else 0.9, 1 + (high - 1) * 1.12 if high <= 20 else high * 1.6)
         axes.axvline(1, color=OPT, linewidth=1.5)
         for place, row in enumerate(rows):
-            if known(row["ratio_upper_float"]):
+            if is_known(row["ratio_upper_float"]):
                 low, up = float(row["ratio_lower_float"]), float(row["ratio_upper_float"])
                 axes.plot([low, up], [place, place], color=DATA, linewidth=3, solid_capstyle="round")
                 axes.plot([low, up], [place, place], "o", color=DATA, markersize=5)
@@ -42,13 +42,13 @@ def welfare_figure(rows: Sequence[Mapping[Any, Any]], label: str, axis: str) -> 
     """The value of every algorithm on one case as bars, and the interval on OPT as a band."""
 
     def draw(axes: Axes) -> None:
-        opt = [float(rows[0][end]) for end in ("opt_lower", "opt_upper") if known(rows[0][end])]
+        opt = [float(rows[0][end]) for end in ("opt_lower", "opt_upper") if is_known(rows[0][end])]
         if opt:
             axes.axvspan(opt[0], opt[-1], color=OPT, alpha=0.35, linewidth=0)
             for end in opt:
                 axes.axvline(end, color=OPT, linewidth=1.5)
         for place, row in enumerate(rows):
-            if known(row["welfare"]) and row["state"] == "ok":
+            if is_known(row["welfare"]) and row["state"] == "ok":
                 axes.barh(place, float(row["welfare"]), color=DATA, height=0.6)
             else:
                 axes.text(0.03, place, _why(row), transform=axes.get_yaxis_transform(), va="center", style="italic")
@@ -138,7 +138,7 @@ def _why(row: Mapping[Any, Any]) -> str:
     """What stands in a row without a figure."""
     if row["state"] != "ok":
         return str(row["state"])
-    return str(row["ratio_kind"]) if known(row["ratio_kind"]) else "no OPT"
+    return str(row["ratio_kind"]) if is_known(row["ratio_kind"]) else "no OPT"
 
 
 def _names(rows: Sequence[Mapping[Any, Any]]) -> list[str]:

@@ -9,8 +9,7 @@ from typing import Any
 
 from bench.family.checks import Verdict
 from bench.page.markup import breakable, cell, download, folded, rows_table
-from bench.tables import table
-from bench.tables.table import number
+from bench.tables.text import check_title, number
 from bench.tables.verdicts import BY_PROOF, Settled, frame
 
 
@@ -65,7 +64,7 @@ def _id(each: Settled) -> str:
 
 def _row(each: Settled) -> list[str]:
     said = each.statement
-    name = escape(table.title(said.name))
+    name = escape(check_title(said.name))
     if not said.proof:
         name = f'<a href="#check-{escape(said.name)}">{name}</a>'
     assumptions = "" if said.assumptions in ("", "none") else f"<br><small>assuming {_words(said.assumptions)}</small>"

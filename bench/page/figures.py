@@ -10,11 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from bench.figures import charts, content
+from bench.figures import bidding, charts, content
 from bench.figures.bids import SAMPLE, Where, best
 from bench.figures.content import Drawn
 from bench.page.markup import cell, code, download, exact, folded, panels, rows_table
-from bench.tables.table import Results, StudyTable, known, number
+from bench.tables.rows import Results, StudyTable, is_known
+from bench.tables.text import number
 
 METHOD = (
     "Mean over the cases of each group, which are repetitions; the line is the 95 % interval of the mean by Student's "
@@ -73,7 +74,7 @@ def _board(board: pd.DataFrame) -> str:
     about = [name for name in board.columns if name not in content.BOARD and name not in groups]
     body = []
     for row in board.to_dict("records"):
-        interval = f"{row['low']:.3f} to {row['high']:.3f}" if known(row["low"]) else "-"
+        interval = f"{row['low']:.3f} to {row['high']:.3f}" if is_known(row["low"]) else "-"
         pace = row["decisions_per_second"]
         body.append(
             [
@@ -82,7 +83,7 @@ def _board(board: pd.DataFrame) -> str:
                 cell(interval),
                 *(cell(row[name]) for name in about),
                 cell(row["constants"]),
-                cell(f"{pace:,.0f}" if known(pace) else "-", sort=pace, number=True),
+                cell(f"{pace:,.0f}" if is_known(pace) else "-", sort=pace, number=True),
                 *(exact(row[name]) for name in groups),
             ]
         )
@@ -163,7 +164,7 @@ def _table(means: pd.DataFrame) -> str:
 
 def _figure_cell(value: Any, *, up: bool = False) -> str:
     """Exact figures rounded down, or up where they are an upper end; floats with six digits."""
-    if not isinstance(value, float) or not known(value):
+    if not isinstance(value, float) or not is_known(value):
         return exact(value, up=up)
     return cell(f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:.6g}", sort=value, number=True)
 
@@ -172,10 +173,10 @@ def _printed(printed: pd.DataFrame) -> str:
     head = ["group", "algorithm", "better than", "paper, %", "ours, %", "95 % interval", "cases"]
     body = []
     for row in printed.to_dict("records"):
-        if known(row["percent"]):
+        if is_known(row["percent"]):
             ours = cell(_percent(row["percent"]), sort=float(row["percent"]), title=str(row["percent"]), number=True)
             ends = "unbounded" if row["cases"] > 1 else "one case: none"
-            interval = f"{row['low']:.2f} to {row['high']:.2f}" if known(row["low"]) else ends
+            interval = f"{row['low']:.2f} to {row['high']:.2f}" if is_known(row["low"]) else ends
         else:
             ours = cell("not positive below" if row["cases"] else "-", number=True)
             interval = "-"
@@ -200,7 +201,7 @@ def _beside(beside: pd.DataFrame) -> str:
     head = ["group", "algorithm", "paper", "ours", "95 % interval", "cases"]
     body = []
     for row in beside.to_dict("records"):
-        interval = f"{row['low']:.6g} to {row['high']:.6g}" if known(row["low"]) else "-"
+        interval = f"{row['low']:.6g} to {row['high']:.6g}" if is_known(row["low"]) else "-"
         body.append(
             [
                 cell(row["group"]),
@@ -239,7 +240,7 @@ def _curve(name: str, study: StudyTable, unit: str) -> tuple[str, str, str]:
             f"{number(top.utility)}."
         )
     head = f"{study.case}: task {study.study.task}, {study.study.algorithm}"
-    return head, charts.curve_panel(study.rows, f"{name} {head}", unit), said
+    return head, bidding.curve_panel(study.rows, f"{name} {head}", unit), said
 
 
 def _charges(name: str, study: StudyTable, unit: str) -> tuple[str, str, str]:
@@ -253,4 +254,4 @@ def _charges(name: str, study: StudyTable, unit: str) -> tuple[str, str, str]:
         f"{count('payment', 'outlay')} pay less than they cost the provider, "
         f"{count('bid', 'payment')} more than they bid."
     )
-    return head, charts.charges_panel(rows, f"{name} {head}", unit), said
+    return head, bidding.charges_panel(rows, f"{name} {head}", unit), said

@@ -17,8 +17,8 @@ from bench.figures.content import Drawn
 from bench.page import claims, figures, markup, rows
 from bench.page.markup import cell, code, panels, rows_table
 from bench.storage.store import StoredCase
-from bench.tables import table
-from bench.tables.table import Results
+from bench.tables.rows import Results, group_means
+from bench.tables.text import opt_text
 from bench.tables.verdicts import Settled
 
 
@@ -86,7 +86,7 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
     oracle = {(row["group"], row["algorithm"]) for row in every if "oracle" in str(row["constants_source"])}
     means = [
         {**row, "constants_source": "oracle" * ((row["group"], row["algorithm"]) in oracle)}
-        for row in table.means(found.rows).to_dict("records")
+        for row in group_means(found.rows).to_dict("records")
     ]
     grouped = {group: [row for row in means if row["group"] == group] for group in dict.fromkeys(found.rows["group"])}
     figures = bool(found.plots)
@@ -111,7 +111,7 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
                 (
                     case.name,
                     partial(overview.ratio_figure, chosen, case.name),
-                    table.opt_text(chosen[0], family.unit),
+                    opt_text(chosen[0], family.unit),
                 )
                 for case, chosen in by_case
             ],

@@ -10,8 +10,8 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
-from bench.tables import table
-from bench.tables.table import known
+from bench.tables import text as words
+from bench.tables.rows import is_known
 
 EMBEDDED = 400_000
 """Bytes of a CSV file up to which the page itself carries it."""
@@ -57,7 +57,7 @@ def cell(text: Any, *, css: str = "", sort: Any = None, title: str = "", number:
     """A cell with text; `sort` is the number it is sorted by, where the text is not the number itself."""
     attributes = f' class="{escape(" ".join(filter(None, ["n" * number, css])))}"' if number or css else ""
     if number:
-        attributes += f' data-v="{escape(str(sort if sort is not None else "")) if known(sort) else ""}"'
+        attributes += f' data-v="{escape(str(sort if sort is not None else "")) if is_known(sort) else ""}"'
     if title:
         attributes += f' title="{escape(title)}"'
     return f"<td{attributes}>{escape(str(text))}</td>"
@@ -65,14 +65,14 @@ def cell(text: Any, *, css: str = "", sort: Any = None, title: str = "", number:
 
 def exact(value: Any, *, up: bool = False) -> str:
     """A cell with an exact figure: rounded to read (down, or up), the fraction as its tool tip; words stay words."""
-    if not known(value):
+    if not is_known(value):
         return cell("-", number=True)
     try:
         figure = Fraction(value)
     except (ValueError, TypeError):
         return cell(value)
     title = "" if figure.denominator == 1 else str(figure)
-    return cell(table.number(figure, up=up), sort=float(figure), title=title, number=True)
+    return cell(words.number(figure, up=up), sort=float(figure), title=title, number=True)
 
 
 def breakable(name: Any) -> str:

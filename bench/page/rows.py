@@ -11,8 +11,9 @@ from bench.family.checks import Verdict
 from bench.family.parts import objective
 from bench.family.protocol import Family
 from bench.page.markup import Column, cell, exact, folded, rows_table
-from bench.tables import ratios, table
-from bench.tables.table import Results, known
+from bench.tables import ratios
+from bench.tables.rows import Results, is_known, online_seconds
+from bench.tables.text import check_title, ratio_text
 
 LISTED = 3000
 """Rows of checks on a page, all checks together; the rest is in results.csv."""
@@ -21,12 +22,12 @@ _ORDER = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLIC
 
 def all_rows(found: Results, family: Family, rows: Sequence[Mapping[Any, Any]]) -> str:
     """Every run, to be sorted and filtered; row n has the id `row-n`."""
-    spent = table.online_seconds(found)
+    spent = online_seconds(found)
     check = family.headline if family.headline in found.checks else ""
     head: list[str | Column] = ["case", Column("group", True), Column("algorithm", True), "OPT, at least"]
     head += ["OPT, at most", "gap", "proof", f"{objective(family)}, {family.unit}", "OPT/ALG", "ALG/upper", "admitted"]
-    head += [*(table.title(name) for name in found.measures), "constants", "arithmetic"]
-    head += [Column(table.title(check), True), "bound"] if check else []
+    head += [*(check_title(name) for name in found.measures), "constants", "arithmetic"]
+    head += [Column(check_title(check), True), "bound"] if check else []
     head += ["seconds", Column("state", True)]
     body = [_row(row, check, found.measures, spent.get((row["case"], row["algorithm"]))) for row in rows]
     ids = [f"row-{place}" for place in range(len(rows))]
@@ -40,18 +41,18 @@ def _row(row: Mapping[Any, Any], check: str, measures: Sequence[str], seconds: f
         cell(row["label"]),
         exact(row["opt_lower"]),
         exact(row["opt_upper"]),
-        cell(ratios.percent(row["opt_gap"]) if known(row["opt_gap"]) else "-", sort=row["opt_gap"], number=True),
-        cell(row["opt_proof"] if known(row["opt_proof"]) else "-"),
+        cell(ratios.percent(row["opt_gap"]) if is_known(row["opt_gap"]) else "-", sort=row["opt_gap"], number=True),
+        cell(row["opt_proof"] if is_known(row["opt_proof"]) else "-"),
         exact(row["welfare"]),
-        cell(table.ratio_text(row), sort=_ratio_order(row), number=True),
+        cell(ratio_text(row), sort=_ratio_order(row), number=True),
         exact(row["reached"]),
-        cell(row["admitted"] if known(row["admitted"]) else "-", sort=row["admitted"], number=True),
+        cell(row["admitted"] if is_known(row["admitted"]) else "-", sort=row["admitted"], number=True),
         *(exact(row[name]) for name in measures),
         cell(_constants(row), title=_constants_title(row)),
-        cell(row["arithmetic"] if known(row["arithmetic"]) else "-"),
+        cell(row["arithmetic"] if is_known(row["arithmetic"]) else "-"),
     ]
     if check:
-        verdict = row[check] if known(row[check]) else "-"
+        verdict = row[check] if is_known(row[check]) else "-"
         cells += [cell(verdict, css=verdict.replace(" ", "-")), exact(row[f"{check}_right"])]
     reason = "" if row["state"] == "ok" else f"{row['state']}: {row['reason']}"
     cells += [
@@ -72,12 +73,12 @@ def _failed(state: str, reason: str) -> str:
 
 
 def _constants(row: Mapping[Any, Any]) -> str:
-    source = row["constants_source"] if known(row["constants_source"]) else "-"
+    source = row["constants_source"] if is_known(row["constants_source"]) else "-"
     return f"{source} *" if "oracle" in source else source
 
 
 def _constants_title(row: Mapping[Any, Any]) -> str:
-    if not known(row["constants"]):
+    if not is_known(row["constants"]):
         return ""
     return ", ".join(f"{each['name']} = {each['value']} ({each['source']})" for each in json.loads(row["constants"]))
 
@@ -98,7 +99,7 @@ def checks(found: Results, family: Family, rows: Sequence[Mapping[Any, Any]]) ->
 
 def _check(rows: Sequence[Mapping[Any, Any]], check: str, most: int, is_open: bool) -> str:
     """The verdicts of one check with the exact figures behind them."""
-    places = [place for place, row in enumerate(rows) if known(row[check])]
+    places = [place for place, row in enumerate(rows) if is_known(row[check])]
     places.sort(key=lambda place: _ORDER.index(Verdict(rows[place][check])))
     counts = [(verdict.value, sum(rows[place][check] == verdict for place in places)) for verdict in Verdict]
     summary = ", ".join(f"{count} {name}" for name, count in counts if count)
@@ -120,7 +121,7 @@ def _check(rows: Sequence[Mapping[Any, Any]], check: str, most: int, is_open: bo
     ]
     rest = len(places) - len(shown)
     more = f"<p>{rest} more in <code>results.csv</code>.</p>" if rest else ""
-    title = table.title(check)
+    title = check_title(check)
     return (
         f'<section id="check-{escape(check)}">'
         + folded(f"{title}: {summary}.", rows_table(head, body, title) + more, is_open=is_open)

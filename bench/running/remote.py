@@ -6,9 +6,7 @@ piece alone, with the same reason in the table as in a pool of our own.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import importlib
 import os
 import pickle
 import platform
@@ -19,16 +17,14 @@ from typing import Any
 
 from bench.family.known import families
 from bench.family.suite import SolveSettings
+from bench.running import provenance
+from bench.running.pool import WorkerLost
 from bench.storage.store import Piece
 from formulations.report import Termination
 from formulations.worker import worker
 
 _EVER = 1e9
 _ALL_MEMORY_MB = 2**30
-
-
-class WorkerLost(RuntimeError):
-    """The process that ran a piece of work died or was ended; only this piece is lost."""
 
 
 class OtherCode(RuntimeError):
@@ -38,8 +34,6 @@ class OtherCode(RuntimeError):
 @lru_cache(maxsize=1)
 def code() -> str:
     """Hash of what the numbers depend on: versions of our algorithms, solves and audits, and of the packages."""
-    from bench.running import provenance
-
     ours = [
         (
             family.name,
@@ -67,7 +61,7 @@ def run(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Excepti
         )
     child = worker("piece")
     if child.pid is None:
-        child.call("bench.running.remote:ready", wall_seconds=_EVER, memory_mb=_ALL_MEMORY_MB)
+        child.call("bench.running.work:ready", wall_seconds=_EVER, memory_mb=_ALL_MEMORY_MB)
     reply = child.call("bench.running.remote:answer", call, wall_seconds=limit or _EVER, memory_mb=_ALL_MEMORY_MB)
     if reply.termination is None:
         value: tuple[Any, Exception | None] = reply.value
@@ -77,13 +71,6 @@ def run(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Excepti
         Termination.CRASH: "the worker process died",
     }
     return None, WorkerLost(reasons.get(reply.termination, reply.message))
-
-
-def ready() -> None:
-    """In a new process: load what every piece needs. What fails here fails again, with its reason, in the piece."""
-    with contextlib.suppress(Exception):
-        importlib.import_module("bench.running.work")
-        families()
 
 
 def answer(call: bytes) -> tuple[Any, Exception | None]:

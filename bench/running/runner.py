@@ -20,16 +20,17 @@ from typing import Any
 from bench.family.protocol import Family
 from bench.family.suite import YESTERDAY, Case, Study, Suite
 from bench.running import provenance, work
-from bench.running.pool import POLL, DaskCluster, ExecutorLost, Pool, SpawnPool, default_workers
+from bench.running.cluster import POLL, DaskCluster, Pool
+from bench.running.machine import default_workers
+from bench.running.pool import ExecutorLost, SpawnPool
 from bench.running.progress import Kind, Progress
 from bench.storage.library import LIBRARY, Shelf, open_library
-from bench.storage.store import Piece, Store, StoredCase
+from bench.storage.store import STORE, Piece, Store, StoredCase
 from instances.errors import InputError, shown
-from instances.files import write_atomically
+from instances.files import make_folder, write_atomically
 from online.referee import sandbox
 from online.terms import Terms, under
 
-STORE = "results.sqlite"
 OPT = "OPT"
 SCALES = ("full", "small")
 
@@ -453,15 +454,6 @@ def places(out: Path | None, share: Path | None, suite: str, scale: str = "full"
         folder = suite if scale == SCALES[0] else f"{suite}-{scale}"
         return Path("results") / folder, share or Path("results") / LIBRARY
     return out, share
-
-
-def make_folder(path: Path) -> Path:
-    """The folder, made if need be; InputError where that cannot be."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(str(path), "", f"the folder cannot be made: {error.strerror or error}") from None
-    return path
 
 
 def generate_suite(family: Family, suite: Suite, out: Path, only: Sequence[str] = ()) -> list[Mapping[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import time
@@ -16,12 +17,17 @@ from bench.family.known import families
 from bench.family.parts import Measuring, Studying
 from bench.family.protocol import Family
 from bench.family.suite import SolveSettings, Study
+from bench.storage.payload import one_line, report_payload, restored, run_payload
 from bench.storage.store import Piece
-from formulations.report import Exact, Proof, SolveReport, Status, Termination
-from instances.errors import InputError, tamed
+from instances.errors import InputError
 from instances.files import load_json
-from online.outcome import OnlineRun
 from online.terms import Terms, under
+
+
+def ready() -> None:
+    """In a new process: load what every piece needs. What fails here fails again, with its reason, in the piece."""
+    with contextlib.suppress(Exception):
+        families()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,73 +171,3 @@ def failed(stage: str, identity: str, key: str, error: BaseException | str, seco
     if isinstance(error, BaseException):
         payload["traceback"] = "".join(traceback.format_exception(error))
     return Piece(stage, identity, key, False, payload, None, seconds)
-
-
-def one_line(error: BaseException | str, limit: int = 300) -> str:
-    """An error as one line of text that is safe to print."""
-    text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    return tamed(text, limit)
-
-
-def report_payload(report: SolveReport) -> dict[str, Any]:
-    """A solve report as JSON values, without the solution."""
-    return {
-        "status": report.status.value,
-        "lower": json_number(report.lower),
-        "upper": json_number(report.upper),
-        "proof": report.proof.value,
-        "formulation": report.formulation,
-        "backend": report.backend,
-        "termination": report.termination.value,
-        "time_limited": report.time_limited,
-        "seconds": round(report.seconds, 6),
-        "work": dict(report.work),
-        "message": report.message,
-    }
-
-
-def json_number(value: Exact) -> int | str:
-    """An exact figure as a JSON value: an integer, or a fraction in a string."""
-    return int(value) if value == int(value) else str(value)
-
-
-def exact(value: int | str) -> Exact:
-    """The figure that `json_number` wrote."""
-    return value if isinstance(value, int) else Fraction(value)
-
-
-def restored(piece: Piece, solution: Any) -> SolveReport:
-    """The solve report that was stored as this piece."""
-    values = dict(piece.payload)
-    return SolveReport(
-        **values
-        | {
-            "status": Status(values["status"]),
-            "proof": Proof(values["proof"]),
-            "termination": Termination(values["termination"]),
-            "lower": exact(values["lower"]),
-            "upper": exact(values["upper"]),
-            "solution": solution,
-        }
-    )
-
-
-def run_payload(run: OnlineRun) -> dict[str, Any]:
-    """An online run as JSON values, without decisions and trace."""
-    return {
-        "algorithm": run.algorithm,
-        "label": run.label,
-        "version": run.version,
-        "valid": run.valid,
-        "violations": [str(violation) for violation in run.violations],
-        "welfare": json_number(run.welfare),
-        "true_welfare": json_number(run.true_welfare),
-        "revenue": None if run.revenue is None else json_number(run.revenue),
-        "admitted": run.admitted,
-        "constants": [
-            {"name": c.name, "value": str(c.value), "source": c.source.value, "detail": c.detail} for c in run.constants
-        ],
-        "arithmetic": run.arithmetic,
-        "counts": dict(run.counts),
-        "seconds": round(run.seconds, 6),
-    }

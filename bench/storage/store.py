@@ -41,6 +41,10 @@ class StoreError(RuntimeError):
     """The store could not be written (disk full, I/O error); what was in it before is still there."""
 
 
+STORE = "results.sqlite"
+"""The file of a folder of results."""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A finished or failed piece of work.

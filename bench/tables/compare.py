@@ -16,10 +16,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from bench.running.runner import STORE
-from bench.storage.store import EMPTY, Store
-from bench.tables import table
-from bench.tables.table import LISTED, Results, aligned, known, number, ratio_text
+from bench.storage.store import EMPTY, STORE, Store
+from bench.tables.rows import Results, is_known, read_results
+from bench.tables.text import LISTED, aligned, number, ratio_text
 from instances.errors import InputError
 
 EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue", "admitted", "constants")
@@ -139,7 +138,7 @@ def compare(a: Path, b: Path) -> Comparison:
 
 def _read(folder: Path) -> Results:
     with Store.open(folder / STORE, create=False) as store:
-        found = table.results(store)
+        found = read_results(store)
     if not found.about:
         raise InputError(str(folder / STORE), "", EMPTY)
     return found
@@ -151,7 +150,7 @@ def _rows(found: Results) -> dict[tuple[str, str], dict[str, Any]]:
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row in found.rows.to_dict("records"):
         address = (str(row["case"]), str(row["algorithm"]))
-        rows[address] = {str(key): value if known(value) else None for key, value in row.items()}
+        rows[address] = {str(key): value if is_known(value) else None for key, value in row.items()}
         rows[address]["seconds"] = spent.get(address)
     return rows
 

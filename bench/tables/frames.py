@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.tables.table import COLUMNS, Results, known
+from bench.tables.rows import COLUMNS, Results, is_known
 
 SECONDS = {"case": "string", "algorithm": "string", "stage": "string", "seconds": "float64"}
 """Types of the columns of `Results.seconds`."""
@@ -53,7 +53,7 @@ def typed(found: Results) -> pd.DataFrame:
     """`found.exact` with the types of `types`, columns and rows in the same order."""
     columns = {}
     for name, kind in types(found).items():
-        cells: list[Any] = [value if known(value) else None for value in found.exact[name]]
+        cells: list[Any] = [value if is_known(value) else None for value in found.exact[name]]
         if kind == "float64":
             cells = [None if value is None else _double(value) for value in cells]
         columns[name] = pd.Series(cells, index=found.exact.index, dtype=kind)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench.tables.table import COLUMNS, known
+from bench.tables.rows import COLUMNS, is_known
 from instances.errors import InputError
 from instances.files import write_atomically
 
@@ -34,7 +34,7 @@ def typed(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with one type per column: floats where `COLUMNS` says so, else text as in the CSV file, None as null."""
     columns = {}
     for name in rows.columns:
-        cells = [value if known(value) else None for value in rows[name]]
+        cells = [value if is_known(value) else None for value in rows[name]]
         kind = "Float64" if COLUMNS.get(name, "").startswith("float:") else _TYPES.get(name, "string")
         if kind == "string":
             cells = [None if value is None else str(value) for value in cells]

@@ -14,7 +14,8 @@ from bench.family.checks import Verdict
 from bench.family.parts import Claiming, Statement
 from bench.family.protocol import Family
 from bench.storage.store import StoredCase
-from bench.tables.table import Results, aligned, known
+from bench.tables.rows import Results, is_known
+from bench.tables.text import aligned
 
 SIZE = ("users", "tasks", "slots", "nodes", "machines")
 """The figures of a case's description by which the smallest witness is chosen, most important first."""
@@ -56,7 +57,7 @@ class Settled:
         if self.witness is None:
             return None, None
         left, right = (self.witness[f"{self.statement.name}_{side}"] for side in ("left", "right"))
-        return (left if known(left) else None), (right if known(right) else None)
+        return (left if is_known(left) else None), (right if is_known(right) else None)
 
     @property
     def violated_by(self) -> str:
@@ -96,7 +97,7 @@ def settle(found: Results, family: Family) -> list[Settled]:
 
 def _settle(statement: Statement, rows: Sequence[Mapping[Any, Any]], cases: Mapping[str, StoredCase]) -> Settled:
     name = statement.name
-    counts = Counter(Verdict(row[name]) for row in rows if known(row[name]))
+    counts = Counter(Verdict(row[name]) for row in rows if is_known(row[name]))
     violated = [place for place, row in enumerate(rows) if row[name] == Verdict.VIOLATED]
     if not violated:
         return Settled(statement, counts)
@@ -107,7 +108,9 @@ def _settle(statement: Statement, rows: Sequence[Mapping[Any, Any]], cases: Mapp
         return ":" in name, _size(cases[row["case"]]), str(row["case"]), name
 
     place = min(violated, key=size)
-    applied = Counter(str(row["algorithm"]) for row in rows if known(row[name]) and row[name] != Verdict.NOT_APPLICABLE)
+    applied = Counter(
+        str(row["algorithm"]) for row in rows if is_known(row[name]) and row[name] != Verdict.NOT_APPLICABLE
+    )
     counted = Counter(str(rows[place]["algorithm"]) for place in violated)
     by = {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()}
     return Settled(statement, counts, rows[place], place, cases[rows[place]["case"]], by)

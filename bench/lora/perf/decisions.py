@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from bench.perf.command import Bars, Measured, Part, Turns, Value, in_turns
+from bench.perf.measured import Bars, Measured, Part, Turns, Value, in_turns
 from formulations.lora.covering.schedules import Space, cheapest_cover, states
 from instances.lora.generate import generate
 from instances.lora.model import Instance, IntArray, Public, Task

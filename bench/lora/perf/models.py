@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from bench.lora.perf.decisions import PART as ONLINE
 from bench.lora.perf.scaling import PART as SCALING
-from bench.perf.command import Curves, Measured, Part, Value, in_turns
+from bench.perf.measured import Curves, Measured, Part, Value, in_turns
 from formulations import backends
 from formulations.backends import Limits
 from formulations.linear import LinearModel

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from bench.family.known import find_suite
 from bench.family.suite import Case, SolveSettings, Suite
-from bench.perf.command import Curves, Measured, Part, Value, in_turns
-from bench.running.pool import usable_cores
-from bench.running.runner import STORE, RunOptions, run_suite
-from bench.storage.store import Store
-from bench.tables.table import results
+from bench.perf.measured import Curves, Measured, Part, Value, in_turns
+from bench.running.machine import usable_cores
+from bench.running.runner import RunOptions, run_suite
+from bench.storage.store import STORE, Store
+from bench.tables.rows import read_results
 
 COLUMNS = ("cases", "tasks", "workers", "clock_seconds", "work_seconds", "times_one_worker", "same_table")
 ALGORITHMS = ("pdftsp", "titan", "eft", "greedy")
@@ -43,7 +43,7 @@ def scaling(suite: Suite, tasks: int, workers: tuple[int, ...], turns: int, say:
         with tempfile.TemporaryDirectory() as folder:
             run_suite(family, suite, RunOptions(Path(folder), workers=count, quiet=True))
             with Store.open(Path(folder) / STORE) as store:
-                found = results(store)
+                found = read_results(store)
         tables[count], work[count] = found.rows.to_csv(), float(found.seconds["seconds"].sum())
         say(f"{count} workers: {work[count]:.1f} s of work")
 

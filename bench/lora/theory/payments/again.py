@@ -27,8 +27,6 @@ from online.referee.rehearsal import Rehearsal
 
 PROCESS = 400
 """What a run in a process of its own costs, in decisions: about a quarter of a second."""
-
-
 Heard = tuple[bool, Decision | None]
 """Whether a run was valid, and a task's decision in it."""
 

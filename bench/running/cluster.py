@@ -1,0 +1,177 @@
+"""Pieces of work on a dask cluster, as an executor like the pool of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from bench.running import remote
+from bench.running.pool import ExecutorLost, P, SpawnPool, T, WorkerLost
+from bench.running.remote import OtherCode
+from instances.errors import InputError, shown
+
+POLL = 2.0
+"""Seconds between two looks at how many workers a cluster has."""
+CONNECT = 10.0
+"""Seconds to wait for a scheduler's answer."""
+WORKERLESS = 300.0
+"""Seconds to wait for a first or a new worker of a cluster that has none."""
+
+
+def _find_scheduler(distributed: Any, address: str) -> None:
+    """Ask what is there, once; a client of `distributed` asks for ever where something else listens."""
+
+    async def ask() -> Any:
+        comm = await distributed.core.connect(address, timeout=CONNECT)
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            return await comm.read()
+        finally:
+            comm.abort()
+
+    async def patiently() -> Any:
+        return await asyncio.wait_for(ask(), CONNECT)
+
+    with ThreadPoolExecutor(1) as side:  # a notebook has a loop of its own in this thread
+        kind = side.submit(lambda: asyncio.run(patiently())).result().get("type")
+    if kind != "Scheduler":
+        raise ValueError(f"it is a {shown(kind)}")
+
+
+def _briefly(error: Exception) -> str:
+    """An error of `distributed`, which can be pages long, in a few words."""
+    if isinstance(error, TimeoutError):
+        return f"nothing within {CONNECT:g} s"
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:160]
+
+
+class DaskCluster(Executor):
+    """The workers of a dask.distributed cluster.
+
+    A worker that dies costs nothing: the scheduler gives its piece to another one. A piece that takes more workers with
+    it than the scheduler allows (`distributed.scheduler.allowed-failures`, 3 by default) is lost, and it alone.
+
+    Parameters
+    ----------
+    address : of the scheduler.
+    limit : seconds after which a piece is given up; None for no limit.
+
+    Attributes
+    ----------
+    tell : told, in a line, that there is no worker; to be set by whoever shows the progress.
+
+    Raises
+    ------
+    InputError : when `distributed` is not installed or no scheduler answers.
+    """
+
+    def __init__(self, address: str, limit: float | None = None) -> None:
+        try:
+            distributed = importlib.import_module("distributed")
+        except ImportError:
+            problem = "needs the package `distributed`, which is not installed: pip install -e '.[dask]'"
+            raise InputError("--dask", "", problem) from None
+        # What its client logs with a traceback when a scheduler goes away, ExecutorLost says in a line.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+        try:
+            _find_scheduler(distributed, address)
+            self._client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
+        except Exception as error:  # distributed raises many kinds for what is no address or no scheduler
+            raise InputError(
+                "--dask", "", f"no dask scheduler answers at {shown(address)}: {_briefly(error)}"
+            ) from None
+        self.address, self.limit = address, limit
+        self._executor: Executor = self._client.get_executor(pure=False)
+        self.tell: Callable[[str], None] | None = None
+        self._threads, self._looked, self._told = 0, -POLL, False
+        self._none_since: float | None = None
+
+    def parallel(self) -> int:
+        """Pieces that can be in work at a time: threads of all workers, which may come and go.
+
+        Raises
+        ------
+        ExecutorLost : there has been no worker for five minutes, or the scheduler does not answer.
+        """
+        now = time.monotonic()
+        if now - self._looked >= POLL:
+            try:
+                self._threads = sum(self._client.nthreads().values())
+            except Exception as error:  # distributed raises many kinds for a scheduler that is gone
+                raise self._gone() from error
+            self._looked = now
+            if self._threads:
+                self._none_since, self._told = None, False
+            elif self._none_since is None:
+                self._none_since = now
+            elif now - self._none_since > WORKERLESS:
+                raise ExecutorLost(f"no dask worker at {self.address} for {WORKERLESS:g} s; what was finished is kept")
+            elif now - self._none_since > WORKERLESS / 30 and self.tell is not None and not self._told:
+                self._told = True
+                self.tell(f"no dask worker at {self.address}: waiting for one, up to {WORKERLESS:g} s")
+        return max(1, self._threads)
+
+    def _gone(self) -> ExecutorLost:
+        return ExecutorLost(
+            f"the dask scheduler at {self.address} is gone; what was finished is kept, and the same command resumes"
+        )
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Run the call on a worker, in a process of its own there.
+
+        The future raises what the call raises, `WorkerLost` if its process dies or runs into the limit, and
+        `ExecutorLost` if the cluster cannot run it.
+        """
+        handed: Future[T] = Future()
+        call = remote.packed(partial(fn, *args, **kwargs))
+        try:
+            inner = self._executor.submit(remote.run, call, self.limit, remote.code())
+        except Exception as error:
+            raise self._gone() from error
+        inner.add_done_callback(lambda done: self._hand_over(done, handed))
+        return handed
+
+    def _hand_over(self, done: Future[tuple[Any, Exception | None]], handed: Future[T]) -> None:
+        if done.cancelled():
+            handed.set_exception(self._gone())
+            return
+        lost = done.exception()
+        if lost is not None:
+            if type(lost).__name__ == "KilledWorker":
+                handed.set_exception(WorkerLost("the dask workers that were given this piece died, one after another"))
+            else:
+                problem = f"a dask worker cannot run ratiobench: {type(lost).__name__}: {lost}; install it there"
+                handed.set_exception(ExecutorLost(problem))
+            return
+        value, error = done.result()
+        if isinstance(error, OtherCode):
+            handed.set_exception(ExecutorLost(f"a dask worker cannot be used, {error}"))
+        elif error is not None:
+            handed.set_exception(error)
+        else:
+            handed.set_result(value)
+
+    def stop(self) -> None:
+        """Leave the cluster at once; pieces that its workers have begun end there, and nobody waits for them."""
+        with contextlib.suppress(Exception):
+            self._executor.shutdown(wait=False)
+        self._close()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the cluster, after what was submitted is finished."""
+        self._executor.shutdown(wait=wait)
+        self._close()
+
+    def _close(self) -> None:
+        with contextlib.suppress(Exception):
+            self._client.close(timeout=2)
+
+
+Pool = SpawnPool | DaskCluster

@@ -1,0 +1,81 @@
+"""Reports and runs as JSON values, and back."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from bench.storage.store import Piece
+from formulations.report import Exact, Proof, SolveReport, Status, Termination
+from instances.errors import tamed
+from online.outcome import OnlineRun
+
+
+def one_line(error: BaseException | str, limit: int = 300) -> str:
+    """An error as one line of text that is safe to print."""
+    text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    return tamed(text, limit)
+
+
+def report_payload(report: SolveReport) -> dict[str, Any]:
+    """A solve report as JSON values, without the solution."""
+    return {
+        "status": report.status.value,
+        "lower": json_number(report.lower),
+        "upper": json_number(report.upper),
+        "proof": report.proof.value,
+        "formulation": report.formulation,
+        "backend": report.backend,
+        "termination": report.termination.value,
+        "time_limited": report.time_limited,
+        "seconds": round(report.seconds, 6),
+        "work": dict(report.work),
+        "message": report.message,
+    }
+
+
+def json_number(value: Exact) -> int | str:
+    """An exact figure as a JSON value: an integer, or a fraction in a string."""
+    return int(value) if value == int(value) else str(value)
+
+
+def exact(value: int | str) -> Exact:
+    """The figure that `json_number` wrote."""
+    return value if isinstance(value, int) else Fraction(value)
+
+
+def restored(piece: Piece, solution: Any) -> SolveReport:
+    """The solve report that was stored as this piece."""
+    values = dict(piece.payload)
+    return SolveReport(
+        **values
+        | {
+            "status": Status(values["status"]),
+            "proof": Proof(values["proof"]),
+            "termination": Termination(values["termination"]),
+            "lower": exact(values["lower"]),
+            "upper": exact(values["upper"]),
+            "solution": solution,
+        }
+    )
+
+
+def run_payload(run: OnlineRun) -> dict[str, Any]:
+    """An online run as JSON values, without decisions and trace."""
+    return {
+        "algorithm": run.algorithm,
+        "label": run.label,
+        "version": run.version,
+        "valid": run.valid,
+        "violations": [str(violation) for violation in run.violations],
+        "welfare": json_number(run.welfare),
+        "true_welfare": json_number(run.true_welfare),
+        "revenue": None if run.revenue is None else json_number(run.revenue),
+        "admitted": run.admitted,
+        "constants": [
+            {"name": c.name, "value": str(c.value), "source": c.source.value, "detail": c.detail} for c in run.constants
+        ],
+        "arithmetic": run.arithmetic,
+        "counts": dict(run.counts),
+        "seconds": round(run.seconds, 6),
+    }

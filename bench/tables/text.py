@@ -1,0 +1,154 @@
+"""The rows of results as text for people: exact figures rounded, outward."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from bench.family.checks import Verdict
+from bench.family.parts import objective
+from bench.family.protocol import Family
+from bench.tables import ratios
+from bench.tables.rows import Results, group_means, is_known, online_seconds
+
+LISTED = 40
+"""Cases up to which the text for a terminal has a table for each."""
+
+
+def number(value: Fraction | int | None, *, up: bool = False) -> str:
+    """An exact figure for reading: thousands apart; a fraction as at most three decimals, rounded down, or up."""
+    if not is_known(value):
+        return "-"
+    return ratios.grouped(Fraction(value), up=up)  # type: ignore[arg-type]
+
+
+def ratio_text(row: Mapping[Any, Any]) -> str:
+    """The ratio as the tables print it."""
+    if is_known(row["ratio_lower"]):
+        return ratios.interval_text(row["ratio_lower"], row["ratio_upper"])
+    if row["ratio_kind"] == ratios.Kind.UNDEFINED:
+        ends = row["behind_lower"], row["behind_upper"]
+        whole = all(Fraction(end).denominator == 1 for end in ends)
+        return f"OPT - ALG in {ratios.interval_text(*ends, 0 if whole else 6)}"
+    return row["ratio_kind"] if is_known(row["ratio_kind"]) else "-"
+
+
+def opt_text(row: Mapping[Any, Any], unit: str) -> str:
+    """The interval on OPT with its proof, in words."""
+    if row["opt_status"] == "failed":
+        return f"OPT unknown: {row['opt_lower_source']}"
+    proof = f"proof: {row['opt_proof']}, {row['opt_formulation']} / {row['opt_backend']}"
+    limited = ", time-limited" if row["opt_time_limited"] else ""
+    if row["opt_status"] == "optimal":
+        return f"OPT = {ratios.truncated(row['opt_upper'])} {unit} ({proof}{limited})"
+    interval = f"[{number(row['opt_lower'])}, {number(row['opt_upper'], up=True)}]"
+    return f"OPT in {interval} {unit}, gap {ratios.percent(row['opt_gap'])} ({proof}{limited})"
+
+
+def bound_text(row: Mapping[Any, Any], check: str) -> str:
+    """The right side of a check, rounded down, for reading."""
+    right = row.get(f"{check}_right")
+    return number(Fraction(right)) if isinstance(right, str) else "-"
+
+
+def check_title(check: str) -> str:
+    """``theorem5_repaired`` as `Theorem 5 repaired`, ``theorem_a`` as `Theorem A`."""
+    words = re.sub(r"^(theorem|lemma)(?=\d)", r"\1 ", check.replace("_", " "))
+    words = re.sub(r"^(theorem|lemma) ([a-z])\b", lambda found: f"{found[1]} {found[2].upper()}", words)
+    return words[:1].upper() + words[1:]
+
+
+def results_text(found: Results, family: Family) -> str:
+    """The whole result as text tables for a terminal."""
+    parts = []
+    head = family.headline if family.headline in found.checks else ""
+    spent = online_seconds(found)
+    every: dict[str, list[dict[Any, Any]]] = {}
+    for row in found.rows.to_dict("records"):
+        every.setdefault(row["case"], []).append(row)
+    if len(every) > LISTED:
+        parts.append(f"{len(every)} cases, {len(found.rows)} rows: all of them are on the page and in results.csv.\n")
+        every = {}
+    for case in found.cases:
+        if case.name not in every:
+            continue
+        rows = every[case.name]
+        figures = ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, int | float))
+        parts.append(f"{case.name}: {figures or 'no instance'}\n  {opt_text(rows[0], family.unit)}")
+        parts.append(aligned([_line(row, head, spent, objective(family)) for row in rows], indent="  "))
+    table = group_means(found.rows)
+    if not table.empty:
+        shown = ["cases", "unbounded", *(name for name in ("undefined", "invalid", "failed") if table[name].any())]
+        lines = [
+            {
+                "group": row["group"],
+                "algorithm": row["algorithm"],
+                "mean ALG/upper": "-" if row["mean_reached"] is None else ratios.decimal(row["mean_reached"], up=False),
+                **{name: str(row[name]) for name in shown},
+                **({check_title(head): _verdicts(found.rows, row, head)} if head else {}),
+            }
+            for row in table.to_dict("records")
+        ]
+        parts.append("How much of the upper bound each algorithm reaches, mean over the cases of a group:")
+        parts.append(aligned(lines, indent="  "))
+    parts += _reasons(found.rows, head) if head else []
+    if (found.rows["constants_source"] == "oracle").any():
+        parts.append("* its constants are computed from the instance under test, future included (oracle).")
+    return "\n".join(parts)
+
+
+def _reasons(rows: pd.DataFrame, check: str) -> list[str]:
+    """Why the check decided nothing, with the number of rows, most frequent first; figures are on the page."""
+    lines = []
+    for verdict in (Verdict.UNDECIDED, Verdict.NOT_APPLICABLE):
+        reasons = rows[rows[check] == verdict.value][f"{check}_reason"]
+        counted = Counter(re.split(r"[:(]", reason)[0].strip() for reason in reasons).most_common()
+        if counted:
+            why = "; ".join(f"{reason} ({count} row{'s' * (count != 1)})" for reason, count in counted)
+            lines.append(f"{check_title(check)} {verdict}: {why}.")
+    return lines
+
+
+def _verdicts(rows: pd.DataFrame, group: Mapping[Any, Any], check: str) -> str:
+    chosen = rows[(rows["group"] == group["group"]) & (rows["algorithm"] == group["algorithm"])][check]
+    counted = [(verdict.value, int((chosen == verdict.value).sum())) for verdict in Verdict]
+    return ", ".join(f"{count} {name}" for name, count in counted if count) or "-"
+
+
+def _line(row: Mapping[Any, Any], head: str, spent: Mapping[tuple[str, str], float], value: str) -> dict[str, str]:
+    mark = " *" if "oracle" in str(row["constants_source"]) else ""
+    line = {
+        "algorithm": f"{row['label']}{mark}",
+        value: number(row["welfare"]),
+        "OPT/ALG": ratio_text(row),
+        "admitted": str(row["admitted"]) if is_known(row["admitted"]) else "-",
+    }
+    if head:
+        line[check_title(head)] = row[head] if is_known(row[head]) else "-"
+        line["bound"] = bound_text(row, head)
+    line["seconds"] = f"{spent.get((row['case'], row['algorithm']), 0.0):.3f}"
+    line["state"] = row["state"] if row["state"] == "ok" else f"{row['state']}: {row['reason']}"
+    return line
+
+
+def aligned(lines: Sequence[Mapping[str, str]], indent: str = "") -> str:
+    """Rows under their headings; figures to the right, words to the left."""
+    words = {"algorithm", "group", "state"}
+    names = list(lines[0])
+    widths = {name: max(len(name), *(len(line[name]) for line in lines)) for name in names}
+
+    def shown(line: Mapping[str, str]) -> str:
+        cells = [
+            line[name].ljust(widths[name])
+            if name in words or (name[:1].isupper() and "/" not in name)
+            else line[name].rjust(widths[name])
+            for name in names
+        ]
+        return (indent + "  ".join(cells)).rstrip()
+
+    return "\n".join([shown({name: name for name in names}), *(shown(line) for line in lines)]) + "\n"
