@@ -19,6 +19,7 @@ import pytest
 
 from bench.cli.main import main
 from bench.family.known import find_suite
+from bench.running import cluster as cluster_module
 from bench.running import remote
 from bench.running.cluster import DaskCluster
 from bench.running.pool import WorkerLost
