@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
+import traceback
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from instances.errors import tamed
+from instances.errors import DEBUG, tamed
 
 
 class Unfit(ValueError):
@@ -61,3 +66,44 @@ def shown(value: object, most: int = 80) -> str:
     except Exception:  # a number too long to print, or whatever an algorithm's own type raises
         text = f"a {type(value).__name__}"
     return tamed(text, most)
+
+
+HOUSE = tuple(Path(__file__).resolve().parents[1] / name for name in ("bench", "formulations", "instances", "online"))
+"""The folders of our own code."""
+
+
+def line(error: BaseException) -> str:
+    """An error on one line that is safe to print."""
+    try:
+        text = str(error)
+    except Exception:  # an algorithm's own error may raise anything when it is asked what it says
+        text = "it does not say what"
+    return tamed(f"{type(error).__name__}: {text}", 300)
+
+
+def located(error: BaseException) -> str:
+    """An error on one line with the place in the algorithm's own code that led to it, where there is one.
+
+    ``Type: message (file:line)``, the file as seen from `sys.path`.
+    """
+    if os.environ.get(DEBUG):
+        with contextlib.suppress(Exception):  # the algorithm may have put anything in place of the error stream
+            traceback.print_exception(error)
+    place = tamed(_place(error), 150)
+    return f"{line(error)[: 299 - len(place)]} {place}".rstrip()
+
+
+def _place(error: BaseException) -> str:
+    """``(file:line)`` of the last frame that is neither ours nor a library's, the file as seen from `sys.path`."""
+    strange = (*HOUSE, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
+    for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
+        file = Path(frame.f_code.co_filename).resolve()
+        if file.is_file() and not any(folder in file.parents for folder in strange):
+            roots = [root for root in map(_folder, sys.path) if root in file.parents]
+            root = max(roots, key=lambda root: len(root.parts), default=file.parent)
+            return f"({file.relative_to(root)}:{number})"
+    return ""
+
+
+def _folder(entry: str) -> Path:
+    return Path(entry).resolve()

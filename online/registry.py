@@ -7,136 +7,24 @@ options every algorithm that declares constants takes them by name (``alpha=7/2`
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.util
-import os
 import pkgutil
-import re
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, lru_cache
-from importlib.machinery import PathFinder
-from itertools import product
-from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
-from instances.errors import InputError, shown
+from instances.errors import InputError
 from online.outcome import Constant, Source
+from online.spec import YESTERDAY, Entry, Spec, fraction, version
 
-YESTERDAY = "yesterday"
-"""The prior that is no file: the instance that the caller of a run hands over. `./yesterday` is a file."""
-
-_FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
 _NAME_LIMIT = 1000
 """Characters of an algorithm's name with its options: it stands in tables and messages."""
-
 Instance = TypeVar("Instance")
 Constants = Mapping[str, Callable[[Instance], tuple[Fraction, str]]]
 """Name -> function of an instance that gives the value and a detail to show."""
-
-
-class Option(NamedTuple):
-    """An option of an algorithm: default, allowed values (None: free text, read by the algorithm), meaning."""
-
-    default: str
-    allowed: tuple[str, ...] | None
-    meaning: str
-
-
-def _as_given(options: dict[str, str], arrivals: int) -> dict[str, str]:
-    return options
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A registered algorithm.
-
-    Parameters
-    ----------
-    name, summary : for `list` and the command line.
-    version : of the code; results of another version are not reused.
-    options : by name.
-    make : builds the algorithm from its options, all filled in.
-    settle : replaces options that depend on the number of arrivals (arithmetic), before `make`.
-    public_constants : its theorem needs constants that are known in advance. A prior that is the instance under test is
-        refused, constants computed from that instance are said in the label, and `constants=public` refuses them.
-    """
-
-    name: str
-    summary: str
-    version: str
-    options: Mapping[str, Option]
-    make: Callable[[Mapping[str, str]], Any]
-    settle: Callable[[dict[str, str], int], dict[str, str]] = _as_given
-    public_constants: bool = False
-
-    def choices(self) -> Iterator[str]:
-        """Every combination of the options whose values are listed, as it is written behind the name, but for those
-        that the algorithm refuses.
-        """
-        listed = {key: option.allowed for key, option in self.options.items() if option.allowed}
-        defaults = {key: option.default for key, option in self.options.items()}
-        for values in product(*listed.values()):
-            chosen = dict(zip(listed, values, strict=True))
-            try:
-                self.make(defaults | chosen)
-            except InputError:
-                continue
-            yield ",".join(f"{key}={value}" for key, value in chosen.items())
-
-
-def fraction(field_: str, text: str) -> Fraction:
-    """The fraction that an option's text stands for (``7/2``, ``0.35``, ``3``); at most 18 digits a side.
-
-    Raises
-    ------
-    InputError : for anything else, negative numbers included.
-    """
-    if text.startswith("-") and _FRACTION.fullmatch(text[1:]):
-        raise InputError(
-            "algorithm", field_, f"{shown(text)} is negative; a number or fraction of at least 0 is needed"
-        )
-    if not _FRACTION.fullmatch(text):
-        raise InputError("algorithm", field_, f"{shown(text)} is not a number or fraction of at most 18 digits")
-    return Fraction(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """An algorithm's name, taken apart.
-
-    Parameters
-    ----------
-    entry : the registered algorithm, or None for an import path.
-    path : ``package.module:Class`` for anyone's own algorithm, else empty.
-    options : own options, defaults filled in (registered), or as written (import path).
-    given : constants stated by the user.
-    prior : file of the instance that constants are taken from, `yesterday` for one that the caller has, or empty.
-    """
-
-    entry: Entry | None
-    path: str
-    options: Mapping[str, str]
-    given: Mapping[str, Fraction] = field(default_factory=dict)
-    prior: str = ""
-
-    @property
-    def name(self) -> str:
-        """The name with every option that is not at its default, in a fixed order."""
-        defaults = {} if self.entry is None else {key: option.default for key, option in self.entry.options.items()}
-        parts = [f"{key}={value}" for key, value in sorted(self.options.items()) if value != defaults.get(key)]
-        parts += [f"{key}={value}" for key, value in sorted(self.given.items())]
-        if self.prior:
-            parts.append(f"prior={self.prior}")
-        return f"{self.head}:{','.join(parts)}" if parts else self.head
-
-    @property
-    def head(self) -> str:
-        """The name without options."""
-        return self.path if self.entry is None else self.entry.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -356,48 +244,6 @@ def _known(entry: Entry) -> tuple[str, ...]:
     """All that may stand before ``=`` in the name of a registered algorithm."""
     declared = _declared(entry)
     return (*entry.options, *declared, "prior") if declared else tuple(entry.options)
-
-
-def version(spec: Spec) -> str:
-    """The version of an algorithm's code; for an import path the hash of the module's file (not of what it imports).
-
-    Raises
-    ------
-    InputError : when there is no such module.
-    """
-    if spec.entry is not None:
-        return spec.entry.version
-    return hashlib.sha256(module_file(spec.path).read_bytes()).hexdigest()[:16]
-
-
-def import_path() -> list[str]:
-    """Where anyone's modules are looked for: the current folder, then Python's path."""
-    return [os.getcwd(), *(entry for entry in sys.path if entry not in ("", os.getcwd()))]
-
-
-def module_file(path: str) -> Path:
-    """The file of an import path's module, found without running a line of it: its place is another process."""
-    module = path.partition(":")[0]
-    top, *rest = module.split(".")
-    importlib.invalidate_caches()
-    missing = InputError("algorithm", path, f"there is no module {module!r} on the import path")
-    if not all(part.isidentifier() for part in (top, *rest)):
-        raise missing
-    try:
-        found = PathFinder.find_spec(top, import_path()) or importlib.util.find_spec(top)
-    except (ImportError, ValueError):
-        found = None
-    if found is None:
-        raise missing
-    folders = [Path(folder) for folder in found.submodule_search_locations or ()]
-    file = Path(found.origin) if found.origin else None
-    for part in rest:
-        tries = [folder / part / "__init__.py" for folder in folders] + [folder / f"{part}.py" for folder in folders]
-        file = next((each for each in tries if each.is_file()), None)
-        folders = [folder / part for folder in folders if (folder / part).is_dir()]
-    if file is None or not file.is_file():
-        raise missing
-    return file
 
 
 def require_prior(spec: Spec, prior: object) -> None:

@@ -764,13 +764,11 @@ class ReplacesTheWatch(ReadsData):
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         """A hook that says nothing, helpers that see nothing, and an end that is none."""
-        from online.referee import player
+        from online.referee import watch
 
         super().start(public, constants)
-        if hasattr(player, "Watch"):
-            player.Watch.__call__ = lambda *_: None
-        player._only_writes = lambda *_: True
-        player.DATA = player._NEVER = player._COMMANDS = ()
+        watch._only_writes = lambda *_: True
+        watch.DATA = watch._NEVER = watch._COMMANDS = ()
         os._exit = os.path.realpath = lambda *_: None  # type: ignore[assignment]
 
 

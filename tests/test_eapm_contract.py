@@ -26,7 +26,7 @@ from online.eapm.registry import parse as parse_name
 from online.eapm.table import play
 from online.outcome import OnlineRun, Source
 from online.referee import isolation
-from online.registry import YESTERDAY
+from online.spec import YESTERDAY
 from tests import eapm_contestants
 
 VARIANTS = [

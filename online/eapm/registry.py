@@ -8,7 +8,8 @@ from functools import cache
 from instances.eapm.format import content_hash, loads, read
 from instances.eapm.model import Instance
 from online.outcome import OnlineRun
-from online.registry import Constants, Entry, Option, Registry, Spec, fraction, require_prior
+from online.registry import Constants, Registry, require_prior
+from online.spec import Entry, Option, Spec, fraction
 
 __all__ = [
     "REGISTRY", "Entry", "Option", "Spec", "algorithms", "buildable", "canonical", "entries", "fraction", "parse",

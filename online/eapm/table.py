@@ -22,7 +22,7 @@ from online.outcome import Constant, OnlineRun, Violation
 from online.referee import isolation
 from online.referee import table as referee
 from online.referee.table import Foul, Question
-from online.registry import Spec, version
+from online.spec import Spec, version
 
 
 class Table:

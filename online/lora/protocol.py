@@ -27,8 +27,7 @@ import numpy as np
 from instances.errors import tamed
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
-from online.answers import Unfit, part, shown
-from online.referee.player import located
+from online.answers import Unfit, located, part, shown
 
 __all__ = [
     "Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "excess", "exposed", "plain",

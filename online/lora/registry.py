@@ -10,7 +10,8 @@ from instances.errors import InputError, about
 from instances.lora.format import content_hash, loads, read
 from instances.lora.model import Instance
 from online.outcome import OnlineRun
-from online.registry import Constants, Entry, Option, Registry, Spec, fraction, require_prior
+from online.registry import Constants, Registry, require_prior
+from online.spec import Entry, Option, Spec, fraction
 
 __all__ = [
     "REGISTRY", "Entry", "Option", "Spec", "algorithms", "buildable", "canonical", "entries", "fraction", "parse",

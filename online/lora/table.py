@@ -24,7 +24,7 @@ from online.outcome import Constant, OnlineRun, Violation
 from online.referee import isolation
 from online.referee import table as referee
 from online.referee.table import Foul, Question
-from online.registry import Spec, version
+from online.spec import Spec, version
 
 CHARGED_ABOVE = "charged_above_bid"
 """The count of admitted tasks that are charged more than they bid; it is there where it is not 0."""

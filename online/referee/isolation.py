@@ -9,16 +9,14 @@ read, at any time, a module of `bench` (recipes, results) nor what only makes in
 `instances.FAMILY` that neither that package itself nor any solver or algorithm of ours imports. The rest is free:
 models, formats, solutions, protocols, and every solver and algorithm of ours on what has arrived so far.
 
-This is a referee and no sandbox. The watch (`online.referee.player.watch`) catches accidents and lazy cheating; who
+This is a referee and no sandbox. The watch (`online.referee.watch.watch`) catches accidents and lazy cheating; who
 means to cheat can, and a program that means harm to the machine is not held back: `online.referee.sandbox` does that,
 where it is asked for and the system can.
 """
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import gzip
 import json
 import os
 import pickle
@@ -26,24 +24,24 @@ import subprocess
 import sys
 import threading
 import time
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import IO, Any, TypeVar
 
-import instances
 from formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
 from instances.errors import InputError, tamed
 from online import terms
 from online.answers import shown, whole
+from online.modules import import_path
 from online.outcome import Constant, Violation
 from online.referee import sandbox
+from online.referee.bounds import HOUSE_DATA, barred, shows_the_future
 from online.referee.player import REFUSED
 from online.referee.table import Foul, Question, Refused, Table, altered, changes_of_mind, hear
-from online.registry import Instance, Registry, Spec, import_path
+from online.registry import Instance, Registry
+from online.spec import Spec
 
 ANSWER_SECONDS = 600.0
 """An algorithm that does not answer in this time has broken the protocol."""
@@ -57,51 +55,14 @@ ISOLATED = "isolated"
 """Said behind the name of an algorithm that ran in a sandbox."""
 REPEATS = 6
 """So many whole runs must agree before one that drew is taken for reproducible, or one is said to peek."""
-
 T = TypeVar("T")
 Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]
 """The constants of these names, with their values."""
-
 _BOOT = (
     "import sys; sys.path[:] = {path!r}; from formulations.processes import keep; keep({parent}); "
     "from online.referee.player import serve; serve({protocol!r})"
 )
-_HOUSE_DATA = tuple(
-    folder for name in ("data", "named") for folder in Path(instances.__file__).resolve().parent.glob(f"*/{name}")
-)
-"""The generators' tables and the shipped instances of every family."""
 _LINE_LIMIT = 2**26
-_SCAN_LIMIT = 2**28
-
-
-@cache
-def barred() -> Mapping[str, str]:
-    """The modules that no algorithm may load, each with its file: `bench`, and what only makes instances."""
-    root = Path(instances.__file__).resolve().parent.parent
-    files = {
-        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): file
-        for package in ("bench", "formulations", "instances", "online")
-        for file in (root / package).rglob("*.py")
-    }
-    # From the solvers, the algorithms, and what stands above the modules of a family.
-    ways = [name for name in files if name.startswith(("formulations", "online")) or name.count(".") < 2]
-    free: set[str] = set()
-    while ways:
-        name = ways.pop()
-        if name in files and name not in free and not name.startswith("bench"):
-            free.add(name)
-            ways += [name.rpartition(".")[0], *_imported(files[name])]
-    return {name: str(file) for name, file in files.items() if name not in free}
-
-
-def _imported(file: Path) -> Iterator[str]:
-    """The modules that a file imports, and the names that it takes from them: they may be modules too."""
-    for node in ast.walk(ast.parse(file.read_bytes())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 class _Guard:
@@ -220,7 +181,7 @@ class Player:
         self.drew = False
         self.started: list[str] = []
         if terms.current().isolate:
-            place = sandbox.place(spec.path, barred(), _HOUSE_DATA)
+            place = sandbox.place(spec.path, barred(), HOUSE_DATA)
             boot = _BOOT.format(path=place.path, parent=None, protocol=protocol)
             wrapped, environment = place.command, place.environment
         else:
@@ -348,31 +309,6 @@ def _detail(reply: Mapping[str, Any]) -> str:
     return shown(reply["detail"], 300)
 
 
-def _betrays(path: str, registry: Registry[Instance], instance: Instance) -> bool:
-    """Whether a file that the algorithm read shows the future: the instance itself, results about it, or our data."""
-    file = Path(path)
-    if any(folder in file.parents for folder in _HOUSE_DATA):
-        return True
-    try:
-        if not file.is_file() or file.stat().st_size > _SCAN_LIMIT:
-            return False
-        text = file.read_bytes()
-        if text[:2] == b"\x1f\x8b":
-            with gzip.open(file) as packed:
-                text = packed.read(_SCAN_LIMIT)
-    except (OSError, EOFError, zlib.error):
-        return False
-    tested = registry.content_hash(instance)
-    if tested.encode() in text:
-        return True
-    if b"ratiobench/" not in text:
-        return False
-    try:
-        return registry.content_hash(registry.loads(text, path)) == tested
-    except InputError:
-        return False
-
-
 def try_to_build(spec: Spec, protocol: str) -> None:
     """Build anyone's algorithm and throw it away: what does not exist is found before any work.
 
@@ -462,7 +398,7 @@ def play(
     echo = Echo(spec.name)
 
     def perform(part: Instance, settle: Settle) -> Played:
-        betrays = partial(_betrays, registry=registry, instance=instance)
+        betrays = partial(shows_the_future, registry=registry, instance=instance)
         return _perform(table(part), spec, registry.protocol, betrays, settle, echo)
 
     played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior))

@@ -14,7 +14,7 @@ from typing import Any
 from instances.errors import InputError
 from online.referee.isolation import Echo, Player
 from online.referee.table import Foul, Table, hear
-from online.registry import Spec
+from online.spec import Spec
 
 
 class Rehearsal:

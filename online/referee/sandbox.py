@@ -19,8 +19,8 @@ from pathlib import Path
 
 import instances
 from instances.errors import DEBUG, InputError
-from online.referee.player import forms
-from online.registry import module_file
+from online.modules import module_file
+from online.referee.watch import forms
 
 _HOUSE = Path(instances.__file__).resolve().parents[1]
 _FLOORS = ("formulations", "instances", "online")

@@ -1,0 +1,42 @@
+"""Import paths: where anyone's own module lies, found without running a line of it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from instances.errors import InputError
+
+
+def import_path() -> list[str]:
+    """Where anyone's modules are looked for: the current folder, then Python's path."""
+    return [os.getcwd(), *(entry for entry in sys.path if entry not in ("", os.getcwd()))]
+
+
+def module_file(path: str) -> Path:
+    """The file of an import path's module, found without running a line of it: its place is another process."""
+    module = path.partition(":")[0]
+    top, *rest = module.split(".")
+    importlib.invalidate_caches()
+    missing = InputError("algorithm", path, f"there is no module {module!r} on the import path")
+    if not all(part.isidentifier() for part in (top, *rest)):
+        raise missing
+    try:
+        found = PathFinder.find_spec(top, import_path()) or importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        found = None
+    if found is None:
+        raise missing
+    folders = [Path(folder) for folder in found.submodule_search_locations or ()]
+    file = Path(found.origin) if found.origin else None
+    for part in rest:
+        tries = [folder / part / "__init__.py" for folder in folders] + [folder / f"{part}.py" for folder in folders]
+        file = next((each for each in tries if each.is_file()), None)
+        folders = [folder / part for folder in folders if (folder / part).is_dir()]
+    if file is None or not file.is_file():
+        raise missing
+    return file

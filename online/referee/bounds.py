@@ -1,0 +1,75 @@
+"""What anyone's algorithm may import and read: all but what could make the instance again, or shows it."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import zlib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import instances
+from instances.errors import InputError
+from online.registry import Instance, Registry
+
+HOUSE_DATA = tuple(
+    folder for name in ("data", "named") for folder in Path(instances.__file__).resolve().parent.glob(f"*/{name}")
+)
+"""The generators' tables and the shipped instances of every family."""
+_SCAN_LIMIT = 2**28
+
+
+@cache
+def barred() -> Mapping[str, str]:
+    """The modules that no algorithm may load, each with its file: `bench`, and what only makes instances."""
+    root = Path(instances.__file__).resolve().parent.parent
+    files = {
+        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): file
+        for package in ("bench", "formulations", "instances", "online")
+        for file in (root / package).rglob("*.py")
+    }
+    # From the solvers, the algorithms, and what stands above the modules of a family.
+    ways = [name for name in files if name.startswith(("formulations", "online")) or name.count(".") < 2]
+    free: set[str] = set()
+    while ways:
+        name = ways.pop()
+        if name in files and name not in free and not name.startswith("bench"):
+            free.add(name)
+            ways += [name.rpartition(".")[0], *_imported(files[name])]
+    return {name: str(file) for name, file in files.items() if name not in free}
+
+
+def _imported(file: Path) -> Iterator[str]:
+    """The modules that a file imports, and the names that it takes from them: they may be modules too."""
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def shows_the_future(path: str, registry: Registry[Instance], instance: Instance) -> bool:
+    """Whether a file that the algorithm read shows the future: the instance itself, results about it, or our data."""
+    file = Path(path)
+    if any(folder in file.parents for folder in HOUSE_DATA):
+        return True
+    try:
+        if not file.is_file() or file.stat().st_size > _SCAN_LIMIT:
+            return False
+        text = file.read_bytes()
+        if text[:2] == b"\x1f\x8b":
+            with gzip.open(file) as packed:
+                text = packed.read(_SCAN_LIMIT)
+    except (OSError, EOFError, zlib.error):
+        return False
+    tested = registry.content_hash(instance)
+    if tested.encode() in text:
+        return True
+    if b"ratiobench/" not in text:
+        return False
+    try:
+        return registry.content_hash(registry.loads(text, path)) == tested
+    except InputError:
+        return False

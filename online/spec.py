@@ -1,0 +1,134 @@
+"""An algorithm's name with its options, read.
+
+That is ``name[:key=value,...]``, or ``package.module:Class[:key=value,...]`` for anyone's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from typing import Any, NamedTuple
+
+from instances.errors import InputError, shown
+from online.modules import module_file
+
+YESTERDAY = "yesterday"
+"""The prior that is no file: the instance that the caller of a run hands over. `./yesterday` is a file."""
+_FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
+
+
+class Option(NamedTuple):
+    """An option of an algorithm: default, allowed values (None: free text, read by the algorithm), meaning."""
+
+    default: str
+    allowed: tuple[str, ...] | None
+    meaning: str
+
+
+def _as_given(options: dict[str, str], arrivals: int) -> dict[str, str]:
+    return options
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A registered algorithm.
+
+    Parameters
+    ----------
+    name, summary : for `list` and the command line.
+    version : of the code; results of another version are not reused.
+    options : by name.
+    make : builds the algorithm from its options, all filled in.
+    settle : replaces options that depend on the number of arrivals (arithmetic), before `make`.
+    public_constants : its theorem needs constants that are known in advance. A prior that is the instance under test is
+        refused, constants computed from that instance are said in the label, and `constants=public` refuses them.
+    """
+
+    name: str
+    summary: str
+    version: str
+    options: Mapping[str, Option]
+    make: Callable[[Mapping[str, str]], Any]
+    settle: Callable[[dict[str, str], int], dict[str, str]] = _as_given
+    public_constants: bool = False
+
+    def choices(self) -> Iterator[str]:
+        """Every combination of the options whose values are listed, as it is written behind the name, but for those
+        that the algorithm refuses.
+        """
+        listed = {key: option.allowed for key, option in self.options.items() if option.allowed}
+        defaults = {key: option.default for key, option in self.options.items()}
+        for values in product(*listed.values()):
+            chosen = dict(zip(listed, values, strict=True))
+            try:
+                self.make(defaults | chosen)
+            except InputError:
+                continue
+            yield ",".join(f"{key}={value}" for key, value in chosen.items())
+
+
+def fraction(field_: str, text: str) -> Fraction:
+    """The fraction that an option's text stands for (``7/2``, ``0.35``, ``3``); at most 18 digits a side.
+
+    Raises
+    ------
+    InputError : for anything else, negative numbers included.
+    """
+    if text.startswith("-") and _FRACTION.fullmatch(text[1:]):
+        raise InputError(
+            "algorithm", field_, f"{shown(text)} is negative; a number or fraction of at least 0 is needed"
+        )
+    if not _FRACTION.fullmatch(text):
+        raise InputError("algorithm", field_, f"{shown(text)} is not a number or fraction of at most 18 digits")
+    return Fraction(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """An algorithm's name, taken apart.
+
+    Parameters
+    ----------
+    entry : the registered algorithm, or None for an import path.
+    path : ``package.module:Class`` for anyone's own algorithm, else empty.
+    options : own options, defaults filled in (registered), or as written (import path).
+    given : constants stated by the user.
+    prior : file of the instance that constants are taken from, `yesterday` for one that the caller has, or empty.
+    """
+
+    entry: Entry | None
+    path: str
+    options: Mapping[str, str]
+    given: Mapping[str, Fraction] = field(default_factory=dict)
+    prior: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name with every option that is not at its default, in a fixed order."""
+        defaults = {} if self.entry is None else {key: option.default for key, option in self.entry.options.items()}
+        parts = [f"{key}={value}" for key, value in sorted(self.options.items()) if value != defaults.get(key)]
+        parts += [f"{key}={value}" for key, value in sorted(self.given.items())]
+        if self.prior:
+            parts.append(f"prior={self.prior}")
+        return f"{self.head}:{','.join(parts)}" if parts else self.head
+
+    @property
+    def head(self) -> str:
+        """The name without options."""
+        return self.path if self.entry is None else self.entry.name
+
+
+def version(spec: Spec) -> str:
+    """The version of an algorithm's code; for an import path the hash of the module's file (not of what it imports).
+
+    Raises
+    ------
+    InputError : when there is no such module.
+    """
+    if spec.entry is not None:
+        return spec.entry.version
+    return hashlib.sha256(module_file(spec.path).read_bytes()).hexdigest()[:16]
