@@ -13,8 +13,8 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, lru_cache
-from typing import Any, Generic, TypeVar
+from functools import cache
+from typing import Any, Generic, Protocol, TypeVar
 
 from instances.errors import InputError
 from online.outcome import Constant, Source
@@ -27,31 +27,49 @@ Constants = Mapping[str, Callable[[Instance], tuple[Fraction, str]]]
 """Name -> function of an instance that gives the value and a detail to show."""
 
 
+class Documents(Protocol):
+    """The module of a family that reads its instances: `instances.NAME.format`."""
+
+    def read(self, path: str, /) -> Any:
+        """The instance in a file."""
+        ...
+
+    def loads(self, data: bytes, source: str, /) -> Any:
+        """The instance in the bytes of a file."""
+        ...
+
+    def content_hash(self, instance: Any, /) -> str:
+        """SHA-256 of an instance's content."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Registry(Generic[Instance]):
     """The algorithms of one family.
 
     Parameters
     ----------
-    package : whose room `algorithms` registers algorithms, a module each, and whose module `protocol` says what an
-        answer is.
-    constants : gives the table of the constants that algorithms of the family can declare.
-    read : the instance in a file.
-    loads : the instance in the bytes of a file.
-    content_hash : SHA-256 of an instance's content.
+    package : whose room `algorithms` registers algorithms, a module each, whose module `protocol` says what an answer
+        is, and whose module `constants`, if there is one, has the table CONSTANTS of those that algorithms can declare.
+    documents : reads instances.
     """
 
     package: str
-    constants: Callable[[], Constants[Instance]]
-    read: Callable[[str], Instance]
-    loads: Callable[[bytes, str], Instance]
-    content_hash: Callable[[Instance], str]
+    documents: Documents
     _entries: dict[str, Entry] = field(default_factory=dict)
 
     @property
     def protocol(self) -> str:
         """The family's module whose function `plain` copies an answer in builtin types."""
         return f"{self.package}.protocol"
+
+    def constants(self) -> Constants[Instance]:
+        """The constants that algorithms of the family can declare, by name."""
+        return _constants(self.package)
+
+    def content_hash(self, instance: Instance) -> str:
+        """SHA-256 of an instance's content."""
+        return self.documents.content_hash(instance)
 
     def register(self, entry: Entry) -> None:
         """Add an algorithm; two of one name are an error of ours."""
@@ -143,19 +161,10 @@ class Registry(Generic[Instance]):
         For a prior, the hash of its instance is added; that of `yesterday` is known to the caller alone.
         """
         spec = self.parse(text)
-        prior = f" prior {self.content_hash(self.read(spec.prior))}" if spec.prior not in ("", YESTERDAY) else ""
+        prior = (
+            f" prior {self.content_hash(self.documents.read(spec.prior))}" if spec.prior not in ("", YESTERDAY) else ""
+        )
         return f"{spec.name} version {version(spec)}{prior}"
-
-    def buildable(self, text: str) -> None:
-        """Refuse an import path whose class does not exist or cannot be built; it is built once, in its own process.
-
-        Raises
-        ------
-        InputError : for a module, class or constructor that does not do.
-        """
-        spec = self.parse(text)
-        if spec.entry is None:
-            _built(self, text, version(spec))
 
     def choice(self, spec: Spec, arrivals: int) -> str:
         """A registered algorithm with all options whose values are listed, settled: what its kernels may differ by."""
@@ -181,7 +190,7 @@ class Registry(Generic[Instance]):
         head = spec.head
         other, told_as = None, spec.prior
         if spec.prior and any(name not in spec.given for name in names):
-            other = prior if spec.prior == YESTERDAY else self.read(spec.prior)
+            other = prior if spec.prior == YESTERDAY else self.documents.read(spec.prior)
             if other is None:
                 raise _no_yesterday(head)
             if spec.prior == YESTERDAY:
@@ -227,11 +236,10 @@ def _import_all(package: str) -> None:
         importlib.import_module(f"{package}.{module.name}")
 
 
-@lru_cache(maxsize=64)
-def _built(registry: Registry[Any], text: str, code: str) -> None:
-    from online.referee.isolation import try_to_build
-
-    try_to_build(registry.parse(text), registry.protocol)
+@cache
+def _constants(package: str) -> Mapping[str, Any]:
+    name = f"{package}.constants"
+    return importlib.import_module(name).CONSTANTS if importlib.util.find_spec(name) else {}
 
 
 def _declared(entry: Entry, options: Mapping[str, str] | None = None) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ class Entry:
     settle : replaces options that depend on the number of arrivals (arithmetic), before `make`.
     public_constants : its theorem needs constants that are known in advance. A prior that is the instance under test is
         refused, constants computed from that instance are said in the label, and `constants=public` refuses them.
+    warm : compiles and starts, on a small instance, what a run on one does not reach.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Entry:
     make: Callable[[Mapping[str, str]], Any]
     settle: Callable[[dict[str, str], int], dict[str, str]] = _as_given
     public_constants: bool = False
+    warm: Callable[[Any], None] | None = None
 
     def choices(self) -> Iterator[str]:
         """Every combination of the options whose values are listed, as it is written behind the name, but for those

@@ -12,7 +12,7 @@ from bench.lora.theory.claims import CLAIMS, Claim
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora.model import Instance
 from instances.lora.named import expected, named, names
-from online.lora.registry import run
+from online.lora.run import run
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance, document, parse, write
 from instances.lora.named import expected, named, names
-from online.lora.algorithms.pdftsp import PriceTrace
-from online.lora.registry import run
+from online.lora.run import run
+from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun
 from tests.literal import schedules
 from tests.strategies import tiny_instances

@@ -23,7 +23,7 @@ from online.lora.algorithms import titan
 from online.lora.algorithms.earliest import drawn_vendor, fastest_vendor
 from online.lora.algorithms.titan import Titan
 from online.lora.constants import eris_high, eris_low
-from online.lora.registry import run
+from online.lora.run import run
 from online.outcome import OnlineRun
 from tests.literal import (
     Answer,

@@ -18,8 +18,7 @@ from formulations.lora.heuristic import improve, insertion
 from formulations.lora.models.enumerate import enumerate_optimum
 from instances.lora import Instance
 from instances.lora.named import named
-from online.lora import registry
-from online.lora.warming import small
+from online.lora.run import GAME, run
 from tests.strategies import tiny_instances
 
 few = st.integers(1, 9)
@@ -104,8 +103,8 @@ def test_nothing_is_compiled_once_it_is_warm() -> None:
         ]
         return {each.__name__: len(each.signatures) for each in kernels if hasattr(each, "signatures")}
 
-    batch.warm(small())
+    batch.warm(GAME.small())
     warm = signatures()
     for name in ("tiny_contention", "tiny_vendors", "tiny_two_types"):
-        registry.run(named(name), "titan")
+        run(named(name), "titan")
     assert signatures() == warm

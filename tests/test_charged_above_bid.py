@@ -10,7 +10,7 @@ import pytest
 
 from bench.cli.main import main
 from instances.lora.named import named, path
-from online.lora.registry import run
+from online.lora.run import run
 
 SAID = "charged above their bid: 2 of 3 admitted"
 

@@ -24,12 +24,13 @@ from instances.errors import DEBUG, InputError
 from instances.lora import Instance, content_hash, parse, write
 from instances.lora.format import FORMAT
 from instances.lora.generate import generate
-from online.lora.registry import canonical, run
+from online.lora.registry import canonical
 from online.lora.registry import parse as parse_name
+from online.lora.run import run
 from online.lora.table import Table
 from online.outcome import OnlineRun, Source
-from online.referee import isolation, sandbox
-from online.referee.table import Foul
+from online.referee import bounds, isolation, sandbox
+from online.referee.table import ARRIVAL, Foul
 from online.terms import Terms, under
 from tests.contestants import Answers
 
@@ -240,7 +241,7 @@ def test_an_answer_that_is_no_decision_is_named(instance: Instance, odd: str, wr
     # Alike without the way through a process.
     near = Answers({"odd": odd}).decide(None, None)  # type: ignore[arg-type]
     with pytest.raises(Foul) as caught:
-        Table(instance, "").copied(0, near)
+        Table(instance, "").copied(ARRIVAL, 0, near)
     assert wrong in caught.value.detail
 
 
@@ -387,7 +388,7 @@ def test_an_algorithms_file_may_not_import_what_makes_instances(
 
 def test_every_generator_of_every_family_is_out_of_bounds_and_no_more_than_that() -> None:
     """By what imports what: nothing that a solver, an algorithm or the package itself needs is among them."""
-    barred = set(isolation.barred())
+    barred = set(bounds.barred())
     families = [path.parent.name for path in Path(instances.__file__).parent.glob("*/generate.py")]
     assert {"lora", "eapm"} <= set(families)
     for family in families:
@@ -403,7 +404,7 @@ def test_every_generator_of_every_family_is_out_of_bounds_and_no_more_than_that(
     assert {"instances.eapm.workload", "instances.eapm.matrices", "instances.eapm.paper"} <= barred
     assert {name.split(".")[0] for name in barred} == {"bench", "instances"}
     assert not barred & {"instances", "instances.errors", "instances.seeds"}
-    assert all(Path(file).is_file() for file in isolation.barred().values())
+    assert all(Path(file).is_file() for file in bounds.barred().values())
 
 
 @pytest.mark.parametrize("ours", ["pdftsp", "eft"])

@@ -23,8 +23,8 @@ from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance, parse
 from instances.lora.named import expected, named, names, path
-from online.lora.algorithms.pdftsp import PriceTrace
-from online.lora.registry import run
+from online.lora.run import run
+from online.lora.traces import PriceTrace
 from tests.literal import run_pdftsp
 from tests.literal_claims import Menu, algorithm1, net_cost, verdicts
 from tests.literal_claims import Verdict as Said

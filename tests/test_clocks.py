@@ -12,9 +12,10 @@ import formulations.lora.solve as lora_solve
 from formulations import backends
 from instances.eapm.format import loads
 from instances.lora.named import named
-from online.eapm import registry as eapm_registry
-from online.eapm.warming import small as small_eapm
-from online.lora import registry as lora_registry
+from online import run as runs
+from online.eapm.run import GAME
+from online.eapm.run import run as run_eapm
+from online.lora.run import run as run_lora
 from online.referee import table
 
 
@@ -46,8 +47,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     module = SimpleNamespace(perf_counter=clock.perf_counter)
     for each in (lora_solve, eapm_solve, table):
         monkeypatch.setattr(each, "time", module)
-    for registry in (lora_registry, eapm_registry):
-        monkeypatch.setattr(registry, "_warm_once", clock.takes(100.0))
+    ready = clock.takes(100.0)
+    monkeypatch.setattr(runs, "warm_once", lambda game, choice: ready(choice))
     monkeypatch.setattr(lora_solve, "_warm_once", clock.takes(100.0))
     monkeypatch.setattr(backends, "ready", clock.takes(100.0))
     return clock
@@ -55,10 +56,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_a_runs_clock_starts_when_its_kernels_are_there(clock: Clock) -> None:
     """Those of its options, as they are for this many tasks; a limit does not begin before either."""
-    result = lora_registry.run(named("tiny_two_types"), "pdftsp:payment=critical")
+    result = run_lora(named("tiny_two_types"), "pdftsp:payment=critical")
     assert clock.done == ["pdftsp:search=exact,units=given,payment=critical,updates=all,arith=exact,migrate=yes"]
     assert result.seconds == 0
-    result = eapm_registry.run(small_eapm(), "greedy")
+    result = run_eapm(GAME.small(), "greedy")
     assert clock.done[1:] == ["greedy"]
     assert result.seconds == 0
 
@@ -66,11 +67,11 @@ def test_a_runs_clock_starts_when_its_kernels_are_there(clock: Clock) -> None:
 def test_an_algorithm_is_warmed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a run on a small instance, before its own."""
     ran = []
-    monkeypatch.setattr(lora_registry, "_run", lambda instance, spec, *_, **__: ran.append((instance.name, spec.head)))
-    lora_registry._warm_once.cache_clear()
+    monkeypatch.setattr(runs, "_run", lambda game, instance, spec, *_, **__: ran.append((instance.name, spec.head)))
+    runs.warm_once.cache_clear()
     for _ in range(2):
-        lora_registry.run(named("tiny_two_types"), "eft")
-    lora_registry._warm_once.cache_clear()
+        run_lora(named("tiny_two_types"), "eft")
+    runs.warm_once.cache_clear()
     assert [name for name, _ in ran] == ["warm", "tiny_two_types", "tiny_two_types"]
     assert {name for _, name in ran} == {"eft"}
 

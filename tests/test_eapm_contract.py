@@ -19,13 +19,14 @@ from instances.eapm.format import FORMAT
 from instances.eapm.generate import generate
 from instances.eapm.model import profit_rate
 from instances.errors import InputError
-from online.eapm import constants as constants_module
 from online.eapm.protocol import View
-from online.eapm.registry import Entry, Option, algorithms, buildable, canonical, entries, run, warm
+from online.eapm.registry import REGISTRY, Entry, Option, algorithms, canonical, entries
 from online.eapm.registry import parse as parse_name
-from online.eapm.table import play
+from online.eapm.run import GAME, run
 from online.outcome import OnlineRun, Source
 from online.referee import isolation
+from online.referee.isolation import require_buildable
+from online.run import play, warm
 from online.spec import YESTERDAY
 from tests import eapm_contestants
 
@@ -88,7 +89,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _own(instance: Instance, algorithm: Any) -> OnlineRun:
     """In this process, as our own algorithms run."""
-    return play(instance, algorithm, "own", "1", ())
+    return play(GAME, instance, algorithm, "own", "1", (), "")
 
 
 def _obeys(instance: Instance, result: OnlineRun) -> None:
@@ -255,7 +256,7 @@ def test_figures_at_the_formats_limits_are_exact() -> None:
 
 def test_names_have_one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Options at their defaults are left out, the others sorted, constants reduced; a version stands behind."""
-    monkeypatch.setattr(constants_module, "CONSTANTS", {"users": _how_many})
+    monkeypatch.setattr("online.registry._constants", lambda package: {"users": _how_many})
     name = "tests.eapm_contestants:Declares"
     assert canonical(f"{name}:users=14/2") == canonical(name).replace(name, f"{name}:users=7")
     assert canonical(f"{name}:what=1,users=7,a=2") == canonical(name).replace(name, f"{name}:a=2,what=1,users=7")
@@ -295,13 +296,13 @@ def test_what_does_not_exist_is_an_input_error(instance: Instance, name: str, wo
 def test_what_cannot_be_built_is_found_before_any_work() -> None:
     """One that can be built is not refused; names of ours are not built in a process at all."""
     with pytest.raises(InputError, match="has no attribute"):
-        buildable("tests.eapm_contestants:Nobody")
-    buildable("tests.eapm_contestants:Honest")
+        require_buildable(REGISTRY, "tests.eapm_contestants:Nobody")
+    require_buildable(REGISTRY, "tests.eapm_contestants:Honest")
 
 
 def test_every_algorithm_warms_up() -> None:
     """With each of its options, on an instance of four users."""
-    warm()
+    warm(GAME)
 
 
 def _how_many(instance: Instance) -> tuple[Fraction, str]:
@@ -310,7 +311,7 @@ def _how_many(instance: Instance) -> tuple[Fraction, str]:
 
 def test_declared_constants_have_sources(instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Oracle, given, a file, the other day; the instance under test is no other one, whatever its file is called."""
-    monkeypatch.setattr(constants_module, "CONSTANTS", {"users": _how_many})
+    monkeypatch.setattr("online.registry._constants", lambda package: {"users": _how_many})
     path = "tests.eapm_contestants:Declares"
     write(_instance(3), tmp_path / "other.json")
     write(instance, tmp_path / "same.json")

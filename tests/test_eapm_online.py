@@ -19,7 +19,7 @@ from instances.errors import InputError
 from instances.seeds import Stream
 from online.eapm.algorithms import balance, exact_step, printed
 from online.eapm.registry import parse as parse_name
-from online.eapm.registry import run
+from online.eapm.run import run
 from tests import literal_eapm as literal
 from tests.eapm_strategies import eapm_instances
 

@@ -23,7 +23,7 @@ from formulations.eapm.check import check
 from instances.eapm.generate import generate
 from instances.eapm.named import named, path
 from instances.eapm.paper import GAMMAS, TABLE1
-from online.eapm.registry import run
+from online.eapm.run import run
 from online.outcome import OnlineRun
 
 

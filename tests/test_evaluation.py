@@ -21,7 +21,7 @@ from bench.lora.studies import study
 from instances.errors import InputError
 from instances.lora.model import Instance
 from instances.lora.named import named
-from online.lora.registry import run
+from online.lora.run import run
 from online.outcome import Source
 from tests.strategies import tiny_instances
 

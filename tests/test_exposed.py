@@ -15,7 +15,7 @@ from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance
 from instances.lora.named import named
 from online.lora.protocol import Posted, exposed, posted
-from online.lora.registry import run
+from online.lora.run import run
 from tests.literal import schedules
 
 

@@ -20,8 +20,8 @@ from instances.lora.constructions import families
 from instances.lora.format import read
 from instances.lora.generate import generate
 from instances.lora.named import named
-from online.lora.algorithms.pdftsp import PriceTrace
-from online.lora.registry import run
+from online.lora.run import run
+from online.lora.traces import PriceTrace
 from tests.literal import run_pdftsp
 
 MEMBERS: dict[str, dict[str, Any]] = {

@@ -29,6 +29,7 @@ from instances.files import at_most, load_json, read_bytes, walk
 from instances.lora import parse
 from instances.lora.named import named, path
 from online.lora import registry
+from online.lora.run import run as run_lora
 
 Document = dict[str, Any]
 GB = 2**30
@@ -128,7 +129,7 @@ def test_devices_are_refused_and_pipes_are_read(tmp_path: Path) -> None:
             "ratiobench: /dev/zero: cannot be read: it is a device; - is standard input\n",
         )
     with pytest.raises(InputError, match=r"^/dev/zero: cannot be read: it is a device"):
-        registry.run(named("tiny_contention"), "posted:prior=/dev/zero")
+        run_lora(named("tiny_contention"), "posted:prior=/dev/zero")
     text = Path(TINY).read_bytes()
     solution = written(tmp_path, {"decisions": [None] * len(tiny()["tasks"])})
     for name in ("-", "/dev/stdin"):
@@ -197,7 +198,7 @@ def test_unknown_keys_and_names_are_cut_short(field: str, tmp_path: Path, capsys
 def test_what_an_algorithm_says_is_cut_short(capsys: pytest.CaptureFixture[str]) -> None:
     """Label, counts, errors, answers, constants and prices of anyone's own algorithm."""
     for says in ("end", "error", "answer", "vendor"):
-        run = registry.run(named("tiny_contention"), f"tests.loud:Loud:says={says}")
+        run = run_lora(named("tiny_contention"), f"tests.loud:Loud:says={says}")
         assert run.valid == (says == "end")
         assert safe(run.label + str(run.violations))
         assert len(run.counts) == (20 if run.valid else 0)
@@ -249,7 +250,7 @@ def test_a_task_that_nobody_can_do_costs_nothing() -> None:
     instance = parse(long_task(2**40))
     assert standalone_value(instance.task(5), instance.public("")) == 0
     for name in ALGORITHMS:
-        run = registry.run(instance, name)
+        run = run_lora(instance, name)
         assert run.valid
         assert run.decisions[5] is None
 
@@ -263,7 +264,7 @@ def test_a_task_too_large_for_a_search_is_named(tmp_path: Path, capsys: pytest.C
     refused = [name for name in ALGORITHMS if name.partition(":")[0] not in ("eft", "ntm", "titan")]
     for name in refused:
         with pytest.raises(InputError) as caught:
-            registry.run(instance, name)
+            run_lora(instance, name)
         assert str(caught.value).startswith(f"{instance.name}: tasks[5]: ")
         assert "at most" in str(caught.value) or "the most" in str(caught.value)
     assert "tasks[5]" in work.failed("online", "", "", caught.value).payload["reason"]

@@ -15,8 +15,9 @@ from instances.lora.format import parse
 from instances.lora.generate import generate
 from online.eapm.algorithms import exact_step
 from online.eapm.registry import entries as eapm_entries
-from online.eapm.registry import run as run_eapm
-from online.lora.registry import entries, run
+from online.eapm.run import run as run_eapm
+from online.lora.registry import entries
+from online.lora.run import run
 from tests.test_hostile import long_task
 
 CROWD = {

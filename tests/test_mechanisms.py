@@ -26,12 +26,12 @@ from instances.lora.model import Public, Task
 from instances.lora.named import expected, named, names
 from online.lora import public_constants
 from online.lora.algorithms import greedy
-from online.lora.algorithms.pdftsp import PriceTrace
-from online.lora.mechanism import ExactPrices, FloatPrices, LinearTrace, Mechanism, Room, Rule
-from online.lora.registry import canonical, entries, run, settle_constants
+from online.lora.mechanism import ExactPrices, FloatPrices, Mechanism, Room
+from online.lora.registry import REGISTRY, canonical, entries
 from online.lora.registry import parse as parse_name
 from online.lora.roots import gain_below, is_gain_below, share_above
-from online.lora.table import play
+from online.lora.run import play, run
+from online.lora.traces import LinearTrace, PriceTrace, Rule
 from online.outcome import OnlineRun, Source
 from tests.literal import schedules
 from tests.strategies import tiny_documents, tiny_instances
@@ -722,7 +722,7 @@ def _fixed(original: Instance, name: str, instance: Instance) -> OnlineRun:
     spec = parse_name(name)
     assert spec.entry is not None
     mechanism = spec.entry.make(spec.entry.settle(dict(spec.options), original.tasks))
-    constants = settle_constants(spec, tuple(getattr(mechanism, "constants", ())), original)
+    constants = REGISTRY.settle_constants(spec, tuple(getattr(mechanism, "constants", ())), original)
     return play(instance, mechanism, name, "1", constants, content_hash(original))
 
 

@@ -22,8 +22,8 @@ from instances.errors import InputError
 from instances.lora import Decision, Instance, document, parse
 from instances.lora.model import Public, Task
 from instances.seeds import Stream
-from online.lora.registry import canonical, entries, run
-from online.lora.table import play
+from online.lora.registry import canonical, entries
+from online.lora.run import play, run
 from tests import literal
 from tests.literal import Cells, schedules
 from tests.strategies import tiny_instances

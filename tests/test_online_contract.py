@@ -20,9 +20,9 @@ from instances.errors import InputError
 from instances.lora import Decision, Instance, content_hash, document, parse, read_solution, solution_document, write
 from instances.lora.generate import generate
 from instances.lora.named import named
-from online.lora.registry import algorithms, canonical, entries, run, settle_constants
+from online.lora.registry import REGISTRY, algorithms, canonical, entries
 from online.lora.registry import parse as parse_name
-from online.lora.table import play
+from online.lora.run import play, run
 from online.outcome import OnlineRun, Source
 from tests.strategies import tiny_instances
 
@@ -60,7 +60,9 @@ def _fixed(
     spec = parse_name(variant)
     assert spec.entry is not None
     algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), original.tasks))
-    constants = settle_constants(spec, tuple(getattr(algorithm, "constants", ())), with_constants_of or original)
+    constants = REGISTRY.settle_constants(
+        spec, tuple(getattr(algorithm, "constants", ())), with_constants_of or original
+    )
     return play(instance, algorithm, variant, "1", constants, content_hash(original))
 
 
@@ -163,7 +165,8 @@ def test_no_solver_is_loaded_into_the_process_that_runs_algorithms() -> None:
     code = (
         "import sys\n"
         "from instances.lora.named import named\n"
-        "from online.lora.registry import entries, run\n"
+        "from online.lora.registry import entries\n"
+        "from online.lora.run import run\n"
         "for name in entries():\n"
         "    assert run(named('tiny_contention'), name).valid\n"
         "found = {'highspy', 'ortools', 'pulp', 'pyscipopt', 'gurobipy'} & set(sys.modules)\n"

@@ -14,9 +14,9 @@ from instances.lora import Instance, document, parse
 from instances.lora.model import Public
 from instances.lora.named import expected, named, names
 from instances.seeds import Stream
-from online.lora.algorithms.pdftsp import PriceTrace
-from online.lora.registry import run
+from online.lora.run import run
 from online.lora.search.maxprice import Prices, exact_search, printed_search, window
+from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun
 from tests.literal import Price, best_by_enumeration, best_by_printed_table, run_pdftsp
 from tests.strategies import tiny_instances

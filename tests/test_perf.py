@@ -135,8 +135,8 @@ def test_a_search_that_decides_otherwise_gets_no_figure(contender: str, monkeypa
 
 def test_prices_in_the_middle_of_a_day_are_those_of_a_run() -> None:
     """After all tasks they are the final prices of pdFTSP in doubles."""
-    from online.lora.algorithms.pdftsp import PriceTrace
-    from online.lora.registry import run
+    from online.lora.run import run
+    from online.lora.traces import PriceTrace
 
     instance = _small_day()
     state = online.middle_of_day(instance, instance.tasks - 1, 5)

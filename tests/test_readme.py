@@ -27,7 +27,7 @@ from bench.tables.text import results_text
 from instances.eapm.generate import generate as generate_eapm
 from instances.eapm.paper import GAMMAS, TABLE1
 from instances.lora.named import path
-from online.eapm.registry import run as run_eapm
+from online.eapm.run import run as run_eapm
 from tests import readme_eapm, readme_tables
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -29,7 +29,7 @@ from instances.errors import InputError
 from instances.lora import Instance, document, parse
 from instances.lora.named import expected, named, path
 from instances.seeds import Stream
-from online.lora.registry import run
+from online.lora.run import run
 from tests.literal_claims import Menu, algorithm1, constants, every_lie, lie_pays, paid, utility
 from tests.strategies import tiny_instances
 

@@ -30,10 +30,11 @@ from instances.lora import Decision, Instance, content_hash, document, parse
 from instances.lora.model import Public, Task
 from instances.lora.named import named
 from instances.seeds import Stream
-from online.lora.algorithms.pdftsp import Offer
-from online.lora.mechanism import ExactPrices, LinearTrace, Rule
+from online.lora.mechanism import ExactPrices
 from online.lora.protocol import View
-from online.lora.registry import REGISTRY, Entry, Option, run
+from online.lora.registry import REGISTRY, Entry, Option
+from online.lora.run import run
+from online.lora.traces import LinearTrace, Offer, Rule
 from online.outcome import OnlineRun
 from tests.literal import schedules
 from tests.strategies import tiny_instances

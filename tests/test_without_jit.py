@@ -10,7 +10,8 @@ from pathlib import Path
 
 from instances.lora import document, parse
 from instances.lora.named import named
-from online.lora.registry import REGISTRY, run
+from online.lora.registry import REGISTRY
+from online.lora.run import run
 
 ROOT = Path(__file__).resolve().parents[1]
 

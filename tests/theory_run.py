@@ -31,9 +31,8 @@ from bench.lora.theory.payments.truthful import truthfulness
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora.model import Instance
-from online.lora.algorithms.pdftsp import PriceTrace
-from online.lora.mechanism import LinearTrace
-from online.lora.registry import run
+from online.lora.run import run
+from online.lora.traces import LinearTrace, PriceTrace
 from online.outcome import OnlineRun
 
 ALGORITHMS = ("pdftsp", "posted", "minimal-edit", "minimal-edit:units=canonical", "capped", "bbar-rule", "greedy")

@@ -124,16 +124,17 @@ class EapmFamily:
 
     def run(self, instance: Instance, algorithm: str, prior: Instance | None = None) -> OnlineRun:
         """One run under the referee."""
-        from online.eapm.registry import run
+        from online.eapm.run import run
 
         return run(instance, algorithm, prior=prior)
 
     def algorithm_key(self, algorithm: str) -> str:
         """Canonical name and code version; anyone's own class must exist and can be built."""
-        from online.eapm.registry import buildable, canonical
+        from online.eapm.registry import REGISTRY, canonical
+        from online.referee.isolation import require_buildable
 
         key = canonical(algorithm)
-        buildable(algorithm)
+        require_buildable(REGISTRY, algorithm)
         return key
 
     def solve_key(self, settings: SolveSettings) -> str:
@@ -191,10 +192,11 @@ class EapmFamily:
     def warm(self) -> None:
         """Compile and cache the kernels."""
         from formulations.eapm import solve
-        from online.eapm import registry
+        from online.eapm.run import GAME
+        from online.run import warm
 
         solve.warm()
-        registry.warm()
+        warm(GAME)
 
 
 FAMILY = EapmFamily()

@@ -42,7 +42,7 @@ def _decide_alone(instance: Instance) -> Solution:
 def _measure(quick: bool, say: Callable[[str], None]) -> Measured:
     """Whole runs in turns, the referee included for ours; decisions compared with those of `online`."""
     from bench.eapm.literal import decide_all
-    from online.eapm.registry import run
+    from online.eapm.run import run
 
     rows: list[dict[str, Value]] = []
     for users in (30, 300) if quick else (30, 100, 300, 1000, 2000):

@@ -141,22 +141,23 @@ class LoraFamily:
 
     def run(self, instance: Instance, algorithm: str, prior: Instance | None = None) -> OnlineRun:
         """One run under the referee."""
-        from online.lora.registry import run
+        from online.lora.run import run
 
         return run(instance, algorithm, prior=prior)
 
     def run_staying(self, instance: Instance, algorithm: str, prior: Instance | None = None) -> OnlineRun:
         """One run under a referee that refuses decisions on two nodes."""
-        from online.lora.registry import run
+        from online.lora.run import run
 
         return run(instance, algorithm, prior=prior, migration=False)
 
     def algorithm_key(self, algorithm: str) -> str:
         """Canonical name and code version; anyone's own class must exist and can be built."""
-        from online.lora.registry import buildable, canonical
+        from online.lora.registry import REGISTRY, canonical
+        from online.referee.isolation import require_buildable
 
         key = canonical(algorithm)
-        buildable(algorithm)
+        require_buildable(REGISTRY, algorithm)
         return key
 
     def solve_key(self, settings: SolveSettings) -> str:
@@ -278,10 +279,11 @@ class LoraFamily:
         """Compile and cache the kernels."""
         from bench.lora.theory import warming
         from formulations.lora import solve
-        from online.lora import registry
+        from online.lora.run import GAME
+        from online.run import warm
 
         solve.warm()
-        registry.warm()
+        warm(GAME)
         warming.warm()
 
 

@@ -10,8 +10,8 @@ from bench.lora.theory.pdftsp.auction import Charge, auction_of, charges
 from bench.lora.theory.pdftsp.bids import utility_curve
 from instances.errors import InputError, shown
 from instances.lora.model import Instance
-from online.lora.algorithms.pdftsp import PriceTrace
-from online.lora.registry import run
+from online.lora.run import run
+from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun
 
 KINDS = ("curve", "charges")

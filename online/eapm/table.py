@@ -7,22 +7,14 @@ by `formulations.eapm.check`, which shares nothing with this file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Iterator
 from typing import Any
 
-from formulations.eapm.check import check
-from instances.eapm.format import document, parse
 from instances.eapm.model import Instance, User, frozen
 from instances.eapm.solution import Decision
 from online.answers import refusal
 from online.eapm.protocol import View, plain
-from online.eapm.registry import REGISTRY
-from online.outcome import Constant, OnlineRun, Violation
-from online.referee import isolation
-from online.referee import table as referee
 from online.referee.table import Foul, Question
-from online.spec import Spec, version
 
 
 class Table:
@@ -47,9 +39,10 @@ class Table:
             user = User(i, tasks, price, *self._shown[kind])
             yield Question([i], [user], View(frozen(self._load), self._profit))
 
-    def take(self, index: int, answer: Any) -> Decision:
+    def take(self, event: str, index: int | None, answer: Any) -> Decision:
         """Copy an answer, check it and book it; Foul names the equation that it breaks."""
-        decision = self.copied(index, answer)
+        assert index is not None
+        decision = self.copied(event, index, answer)
         kind, tasks, price = self._users[index]
         machines = len(self._load)
         if len(decision) != machines:
@@ -65,81 +58,9 @@ class Table:
             self._profit -= share * self._cost[kind][j]
         return decision
 
-    def copied(self, index: int, answer: Any) -> Decision:
+    def copied(self, event: str, index: int | None, answer: Any) -> Decision:
         """The answer as a tuple of plain integers; Foul if it is none."""
         try:
             return plain(answer)
         except (TypeError, ValueError) as error:
             raise Foul("protocol", index, refusal(answer, "list of integers", error)) from None
-
-
-def play(instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...]) -> OnlineRun:
-    """Run an algorithm of ours in this process."""
-    values = {constant.name: constant.value for constant in constants}
-    decisions, violations, seconds = referee.play(Table(instance), algorithm, values)
-    return outcome(
-        instance, decisions, violations, name, version, constants, seconds,
-        label=getattr(algorithm, "label", name),
-        arithmetic=getattr(algorithm, "arithmetic", "integer"),
-        counts=dict(getattr(algorithm, "counts", {})),
-        trace=getattr(algorithm, "trace", None),
-    )  # fmt: skip
-
-
-def play_isolated(instance: Instance, spec: Spec, prior: Instance | None = None) -> OnlineRun:
-    """Run anyone's algorithm by its import path, in a process of its own: `online.referee.isolation` says how."""
-    code = version(spec)
-    played = isolation.play(REGISTRY, spec, instance, Table, _first_half, prior)
-    return outcome(
-        instance, played.decisions, played.violations, spec.name, code, played.constants, played.seconds,
-        label=played.label,
-        arithmetic="unknown",
-        counts=dict(played.counts),
-        trace=None,
-    )  # fmt: skip
-
-
-def _first_half(instance: Instance) -> Instance:
-    """The first half of the users, at least one, as an instance of its own."""
-    data = document(instance)
-    data["users"] = data["users"][: (instance.users + 1) // 2]
-    return parse(data, "the first half")
-
-
-def outcome(
-    instance: Instance,
-    decisions: Sequence[Decision | None],
-    violations: Sequence[Violation],
-    name: str,
-    version: str,
-    constants: tuple[Constant, ...],
-    seconds: float,
-    *,
-    label: str,
-    arithmetic: str,
-    counts: dict[str, int],
-    trace: Any,
-) -> OnlineRun:
-    """The run's result, its figures taken from the independent verifier."""
-    solution = tuple(decisions)
-    verdict = check(instance, solution)
-    # Where a foul has ended the run, the verifier misses the users after it: a consequence, not another foul.
-    found = list(violations) or [Violation(b.equation, b.user, b.detail, Table.noun) for b in verdict.violations]
-    value = Fraction(0) if verdict.value is None else verdict.value
-    return OnlineRun(
-        algorithm=name,
-        label=label,
-        version=version,
-        valid=not found,
-        violations=tuple(found),
-        welfare=value,
-        true_welfare=value,
-        revenue=None,
-        admitted=verdict.placed,
-        decisions=solution,
-        constants=constants,
-        arithmetic=arithmetic,
-        counts=counts,
-        seconds=seconds,
-        trace=trace,
-    )

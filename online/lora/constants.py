@@ -11,6 +11,9 @@ from formulations.lora.covering.schedules import minimal_covers
 from instances.lora.format import content_hash
 from instances.lora.model import Instance
 from online.lora import public_constants
+from online.lora.registry import REGISTRY
+from online.lora.table import Table
+from online.referee.table import play
 
 OBSERVED = "canonical-observed"
 """What is said beside a unit of money that was taken from the schedules of a first run."""
@@ -57,14 +60,11 @@ def canonical_money(instance: Instance) -> tuple[Fraction, str]:
 
 
 def _observed_money(instance: Instance, memory: Fraction) -> Fraction:
-    from online.lora.algorithms.pdftsp import PriceTrace
-    from online.lora.registry import run
-
-    trace = run(instance, "pdftsp", content_hash(instance)).trace
-    assert isinstance(trace, PriceTrace)
+    _, pdftsp, constants = REGISTRY.prepare(REGISTRY.parse("pdftsp"), instance, instance.tasks)
+    play(Table(instance, content_hash(instance)), pdftsp, {each.name: each.value for each in constants})
     ratios = [
         Fraction(offer.work + memory * int(instance.memory_mb[offer.task]) * len(offer.cells)) / offer.net
-        for offer in trace.offers
+        for offer in pdftsp.trace.offers
         if offer.value is not None and offer.value > 0
     ]
     return max(ratios, default=Fraction(1))

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -29,63 +28,11 @@ from formulations.lora.covering.schedules import STATE_LIMIT, space
 from instances.errors import InputError, shown
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
-from online.lora.algorithms.pdftsp import EXACT_TASKS, Offer
 from online.lora.one_node import Found, with_one_node
 from online.lora.protocol import View
 from online.lora.registry import Entry, Option, fraction, register
 from online.lora.search.additive import Cluster, cheapest_schedule, exact_cover, move_prices, offers, too_large
-
-Cell = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """How prices move, and what the theorem of the mechanism is about.
-
-    Parameters
-    ----------
-    growth : B.
-    eta_c, eta_m : micro-dollars per sample and per MB.
-    by_bbar : v is bbar_il instead of 1.
-    gain : the G (or 2^(1-eps) - 1) behind eta, a lower bound on the real number; None where there is none.
-    tested : whether cells without room are left out. Only `posted` can do without.
-    weights : w_c, w_m of bbar_il, per sample and per MB: the units that it is measured in.
-    """
-
-    growth: Fraction
-    eta_c: Fraction
-    eta_m: Fraction
-    by_bbar: bool
-    gain: Fraction | None = None
-    tested: bool = True
-    weights: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1))
-
-    def bbar(self, net: int, work: int, use: int) -> Fraction:
-        """b_il / (w_c S + w_m R) of a schedule, R = `use` in MB."""
-        return net / (self.weights[0] * work + self.weights[1] * use)
-
-
-@dataclass(slots=True)
-class LinearTrace:
-    """What an audit reads after a run; F' stands in the offers' `value`.
-
-    Parameters
-    ----------
-    mechanism : registered name.
-    exact : prices are fractions.
-    rule : how they moved.
-    constants : the public constants that the run used, margin included.
-    offers : one per task, in order.
-    lam, phi : final prices {(node, slot): value}, zeros left out.
-    """
-
-    mechanism: str
-    exact: bool
-    rule: Rule
-    constants: Mapping[str, Fraction]
-    offers: list[Offer] = field(default_factory=list)
-    lam: dict[Cell, Fraction | float] = field(default_factory=dict)
-    phi: dict[Cell, Fraction | float] = field(default_factory=dict)
+from online.lora.traces import EXACT_TASKS, Cell, LinearTrace, Offer, Rule
 
 
 class Quote(NamedTuple):
@@ -231,6 +178,8 @@ def prices(public: Public, rule: Rule, *, exact: bool) -> ExactPrices | FloatPri
 
 Settle = Callable[[Mapping[str, str], Mapping[str, Fraction]], Rule]
 """From the options and the public constants to the rule."""
+
+
 Declared = tuple[str, ...] | Callable[[Mapping[str, str]], tuple[str, ...]]
 """The constants that a mechanism needs, or those that it needs with some options."""
 
@@ -319,6 +268,8 @@ OPTIONS = {
     "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
     "constants": Option("oracle", None, "what is neither given nor from a prior: oracle, or public to refuse it"),
 }
+
+
 MARGIN = Option("1", None, "X_c, X_m and U are this times the constants: another day's may be too small for this one")
 
 

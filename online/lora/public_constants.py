@@ -17,8 +17,7 @@ from numba import njit
 from formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
 from instances.lora.fitting import first_slots, servable
 from instances.lora.model import Instance, IntArray, frozen
-from online.lora.algorithms.greedy import DOUBLES
-from online.lora.search.additive import Cluster, first_schedule, offers, too_large
+from online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
 
 
 class Served(NamedTuple):

@@ -7,29 +7,17 @@ again by `formulations.lora.check`, which shares nothing with this file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from formulations.lora.check import ONE_NODE, check
-from instances.lora.format import document, parse
+from formulations.lora.check import ONE_NODE
 from instances.lora.model import Instance, Public, Task, frozen
-from instances.lora.solution import Decision, Solution
+from instances.lora.solution import Decision
 from online.answers import refusal
-from online.lora.constants import OBSERVED
-from online.lora.protocol import View, plain, posted
-from online.lora.registry import REGISTRY
-from online.outcome import Constant, OnlineRun, Violation
-from online.referee import isolation
-from online.referee import table as referee
+from online.lora.protocol import View, plain
 from online.referee.table import Foul, Question
-from online.spec import Spec, version
-
-CHARGED_ABOVE = "charged_above_bid"
-"""The count of admitted tasks that are charged more than they bid; it is there where it is not 0."""
-NO_MIGRATION = "no migration"
-"""What the label of a run says in which every task had to stay on one node."""
 
 
 class Books:
@@ -178,8 +166,9 @@ class Table:
             for part in [group] if batch else [[i] for i in group]:
                 yield Question(part, [self._arrivals.task(i) for i in part], view)
 
-    def take(self, index: int, answer: Any) -> Decision | None:
+    def take(self, event: str, index: int | None, answer: Any) -> Decision | None:
         """Judge an answer and book it; None for a rejection."""
+        assert index is not None
         if answer is None:
             return None
         truth = self._instance.task(index)
@@ -188,104 +177,7 @@ class Table:
             self._books.book(truth, decision)
         return decision
 
-    def copied(self, index: int, answer: Any) -> Decision | None:
+    def copied(self, event: str, index: int | None, answer: Any) -> Decision | None:
         """The answer as a Decision of plain integers; Foul if it is none."""
+        assert index is not None
         return _copied(index, answer)
-
-
-def play(
-    instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...], seed: str, *,
-    migration: bool = True,
-) -> OnlineRun:  # fmt: skip
-    """Run an algorithm of ours in this process; without `migration` two nodes for a task are a violation."""
-    values = {constant.name: constant.value for constant in constants}
-    table = Table(instance, seed, migration=migration)
-    decisions, violations, seconds = referee.play(table, algorithm, values)
-    label = getattr(algorithm, "label", name)
-    if any(OBSERVED in constant.detail for constant in constants):
-        label += f" ({OBSERVED})"
-    return outcome(
-        instance, decisions, violations, name, version, constants, seconds,
-        label=label,
-        arithmetic=getattr(algorithm, "arithmetic", "integer"),
-        counts=dict(getattr(algorithm, "counts", {})),
-        trace=getattr(algorithm, "trace", None),
-        migration=migration,
-    )  # fmt: skip
-
-
-def play_isolated(
-    instance: Instance, spec: Spec, seed: str, prior: Instance | None = None, *, migration: bool = True
-) -> OnlineRun:
-    """Run anyone's algorithm by its import path, in a process of its own: `online.referee.isolation` says how."""
-    code = version(spec)
-    played = isolation.play(
-        REGISTRY, spec, instance, lambda part: Table(part, seed, migration=migration), _first_half, prior
-    )
-    return outcome(
-        instance, played.decisions, played.violations, spec.name, code, played.constants, played.seconds,
-        label=played.label,
-        arithmetic="unknown",
-        counts=dict(played.counts),
-        trace=posted(played.exposed, instance.public("")),
-        migration=migration,
-    )  # fmt: skip
-
-
-def _first_half(instance: Instance) -> Instance:
-    """The first half of the arrivals (whole slots, at least one), as an instance of its own."""
-    half = (instance.tasks + 1) // 2
-    while 0 < half < instance.tasks and instance.arrival[half] == instance.arrival[half - 1]:
-        half += 1
-    data = document(instance)
-    data["tasks"] = data["tasks"][:half]
-    return parse(data, "the first half")
-
-
-def _charged_above_bid(instance: Instance, solution: Solution) -> int:
-    """How many admitted tasks pay more than they bid."""
-    pairs = zip(solution, instance.bid.tolist(), strict=True)
-    return sum(each is not None and each.payment is not None and each.payment > bid for each, bid in pairs)
-
-
-def outcome(
-    instance: Instance,
-    decisions: Sequence[Decision | None],
-    violations: Sequence[Violation],
-    name: str,
-    version: str,
-    constants: tuple[Constant, ...],
-    seconds: float,
-    *,
-    label: str,
-    arithmetic: str,
-    counts: dict[str, int],
-    trace: Any,
-    migration: bool,
-) -> OnlineRun:
-    """The run's result, its figures taken from the independent verifier."""
-    solution = tuple(decisions)
-    verdict = check(instance, solution, migration=migration)
-    found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
-    above = _charged_above_bid(instance, solution)
-    if above:
-        # No rule of the problem forbids it, but no bidder would agree, so it stands beside the name wherever that does.
-        label += f" (charged above their bid: {above} of {verdict.admitted} admitted)"
-        counts = counts | {CHARGED_ABOVE: above}
-    return OnlineRun(
-        algorithm=name,
-        label=label if migration else f"{label} ({NO_MIGRATION})",
-        version=version,
-        valid=not found,
-        violations=tuple(found),
-        welfare=verdict.welfare,
-        true_welfare=verdict.true_welfare,
-        revenue=verdict.revenue,
-        admitted=verdict.admitted,
-        decisions=solution,
-        constants=constants,
-        arithmetic=arithmetic,
-        counts=counts,
-        seconds=seconds,
-        trace=trace,
-    )

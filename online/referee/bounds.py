@@ -70,6 +70,6 @@ def shows_the_future(path: str, registry: Registry[Instance], instance: Instance
     if b"ratiobench/" not in text:
         return False
     try:
-        return registry.content_hash(registry.loads(text, path)) == tested
+        return registry.content_hash(registry.documents.loads(text, path)) == tested
     except InputError:
         return False

@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import IO, Any, TypeVar
 
 from formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
@@ -39,9 +39,20 @@ from online.outcome import Constant, Violation
 from online.referee import sandbox
 from online.referee.bounds import HOUSE_DATA, barred, shows_the_future
 from online.referee.player import REFUSED
-from online.referee.table import Foul, Question, Refused, Table, altered, changes_of_mind, hear
+from online.referee.table import (
+    ARRIVAL,
+    Foul,
+    Logged,
+    Question,
+    Refused,
+    Table,
+    altered,
+    changes_of_mind,
+    first_difference,
+    hear,
+)
 from online.registry import Instance, Registry
-from online.spec import Spec
+from online.spec import Spec, version
 
 ANSWER_SECONDS = 600.0
 """An algorithm that does not answer in this time has broken the protocol."""
@@ -205,7 +216,7 @@ class Player:
             reply = self._exchange(("build", spec.path, dict(spec.options), barred()), None, _built)
             if isinstance(reply, str):
                 raise InputError("algorithm", spec.path, f"cannot be built: {reply}")
-            self.constants, self.batch = reply
+            self.constants, self.batch, self.events = reply
             for name in spec.given:
                 if name not in self.constants:
                     raise InputError("algorithm", f"{spec.path}:{name}", f"{spec.path} declares no such constant")
@@ -227,12 +238,14 @@ class Player:
             raise InputError("algorithm", where, "neither the constructor nor `start` reads this option: misspelt?")
 
     def ask(self, question: Question) -> Sequence[Any]:
-        """The answers to one question."""
-        message = ("ask", list(question.indices), list(question.arrivals), question.view)
+        """The answers to one question; None, unasked, at events that the algorithm has no method for."""
+        if question.event != ARRIVAL and question.event not in self.events:
+            return [None] * len(question.indices)
+        message = ("ask", list(question.indices), list(question.arrivals), question.view, question.event)
         answers = self._exchange(message, question.indices[0], lambda reply: reply["answers"])
         return [_heard(answer) for answer in answers] if isinstance(answers, list) else [answers]
 
-    def end(self) -> tuple[list[int], dict[str, int], str | None, Any]:
+    def end(self) -> tuple[list[int | None], dict[str, int], str | None, Any]:
         """Arrivals whose answers were altered later, counts, label, and what it shows of itself."""
         return self._exchange(("end",), None, _last_words)
 
@@ -292,32 +305,41 @@ def _heard(answer: Any) -> Any:
 _REPLIES = {"build": ("ready", "import"), "start": ("started",), "ask": ("answers",), "end": ("end",)}
 
 
-def _built(reply: dict[str, Any]) -> tuple[tuple[str, ...], bool] | str:
-    """The declared constants and whether it decides by batches; a text why it could not be built."""
+def _built(reply: dict[str, Any]) -> tuple[tuple[str, ...], bool, tuple[str, ...]] | str:
+    """The declared constants, whether it decides by batches, the events it answers; a text why it was not built."""
     if reply["kind"] == "import":
         return _detail(reply)
-    return tuple(str(name) for name in reply["constants"]), bool(reply["batch"])
+    constants, events = (tuple(str(name) for name in reply[key]) for key in ("constants", "events"))
+    return constants, bool(reply["batch"]), events
 
 
-def _last_words(reply: dict[str, Any]) -> tuple[list[int], dict[str, int], str | None, Any]:
+def _last_words(reply: dict[str, Any]) -> tuple[list[int | None], dict[str, int], str | None, Any]:
     counts = {tamed(str(key), 40): whole(value, 2**63 - 1) for key, value in list(reply["counts"].items())[:20]}
     label = None if reply["label"] is None else shown(reply["label"])
-    return [int(i) for i in reply["altered"]], counts, label, reply["exposed"]
+    return [None if i is None else int(i) for i in reply["altered"]], counts, label, reply["exposed"]
 
 
 def _detail(reply: Mapping[str, Any]) -> str:
     return shown(reply["detail"], 300)
 
 
-def try_to_build(spec: Spec, protocol: str) -> None:
-    """Build anyone's algorithm and throw it away: what does not exist is found before any work.
+def require_buildable(registry: Registry[Any], text: str) -> None:
+    """Refuse an import path whose class does not exist or cannot be built; it is built once, in its own process.
 
     Raises
     ------
-    InputError : for a module or class that does not exist or cannot be built. What else goes wrong is the run's to say.
+    InputError : for a module, class or constructor that does not do. What else goes wrong is the run's to say.
     """
+    spec = registry.parse(text)
+    if spec.entry is None:
+        _try_to_build(registry, text, version(spec))
+
+
+@lru_cache(maxsize=64)
+def _try_to_build(registry: Registry[Any], text: str, code: str) -> None:
+    """Build anyone's algorithm, with this code, and throw it away: what does not exist is found before any work."""
     with contextlib.suppress(Foul):
-        Player(spec, protocol, lambda path: False).close()
+        Player(registry.parse(text), registry.protocol, lambda path: False).close()
 
 
 @dataclass(slots=True)
@@ -326,7 +348,7 @@ class Played:
 
     Parameters
     ----------
-    decisions : one per arrival; None where nothing was booked, and from a foul on.
+    log : every question that was answered, with its answer; it ends before a foul.
     violations : empty, or what ended or spoilt it.
     constants : those it declares, settled.
     counts, label : what it says of itself; the label on one line, behind its name.
@@ -335,7 +357,7 @@ class Played:
     seconds : wall time of start and decisions, with the way to the algorithm's process and back; not of its building.
     """
 
-    decisions: list[Any]
+    log: list[Logged]
     violations: list[Violation]
     constants: tuple[Constant, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -349,7 +371,7 @@ def _perform(
     table: Table, spec: Spec, protocol: str, betrays: Callable[[str], bool], settle: Settle, echo: Echo
 ) -> Played:
     """One run in a fresh process; `settle` gives the constants that the algorithm declares."""
-    played = Played([None] * table.arrivals, [], label=spec.name)
+    played = Played([], [], label=spec.name)
     player: Player | None = None
     try:
         player = Player(spec, protocol, betrays, echo)
@@ -358,7 +380,7 @@ def _perform(
         player.start(table.public, {constant.name: constant.value for constant in played.constants})
         heard = hear(table, player.ask, batch=player.batch)
         played.seconds = time.perf_counter() - started
-        played.decisions = heard.decisions
+        played.log = heard.log
         played.violations = heard.violations + changes_of_mind(table, heard)
         if not played.violations:
             changed, counts, label, played.exposed = player.end()
@@ -389,9 +411,9 @@ def play(
 ) -> Played:
     """Run anyone's algorithm by its import path, then again on the first half of the arrivals.
 
-    `table` lays out a run on an instance, `first_half` makes an instance of the first arrivals, whole decisions, at
+    `table` lays out a run on an instance, `first_half` makes an instance of the first arrivals, whole questions, at
     least one. `prior` is the instance that `prior=yesterday` stands for; nothing of it but the constants reaches the
-    algorithm. The decisions on the first half must be the same. If they are not, whole runs tell an algorithm that
+    algorithm. Up to half time the logs must be the same. If they are not, whole runs tell an algorithm that
     answers differently each time (it `draws`, or is `not reproducible` for another reason) from one that `peeks`. So
     they do where something was drawn without a seed, for two runs may agree by chance.
     """
@@ -402,35 +424,30 @@ def play(
         return _perform(table(part), spec, registry.protocol, betrays, settle, echo)
 
     played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior))
-    if played.violations or not played.decisions:
+    if played.violations or not played.log:
         return played
-    again = perform(first_half(instance), lambda names: played.constants)
+    half = first_half(instance)
+    again = perform(half, lambda names: played.constants)
     if again.violations and again.violations[0].rule == "timeout":
         played.violations = again.violations
         return played
-    different = _first_difference(played, again)
+    different = first_difference(played.log, again.log, table(half).arrivals)
     suspect = bool(again.violations) or different is not None
     drew = played.drew or again.drew
     for _ in range(REPEATS if drew or suspect else 0):
         repeated = perform(instance, lambda names: played.constants)
-        if repeated.violations or repeated.decisions != played.decisions:
-            where = _first_difference(played, repeated) if different is None else different
+        if repeated.violations or repeated.log != played.log:
+            where = different or first_difference(played.log, repeated.log, len(played.log))
             rule, detail = "not reproducible", "a second run answers differently"
             if drew:
                 rule, detail = "draws", f"{detail}: it draws from a source without a seed"
             elif again.violations:
                 detail += f" ({again.violations[0]})"
-            played.violations = [Foul(rule, where, detail).violation(table(instance))]
+            played.violations = [Foul(rule, where and where.about, detail).violation(table(instance))]
             return played
     if suspect:
         detail = "the answer differs when later arrivals are taken away"
         if again.violations:
             detail += f" ({again.violations[0]})"
-        played.violations = [Foul("peeks", different, detail).violation(table(instance))]
+        played.violations = [Foul("peeks", different and different.about, detail).violation(table(instance))]
     return played
-
-
-def _first_difference(one: Played, other: Played) -> int | None:
-    """The first arrival that was decided differently, of those that both runs had."""
-    pairs = zip(one.decisions, other.decisions, strict=False)
-    return next((i for i, (mine, yours) in enumerate(pairs) if mine != yours), None)

@@ -29,6 +29,7 @@ from typing import IO, Any
 import numpy as np
 
 from online.answers import Unfit, located, shown
+from online.referee.table import ARRIVAL, HANDLER, Question, answer_event
 from online.referee.watch import listen_for_draws, watch
 
 REFUSED = "refused"
@@ -70,10 +71,11 @@ def serve(protocol: str) -> None:
         algorithm = _built(path, options)
         batch = hasattr(algorithm, "decide_batch")
         constants = [str(name) for name in getattr(algorithm, "constants", ())]
+        events = [name.removeprefix(HANDLER) for name in dir(algorithm) if name.startswith(HANDLER)]
     except BaseException as error:
         send({"kind": "import", "detail": located(error)})
         return
-    send({"kind": "ready", "constants": constants, "batch": batch})
+    send({"kind": "ready", "constants": constants, "batch": batch, "events": events})
     _Game(algorithm, batch, plain, excess, exposed, options).play(requests, send, decide)
 
 
@@ -147,8 +149,13 @@ class _Game:
             algorithm.start(message[1], message[2])
             return {"kind": "started", "unread": sorted(self._options.unread)}
         if message[0] == "ask":
-            _, indices, arrivals, view = message
-            answers = algorithm.decide_batch(arrivals, view) if self._batch else [algorithm.decide(arrivals[0], view)]
+            _, indices, arrivals, view, event = message
+            if event != ARRIVAL:
+                answers = answer_event(algorithm, Question(indices, arrivals, view, event))
+            elif self._batch:
+                answers = algorithm.decide_batch(arrivals, view)
+            else:
+                answers = [algorithm.decide(arrivals[0], view)]
             if not isinstance(answers, list | tuple):
                 return {"kind": "answers", "answers": shown(answers)}
             if len(answers) != len(indices):

@@ -13,7 +13,7 @@ from typing import Any
 
 from instances.errors import InputError
 from online.referee.isolation import Echo, Player
-from online.referee.table import Foul, Table, hear
+from online.referee.table import Foul, Table, decisions_of, hear
 from online.spec import Spec
 
 
@@ -32,7 +32,7 @@ class Rehearsal:
         self.processes = 0
 
     def play(self, table: Table, constants: Mapping[str, Fraction]) -> list[Any] | None:
-        """The decisions of a run, one per arrival; None for a run that is not valid."""
+        """The answers to the arrivals of a run, by their places; None for a run that is not valid."""
         try:
             if self._player is None:
                 self.processes += 1
@@ -45,7 +45,7 @@ class Rehearsal:
         if heard.violations:
             self.close()
             return None
-        return heard.decisions
+        return decisions_of(heard.log, table.arrivals)
 
     def close(self) -> None:
         """End the process."""

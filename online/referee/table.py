@@ -1,6 +1,8 @@
-"""What every family's referee does: hear each answer once, book it at once, and name the rule that is broken.
+"""What every family's referee does: put questions, hear each answer once, book it, name the rule that is broken.
 
-The family's part is its table: it puts the questions, in the order of arrival, and judges and books the answers.
+The family's part is its table. It puts a question at every moment at which something may be decided (an arrival, a
+completion, a change of capacity, a tick), judges the answers and books them. What was asked and answered is the log of
+the run: the decisions of a family follow from it, and so does whether an algorithm peeks or changes its mind.
 """
 
 from __future__ import annotations
@@ -8,12 +10,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Any, NamedTuple, Protocol
 
 from instances.errors import tamed
 from online import terms
 from online.answers import shown
 from online.outcome import Violation
+
+ARRIVAL = "arrival"
+"""The event that every family has: something arrives, and `decide` says what is done with it."""
+HANDLER = "at_"
+"""An algorithm answers another event by its method of this name with the event behind it: `at_completion`, ..."""
 
 
 class Foul(Exception):
@@ -38,14 +46,33 @@ class Question(NamedTuple):
 
     Parameters
     ----------
-    indices : of the arrivals that it is about, in their order.
-    arrivals : the arrivals, made for this question.
+    indices : what each answer is about, in order: an arrival by its place, or None where it is about no single one.
+    arrivals : what is shown of each, made for this question; None where there is nothing to show.
     view : the state as the algorithm sees it.
+    event : what happened: `ARRIVAL`, or any other name that the family gives ("completion", "tick", ...).
     """
 
-    indices: Sequence[int]
+    indices: Sequence[int | None]
     arrivals: Sequence[Any]
     view: Any
+    event: str = ARRIVAL
+
+
+class Logged(NamedTuple):
+    """One entry of the log of a run: a question, as far as it tells one from another, and the answer that was booked.
+
+    Parameters
+    ----------
+    event, about : of the question: what happened, and to which arrival, if to one.
+    answer : in builtin types; None where nothing was booked (a rejection, or an event that changes nothing).
+    """
+
+    event: str
+    about: int | None
+    answer: Any
+
+
+Log = Sequence[Logged]
 
 
 class Table(Protocol):
@@ -67,88 +94,118 @@ class Table(Protocol):
         ...
 
     def questions(self, batch: bool) -> Iterator[Question]:
-        """Every arrival once, in order, each with the state in which it is decided; `batch`: those of a slot at once.
+        """Every question in the order of time, each with the state in which it is decided.
 
-        The next question is taken when the answers to the last are booked.
+        Every arrival once, in order; `batch`: those of a moment at once. What else is asked, and when, may depend on
+        the answers: the next question is taken when those to the last are booked.
         """
         ...
 
-    def take(self, index: int, answer: Any) -> Any:
+    def take(self, event: str, index: int | None, answer: Any) -> Any:
         """Judge an answer and book it; Foul names the rule that it breaks.
 
         Gives a copy in builtin types, the answer itself where nothing in it can be altered, None where none is booked.
+        An event that the algorithm has no method for is answered by None.
         """
         ...
 
-    def copied(self, index: int, answer: Any) -> Any:
+    def copied(self, event: str, index: int | None, answer: Any) -> Any:
         """The answer as `take` copies it, unjudged; Foul if it is none."""
         ...
 
 
 Ask = Callable[[Question], Sequence[Any]]
-"""Put a question to the algorithm; answers in the order of its arrivals."""
+"""Put a question to the algorithm; answers in the order of its indices."""
 
 
 class Heard(NamedTuple):
-    """What came of a run.
+    """A run as far as it came.
 
     Parameters
     ----------
-    decisions : one per arrival; None where nothing was booked, and from a foul on.
+    log : every question that was answered, with its answer; it ends before a foul.
     violations : empty, or the foul that ended it.
-    kept : (index, answer) of the answers that can be altered afterwards.
+    kept : (place in the log, answer) of the answers that can be altered afterwards.
     """
 
-    decisions: list[Any]
+    log: list[Logged]
     violations: list[Violation]
     kept: list[tuple[int, Any]]
 
 
 def hear(table: Table, ask: Ask, *, batch: bool) -> Heard:
-    """Put every arrival to the algorithm and book the answers; stops at the first foul."""
-    heard = Heard([None] * table.arrivals, [], [])
+    """Put every question to the algorithm and book the answers; stops at the first foul."""
+    heard = Heard([], [], [])
     try:
         for question in table.questions(batch):
-            indices = question.indices
+            event, indices = question.event, question.indices
             answers = ask(question)
             if not isinstance(answers, list | tuple) or len(answers) != len(indices):
-                detail = f"{len(indices)} {table.noun}s asked, answer {shown(answers)!r}"
-                raise Foul("protocol", indices[0], detail)
-            for i, answer in zip(indices, answers, strict=True):
+                asked = f"{len(indices)} {table.noun}s asked" if event == ARRIVAL else f"asked at a {event}"
+                raise Foul("protocol", indices[0], f"{asked}, answer {shown(answers)!r}")
+            for index, answer in zip(indices, answers, strict=True):
                 if isinstance(answer, Refused):
-                    raise Foul("protocol", i, answer)
-                decision = table.take(i, answer)
-                if decision is not None:
-                    heard.decisions[i] = decision
-                    if answer is not decision:  # else there is nothing in it that could be altered
-                        heard.kept.append((i, answer))
+                    raise Foul("protocol", index, answer)
+                decision = table.take(event, index, answer)
+                if decision is not None and answer is not decision:  # else nothing in it could be altered
+                    heard.kept.append((len(heard.log), answer))
+                heard.log.append(Logged(event, index, decision))
     except Foul as foul:
         heard.violations.append(foul.violation(table))
     return heard
 
 
+def decisions_of(log: Log, arrivals: int) -> list[Any]:
+    """The answers to the arrivals, by their places; None where nothing was booked, and from a foul on."""
+    decisions: list[Any] = [None] * arrivals
+    for entry in log:
+        if entry.event == ARRIVAL and entry.about is not None:
+            decisions[entry.about] = entry.answer
+    return decisions
+
+
+def first_difference(log: Log, other: Log, arrivals: int) -> Logged | None:
+    """The first entry of a log that another one does not have so, before the arrival of this number; None without one.
+
+    A run on the first arrivals must agree with the whole run on all that happens before the next one.
+    """
+    for mine, yours in zip_longest(log, other):
+        if mine is None or (mine.event == ARRIVAL and mine.about is not None and mine.about >= arrivals):
+            return None
+        if mine != yours:
+            return Logged(*mine)
+    return None
+
+
 def changes_of_mind(table: Table, heard: Heard) -> list[Violation]:
     """Answers that were altered after they had been given (the books keep the first version)."""
     found = []
-    for i, answer in heard.kept:
+    for place, answer in heard.kept:
+        event, index, booked = heard.log[place]
         try:
-            now = table.copied(i, answer)
+            now = table.copied(event, index, answer)
         except Foul:
             now = None
-        if now != heard.decisions[i]:
-            found.append(altered(table, i))
+        if now != booked:
+            found.append(altered(table, index))
     return found
 
 
-def altered(table: Table, index: int) -> Violation:
-    """What is said of an answer that is not what it was."""
+def altered(table: Table, index: int | None) -> Violation:
+    """The violation of an algorithm that altered this answer."""
     return Foul("changed decision", index, "the answer was altered after it had been given").violation(table)
 
 
-class Played(NamedTuple):
-    """A run of an algorithm of ours: decisions that stand, what was broken, and the wall time of the decisions."""
+def answer_event(algorithm: Any, question: Question) -> list[Any]:
+    """What an algorithm answers to an event other than arrivals; None where it has no method for it."""
+    handler = getattr(algorithm, HANDLER + question.event, None)
+    return [None if handler is None else handler(what, question.view) for what in question.arrivals]
 
-    decisions: list[Any]
+
+class Played(NamedTuple):
+    """A run of an algorithm of ours: its log, what was broken, and the wall time of the decisions."""
+
+    log: list[Logged]
     violations: list[Violation]
     seconds: float
 
@@ -166,6 +223,8 @@ def play(table: Table, algorithm: Any, constants: Mapping[str, Fraction]) -> Pla
     def ask(question: Question) -> Sequence[Any]:
         if limit is not None and time.perf_counter() - started > limit:
             raise Foul("timeout", question.indices[0], terms.stopped(limit))
+        if question.event != ARRIVAL:
+            return answer_event(algorithm, question)
         if batch:
             answers: Sequence[Any] = algorithm.decide_batch(question.arrivals, question.view)
             return answers
@@ -173,4 +232,4 @@ def play(table: Table, algorithm: Any, constants: Mapping[str, Fraction]) -> Pla
 
     heard = hear(table, ask, batch=batch)
     seconds = time.perf_counter() - started
-    return Played(heard.decisions, heard.violations + changes_of_mind(table, heard), seconds)
+    return Played(heard.log, heard.violations + changes_of_mind(table, heard), seconds)

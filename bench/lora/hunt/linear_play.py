@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bench.lora.hunt.sketch import Menu, Plan, Sketch
-from online.lora.mechanism import Rule
+from online.lora.traces import Rule
 
 
 class Caps(NamedTuple):

@@ -366,7 +366,7 @@ def confirm(target: Target, found: Instance) -> Check | None:
     from bench.lora.theory.basis.case import case_of
     from bench.lora.theory.claims import CLAIMS
     from bench.lora.theory.guarantees import guarantees
-    from online.lora.registry import run
+    from online.lora.run import run
 
     try:
         best, solution = enumerate_optimum(found)

@@ -16,8 +16,8 @@ from bench.lora.hunt.linear_play import LinearPlay, caps, play_linear
 from bench.lora.hunt.sketch import Menu, Play, Sketch, most, optimum, play, ratios
 from bench.lora.hunt.sketch import menu as menu_of
 from online.lora.algorithms.posted import gain
-from online.lora.mechanism import Rule
 from online.lora.roots import gain_below, share_above
+from online.lora.traces import Rule
 
 
 class Measure(NamedTuple):

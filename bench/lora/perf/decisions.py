@@ -18,12 +18,12 @@ from bench.perf.measured import Bars, Measured, Part, Turns, Value, in_turns
 from formulations.lora.covering.schedules import Space, cheapest_cover, states
 from instances.lora.generate import generate
 from instances.lora.model import Instance, IntArray, Public, Task
-from online.lora.algorithms.pdftsp import PriceTrace
 from online.lora.constants import CONSTANTS
 from online.lora.registry import parse
 from online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, slot_by_slot, window
 from online.lora.search.thresholds import Cells, fill, layout, limit, open_cells, ranked
 from online.lora.table import Books
+from online.lora.traces import PriceTrace
 
 FloatArray = NDArray[np.float64]
 

@@ -24,7 +24,7 @@ from instances.lora.fitting import load
 from instances.lora.generate import generate
 from instances.lora.model import Instance
 from instances.lora.solution import Solution
-from online.lora.registry import run
+from online.lora.run import run
 
 Say = Callable[[str], None]
 

@@ -19,7 +19,7 @@ from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
 from instances.fields import LIMIT
 from instances.lora.model import Instance
-from online.lora.algorithms.pdftsp import PriceTrace
+from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun
 
 _CLAIMS = dict(

@@ -27,12 +27,12 @@ from bench.lora.theory.basis.dual import Dual, Priced, dual_of
 from formulations.report import SolveReport
 from instances.lora.format import content_hash
 from instances.lora.model import Instance
-from online.lora.algorithms.pdftsp import Offer
 from online.lora.algorithms.posted import settle_share
-from online.lora.mechanism import LinearTrace, Room, prices
+from online.lora.mechanism import Room, prices
 from online.lora.protocol import Posted
 from online.lora.public_constants import cap_compute, cap_memory, largest_share
 from online.lora.roots import is_gain_below, share_above
+from online.lora.traces import LinearTrace, Offer
 from online.outcome import OnlineRun
 
 ROUNDING = Fraction(1, 10**9)

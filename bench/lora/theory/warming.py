@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.lora.theory.audit import audit
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora.named import named
-from online.lora.registry import run
+from online.lora.run import run
 
 
 def warm() -> None:

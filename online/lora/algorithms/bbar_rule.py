@@ -20,8 +20,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from instances.errors import InputError
-from online.lora.mechanism import Rule, register_mechanism
+from online.lora.mechanism import register_mechanism
 from online.lora.registry import Option, fraction
+from online.lora.traces import Rule
 
 
 def settle(options: Mapping[str, str], constants: Mapping[str, Fraction]) -> Rule:

@@ -14,9 +14,7 @@ it is truthful and rational (Theorem T), and the provider recovers q + sum e exa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,31 +25,8 @@ from instances.lora.solution import Decision
 from online.lora.one_node import Found, with_one_node
 from online.lora.protocol import View
 from online.lora.registry import Entry, register
-from online.lora.search.additive import Cluster, first_schedule, offers, too_large
-
-DOUBLES = 2**53
-"""Whole micro-dollars up to here are doubles."""
-
-
-class Offered(NamedTuple):
-    """What a task was offered, taken or not: cost in micro-dollars, index of the option, cells."""
-
-    cost: int
-    option: int
-    cells: tuple[tuple[int, int], ...]
-    admitted: bool
-
-    @property
-    def payment(self) -> int | None:
-        """The charge; None for a rejected task."""
-        return self.cost if self.admitted else None
-
-
-@dataclass(slots=True)
-class GreedyTrace:
-    """What an audit reads after a run: one offer per task, in order; None where no schedule had room."""
-
-    offers: list[Offered | None] = field(default_factory=list)
+from online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
+from online.lora.traces import GreedyTrace, Offered
 
 
 def first_with_room(room: NDArray[np.bool_], first_node: IntArray) -> tuple[NDArray[np.bool_], IntArray]:

@@ -29,9 +29,10 @@ from fractions import Fraction
 
 from instances.errors import InputError
 from online.lora.algorithms.posted import settle_share
-from online.lora.mechanism import Rule, register_mechanism
+from online.lora.mechanism import register_mechanism
 from online.lora.registry import Option
 from online.lora.roots import gain_below
+from online.lora.traces import Rule
 
 
 def settle(options: Mapping[str, str], constants: Mapping[str, Fraction]) -> Rule:

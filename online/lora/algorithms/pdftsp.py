@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -27,63 +26,7 @@ from online.lora.one_node import Found, with_one_node
 from online.lora.protocol import View
 from online.lora.registry import Entry, Option, fraction, register
 from online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
-
-EXACT_TASKS = 64
-"""`arith=auto` is exact up to this many tasks, float above."""
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What the mechanism computed for one task.
-
-    Parameters
-    ----------
-    task : index.
-    value : F(il) of the schedule found, None when there is no schedule.
-    option : index of the pre-processing option.
-    cells : the schedule.
-    work, cells_used : S in samples and n.
-    net : b_il in micro-dollars.
-    admitted : False for F <= 0 and for a task dropped in line 12.
-    payment : p_i of the payment rule, exact or a double; None unless admitted.
-    """
-
-    task: int
-    value: Fraction | float | None
-    option: int = 0
-    cells: tuple[tuple[int, int], ...] = ()
-    work: int = 0
-    net: int = 0
-    admitted: bool = False
-    payment: Fraction | float | None = None
-
-
-@dataclass(slots=True)
-class PriceTrace:
-    """What an audit reads after a run.
-
-    Parameters
-    ----------
-    search : how schedules were found, exact (9) or printed (13).
-    exact : prices are fractions.
-    money, memory : unit scale: bbar_il = money * b_il / (S + memory * R), prices in file units.
-    alpha, beta : in the file's units.
-    updates : whose offers move prices: those with F > 0 (all), or the admitted ones only (admitted).
-    offers : one per task, in order.
-    lam, phi : final prices {(node, slot): value}, zeros left out.
-    """
-
-    search: str
-    exact: bool
-    money: Fraction
-    memory: Fraction
-    alpha: Fraction
-    beta: Fraction
-    units: str
-    updates: str = "all"
-    offers: list[Offer] = field(default_factory=list)
-    lam: dict[tuple[int, int], Fraction | float] = field(default_factory=dict)
-    phi: dict[tuple[int, int], Fraction | float] = field(default_factory=dict)
+from online.lora.traces import EXACT_TASKS, Offer, PriceTrace
 
 
 class _ExactPrices:

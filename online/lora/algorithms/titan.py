@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.lora import batch
 from formulations.lora.batch import solve_batch
 from formulations.lora.covering.schedules import StateSpaceTooLarge
 from instances.errors import InputError
@@ -156,5 +157,6 @@ register(
             "gap": Option("1/1000", None, "share of its best value at which a large batch counts as answered"),
         },
         Titan,
+        warm=batch.warm,  # on the small instance it needs hardly anything
     )
 )

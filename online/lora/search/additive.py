@@ -29,6 +29,9 @@ Costs = Sequence[Sequence[int | None]]
 _EXACT_TABLE_LIMIT = TABLE_LIMIT // 8
 """Most entries of a table of Python's integers, which take several times the room."""
 
+DOUBLES = 2**53
+"""Whole micro-dollars up to here are doubles."""
+
 
 def exact_cover(task: Task, menu: Space, cost: Costs, node: Sequence[Sequence[int]], unit: int = 1) -> Cover | None:
     """The schedule of least vendor price plus cell costs, in integers of any size.

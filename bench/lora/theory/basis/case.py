@@ -15,7 +15,7 @@ from bench.lora.theory.basis.density import every_bbar
 from bench.lora.theory.basis.facts import ROUNDING, Facts, Observed, facts, observed
 from formulations.report import Exact, SolveReport
 from instances.lora.model import Instance, Public
-from online.lora.algorithms.pdftsp import Offer, PriceTrace
+from online.lora.traces import Offer, PriceTrace
 from online.outcome import OnlineRun
 
 Figures = dict[str, Fraction | int | str | None]

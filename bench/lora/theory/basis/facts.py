@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from formulations.lora.covering.schedules import minimal_covers, space
 from instances.lora.format import content_hash
 from instances.lora.model import Instance, IntArray, Public, Task
-from online.lora.algorithms.pdftsp import Offer, PriceTrace
 from online.lora.constants import alpha, beta
+from online.lora.traces import Offer, PriceTrace
 
 ROUNDING = 1e-9
 """Relative error that no price in doubles reaches: 10^4 updates cost a few units in the last place each."""

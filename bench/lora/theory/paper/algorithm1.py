@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.family.checks import Check
 from bench.lora.theory.basis.case import Case, Figures
 from online.lora.registry import parse
-from online.lora.table import play
+from online.lora.run import play
 from online.outcome import OnlineRun
 
 

@@ -19,7 +19,7 @@ from bench.lora.theory.basis.dual import best_schedule, dual_of
 from bench.lora.theory.basis.facts import ROUNDING
 from formulations.lora.covering.schedules import cheapest_cover, space
 from instances.lora.model import Public, Task
-from online.lora.algorithms.pdftsp import Offer
+from online.lora.traces import Offer
 
 Price = Mapping[Cell, Fraction | float]
 

@@ -21,7 +21,8 @@ from instances.lora.solution import Decision
 from online.lora.constants import CONSTANTS
 from online.lora.registry import REGISTRY
 from online.lora.registry import parse as parse_name
-from online.lora.table import Table, play, play_isolated
+from online.lora.run import play, play_isolated
+from online.lora.table import Table
 from online.outcome import Constant, OnlineRun, Source
 from online.referee.rehearsal import Rehearsal
 

@@ -33,9 +33,8 @@ from bench.lora.theory.payments.cheapest import OutOfSteps, Row, Steps, least_co
 from formulations.lora.covering.schedules import Space, StateSpaceTooLarge, cheapest_cover, space
 from instances.lora.model import Instance, Task
 from instances.lora.solution import Decision
-from online.lora.algorithms.greedy import GreedyTrace
-from online.lora.algorithms.pdftsp import EXACT_TASKS
-from online.lora.mechanism import ExactPrices, FloatPrices, LinearTrace, prices
+from online.lora.mechanism import ExactPrices, FloatPrices, prices
+from online.lora.traces import EXACT_TASKS, GreedyTrace, LinearTrace
 from online.outcome import OnlineRun
 
 Cell = tuple[int, int]

@@ -32,7 +32,7 @@ from bench.lora.theory.payments.offers import Offers, exposed, told, verify
 from instances.fields import LIMIT
 from instances.lora.model import Instance
 from instances.lora.solution import Decision
-from online.lora.algorithms.pdftsp import PriceTrace
+from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun
 
 ALLOWANCE = 2000

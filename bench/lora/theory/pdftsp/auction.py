@@ -17,8 +17,8 @@ from bench.lora.theory.pdftsp.curve import Curve, threshold
 from instances.errors import InputError
 from instances.fields import LIMIT
 from instances.lora.model import Instance, Public, Task
-from online.lora.algorithms.pdftsp import PriceTrace
 from online.lora.registry import parse
+from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun, Source
 
 

@@ -21,7 +21,7 @@ from bench.lora.theory.pdftsp.ledger import History, Ledger, Meter, Past, Regime
 from instances.errors import InputError
 from instances.fields import LIMIT
 from instances.lora.model import Instance
-from online.lora.algorithms.pdftsp import PriceTrace
+from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun, Source
 
 

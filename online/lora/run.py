@@ -1,0 +1,171 @@
+"""One run of an algorithm for problem P under the referee."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from formulations.lora.check import check
+from instances.errors import InputError
+from instances.lora.format import FORMAT, document, parse
+from instances.lora.model import Instance
+from instances.lora.solution import Solution
+from online import run as runs
+from online.lora.constants import OBSERVED
+from online.lora.one_node import MIGRATE, NO
+from online.lora.protocol import posted
+from online.lora.registry import REGISTRY
+from online.lora.table import Table
+from online.outcome import Constant, OnlineRun, Violation
+from online.referee.table import Log, decisions_of
+from online.run import Game, Verdict
+from online.spec import Spec
+
+CELL_LIMIT = 20_000_000
+"""Most cells (node, slot) of a cluster that an online run keeps books of; five tables of 8 bytes each."""
+CHARGED_ABOVE = "charged_above_bid"
+"""The count of admitted tasks that are charged more than they bid; it is there where it is not 0."""
+NO_MIGRATION = "no migration"
+"""What the label of a run says in which every task had to stay on one node."""
+
+
+class LoraGame(Game[Instance]):
+    """Tasks on nodes and slots, task by task or slot by slot.
+
+    Parameters
+    ----------
+    migration : False: algorithms in their form `migrate=no`, or anyone's own as it is; two nodes for a task are a
+        violation. What is named with `migrate=no` is always judged so.
+    """
+
+    registry = REGISTRY
+
+    def __init__(self, *, migration: bool = True) -> None:
+        self._migration = migration
+
+    def admit(self, instance: Instance, spec: Spec) -> tuple[LoraGame, Spec]:
+        """InputError for a cluster too large, and without migration for an algorithm that has no such form."""
+        migration = self._migration
+        if spec.entry is not None and not migration:
+            if MIGRATE not in spec.entry.options:
+                able = ", ".join(name for name, entry in REGISTRY.entries().items() if MIGRATE in entry.options)
+                raise InputError("--no-migration", spec.head, f"no form that keeps tasks on one node; {able} have one")
+            spec = replace(spec, options={**spec.options, MIGRATE: NO})
+        migration = migration and not (spec.entry is not None and spec.options.get(MIGRATE) == NO)
+        cells = instance.nodes * instance.slots
+        if cells > CELL_LIMIT:
+            problem = f"{instance.nodes} nodes x {instance.slots} slots; an online run takes at most {CELL_LIMIT} cells"
+            raise InputError(instance.name, "node_types", problem)
+        return _GAMES[migration], spec
+
+    def arrivals(self, instance: Instance) -> int:
+        """Tasks."""
+        return instance.tasks
+
+    def table(self, instance: Instance, seed: str) -> Table:
+        """The books of the cluster."""
+        return Table(instance, seed, migration=self._migration)
+
+    def first_half(self, instance: Instance) -> Instance:
+        """The first half of the arrivals (whole slots, at least one), as an instance of its own."""
+        half = (instance.tasks + 1) // 2
+        while 0 < half < instance.tasks and instance.arrival[half] == instance.arrival[half - 1]:
+            half += 1
+        data = document(instance)
+        data["tasks"] = data["tasks"][:half]
+        return parse(data, "the first half")
+
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Verdict:
+        """Welfare, by `formulations.lora.check`."""
+        solution = tuple(decisions_of(log, instance.tasks))
+        verdict = check(instance, solution, migration=self._migration)
+        found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
+        remarks, counts = [], {}
+        above = _charged_above_bid(instance, solution)
+        if above:
+            # No rule of the problem forbids it, but no bidder would agree, so it stands beside the name wherever that
+            # does.
+            remarks.append(f"charged above their bid: {above} of {verdict.admitted} admitted")
+            counts[CHARGED_ABOVE] = above
+        if not self._migration:
+            remarks.append(NO_MIGRATION)
+        return Verdict(
+            solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
+            tuple(remarks), counts,
+        )  # fmt: skip
+
+    def small(self) -> Instance:
+        """Two nodes of two types, two tasks."""
+        task = {
+            "arrival": 1, "deadline": 3, "memory_mb": 1, "work": 3, "bid": 9, "rate": [2, 1], "energy_wh": [1, 1],
+            "vendors": [{"price": 0, "delay": 0}, {"price": 1, "delay": 1}],
+        }  # fmt: skip
+        return parse(
+            {
+                "format": FORMAT,
+                "name": "warm",
+                "slots": 3,
+                "slot_seconds": 600,
+                "base_memory_mb": 1,
+                "node_types": [
+                    {"name": str(g), "count": 2, "compute": 4, "memory_mb": 4, "tariff": [0, 0, 0]} for g in range(2)
+                ],
+                "tasks": [task, task],
+            },
+            "warm",
+        )
+
+    def settled(self, algorithm: Any, constants: tuple[Constant, ...]) -> tuple[Constant, ...]:
+        """Constants that the mechanism widens by its margin say so."""
+        margin = getattr(algorithm, "margin", 1)
+        if margin == 1:
+            return constants
+        told = f"used {margin} times as large"
+        return tuple(
+            replace(c, detail=", ".join(filter(None, (c.detail, told)))) if c.name in algorithm.widened else c
+            for c in constants
+        )
+
+    def remarks(self, constants: tuple[Constant, ...]) -> tuple[str, ...]:
+        """Where a unit of money was taken from the schedules of a first run."""
+        return (OBSERVED,) if any(OBSERVED in constant.detail for constant in constants) else ()
+
+    def trace(self, instance: Instance, exposed: Any) -> Any:
+        """Final prices."""
+        return posted(exposed, instance.public(""))
+
+
+_GAMES = {migration: LoraGame(migration=migration) for migration in (True, False)}
+GAME = _GAMES[True]
+
+
+def _charged_above_bid(instance: Instance, solution: Solution) -> int:
+    """How many admitted tasks pay more than they bid."""
+    pairs = zip(solution, instance.bid.tolist(), strict=True)
+    return sum(each is not None and each.payment is not None and each.payment > bid for each, bid in pairs)
+
+
+def run(
+    instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None, *, migration: bool = True
+) -> OnlineRun:
+    """One run of the algorithm on the instance under the referee; parameters and errors as `online.run.run`.
+
+    Without `migration` a decision on two nodes is a violation, and algorithms of ours are in their form `migrate=no`;
+    InputError for one that has no such form, for a cluster too large, and for a task too large for the algorithm's
+    search.
+    """
+    return runs.run(_GAMES[migration], instance, text, seed, prior)
+
+
+def play(
+    instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...], seed: str, *,
+    migration: bool = True,
+) -> OnlineRun:  # fmt: skip
+    """A run of an algorithm of ours that is built already; as `online.run.play`."""
+    return runs.play(_GAMES[migration], instance, algorithm, name, version, constants, seed)
+
+
+def play_isolated(instance: Instance, spec: Spec, seed: str) -> OnlineRun:
+    """A run of anyone's algorithm, in a process of its own; as `online.run.play_isolated`."""
+    return runs.play_isolated(GAME, instance, spec, seed)

@@ -1,0 +1,221 @@
+"""One run of an algorithm under the referee, for every family: what a family adds to it is its `Game`.
+
+Algorithms of ours run in this process, anyone's own by its import path in a process of its own
+(`online.referee.isolation`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Generic
+
+from formulations.report import Exact
+from instances.errors import about
+from online.outcome import Constant, OnlineRun, Violation
+from online.referee import isolation, table
+from online.referee.table import Log, Table
+from online.registry import Instance, Registry, require_prior
+from online.spec import Spec
+from online.spec import version as version_of
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an independent verifier of the family says of the decisions of a run.
+
+    Parameters
+    ----------
+    decisions : the family's solution, as it follows from the log.
+    violations : those of the referee and what else the verifier found.
+    value : of the objective, in the family's unit.
+    true_value : the same by valuations; None where bidders are not asked: the value itself.
+    revenue : sum of payments, or None without a payment rule.
+    admitted : number of admitted arrivals.
+    remarks : to stand behind the label, in brackets.
+    counts : things counted, beside those of the algorithm.
+    """
+
+    decisions: Any
+    violations: Sequence[Violation]
+    value: Exact
+    admitted: int
+    true_value: Exact | None = None
+    revenue: Exact | None = None
+    remarks: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+class Game(Generic[Instance]):
+    """What one family adds to a run; a family defines `registry`, and overrides what is its own.
+
+    Attributes
+    ----------
+    registry : the algorithms by name.
+    """
+
+    registry: Registry[Instance]
+
+    def admit(self, instance: Instance, spec: Spec) -> tuple[Game[Instance], Spec]:
+        """The game and the algorithm of a run; InputError for an instance or an algorithm that cannot be played."""
+        return self, spec
+
+    def arrivals(self, instance: Instance) -> int:
+        """How many arrive."""
+        raise NotImplementedError
+
+    def table(self, instance: Instance, seed: str) -> Table:
+        """The table of a run; `seed` names the random stream of algorithms that draw."""
+        raise NotImplementedError
+
+    def first_half(self, instance: Instance) -> Instance:
+        """The first half of the arrivals, whole questions and at least one, as an instance of its own."""
+        raise NotImplementedError
+
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Verdict:
+        """The figures of a run from its log, by code that the table does not share."""
+        raise NotImplementedError
+
+    def small(self) -> Instance:
+        """An instance that takes no time and calls every kernel."""
+        raise NotImplementedError
+
+    def settled(self, algorithm: Any, constants: tuple[Constant, ...]) -> tuple[Constant, ...]:
+        """The constants of an algorithm of ours as they are told of its run."""
+        return constants
+
+    def remarks(self, constants: tuple[Constant, ...]) -> tuple[str, ...]:
+        """What these constants add to the label of an algorithm of ours."""
+        return ()
+
+    def trace(self, instance: Instance, exposed: Any) -> Any:
+        """For audits: what anyone's algorithm shows of itself, checked; None for nothing."""
+        return None
+
+
+def run(
+    game: Game[Instance], instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None
+) -> OnlineRun:
+    """One run of the algorithm on the instance under the referee.
+
+    Parameters
+    ----------
+    text : the algorithm's name with options, or an import path.
+    seed : name of the random stream of algorithms that draw; the instance's hash by default.
+    prior : the other day, from which an algorithm that is named with `prior=yesterday` takes its constants.
+
+    Raises
+    ------
+    InputError : for a name, option, prior file or import path that does not exist, for `prior=yesterday` without a
+        prior, and for what the family's game refuses.
+    """
+    registry = game.registry
+    game, spec = game.admit(instance, registry.parse(text))
+    require_prior(spec, prior)
+    seed = registry.content_hash(instance) if seed is None else seed
+    if spec.entry is None:
+        return play_isolated(game, instance, spec, seed, prior)
+    warm_once(game, registry.choice(spec, game.arrivals(instance)))
+    with about(getattr(instance, "name", "")):
+        return _run(game, instance, spec, seed, prior)
+
+
+def _run(game: Game[Instance], instance: Instance, spec: Spec, seed: str, prior: Instance | None = None) -> OnlineRun:
+    """A run of an algorithm of ours, in this process."""
+    entry, algorithm, constants = game.registry.prepare(spec, instance, game.arrivals(instance), prior)
+    return play(game, instance, algorithm, spec.name, entry.version, game.settled(algorithm, constants), seed)
+
+
+def play(
+    game: Game[Instance],
+    instance: Instance,
+    algorithm: Any,
+    name: str,
+    version: str,
+    constants: tuple[Constant, ...],
+    seed: str,
+) -> OnlineRun:
+    """A run, in this process, of an algorithm of ours that is built already, with these constants."""
+    values = {constant.name: constant.value for constant in constants}
+    log, violations, seconds = table.play(game.table(instance, seed), algorithm, values)
+    label = getattr(algorithm, "label", name)
+    return _told(
+        game, instance, name, version, log, violations, constants, seconds,
+        label=" ".join([label, *(f"({remark})" for remark in game.remarks(constants))]),
+        arithmetic=getattr(algorithm, "arithmetic", "integer"),
+        counts=dict(getattr(algorithm, "counts", {})),
+        trace=getattr(algorithm, "trace", None),
+    )  # fmt: skip
+
+
+def play_isolated(
+    game: Game[Instance], instance: Instance, spec: Spec, seed: str, prior: Instance | None = None
+) -> OnlineRun:
+    """A run of anyone's algorithm by its import path, in a process of its own: `online.referee.isolation` says how."""
+    code = version_of(spec)
+    played = isolation.play(game.registry, spec, instance, lambda part: game.table(part, seed), game.first_half, prior)
+    return _told(
+        game, instance, spec.name, code, played.log, played.violations, played.constants, played.seconds,
+        label=played.label,
+        arithmetic="unknown",
+        counts=dict(played.counts),
+        trace=game.trace(instance, played.exposed),
+    )  # fmt: skip
+
+
+def _told(
+    game: Game[Instance],
+    instance: Instance,
+    name: str,
+    version: str,
+    log: Log,
+    violations: Sequence[Violation],
+    constants: tuple[Constant, ...],
+    seconds: float,
+    *,
+    label: str,
+    arithmetic: str,
+    counts: dict[str, int],
+    trace: Any,
+) -> OnlineRun:
+    """The run's result, its figures taken from the independent verifier."""
+    verdict = game.judge(instance, log, violations)
+    return OnlineRun(
+        algorithm=name,
+        label=" ".join([label, *(f"({remark})" for remark in verdict.remarks)]),
+        version=version,
+        valid=not verdict.violations,
+        violations=tuple(verdict.violations),
+        welfare=verdict.value,
+        true_welfare=verdict.value if verdict.true_value is None else verdict.true_value,
+        revenue=verdict.revenue,
+        admitted=verdict.admitted,
+        decisions=verdict.decisions,
+        constants=constants,
+        arithmetic=arithmetic,
+        counts=counts | dict(verdict.counts),
+        seconds=seconds,
+        trace=trace,
+    )
+
+
+@cache
+def warm_once(game: Game[Any], choice: str) -> None:
+    """Compile and load what an algorithm of ours needs, and start its solver, before any clock runs."""
+    with contextlib.suppress(Exception):  # what is wrong the run itself says
+        spec = game.registry.parse(choice)
+        small = game.small()
+        _run(game, small, spec, "warm")
+        if spec.entry is not None and spec.entry.warm is not None:
+            spec.entry.warm(small)
+
+
+def warm(game: Game[Any], tell: Callable[[str], None] = lambda line: None) -> None:
+    """Compile and cache every kernel by running every algorithm, with each of its options, on a small instance."""
+    for entry in game.registry.entries().values():
+        for options in entry.choices():
+            name = f"{entry.name}:{options}" if options else entry.name
+            tell(name)
+            run(game, game.small(), name)
