@@ -8,7 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.tables.ratios import Kind, Ratio, decimal, gap, interval_text, mean, ratio, reached, truncated
+from bench.family.sense import Sense
+from bench.tables.ratios import (
+    Kind,
+    Ratio,
+    beats_bound,
+    behind,
+    better,
+    decimal,
+    gap,
+    interval_text,
+    mean,
+    ratio,
+    reached,
+    truncated,
+)
 
 amounts = st.integers(-(10**15), 10**15)
 figures = st.fractions(min_value=-(10**9), max_value=10**9, max_denominator=10**9)
@@ -104,9 +118,59 @@ def test_mean_is_of_alg_over_upper_with_the_unbounded_counted() -> None:
 def test_reached_is_one_over_the_ratios_upper_end(upper: int, welfare: int) -> None:
     """ALG/upper is the reciprocal of the ratio's upper end wherever that is defined and positive."""
     found = ratio(0, upper, welfare)
-    part = reached(upper, welfare)
+    part = reached(0, upper, welfare)
     if found.upper:
         assert part == 1 / found.upper
     elif upper > 0:
         assert part is not None
         assert part * upper == welfare
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "cost", "expected"),
+    [
+        (4, 8, 12, Ratio(Kind.INTERVAL, Fraction(3, 2), Fraction(3))),
+        (4, 4, 4, Ratio(Kind.INTERVAL, Fraction(1), Fraction(1))),
+        (0, 0, 0, Ratio(Kind.INTERVAL, Fraction(1), Fraction(1))),
+        (0, 3, 0, Ratio(Kind.INTERVAL, Fraction(1), Fraction(1))),
+        (0, 0, 5, Ratio(Kind.UNBOUNDED)),
+        (0, 4, 6, Ratio(Kind.OPEN, Fraction(3, 2))),
+        (-2, 4, 6, Ratio(Kind.UNDEFINED)),
+    ],
+)
+def test_of_costs_the_ratio_is_alg_over_opt(lower: int, upper: int, cost: int, expected: Ratio) -> None:
+    """Never below 1; a cost of nothing makes it open or unbounded, never a division by zero."""
+    assert ratio(lower, upper, cost, Sense.LEAST) == expected
+
+
+def test_a_cost_below_the_bound_is_refused() -> None:
+    """And beats it, as a value above the upper end does where the most is best."""
+    with pytest.raises(ValueError, match="below the bound 4"):
+        ratio(4, 8, 3, Sense.LEAST)
+    assert beats_bound(4, 8, 3, Sense.LEAST)
+    assert not beats_bound(4, 8, 9, Sense.LEAST)
+    assert beats_bound(4, 8, 9, Sense.MOST)
+    assert not beats_bound(4, 8, 3, Sense.MOST)
+
+
+@given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.integers(0, 30), st.sampled_from(list(Sense)))
+def test_the_true_ratio_lies_in_the_interval(first: int, opt: int, last: int, value: int, sense: Sense) -> None:
+    """Whatever OPT is within its interval: neither the ratio, nor what is reached, nor the distance leaves theirs."""
+    lower, upper = min(first, opt), max(last, opt)
+    if beats_bound(opt, opt, value, sense):
+        return
+    found = ratio(lower, upper, value, sense)
+    above, below = (opt, value) if sense is Sense.MOST else (value, opt)
+    if below:
+        true = Fraction(above, below)
+        assert true >= 1
+        assert found.lower is None or found.lower <= true
+        assert found.upper is None or true <= found.upper
+        part = reached(lower, upper, value, sense)
+        assert part is not None
+        assert part <= 1 / true if true else part <= 0
+    else:
+        assert found.kind is not Kind.INTERVAL or above == 0
+    least, most = behind(lower, upper, value, sense)
+    assert least <= above - below <= most
+    assert better(value, opt, sense) is False

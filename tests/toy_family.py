@@ -23,6 +23,7 @@ from bench.cli.main import main
 from bench.family.checks import Check, Verdict
 from bench.family.known import families
 from bench.family.parts import Statement
+from bench.family.sense import Sense
 from bench.family.suite import Case, Listed, Plot, Printed, SolveSettings, Study, Suite
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
@@ -76,6 +77,7 @@ class ToyFamily:
     name = "toy"
     format = "ratiobench/toy/1"
     unit = "points"
+    sense = Sense.MOST
     headline = "half"
     audits = "1"
 

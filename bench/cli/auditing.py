@@ -94,7 +94,7 @@ def _online(options: argparse.Namespace) -> int:
     document = family.solution_document(run.decisions)
     if options.json:
         about = {"instance": family.identity(instance)} | ({"migration": False} if options.no_migration else {})
-        print_json(run_payload(run) | about | document)
+        print_json(run_payload(run) | {"value": json_number(run.welfare)} | about | document)
     else:
         print_run(run, objective(family), family.unit, len(document["decisions"]))
     write_decisions(options.solution, document)
@@ -167,7 +167,7 @@ def _audit(options: argparse.Namespace) -> int:
         reference = family.solve(instance, solve_settings(options))
         run = family.run(instance, options.algorithm)
         checks = [check.document() for check in _checks(options, family, instance, run, reference)]
-    ratio = ratios.ratio(reference.lower, reference.upper, run.welfare)
+    ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)
     if options.json:
         print_json(
             {
@@ -186,7 +186,7 @@ def _audit(options: argparse.Namespace) -> int:
             }
         )
         return 0
-    print(f"{run.label}: OPT/ALG {ratio}" + ("" if run.valid else " (INVALID run)"))
+    print(f"{run.label}: {family.sense.ratio} {ratio}" + ("" if run.valid else " (INVALID run)"))
     print_violations(run)
     _print_checks(checks, gathered=not options.claim)
     return 0

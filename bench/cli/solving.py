@@ -94,9 +94,11 @@ def _opt(options: argparse.Namespace) -> int:
     else:
         print_interval(report.lower, report.upper, family.unit, " without migration" * options.no_migration)
         limited = ", time-limited" if report.time_limited else ""
-        print(f"upper bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})")
+        print(
+            f"{family.sense.bound} bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})"
+        )
         if options.no_migration:
-            print("lower bound: a verified solution that keeps every task on one node")
+            print(f"{family.sense.verified} bound: a verified solution that keeps every task on one node")
         if report.message:
             print(report.message)
         if options.certificate and proof and report.upper < proof.upper:

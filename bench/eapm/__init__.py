@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.family.checks import Check
 from bench.family.parts import Statement
+from bench.family.sense import Sense
 from bench.family.suite import Listed, SolveSettings, Suite
 from formulations.report import SolveReport
 from instances.eapm.format import FORMAT, content_hash, dumps, parse
@@ -26,6 +27,7 @@ class EapmFamily:
     name = "eapm"
     format = FORMAT
     unit = "units/s"
+    sense = Sense.MOST
     objective = "profit rate"
     headline = ""
     audits = "2"

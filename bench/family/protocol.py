@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from bench.family.checks import Check
+from bench.family.sense import Sense
 from bench.family.suite import Listed, SolveSettings, Suite
 from formulations.report import SolveReport
 from online.outcome import OnlineRun
@@ -19,14 +20,15 @@ from online.outcome import OnlineRun
 class Family(Protocol):
     """What a family offers. Instances and solutions are the family's own objects, opaque here.
 
-    `format` is the name of its file format, `unit` the unit of its welfare, `headline` the name of the check whose
-    verdict stands beside the ratio in tables (empty: none), `audits` the version of all checks: stored ones of another
-    version are made again.
+    `format` is the name of its file format, `unit` the unit of its objective, `sense` which way that is better,
+    `headline` the name of the check whose verdict stands beside the ratio in tables (empty: none), `audits` the version
+    of all checks: stored ones of another version are made again.
     """
 
     name: str
     format: str
     unit: str
+    sense: Sense
     headline: str
     audits: str
 

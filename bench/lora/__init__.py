@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.family.checks import Check
 from bench.family.parts import BidCurve, Hunted, HuntSettings, Statement
+from bench.family.sense import Sense
 from bench.family.suite import Listed, SolveSettings, Study, Suite
 from formulations.report import SolveReport
 from instances.lora.format import FORMAT, content_hash, dumps, parse
@@ -26,6 +27,7 @@ class LoraFamily:
     name = "lora"
     format = FORMAT
     unit = "micro-dollars"
+    sense = Sense.MOST
     headline = "theorem5"
     audits = "7"
 

@@ -384,6 +384,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     "suite": suite.name,
                     "summary": suite.summary,
                     "family": family.name,
+                    "sense": family.sense.value,
                     "command": command(suite, options),
                     "algorithms": list(options.algorithms),
                     "only": list(options.only),

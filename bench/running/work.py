@@ -19,6 +19,7 @@ from bench.family.protocol import Family
 from bench.family.suite import SolveSettings, Study
 from bench.storage.payload import one_line, report_payload, restored, run_payload
 from bench.storage.store import Piece
+from bench.tables.ratios import beats_bound
 from instances.errors import InputError
 from instances.files import load_json
 from online.terms import Terms, under
@@ -103,10 +104,11 @@ def _measure(
     try:
         _same_code(house, algorithm, online_key)
         run = house.run(_instance(family, data), algorithm, None if prior is None else _instance(family, prior))
-        if run.valid and reference.ok and run.welfare > Fraction(reference.payload["upper"]):
-            raise AssertionError(
-                f"welfare {run.welfare} of a valid run is above the bound {reference.payload['upper']}: one is wrong"
-            )
+        if run.valid and reference.ok:
+            ends = {end: Fraction(reference.payload[end]) for end in ("lower", "upper")}
+            if beats_bound(ends["lower"], ends["upper"], run.welfare, house.sense):
+                proved = reference.payload[house.sense.bound]
+                raise AssertionError(f"{run.welfare} of a valid run is better than the bound {proved}: one is wrong")
     except Exception as error:
         piece = failed("online", identity, online_key, error, time.perf_counter() - started)
         return piece, failed("audit", identity, audit_key, "the online run failed")

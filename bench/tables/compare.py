@@ -16,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from bench.family.sense import Sense
 from bench.storage.store import EMPTY, STORE, Store
 from bench.tables.rows import Results, is_known, read_results
 from bench.tables.text import LISTED, aligned, number, ratio_text
@@ -121,8 +122,8 @@ def compare(a: Path, b: Path) -> Comparison:
         Row(
             *address,
             tuple(_differences(rows_a.get(address), rows_b.get(address), checks)),
-            _shown(rows_a.get(address)),
-            _shown(rows_b.get(address)),
+            _shown(rows_a.get(address), left.sense),
+            _shown(rows_b.get(address), right.sense),
         )
         for address in dict.fromkeys((*rows_a, *rows_b))
     ]
@@ -155,8 +156,8 @@ def _rows(found: Results) -> dict[tuple[str, str], dict[str, Any]]:
     return rows
 
 
-def _shown(row: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {} if row is None else {name: row.get(name) for name in (*SHOWN, "ratio")} | {"ratio": ratio_text(row)}
+def _shown(row: Mapping[str, Any] | None, sense: Sense) -> dict[str, Any]:
+    return {} if row is None else {name: row.get(name) for name in SHOWN} | {"ratio": ratio_text(row, sense)}
 
 
 def _differences(a: Mapping[str, Any] | None, b: Mapping[str, Any] | None, checks: Sequence[str]) -> Iterator[str]:

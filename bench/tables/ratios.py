@@ -1,4 +1,7 @@
-"""Competitive ratios as intervals: OPT is known within [lower, upper], so OPT/ALG is known within an interval too."""
+"""Competitive ratios as intervals: OPT is known within [lower, upper], so the ratio is known within an interval too.
+
+The one place that knows whether the most or the least of an objective is best.
+"""
 
 from __future__ import annotations
 
@@ -7,55 +10,98 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from bench.family.sense import Sense
 from formulations.report import Exact
 
 
 class Kind(StrEnum):
-    """What can be said of OPT/ALG."""
+    """What can be said of the ratio."""
 
     INTERVAL = "interval"
+    OPEN = "open"
+    """It has a least value only: OPT may be 0, and where it is, the ratio is unbounded."""
     UNBOUNDED = "unbounded"
-    """The algorithm earned nothing (or lost) where something could be earned."""
+    """The algorithm earned nothing (or lost) where something could be earned, or had costs where none are needed."""
     UNDEFINED = "undefined"
-    """Neither: the difference OPT - ALG says what can be said."""
+    """None of these: the difference between OPT and ALG says what can be said."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """OPT/ALG within [lower, upper], exact; both None unless `kind` is an interval."""
+    """OPT/ALG, or ALG/OPT where the least is best, within [lower, upper], exact.
+
+    Both ends are None unless `kind` is an interval; `upper` is None where it is open.
+    """
 
     kind: Kind
     lower: Fraction | None = None
     upper: Fraction | None = None
 
     def __str__(self) -> str:
-        if self.lower is None or self.upper is None:
+        if self.lower is None:
             return self.kind.value
-        return interval_text(self.lower, self.upper)
+        return open_text(self.lower) if self.upper is None else interval_text(self.lower, self.upper)
 
 
-def ratio(lower: Exact, upper: Exact, welfare: Exact) -> Ratio:
-    """The interval of OPT/ALG for OPT in [lower, upper] and ALG = welfare.
+def open_text(lower: Exact) -> str:
+    """A ratio of which the least value is known only."""
+    return f"at least {decimal(lower, up=False)}"
 
-    ALG > 0 gives [lower/ALG, upper/ALG], `lower` no less than 0; ALG = upper = 0 gives 1; ALG <= 0 < lower is
-    unbounded; everything else is undefined: where all of OPT is negative, a quotient says nothing.
+
+def ratio(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -> Ratio:
+    """The interval of the ratio for OPT in [lower, upper] and ALG = value; at least 1 when nothing is wrong.
+
+    Most is best: OPT/ALG. ALG > 0 gives [lower/ALG, upper/ALG], `lower` no less than 0; ALG = upper = 0 gives 1;
+    ALG <= 0 < lower is unbounded; everything else is undefined: where all of OPT is negative, a quotient says nothing.
+    Least is best: ALG/OPT. lower > 0 gives [ALG/upper, ALG/lower]; ALG = lower = 0 gives 1; of ALG > 0 = lower the
+    ratio is at least ALG/upper, and unbounded for upper = 0; with a negative `lower` it is undefined.
 
     Raises
     ------
-    ValueError : for upper < lower, and for a welfare above a negative upper end: a proof or a run must be wrong.
+    ValueError : for upper < lower, and for a value beyond the proved end of OPT where that says that a proof or a run
+        is wrong: above a negative upper end (most), below the lower end (least).
     """
-    if upper < lower or (upper < 0 and upper < welfare):
-        raise ValueError(f"OPT in [{lower}, {upper}] is no interval, or none that holds {welfare}")
+    if upper < lower or (upper < 0 and upper < value and sense is Sense.MOST):
+        raise ValueError(f"OPT in [{lower}, {upper}] is no interval, or none that holds {value}")
+    if sense is Sense.LEAST:
+        return _least_ratio(lower, upper, value)
     if upper < 0:
         return Ratio(Kind.UNDEFINED)
     lower = max(0, lower)
-    if welfare > 0:
-        return Ratio(Kind.INTERVAL, Fraction(lower) / Fraction(welfare), Fraction(upper) / Fraction(welfare))
-    if welfare == 0 == upper:
+    if value > 0:
+        return Ratio(Kind.INTERVAL, Fraction(lower) / Fraction(value), Fraction(upper) / Fraction(value))
+    if value == 0 == upper:
         return Ratio(Kind.INTERVAL, Fraction(1), Fraction(1))
     if lower > 0:
         return Ratio(Kind.UNBOUNDED)
     return Ratio(Kind.UNDEFINED)
+
+
+def _least_ratio(lower: Exact, upper: Exact, value: Exact) -> Ratio:
+    if value < lower:
+        raise ValueError(f"a cost of {value} is below the bound {lower} on OPT")
+    if lower < 0:
+        return Ratio(Kind.UNDEFINED)
+    if lower > 0:
+        return Ratio(Kind.INTERVAL, Fraction(value) / Fraction(upper), Fraction(value) / Fraction(lower))
+    if value == 0:
+        return Ratio(Kind.INTERVAL, Fraction(1), Fraction(1))
+    return Ratio(Kind.OPEN, Fraction(value) / Fraction(upper)) if upper > 0 else Ratio(Kind.UNBOUNDED)
+
+
+def beats_bound(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> bool:
+    """Whether a verified value is better than what is proved of OPT: one of the two must be wrong."""
+    return value > upper if sense is Sense.MOST else value < lower
+
+
+def better(one: Exact, other: Exact, sense: Sense) -> bool:
+    """Whether one value is strictly better than the other."""
+    return one > other if sense is Sense.MOST else one < other
+
+
+def behind(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> tuple[Exact, Exact]:
+    """How far ALG = value is behind OPT in [lower, upper]: at least, at most."""
+    return (lower - value, upper - value) if sense is Sense.MOST else (value - upper, value - lower)
 
 
 def gap(lower: Exact, upper: Exact) -> float:
@@ -65,23 +111,30 @@ def gap(lower: Exact, upper: Exact) -> float:
     return float(Fraction(upper - lower) / Fraction(max(upper, -upper))) if upper else float("inf")
 
 
-def reached(upper: Exact, welfare: Exact) -> Fraction | None:
-    """ALG/upper: the part of OPT that was certainly reached (at least); None where upper = 0 > ALG or upper < 0."""
+def reached(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -> Fraction | None:
+    """The part of OPT that was certainly reached: ALG/upper, or lower/ALG where the least is best.
+
+    None where the bound is negative, and for upper = 0 > ALG.
+    """
+    if sense is Sense.LEAST:
+        if lower < 0:
+            return None
+        return Fraction(lower) / Fraction(value) if value > 0 else Fraction(1)
     if upper > 0:
-        return Fraction(welfare) / Fraction(upper)
-    return Fraction(1) if welfare == 0 == upper else None
+        return Fraction(value) / Fraction(upper)
+    return Fraction(1) if value == 0 == upper else None
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """Mean of ALG/upper over cases.
+    """Mean of the part that was certainly reached, over cases.
 
     Parameters
     ----------
-    value : the exact mean over the cases where ALG/upper is defined; None when there are none.
+    value : the exact mean over the cases where `reached` is defined; None when there are none.
     cases : how many those are.
-    unbounded : cases with an unbounded OPT/ALG (they are in the mean with their ALG/upper <= 0).
-    undefined : cases left out because the upper end is 0 > ALG, or negative.
+    unbounded : cases with an unbounded ratio (they are in the mean with their part <= 0).
+    undefined : cases left out because the part is not defined.
     """
 
     value: Fraction | None
@@ -90,19 +143,19 @@ class Mean:
     undefined: int
 
 
-def mean(results: Iterable[tuple[Exact, Exact, Exact]]) -> Mean:
-    """The mean of ALG/upper over (lower, upper, welfare) triples."""
+def mean(results: Iterable[tuple[Exact, Exact, Exact]], sense: Sense = Sense.MOST) -> Mean:
+    """The mean of what is reached over (lower, upper, value) triples."""
     parts: list[Fraction] = []
     unbounded = undefined = 0
-    for lower, upper, welfare in results:
-        part = reached(upper, welfare)
-        unbounded += ratio(lower, upper, welfare).kind is Kind.UNBOUNDED
+    for lower, upper, value in results:
+        part = reached(lower, upper, value, sense)
+        unbounded += ratio(lower, upper, value, sense).kind is Kind.UNBOUNDED
         if part is None:
             undefined += 1
         else:
             parts.append(part)
-    value = sum(parts, Fraction(0)) / len(parts) if parts else None
-    return Mean(value, len(parts), unbounded, undefined)
+    average = sum(parts, Fraction(0)) / len(parts) if parts else None
+    return Mean(average, len(parts), unbounded, undefined)
 
 
 def decimal(value: Exact, digits: int = 3, *, up: bool) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from bench.family.sense import Sense
 from bench.family.suite import Plot, Printed, PrintedMean, Study
 from bench.storage.pieces import check_piece
 from bench.storage.store import Piece, Store, StoredCase
@@ -27,10 +28,10 @@ COLUMNS = {
     "state": "ok, invalid (the algorithm broke a rule), failed (see reason) or missing (not run yet)",
     "reason": "why it failed or is invalid",
     "opt_status": "optimal, interval or failed",
-    "opt_lower": "welfare of a verified solution: the best of the solver's and of the suite's valid online runs",
-    "opt_lower_source": "solve, or the algorithm whose run beat the solver's solution",
-    "opt_upper": "proved upper bound on OPT",
-    "opt_proof": "where the upper bound comes from",
+    "opt_lower": "OPT is no less: the best verified solution, the solver's or a valid online run's; of costs, a proved bound",
+    "opt_lower_source": "of the verified end: solve, or the algorithm whose run beat the solver's solution",
+    "opt_upper": "OPT is no more: a proved bound; where the least is best, the value of a verified solution",
+    "opt_proof": "where the bound comes from",
     "opt_formulation": "formulation that was solved",
     "opt_backend": "solver",
     "opt_gap": "float: (upper - lower) / |upper|",
@@ -39,15 +40,15 @@ COLUMNS = {
     "true_welfare": "the same by valuations",
     "revenue": "sum of payments; empty without a payment rule",
     "admitted": "admitted tasks",
-    "ratio_kind": "interval, unbounded or undefined",
-    "ratio_lower": "lower/ALG, exact",
-    "ratio_upper": "upper/ALG, exact",
+    "ratio_kind": "interval, open (at least ratio_lower), unbounded or undefined",
+    "ratio_lower": "lower/ALG, exact; where the least is best, ALG/upper",
+    "ratio_upper": "upper/ALG, exact; where the least is best, ALG/lower",
     "ratio_lower_float": "float: ratio_lower",
     "ratio_upper_float": "float: ratio_upper",
-    "reached": "ALG/upper, exact: at least this part of OPT",
+    "reached": "ALG/upper, exact: at least this part of OPT; where the least is best, lower/ALG",
     "reached_float": "float: reached",
-    "behind_lower": "opt_lower - welfare",
-    "behind_upper": "opt_upper - welfare",
+    "behind_lower": "opt_lower - welfare; where the least is best, welfare - opt_upper",
+    "behind_upper": "opt_upper - welfare; where the least is best, welfare - opt_lower",
     "constants": "declared constants as JSON: name, value, source, detail",
     "constants_source": "oracle (from the instance under test), prior, given, or none",
     "arithmetic": "exact, float or integer",
@@ -97,6 +98,11 @@ class Results:
     exact: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
+    def sense(self) -> Sense:
+        """Whether the most or the least of the objective is best."""
+        return sense_of(self.about)
+
+    @property
     def plots(self) -> list[Plot]:
         """The figures that the suite asks for."""
         return [
@@ -113,6 +119,11 @@ class Results:
         ]
 
 
+def sense_of(about: Mapping[str, Any]) -> Sense:
+    """The sense of the objective of what was run; results from before it was stored are of families of the most."""
+    return Sense(about.get("sense", Sense.MOST))
+
+
 def read_results(store: Store) -> Results:
     """Read the tables from a store."""
     cases = store.cases()
@@ -121,9 +132,11 @@ def read_results(store: Store) -> Results:
     checks: dict[str, None] = {}
     measures: dict[str, None] = {}
     studies: list[StudyTable] = []
+    with _sound(store, "about, sense"):
+        sense = sense_of(store.about())
     for case in cases:
         with _sound(store, f"case {shown(case.name)}"):
-            rows.extend(_case_rows(store, case, seconds, checks, measures))
+            rows.extend(_case_rows(store, case, sense, seconds, checks, measures))
             studies.extend(_case_studies(store, case, seconds))
     parts = ("", "_left", "_right", "_reason", "_figures")
     columns = [*COLUMNS, *measures, *(f"{name}{part}" for name in checks for part in parts)]
@@ -164,6 +177,7 @@ def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]])
 def _case_rows(
     store: Store,
     case: StoredCase,
+    sense: Sense,
     seconds: list[dict[str, Any]],
     checks: dict[str, None],
     measures: dict[str, None],
@@ -178,7 +192,7 @@ def _case_rows(
     opt = timed("opt", "", store.get("opt", case.instance, case.solve_key))
     online = {key: timed("online", name, store.get("online", case.instance, key)) for name, key in case.algorithms}
     head: dict[str, Any] = {"case": case.name, "group": case.group, "instance": case.instance}
-    head |= _reference(opt, {name: online[key] for name, key in case.algorithms})
+    head |= _reference(opt, {name: online[key] for name, key in case.algorithms}, sense)
     rows = []
     for name, key in case.algorithms:
         row = head | {"algorithm": name, "label": name, "algorithm_key": key}
@@ -191,7 +205,7 @@ def _case_rows(
         elif not run.ok:
             row |= {"state": "failed", "reason": run.payload["reason"]}
         else:
-            row |= _run(run.payload, head["opt_lower"], head["opt_upper"])
+            row |= _run(run.payload, head["opt_lower"], head["opt_upper"], sense)
             seconds.append({"case": case.name, "algorithm": name, "stage": DECIDING, "seconds": run.payload["seconds"]})
         audit = timed("audit", name, store.get("audit", case.instance, case.audit_key(key)))
         if audit is not None and audit.ok:
@@ -210,16 +224,18 @@ def _case_rows(
     return rows
 
 
-def _reference(opt: Piece | None, runs: Mapping[str, Piece | None]) -> dict[str, Any]:
-    """The interval on OPT. A valid online run is a verified solution too: the best one may raise the lower end."""
+def _reference(opt: Piece | None, runs: Mapping[str, Piece | None], sense: Sense) -> dict[str, Any]:
+    """The interval on OPT. A valid online run is a verified solution too: the best one may move the verified end."""
     if opt is None or not opt.ok:
         reason = "not solved yet" if opt is None else opt.payload["reason"]
         return {"opt_status": "failed", "opt_lower": None, "opt_upper": None, "opt_lower_source": reason}
-    lower, source = Fraction(opt.payload["lower"]), "solve"
-    upper = Fraction(opt.payload["upper"])
+    ends, source = {end: Fraction(opt.payload[end]) for end in ("lower", "upper")}, "solve"
     for name, run in runs.items():
-        if run is not None and run.ok and run.payload["valid"] and Fraction(run.payload["welfare"]) > lower:
-            lower, source = Fraction(run.payload["welfare"]), name
+        if run is not None and run.ok and run.payload["valid"]:
+            value = Fraction(run.payload["welfare"])
+            if ratios.better(value, ends[sense.verified], sense):
+                ends[sense.verified], source = value, name
+    lower, upper = ends["lower"], ends["upper"]
     return {
         "opt_status": "optimal" if lower == upper else "interval",
         "opt_lower": lower,
@@ -233,7 +249,7 @@ def _reference(opt: Piece | None, runs: Mapping[str, Piece | None]) -> dict[str,
     }
 
 
-def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None) -> dict[str, Any]:
+def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None, sense: Sense) -> dict[str, Any]:
     sources = sorted({constant["source"] for constant in run["constants"]})
     row = {
         "label": run["label"],
@@ -251,8 +267,9 @@ def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None)
     if not run["valid"] or lower is None or upper is None:
         return row
     welfare = row["welfare"]
-    ratio = ratios.ratio(lower, upper, welfare)
-    part = ratios.reached(upper, welfare)
+    ratio = ratios.ratio(lower, upper, welfare, sense)
+    part = ratios.reached(lower, upper, welfare, sense)
+    behind = ratios.behind(lower, upper, welfare, sense)
     return row | {
         "ratio_kind": ratio.kind.value,
         "ratio_lower": ratio.lower,
@@ -261,8 +278,8 @@ def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None)
         "ratio_upper_float": None if ratio.upper is None else float(ratio.upper),
         "reached": part,
         "reached_float": None if part is None else float(part),
-        "behind_lower": lower - welfare,
-        "behind_upper": upper - welfare,
+        "behind_lower": behind[0],
+        "behind_upper": behind[1],
     }
 
 
@@ -271,13 +288,13 @@ def is_known(value: Any) -> bool:
     return value is not None and not (isinstance(value, float) and value != value)
 
 
-def group_means(rows: pd.DataFrame) -> pd.DataFrame:
-    """Per group and algorithm: mean of ALG/upper, and how many cases are unbounded, undefined, invalid, failed."""
+def group_means(rows: pd.DataFrame, sense: Sense = Sense.MOST) -> pd.DataFrame:
+    """Per group and algorithm: mean of what is certainly reached; cases unbounded, undefined, invalid, failed."""
     found = []
     for (group, algorithm), part in rows.groupby(["group", "algorithm"], sort=False):
         usable = part[part["ratio_kind"].notna()]
         triples = zip(usable["opt_lower"], usable["opt_upper"], usable["welfare"], strict=True)
-        mean = ratios.mean(triples)
+        mean = ratios.mean(triples, sense)
         found.append(
             {
                 "group": group,

@@ -13,6 +13,7 @@ import pandas as pd
 from bench.family.checks import Verdict
 from bench.family.parts import objective
 from bench.family.protocol import Family
+from bench.family.sense import Sense
 from bench.tables import ratios
 from bench.tables.rows import Results, group_means, is_known, online_seconds
 
@@ -27,14 +28,22 @@ def number(value: Fraction | int | None, *, up: bool = False) -> str:
     return ratios.grouped(Fraction(value), up=up)  # type: ignore[arg-type]
 
 
-def ratio_text(row: Mapping[Any, Any]) -> str:
+_WHAT_MEANS = {
+    Sense.MOST: "How much of the upper bound each algorithm reaches, mean over the cases of a group:",
+    Sense.LEAST: "How near each algorithm comes to the lower bound, mean over the cases of a group:",
+}
+
+
+def ratio_text(row: Mapping[Any, Any], sense: Sense = Sense.MOST) -> str:
     """The ratio as the tables print it."""
     if is_known(row["ratio_lower"]):
+        if not is_known(row["ratio_upper"]):
+            return ratios.open_text(row["ratio_lower"])
         return ratios.interval_text(row["ratio_lower"], row["ratio_upper"])
     if row["ratio_kind"] == ratios.Kind.UNDEFINED:
         ends = row["behind_lower"], row["behind_upper"]
         whole = all(Fraction(end).denominator == 1 for end in ends)
-        return f"OPT - ALG in {ratios.interval_text(*ends, 0 if whole else 6)}"
+        return f"{sense.difference} in {ratios.interval_text(*ends, 0 if whole else 6)}"
     return row["ratio_kind"] if is_known(row["ratio_kind"]) else "-"
 
 
@@ -80,21 +89,23 @@ def results_text(found: Results, family: Family) -> str:
         rows = every[case.name]
         figures = ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, int | float))
         parts.append(f"{case.name}: {figures or 'no instance'}\n  {opt_text(rows[0], family.unit)}")
-        parts.append(aligned([_line(row, head, spent, objective(family)) for row in rows], indent="  "))
-    table = group_means(found.rows)
+        parts.append(aligned([_line(row, head, spent, objective(family), found.sense) for row in rows], indent="  "))
+    table = group_means(found.rows, found.sense)
     if not table.empty:
         shown = ["cases", "unbounded", *(name for name in ("undefined", "invalid", "failed") if table[name].any())]
         lines = [
             {
                 "group": row["group"],
                 "algorithm": row["algorithm"],
-                "mean ALG/upper": "-" if row["mean_reached"] is None else ratios.decimal(row["mean_reached"], up=False),
+                f"mean {found.sense.reached}": "-"
+                if row["mean_reached"] is None
+                else ratios.decimal(row["mean_reached"], up=False),
                 **{name: str(row[name]) for name in shown},
                 **({check_title(head): _verdicts(found.rows, row, head)} if head else {}),
             }
             for row in table.to_dict("records")
         ]
-        parts.append("How much of the upper bound each algorithm reaches, mean over the cases of a group:")
+        parts.append(_WHAT_MEANS[found.sense])
         parts.append(aligned(lines, indent="  "))
     parts += _reasons(found.rows, head) if head else []
     if (found.rows["constants_source"] == "oracle").any():
@@ -120,12 +131,14 @@ def _verdicts(rows: pd.DataFrame, group: Mapping[Any, Any], check: str) -> str:
     return ", ".join(f"{count} {name}" for name, count in counted if count) or "-"
 
 
-def _line(row: Mapping[Any, Any], head: str, spent: Mapping[tuple[str, str], float], value: str) -> dict[str, str]:
+def _line(
+    row: Mapping[Any, Any], head: str, spent: Mapping[tuple[str, str], float], value: str, sense: Sense
+) -> dict[str, str]:
     mark = " *" if "oracle" in str(row["constants_source"]) else ""
     line = {
         "algorithm": f"{row['label']}{mark}",
         value: number(row["welfare"]),
-        "OPT/ALG": ratio_text(row),
+        sense.ratio: ratio_text(row, sense),
         "admitted": str(row["admitted"]) if is_known(row["admitted"]) else "-",
     }
     if head:
