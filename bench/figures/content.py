@@ -15,8 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.family.parts import Ranking, objective
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.family.suite import Plot
 from bench.tables import intervals
 from bench.tables.ratios import Kind
@@ -140,7 +139,7 @@ def draw(found: Results, plot: Plot, family: Family) -> Drawn:
         return Drawn(plot, *nothing, _studies(found, plot), "")
     if plot.kind == LEADERBOARD:
         return Drawn(plot, *nothing, (), "", board(found, plot, family))
-    titles = _TITLES | {"welfare": f"mean {objective(family)}"}
+    titles = _TITLES | {"welfare": f"mean {family.objective}"}
     axis = titles.get(plot.kind, f"mean of {check_title(plot.kind)[:1].lower()}{check_title(plot.kind)[1:]}")
     values = _Values(found, plot)
     means = pd.DataFrame(list(_means(values)), columns=list(COLUMNS), dtype=object)
@@ -369,7 +368,7 @@ def board(found: Results, plot: Plot, family: Family) -> pd.DataFrame:
                 "high": whole.high,
                 "decisions_per_second": decided / seconds if seconds else None,
                 "constants": "+".join(sources) or "none",
-                **(family.standing(algorithm) if isinstance(family, Ranking) else {}),
+                **(family.standing(algorithm) if family.standing else {}),
                 **{f"mean in {group}": intervals.mean(part).mean for group, part in parts.items()},
             }
         )

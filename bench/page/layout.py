@@ -10,8 +10,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from bench.family.parts import Explaining, Interpreting, objective
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.figures import overview
 from bench.figures.content import Drawn
 from bench.page import claims, figures, markup, rows
@@ -30,8 +29,8 @@ def page(found: Results, family: Family, settled: Sequence[Settled] = (), drawn:
     sections = [
         figures.section(found, drawn, family.unit),
         reached,
-        claims.section(settled, family.notation() if isinstance(family, Explaining) else ()),
-        _readings(family.readings() if isinstance(family, Interpreting) else ()),
+        claims.section(settled, family.notation()),
+        _readings(family.readings()),
         *more,
         rows.checks(found, family, every),
         '<h2 id="rows">All rows</h2>' + rows.all_rows(found, family, every),
@@ -90,7 +89,7 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
     ]
     grouped = {group: [row for row in means if row["group"] == group] for group in dict.fromkeys(found.rows["group"])}
     figures = bool(found.plots)
-    called = objective(family)
+    called = family.objective
     return [
         '<h2 id="reached">How much of the optimum is reached</h2>'
         "<p>OPT, the best that could have been done knowing all arrivals, is known within an interval: its lower end "
