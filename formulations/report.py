@@ -34,6 +34,8 @@ class Proof(StrEnum):
     """The bound that CP-SAT reports, in integers."""
     ENUMERATION = "enumeration"
     """Every combination of schedules was looked at."""
+    THEOREM = "theorem"
+    """A rule that is proved to be best, in a paper that the family names."""
 
 
 class Termination(StrEnum):

@@ -69,6 +69,7 @@ class OnlineRun:
     constants : the declared constants with their sources.
     arithmetic : exact, float or integer.
     counts : things counted on the way (drops, batches at a limit, ...).
+    arrivals : how many arrived; 0 where nobody counted.
     seconds : wall time of the decisions, for information.
     trace : what the algorithm exposes for audits (prices, chosen schedules), or None.
     """
@@ -86,5 +87,6 @@ class OnlineRun:
     constants: tuple[Constant, ...]
     arithmetic: str
     counts: Mapping[str, int] = field(default_factory=dict)
+    arrivals: int = 0
     seconds: float = 0.0
     trace: Any = None

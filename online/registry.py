@@ -49,19 +49,16 @@ class Registry(Generic[Instance]):
 
     Parameters
     ----------
-    package : whose room `algorithms` registers algorithms, a module each, whose module `protocol` says what an answer
-        is, and whose module `constants`, if there is one, has the table CONSTANTS of those that algorithms can declare.
+    package : whose room `algorithms` registers algorithms, a module each (or is a module that registers all), and whose
+        module `constants`, if there is one, has the table CONSTANTS of those that algorithms can declare.
     documents : reads instances.
+    protocol : the module whose function `plain` copies an answer in builtin types.
     """
 
     package: str
     documents: Documents
+    protocol: str
     _entries: dict[str, Entry] = field(default_factory=dict)
-
-    @property
-    def protocol(self) -> str:
-        """The family's module whose function `plain` copies an answer in builtin types."""
-        return f"{self.package}.protocol"
 
     def constants(self) -> Constants[Instance]:
         """The constants that algorithms of the family can declare, by name."""
@@ -232,7 +229,8 @@ class Registry(Generic[Instance]):
 
 @cache
 def _import_all(package: str) -> None:
-    for module in sorted(pkgutil.iter_modules(importlib.import_module(package).__path__), key=lambda m: m.name):
+    room = importlib.import_module(package)
+    for module in sorted(pkgutil.iter_modules(getattr(room, "__path__", ())), key=lambda m: m.name):
         importlib.import_module(f"{package}.{module.name}")
 
 

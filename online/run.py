@@ -192,6 +192,7 @@ def _told(
         true_welfare=verdict.value if verdict.true_value is None else verdict.true_value,
         revenue=verdict.revenue,
         admitted=verdict.admitted,
+        arrivals=game.arrivals(instance),
         decisions=verdict.decisions,
         constants=constants,
         arithmetic=arithmetic,

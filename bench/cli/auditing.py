@@ -96,7 +96,7 @@ def _online(options: argparse.Namespace) -> int:
         about = {"instance": family.identity(instance)} | ({"migration": False} if options.no_migration else {})
         print_json(run_payload(run) | {"value": json_number(run.welfare)} | about | document)
     else:
-        print_run(run, family.objective, family.unit, len(document["decisions"]))
+        print_run(run, family.objective, family.unit, run.arrivals or len(document["decisions"]))
     write_decisions(options.solution, document)
     return 0
 

@@ -23,7 +23,7 @@ TRIES = 100_000
 def add_search(command: Command) -> None:
     """The command `search`."""
     sub = command("search", search, "look for an instance that violates a claim, or comes closest")
-    sub.add_argument("claim", metavar="CLAIM", help="theorem5, lemma3, ...; any other name lists them")
+    sub.add_argument("claim", metavar="CLAIM", help="name of a claim; any other name lists them")
     sub.add_argument("--tasks", type=up_to(8), default=6, metavar="N", help="most tasks (6)")
     sub.add_argument("--slots", type=up_to(8), default=5, metavar="N", help="most slots (5)")
     sub.add_argument("--nodes", type=up_to(4), metavar="N", help="most nodes (1 or 2, by the claim)")

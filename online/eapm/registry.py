@@ -9,7 +9,7 @@ from online.spec import Entry, Option, Spec, fraction
 
 __all__ = ["REGISTRY", "Entry", "Option", "Spec", "algorithms", "canonical", "entries", "fraction", "parse", "register"]
 
-REGISTRY: Registry[Instance] = Registry("online.eapm", documents)
+REGISTRY: Registry[Instance] = Registry("online.eapm", documents, "online.eapm.protocol")
 
 register = REGISTRY.register
 entries = REGISTRY.entries
