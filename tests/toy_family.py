@@ -77,6 +77,7 @@ class ToyFamily:
     format = "ratiobench/toy/1"
     unit = "points"
     headline = "half"
+    whole_values = True
     audits = "1"
 
     def parse(self, data: Any, source: str) -> Numbers:

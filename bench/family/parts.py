@@ -27,6 +27,11 @@ def objective(family: Family) -> str:
     return family.objective if isinstance(family, Valuing) else "welfare"
 
 
+def has_whole_values(family: object) -> bool:
+    """Whether the values of the family's solutions and its bounds are integers: it says so by `whole_values = True`."""
+    return getattr(family, "whole_values", False) is True
+
+
 @runtime_checkable
 class Certifying(Family, Protocol):
     """A family whose intervals on OPT can have certificates; commands ask with isinstance, no family has to."""

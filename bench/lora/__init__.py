@@ -27,6 +27,7 @@ class LoraFamily:
     format = FORMAT
     unit = "micro-dollars"
     headline = "theorem5"
+    whole_values = True
     audits = "7"
 
     def parse(self, data: Any, source: str) -> Instance:

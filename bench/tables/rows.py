@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from bench.family.known import families
+from bench.family.parts import has_whole_values
 from bench.family.suite import Plot, Printed, PrintedMean, Study
 from bench.storage.pieces import check_piece
 from bench.storage.store import Piece, Store, StoredCase
@@ -116,6 +118,8 @@ class Results:
 def read_results(store: Store) -> Results:
     """Read the tables from a store."""
     cases = store.cases()
+    about = store.about()
+    whole = has_whole_values(families().get(str(about.get("family"))))
     rows: list[dict[str, Any]] = []
     seconds: list[dict[str, Any]] = []
     checks: dict[str, None] = {}
@@ -123,13 +127,13 @@ def read_results(store: Store) -> Results:
     studies: list[StudyTable] = []
     for case in cases:
         with _sound(store, f"case {shown(case.name)}"):
-            rows.extend(_case_rows(store, case, seconds, checks, measures))
+            rows.extend(_case_rows(store, case, seconds, checks, measures, whole))
             studies.extend(_case_studies(store, case, seconds))
     parts = ("", "_left", "_right", "_reason", "_figures")
     columns = [*COLUMNS, *measures, *(f"{name}{part}" for name in checks for part in parts)]
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
     times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
-    found = Results(store.about(), cases, frame, times, tuple(checks), tuple(measures), studies, frame)
+    found = Results(about, cases, frame, times, tuple(checks), tuple(measures), studies, frame)
     with _sound(store, "about, plots"):
         assert found.plots is not None
     return found
@@ -145,8 +149,7 @@ def _sound(store: Store, what: str) -> Iterator[None]:
     except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
         if isinstance(error, InputError):
             raise
-        told = f"{type(error).__name__}: {error}"
-        raise InputError(str(store.path), what, f"is not as `run` stores it ({shown(told)})") from None
+        raise InputError(str(store.path), what, "is not as `run` stores it") from None
 
 
 def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]]) -> Iterator[StudyTable]:
@@ -156,7 +159,7 @@ def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]])
         if piece is None:
             yield StudyTable(case.name, case.group, study, (), "not made yet")
             continue
-        check_piece(piece, store.path, case.name)
+        check_piece(piece, store.path, case)
         seconds.append({"case": case.name, "algorithm": algorithm, "stage": "study", "seconds": piece.seconds})
         yield StudyTable(case.name, case.group, study, piece.payload.get("rows", ()), piece.payload.get("reason", ""))
 
@@ -167,10 +170,11 @@ def _case_rows(
     seconds: list[dict[str, Any]],
     checks: dict[str, None],
     measures: dict[str, None],
+    whole: bool,
 ) -> list[dict[str, Any]]:
     def timed(stage: str, algorithm: str, piece: Piece | None) -> Piece | None:
         if piece is not None:
-            check_piece(piece, store.path, case.name)
+            check_piece(piece, store.path, case, whole=whole)
             seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": piece.seconds})
         return piece
 
@@ -178,7 +182,9 @@ def _case_rows(
     opt = timed("opt", "", store.get("opt", case.instance, case.solve_key))
     online = {key: timed("online", name, store.get("online", case.instance, key)) for name, key in case.algorithms}
     head: dict[str, Any] = {"case": case.name, "group": case.group, "instance": case.instance}
-    head |= _reference(opt, {name: online[key] for name, key in case.algorithms})
+    runs = {name: online[key] for name, key in case.algorithms}
+    _check_above(opt, runs, store, case)
+    head |= _reference(opt, runs)
     rows = []
     for name, key in case.algorithms:
         row = head | {"algorithm": name, "label": name, "algorithm_key": key}
@@ -208,6 +214,18 @@ def _case_rows(
             row["reason"] = "; ".join(filter(None, [row.get("reason"), f"audit: {audit.payload['reason']}"]))
         rows.append(row)
     return rows
+
+
+def _check_above(opt: Piece | None, runs: Mapping[str, Piece | None], store: Store, case: StoredCase) -> None:
+    """Refuse a valid run of more welfare than the bound on OPT: one of the two must be wrong."""
+    if opt is None or not opt.ok:
+        return
+    upper = Fraction(opt.payload["upper"])
+    for name, run in runs.items():
+        if run is not None and run.ok and run.payload["valid"] and Fraction(run.payload["welfare"]) > upper:
+            where = f"case {shown(case.name)}, online of {shown(name)}, welfare"
+            problem = f"{shown(run.payload['welfare'])} is above the bound {shown(upper)} on OPT"
+            raise InputError(str(store.path), where, problem)
 
 
 def _reference(opt: Piece | None, runs: Mapping[str, Piece | None]) -> dict[str, Any]:
