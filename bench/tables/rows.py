@@ -17,6 +17,7 @@ from bench.family.suite import Plot, Printed, PrintedMean, Study
 from bench.storage.pieces import check_piece
 from bench.storage.store import Piece, Store, StoredCase
 from bench.tables import ratios
+from bench.tables.sayings import said_of_runs
 from instances.errors import InputError, shown
 
 COLUMNS = {
@@ -290,7 +291,10 @@ def is_known(value: Any) -> bool:
 
 
 def group_means(rows: pd.DataFrame) -> pd.DataFrame:
-    """Per group and algorithm: mean of ALG/upper, and how many cases are unbounded, undefined, invalid, failed."""
+    """Per group and algorithm: mean of ALG/upper, and how many cases are unbounded, undefined, invalid, failed.
+
+    And `said`, what is said of the runs in the mean (`sayings`).
+    """
     found = []
     for (group, algorithm), part in rows.groupby(["group", "algorithm"], sort=False):
         usable = part[part["ratio_kind"].notna()]
@@ -306,9 +310,10 @@ def group_means(rows: pd.DataFrame) -> pd.DataFrame:
                 "undefined": mean.undefined,
                 "invalid": int((part["state"] == "invalid").sum()),
                 "failed": int((part["state"] == "failed").sum()),
+                "said": said_of_runs(str(algorithm), [str(label) for label in usable["label"]]),
             }
         )
-    columns = ["group", "algorithm", "mean_reached", "cases", "unbounded", "undefined", "invalid", "failed"]
+    columns = ["group", "algorithm", "mean_reached", "cases", "unbounded", "undefined", "invalid", "failed", "said"]
     return pd.DataFrame(found, columns=columns)
 
 
