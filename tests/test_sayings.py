@@ -30,13 +30,14 @@ CHARGED = "pdftsp:units=canonical (canonical-observed) (charged above their bid:
         ("online:rule=exact-step", ("online:rule=exact-step (at limit 3 of 7)", "online:rule=exact-step"),
          "at limit in 1 of 2 runs"),
         ("pdftsp:units=canonical", (CHARGED, "pdftsp:units=canonical"),
-         "canonical-observed in 1 of 2 runs; charged above their bid in 1 of 2 runs"),
+         "canonical-observed in 1 of 2 runs and charged above their bid in 1 of 2 runs"),
         ("eft", ("eft (admit=profitable)",) * 3, "admit=profitable"),
         ("eft:admit=all", ("eft (admit=all)",) * 3, ""),
         ("online:shares=excluded", ("online (shares=excluded, makespan=true)",) * 2, "makespan=true"),
-        ("mine:Class:odd=a (b)", ("mine:Class:odd=a (b) (two (of them)) (isolated)",) * 2, "two (of them); isolated"),
+        ("mine:Class:odd=a (b)", ("mine:Class:odd=a (b) (two (of them)) (isolated)",) * 2,
+         "two (of them) and isolated"),
         ("mine:Class", ("mine:Class (open (never closed", "mine:Class (\x1b[2J)"),
-         r"open (never closed in 1 of 2 runs; \x1b[2J in 1 of 2 runs"),
+         r"open (never closed in 1 of 2 runs and \x1b[2J in 1 of 2 runs"),
         ("best of two", ("pdftsp:alpha=2 (oracle constants)", "pdftsp:alpha=3"), "oracle constants in 1 of 2 runs"),
     ],
 )  # fmt: skip
@@ -48,7 +49,7 @@ def test_what_is_said_of_runs_is_counted(algorithm: str, labels: Sequence[str], 
 def test_many_different_things_are_a_number() -> None:
     """And long ones are shortened."""
     said = said_of_runs("a", [f"a (number {n})" for n in range(MOST + 9)])
-    assert said.endswith(f"number {MOST - 1} in 1 of {MOST + 9} runs; 9 more")
+    assert said.endswith(f"number {MOST - 1} in 1 of {MOST + 9} runs and 9 more")
     assert len(said_of_runs("a", [f"a ({'x' * 10_000})"] * 2)) < 200
 
 

@@ -50,7 +50,7 @@ def said_of_runs(algorithm: str, labels: Sequence[str]) -> str:
         part = kind if always else f"{kind} in {count} of {len(labels)} runs"
         parts.append(part + (f", {told[kind].format(worst[kind])}" if kind in worst else ""))
     rest = len(parts) - MOST
-    return "; ".join(parts[:MOST]) + (f"; {rest} more" if rest > 0 else "")
+    return " and ".join([*parts[:MOST], *([f"{rest} more"] if rest > 0 else [])])
 
 
 def with_said(name: str, said: str) -> str:
