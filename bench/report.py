@@ -16,8 +16,8 @@ from bench.figures.content import Drawn
 from bench.storage.store import EMPTY, STORE, Store
 from bench.tables import verdicts
 from bench.tables.rows import Results, read_results, stages
-from bench.tables.text import results_text
-from instances.errors import InputError, shown
+from bench.tables.text import CELL, results_text, safe_lines
+from instances.errors import InputError, shown, tamed
 from instances.files import write_atomically
 
 
@@ -69,7 +69,8 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
         where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
         print(f"{len(written)} figures as SVG{where}")
     write_atomically(folder / "report.html", page(found, family, settled, drawn).encode())
-    print("\n".join(filter(None, [results_text(found, family), content.text(drawn), verdicts.text(settled)])))
+    said = "\n".join(filter(None, [results_text(found, family), content.text(drawn), verdicts.text(settled)]))
+    print(safe_lines(said))
     print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
     print(f"page: {folder / 'report.html'}   table: {folder / 'results.csv'}")
     missing = int((found.rows["state"] == "missing").sum())
@@ -109,7 +110,7 @@ def _write_csv(path: Path, frame: pd.DataFrame) -> None:
 def _stage_text(found: Results, spent: Mapping[str, float]) -> str:
     lines = ["Seconds of work per stage (all workers together; earlier runs of this folder included):"]
     for row in stages(found.seconds).to_dict("records"):
-        lines.append(f"  {row['stage']:<40} {row['pieces']:>5} pieces {row['seconds']:>10.2f} s")
+        lines.append(f"  {tamed(row['stage'], CELL):<40} {row['pieces']:>5} pieces {row['seconds']:>10.2f} s")
     if "report" in spent:
         lines.append(f"  {'report':<40} {'':>12} {spent['report']:>10.2f} s")
     if "run" in spent:

@@ -317,7 +317,20 @@ def test_a_limit_is_told_and_the_answer_is_no_worse_than_others(monkeypatch: pyt
     assert all(mine >= other for mine, other in others)
     stopped, batches, gap = (result.counts[name] for name in ("at_limit", "batches", "worst_gap_ppm"))
     assert 0 < stopped < batches
-    assert result.label == f"titan (at limit {stopped} of {batches}, gap {gap / 10_000:.2g} %)"
+    assert result.label == f"titan (at limit {stopped} of {batches}, gap {titan.percentage(gap)} %)"
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        (1, "0.0001"), (99, "0.0099"), (3_200, "0.32"), (3_201, "0.33"), (20_409, "2.1"), (142_858, "15"),
+        (995_001, "100"), (1_000_000, "100"), (2_000_001, "210"), (10_000, "1"),
+    ],
+)  # fmt: skip
+def test_a_gap_is_told_rounded_up(parts: int, text: str) -> None:
+    """On the safe side: a gap of 14.2858 % is not told as 14 %."""
+    assert titan.percentage(parts) == text
+    assert Fraction(text) * 10_000 >= parts
 
 
 def test_a_solver_that_fails_is_a_failure_and_no_rejection(monkeypatch: pytest.MonkeyPatch) -> None:

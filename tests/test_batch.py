@@ -5,18 +5,22 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.backends import solve
-from formulations.lora import batch
+from formulations.lora import batch, exhaustive
 from formulations.lora.batch import packed_slot, solve_batch
 from formulations.lora.bound import pricing, residual
 from formulations.lora.bound.pricing import Pricer, pool
 from formulations.lora.bound.residual import Residual, best_fill, relaxed_model, residual_bound
+from formulations.lora.check import check
+from formulations.lora.exhaustive import exhausted
 from formulations.lora.heuristic import improve, insertion
 from formulations.lora.models.enumerate import enumerate_optimum
-from instances.lora import Instance
+from instances.lora import Instance, parse
+from instances.lora.format import FORMAT
 from instances.lora.named import named
 from online.lora.run import GAME, run
 from tests.strategies import tiny_instances
@@ -92,6 +96,53 @@ def test_bound_and_programs_enclose_the_optimum(instance: Instance) -> None:
         assert result.bound is not None
         assert result.bound >= best - 1e-6
         assert not exact or abs(result.bound - best) < 1e-6
+
+
+@settings(max_examples=150, deadline=None)
+@given(instance=tiny_instances(max_nodes=3, max_slots=4).filter(_without_vendors))
+def test_looking_at_everything_finds_the_optimum(instance: Instance) -> None:
+    """From nothing and from the optimum itself; what it finds is a solution of that welfare."""
+    best, _ = enumerate_optimum(instance)
+    free, free_mb = _empty(instance)
+    value, solution = exhausted(instance, range(instance.tasks), free, free_mb, 0)
+    assert value == best
+    if best:
+        told = check(instance, solution)
+        assert (told.valid, told.welfare) == (True, best)
+    assert exhausted(instance, range(instance.tasks), free, free_mb, best) == (best, None)
+
+
+def test_looking_at_everything_stops_where_there_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By steps, by tasks and by slots: nothing is known then."""
+    instance = named("tiny_contention")
+    state = _empty(instance)
+    assert exhausted(instance, range(instance.tasks), *state, 0) is not None
+    monkeypatch.setattr(exhaustive, "STEPS", 50)
+    assert exhausted(instance, range(instance.tasks), *state, 0) is None
+    monkeypatch.undo()
+    monkeypatch.setattr(exhaustive, "DEPTH", 2)
+    assert exhausted(instance, range(instance.tasks), *state, 0) is None
+
+
+def test_large_numbers_make_no_tiny_batch_modest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver compares doubles, so that its bound on rows of large numbers stays above the best answer to two tasks.
+
+    Without the look at everything the answer is the same, and said to be at a limit.
+    """
+    node = {"name": "n", "count": 1, "compute": 402_653_187, "memory_mb": 167_772_164, "tariff": [1]}
+    rows = [(81_570_696, 41_141_837, 23, 50_401_878, 0), (166_106_341, 172_732_998, 11, 399_667_132, 2)]
+    tasks = [
+        {"arrival": 1, "deadline": 1, "memory_mb": memory, "work": work, "bid": bid, "rate": [rate],
+         "energy_wh": [energy], "vendors": []}
+        for memory, work, bid, rate, energy in rows
+    ]  # fmt: skip
+    head = {"format": FORMAT, "name": "large", "slots": 1, "slot_seconds": 600, "base_memory_mb": 3}
+    instance = parse({**head, "node_types": [node], "tasks": tasks})
+    result = run(instance, "titan")
+    assert (result.label, result.welfare) == ("titan", 23)
+    monkeypatch.setattr(batch._Batch, "_see_all", lambda self: None)
+    modest = run(instance, "titan")
+    assert (modest.label, modest.welfare) == ("titan (at limit 1 of 1, gap 15 %)", 23)
 
 
 def test_nothing_is_compiled_once_it_is_warm() -> None:

@@ -224,7 +224,7 @@ def test_a_vendor_after_the_last_is_caught(instance: Instance) -> None:
 @pytest.mark.parametrize(
     ("odd", "wrong"),
     [("text", "not (vendor, cells, payment)"), ("generator", "are no list"), ("floats", "node 0.0 is not an integer"),
-     ("nan", "payment nan is not an integer"), ("payment", f"payment 1{'0' * 30} is beyond {2**53}"),
+     ("nan", "payment nan is not an integer"), ("payment", f"payment 1{'0' * 30} is beyond {2**54}"),
      ("huge", "payment a int is beyond"), ("true", "slot True is not an integer"),
      ("pair", "not (vendor, cells, payment)"), ("triples", "cell (0, 1, 2) is not (node, slot)"),
      ("nothing", "not (vendor, cells, payment)"), ("object", "not (vendor, cells, payment)"),

@@ -23,7 +23,9 @@ from formulations.lora.solve import best_alone, solve, trivial_bound
 from formulations.report import Proof, Termination
 from instances.eapm import parse as parse_eapm
 from instances.lora import Instance, parse
+from instances.lora.solution import parse_solution, solution_document
 from instances.seeds import Stream
+from online.lora.run import run
 from tests.test_formulations import contended_instance
 
 TOP = 2**40
@@ -249,3 +251,16 @@ def test_the_largest_number_of_the_rows_is_found_on_every_side() -> None:
     assert model.largest_in_rows() == 2
     assert replace(model, row_upper=np.array([-7.0])).largest_in_rows() == 7
     assert replace(model, row_lower=np.array([-6.0]), row_upper=np.array([np.inf])).largest_in_rows() == 6
+
+
+def test_a_charge_may_be_as_far_below_zero_as_costs_add_up() -> None:
+    """9,000 slots that pay 2^40 each take a charge beyond -2^53: no fault of the algorithm that asks for it."""
+    cost = [0] * 1_000 + [-TOP] * 9_000
+    task = {"arrival": 1, "deadline": 10_000, "memory_mb": 1, "work": 9_000, "bid": 7, "rate": [1], "vendors": []}
+    node = {"count": 1, "compute": 1, "memory_mb": 1, "tariff": [0] * 10_000}
+    instance = instance_of([task | {"cost": [cost]}], 10_000, node)
+    result = run(instance, "greedy")
+    assert result.violations == ()
+    assert (result.revenue, result.welfare) == (-9_000 * TOP, 9_000 * TOP + 7)
+    assert -(2**54) < -9_000 * TOP < -(2**53)
+    assert parse_solution(solution_document(result.decisions), "written") == result.decisions

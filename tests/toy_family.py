@@ -77,7 +77,7 @@ class ToyFamily(Family):
     format = "ratiobench/toy/1"
 
     def __init__(self) -> None:
-        super().__init__("toy", "points", headline="half")
+        super().__init__("toy", "points", headline="half", whole_values=True)
 
     def parse(self, data: Any, source: str) -> Numbers:
         """The instance in a document."""

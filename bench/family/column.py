@@ -72,6 +72,7 @@ class Family:
     objective : what the values of its solutions are called, in two words at most.
     sense : whether the most or the least of it is best.
     headline : name of the check whose verdict stands beside the ratio in tables; empty for none.
+    whole_values : the values of its solutions, and its bounds, are integers.
     audits : version of all checks: stored ones of another version are made again.
     home : package with all the modules of a family that lives elsewhere; empty for one of this house.
     """
@@ -84,11 +85,12 @@ class Family:
         objective: str = "welfare",
         sense: Sense = Sense.MOST,
         headline: str = "",
+        whole_values: bool = False,
         audits: str = "1",
         home: str = "",
     ) -> None:
         self.name, self.unit, self.objective, self.sense = name, unit, objective, sense
-        self.headline, self.audits, self.home = headline, audits, home
+        self.headline, self.whole_values, self.audits, self.home = headline, whole_values, audits, home
 
     def find(self, what: str) -> Any:
         """What the convention calls so, or None."""

@@ -20,8 +20,9 @@ from bench.family.suite import Plot
 from bench.tables import intervals
 from bench.tables.ratios import Kind
 from bench.tables.rows import DECIDING, Results, StudyTable, is_known, online_seconds
-from bench.tables.text import aligned, check_title
-from instances.errors import InputError, shown
+from bench.tables.sayings import said_of_runs
+from bench.tables.text import CELL, aligned, check_title
+from instances.errors import InputError, shown, tamed
 
 STUDIED = ("curve", "charges")
 """Kinds of plots that show studies."""
@@ -41,6 +42,7 @@ COLUMNS = {
     "unbounded": "cases with an unbounded OPT/ALG, which no mean contains",
     "left_out": "other cases without a figure: failed, invalid, undefined",
     "oracle": "whether constants come from the instance under test",
+    "said": "what was said beside the name of the runs in the mean, in short",
 }
 """Columns of NAME.csv for a figure of means."""
 PRINTED = {
@@ -215,12 +217,15 @@ def _means(values: _Values) -> Iterator[dict[str, Any]]:
             if not rows:
                 continue
             unbounded = [row for row in rows if plot.kind == "ratio" and row["ratio_kind"] == Kind.UNBOUNDED]
-            figures = [pair for pair in (values.value(row, plot.kind) for row in rows) if pair is not None]
+            valued = [(row, values.value(row, plot.kind)) for row in rows]
+            figures = [pair for _, pair in valued if pair is not None]
+            behind = [row for row, pair in valued if pair is not None] + unbounded
             yield {
                 **_mean(plot, group, algorithm, figures),
                 "unbounded": len(unbounded),
                 "left_out": len(rows) - len(unbounded) - len(figures),
                 "oracle": any("oracle" in str(row["constants_source"]) for row in rows),
+                "said": said_of_runs(algorithm, [str(row["label"]) for row in behind]),
             }
 
 
@@ -231,8 +236,8 @@ def _optimum(values: _Values, group: str) -> Iterator[dict[str, Any]]:
         (Fraction(row["opt_lower"]), Fraction(row["opt_upper"])) for row in cases.values() if is_known(row["opt_lower"])
     ]
     if cases:
-        left_out = len(cases) - len(figures)
-        yield {**_mean(values.plot, group, OPT, figures), "unbounded": 0, "left_out": left_out, "oracle": False}
+        nothing = {"unbounded": 0, "left_out": len(cases) - len(figures), "oracle": False, "said": ""}
+        yield {**_mean(values.plot, group, OPT, figures), **nothing}
 
 
 def _mean(plot: Plot, group: str, algorithm: str, figures: Sequence[tuple[Fraction, Fraction]]) -> dict[str, Any]:
@@ -320,7 +325,8 @@ def text(drawn: Sequence[Drawn]) -> str:
             for row in each.printed.to_dict("records")
         ]
         if lines:
-            parts.append(f"{each.plot.title}: what the paper prints, and ours:\n{aligned(lines, indent='  ')}")
+            title = tamed(each.plot.title, CELL)
+            parts.append(f"{title}: what the paper prints, and ours:\n{aligned(lines, indent='  ')}")
     return "\n".join(parts)
 
 
@@ -340,8 +346,9 @@ BOARD = {
     "high": "float: its upper end",
     "decisions_per_second": "float: tasks over seconds of all decisions, by the clock",
     "constants": "what it had to know in advance: none, prior (another day), given, or oracle (the day itself)",
+    "said": "what was said beside the name of the runs in the mean, in short",
 }
-"""Columns of a leaderboard's CSV file; then what the family knows of the algorithm, and `mean in GROUP` per group."""
+"""Columns of a leaderboard's CSV file; before `said` what the family knows of it, and `mean in GROUP` per group."""
 
 
 def board(found: Results, plot: Plot, family: Family) -> pd.DataFrame:
@@ -370,6 +377,7 @@ def board(found: Results, plot: Plot, family: Family) -> pd.DataFrame:
                 "constants": "+".join(sources) or "none",
                 **(family.standing(algorithm) if family.standing else {}),
                 **{f"mean in {group}": intervals.mean(part).mean for group, part in parts.items()},
+                "said": said_of_runs(algorithm, [str(r["label"]) for r in rows if values.value(r, "reached")]),
             }
         )
     lines.sort(key=lambda line: ("oracle" in line["constants"], -(line["mean_reached"] or Fraction(-1))))

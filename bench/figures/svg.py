@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from html import escape
 
@@ -144,7 +145,9 @@ def _wide(text: str) -> float:
 def svg(figure: Figure, title: str) -> str:
     """The figure as an element for a page: no header, no metadata, no addresses, colours of the page."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    with warnings.catch_warnings():  # of letters that its own font has not: the page shows them in another
+        warnings.filterwarnings("ignore", "Glyph ")
+        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

@@ -57,4 +57,4 @@ class LoraFamily(Family):
         return Bidding(utility_curve, audit_bidder)
 
 
-FAMILY = LoraFamily("lora", "micro-dollars", headline="theorem5", audits="7")
+FAMILY = LoraFamily("lora", "micro-dollars", headline="theorem5", whole_values=True, audits="7")

@@ -15,6 +15,7 @@ from bench.figures.bids import SAMPLE, Where, best
 from bench.figures.content import Drawn
 from bench.page.markup import cell, code, download, exact, folded, panels, rows_table
 from bench.tables.rows import Results, StudyTable, is_known
+from bench.tables.sayings import said_below, with_said
 from bench.tables.text import number
 
 METHOD = (
@@ -78,7 +79,7 @@ def _board(board: pd.DataFrame) -> str:
         pace = row["decisions_per_second"]
         body.append(
             [
-                cell(row["algorithm"]),
+                cell(with_said(row["algorithm"], row["said"])),
                 exact(row["mean_reached"]),
                 cell(interval),
                 *(cell(row[name]) for name in about),
@@ -127,14 +128,15 @@ def _cases(means: pd.DataFrame, group: str) -> str:
 
 
 def _left_out(means: pd.DataFrame) -> str:
-    """What no mean contains, in words."""
+    """What no mean contains, and what is said of the runs behind them, in words."""
     said = []
     for row in means.to_dict("records"):
         for kind, words in (("unbounded", "unbounded"), ("left_out", "without a figure")):
             if row[kind]:
                 total = row["cases"] + row["unbounded"] + row["left_out"]
                 said.append(f"{row['group']}, {row['algorithm']}: {row[kind]} of {total} cases {words}")
-    return f" Not in the means (an arrow at the edge where cases are unbounded): {'; '.join(said)}." if said else ""
+    left_out = f" Not in the means (an arrow at the edge where cases are unbounded): {'; '.join(said)}." if said else ""
+    return left_out + said_below(means.to_dict("records"))
 
 
 def _table(means: pd.DataFrame) -> str:
@@ -152,7 +154,7 @@ def _table(means: pd.DataFrame) -> str:
     body = [
         [
             cell(row["group"]),
-            cell(f"{row['algorithm']}{' *' * bool(row['oracle'])}"),
+            cell(with_said(row["algorithm"], row["said"]) + " *" * bool(row["oracle"])),
             cell(row["cases"], sort=row["cases"], number=True),
             *(_figure_cell(row[name], up=name == "mean_upper") for name in ("mean_lower", "mean_upper", "low", "high")),
             *(cell(row[name], sort=row[name], number=True) for name in ("unbounded", "left_out")),

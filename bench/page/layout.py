@@ -17,6 +17,7 @@ from bench.page import claims, figures, markup, rows
 from bench.page.markup import cell, code, panels, rows_table
 from bench.storage.store import StoredCase
 from bench.tables.rows import Results, group_means
+from bench.tables.sayings import said_below
 from bench.tables.text import opt_text
 from bench.tables.verdicts import Settled
 
@@ -158,7 +159,8 @@ def _mean_note(chosen: Sequence[Mapping[Any, Any]]) -> str:
         if row[kind]
     ]
     cases = max(row["cases"] for row in chosen)
-    return f"Mean over {cases} case{'s' * (cases != 1)}." + (f" Of these: {'; '.join(odd)}." if odd else "")
+    left_out = f" Of these: {'; '.join(odd)}." if odd else ""
+    return f"Mean over {cases} case{'s' * (cases != 1)}.{left_out}{said_below(chosen)}"
 
 
 def _describe(case: StoredCase) -> str:

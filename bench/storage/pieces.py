@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from bench.family.checks import Verdict
-from bench.storage.store import Piece
+from bench.storage.store import Piece, StoredCase
 from instances.errors import InputError, shown
+
+_LARGEST = 2**100
+"""No value of a solution is larger: far above what sums of any format's numbers can be."""
+_WRITTEN = re.compile(r"-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")
 
 
 def _figure(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        return False
-    try:
-        Fraction(value)
-    except (ValueError, ZeroDivisionError):
-        return False
-    return True
+    """An integer, or what `Fraction` writes."""
+    if isinstance(value, str):
+        return _WRITTEN.fullmatch(value) is not None and str(Fraction(value)) == value
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _value(value: Any) -> bool:
+    """A figure that can be the value of a solution or a bound on it."""
+    return _figure(value) and abs(Fraction(value)) <= _LARGEST
+
+
+def _whole(value: Any) -> bool:
+    return not isinstance(value, str) and _value(value)
 
 
 def _text(value: Any) -> bool:
@@ -35,15 +47,24 @@ def _count(value: Any) -> bool:
 
 
 def _seconds(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
+def _counts(value: Any) -> bool:
+    """An object of integers of 64 bits."""
+    return isinstance(value, dict) and all(type(each) is int and abs(each) < 2**63 for each in value.values())
+
+
 def _list(value: Any) -> bool:
     return isinstance(value, list)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def _or_null(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -57,13 +78,14 @@ def _verdict(value: Any) -> bool:
     return value in [verdict.value for verdict in Verdict]
 
 
+_MAYBE_VALUE = _or_null(_value)
 Kinds = Mapping[str, Callable[[Any], bool]]
 _STAGES: Mapping[str, Kinds] = {
-    "opt": {"lower": _figure, "upper": _figure, "proof": _text, "formulation": _text, "backend": _text,
+    "opt": {"lower": _value, "upper": _value, "proof": _text, "formulation": _text, "backend": _text,
             "time_limited": _flag},
-    "online": {"valid": _flag, "label": _text, "violations": _list, "welfare": _figure, "true_welfare": _figure,
-               "revenue": _or_null(_figure), "admitted": _count, "constants": _list, "counts": _object,
-               "arithmetic": _text, "seconds": _seconds},
+    "online": {"algorithm": _text, "valid": _flag, "label": _text, "violations": _texts, "welfare": _value,
+               "true_welfare": _value, "revenue": _MAYBE_VALUE, "admitted": _count, "constants": _list,
+               "counts": _counts, "arithmetic": _text, "seconds": _seconds},
     "audit": {"checks": _list},
     "study": {"rows": _list},
 }  # fmt: skip
@@ -77,16 +99,19 @@ _INSIDE: Mapping[str, Kinds] = {
 """Lists of objects, and the fields of these."""
 
 
-def check_piece(piece: Piece, store: Path, case: str) -> None:
-    """Refuse a piece that is not as `run` writes it.
+def check_piece(piece: Piece, store: Path, case: StoredCase, *, whole: bool = False) -> None:
+    """Refuse a piece that is not as `run` writes it; if `whole`, values of solutions that are no integers too.
 
     Raises
     ------
     InputError : naming the store, the case and the field.
     """
     kinds = _STAGES.get(piece.stage, {}) if piece.ok else _FAILED
-    where = f"case {shown(case)}, {piece.stage}"
+    if whole:
+        kinds = {name: {_value: _whole, _MAYBE_VALUE: _or_null(_whole)}.get(kind, kind) for name, kind in kinds.items()}
+    where = f"case {shown(case.name)}, {piece.stage}"
     _check(piece.payload, kinds, store, where)
+    _check({"seconds": piece.seconds}, {"seconds": _seconds}, store, f"{where}, the piece's")
     for name, inner in _INSIDE.items():
         for place, each in enumerate(piece.payload[name] if name in kinds else ()):
             if not isinstance(each, dict):
@@ -96,6 +121,26 @@ def check_piece(piece: Piece, store: Path, case: str) -> None:
         measures = piece.payload.get("measures", {})
         _check({"measures": measures}, {"measures": _object}, store, where)
         _check(measures, dict.fromkeys(measures, _or_null(_figure)), store, f"{where}, measures")
+    odd = _contradiction(piece, case) if piece.ok else None
+    if odd is not None:
+        raise InputError(str(store), f"{where}, {odd[0]}", odd[1])
+
+
+def _contradiction(piece: Piece, case: StoredCase) -> tuple[str, str] | None:
+    """A field that cannot be as it is beside another, or with the piece's key, and why; None where there is none."""
+    found = piece.payload
+    if piece.stage == "opt" and Fraction(found["lower"]) > Fraction(found["upper"]):
+        return "lower", f"{shown(found['lower'])} is above the upper end {shown(found['upper'])}"
+    if piece.stage != "online":
+        return None
+    if not f"{piece.key} ".startswith(f"{found['algorithm']} "):
+        return "algorithm", f"{shown(found['algorithm'])} is not the one of its key {shown(piece.key)}"
+    tasks = case.describe.get("tasks")
+    if type(tasks) is int and found["admitted"] > tasks:
+        return "admitted", f"{shown(found['admitted'])} of {tasks} tasks"
+    if found["valid"] == bool(found["violations"]):
+        return "valid", f"{shown(found['valid'])} with {len(found['violations'])} violations"
+    return None
 
 
 def _check(values: Mapping[str, Any], kinds: Kinds, store: Path, where: str) -> None:

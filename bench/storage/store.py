@@ -119,6 +119,18 @@ _KINDS: dict[str, tuple[type, str]] = {
 """What the fields of a stored case are in JSON, by their annotation."""
 
 
+class _Twice(Exception):
+    """An object in JSON has this key twice."""
+
+
+def _told_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _Twice(next(name for name in names if names.count(name) > 1))
+    return found
+
+
 @dataclass(slots=True)
 class Store:
     """An open store. Use `Store.open`.
@@ -218,7 +230,11 @@ class Store:
     def _object(self, text: Any, what: str) -> dict[str, Any]:
         """The JSON object in a text of the store; InputError names the store and what the text is about."""
         try:
-            value = json.loads(text)
+            value = json.loads(text, object_pairs_hook=_told_once)
+        except _Twice as error:
+            raise InputError(
+                str(self.path), f"{shown(what)}, {shown(error.args[0])}", "the field stands twice"
+            ) from None
         except (ValueError, TypeError, RecursionError):
             value = None
         if not isinstance(value, dict):

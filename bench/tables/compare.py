@@ -19,8 +19,8 @@ from typing import Any
 from bench.family.sense import Sense
 from bench.storage.store import EMPTY, STORE, Store
 from bench.tables.rows import Results, is_known, read_results
-from bench.tables.text import LISTED, aligned, number, ratio_text
-from instances.errors import InputError
+from bench.tables.text import CELL, LISTED, aligned, number, ratio_text
+from instances.errors import InputError, tamed
 
 EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue", "admitted", "constants")
 """Columns of which any difference is one; verdicts of checks and the instance are compared as well."""
@@ -243,7 +243,8 @@ def pace(stage: str, algorithm: str, ratios: Sequence[float]) -> Pace:
 
 def text(found: Comparison) -> str:
     """The comparison for a terminal; `!` marks what differs."""
-    parts = [f"A: {found.a} (suite {found.suites[0]})\nB: {found.b} (suite {found.suites[1]})"]
+    suites = [tamed(name, CELL) for name in found.suites]
+    parts = [f"A: {found.a} (suite {suites[0]})\nB: {found.b} (suite {suites[1]})"]
     if found.unlike:
         parts.append("The runs are unlike in:")
         parts.append(_aligned([{"What": what, "A": one, "B": other} for what, one, other in found.unlike]))

@@ -11,11 +11,13 @@ from typing import Any
 
 import pandas as pd
 
+from bench.family.known import families
 from bench.family.sense import Sense
 from bench.family.suite import Plot, Printed, PrintedMean, Study
 from bench.storage.pieces import check_piece
 from bench.storage.store import Piece, Store, StoredCase
 from bench.tables import ratios
+from bench.tables.sayings import said_of_runs
 from instances.errors import InputError, shown
 
 COLUMNS = {
@@ -127,6 +129,9 @@ def sense_of(about: Mapping[str, Any]) -> Sense:
 def read_results(store: Store) -> Results:
     """Read the tables from a store."""
     cases = store.cases()
+    about = store.about()
+    family = families().get(str(about.get("family")))
+    whole = family is not None and family.whole_values
     rows: list[dict[str, Any]] = []
     seconds: list[dict[str, Any]] = []
     checks: dict[str, None] = {}
@@ -136,13 +141,13 @@ def read_results(store: Store) -> Results:
         sense = sense_of(store.about())
     for case in cases:
         with _sound(store, f"case {shown(case.name)}"):
-            rows.extend(_case_rows(store, case, sense, seconds, checks, measures))
+            rows.extend(_case_rows(store, case, sense, seconds, checks, measures, whole))
             studies.extend(_case_studies(store, case, seconds))
     parts = ("", "_left", "_right", "_reason", "_figures")
     columns = [*COLUMNS, *measures, *(f"{name}{part}" for name in checks for part in parts)]
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
     times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
-    found = Results(store.about(), cases, frame, times, tuple(checks), tuple(measures), studies, frame)
+    found = Results(about, cases, frame, times, tuple(checks), tuple(measures), studies, frame)
     with _sound(store, "about, plots"):
         assert found.plots is not None
     return found
@@ -158,8 +163,7 @@ def _sound(store: Store, what: str) -> Iterator[None]:
     except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
         if isinstance(error, InputError):
             raise
-        told = f"{type(error).__name__}: {error}"
-        raise InputError(str(store.path), what, f"is not as `run` stores it ({shown(told)})") from None
+        raise InputError(str(store.path), what, "is not as `run` stores it") from None
 
 
 def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]]) -> Iterator[StudyTable]:
@@ -169,7 +173,7 @@ def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]])
         if piece is None:
             yield StudyTable(case.name, case.group, study, (), "not made yet")
             continue
-        check_piece(piece, store.path, case.name)
+        check_piece(piece, store.path, case)
         seconds.append({"case": case.name, "algorithm": algorithm, "stage": "study", "seconds": piece.seconds})
         yield StudyTable(case.name, case.group, study, piece.payload.get("rows", ()), piece.payload.get("reason", ""))
 
@@ -181,10 +185,11 @@ def _case_rows(
     seconds: list[dict[str, Any]],
     checks: dict[str, None],
     measures: dict[str, None],
+    whole: bool,
 ) -> list[dict[str, Any]]:
     def timed(stage: str, algorithm: str, piece: Piece | None) -> Piece | None:
         if piece is not None:
-            check_piece(piece, store.path, case.name)
+            check_piece(piece, store.path, case, whole=whole)
             seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": piece.seconds})
         return piece
 
@@ -192,7 +197,9 @@ def _case_rows(
     opt = timed("opt", "", store.get("opt", case.instance, case.solve_key))
     online = {key: timed("online", name, store.get("online", case.instance, key)) for name, key in case.algorithms}
     head: dict[str, Any] = {"case": case.name, "group": case.group, "instance": case.instance}
-    head |= _reference(opt, {name: online[key] for name, key in case.algorithms}, sense)
+    runs = {name: online[key] for name, key in case.algorithms}
+    _check_bound(opt, runs, sense, store, case)
+    head |= _reference(opt, runs, sense)
     rows = []
     for name, key in case.algorithms:
         row = head | {"algorithm": name, "label": name, "algorithm_key": key}
@@ -222,6 +229,23 @@ def _case_rows(
             row["reason"] = "; ".join(filter(None, [row.get("reason"), f"audit: {audit.payload['reason']}"]))
         rows.append(row)
     return rows
+
+
+def _check_bound(
+    opt: Piece | None, runs: Mapping[str, Piece | None], sense: Sense, store: Store, case: StoredCase
+) -> None:
+    """Refuse a valid run that is better than the bound on OPT: one of the two must be wrong."""
+    if opt is None or not opt.ok:
+        return
+    ends = Fraction(opt.payload["lower"]), Fraction(opt.payload["upper"])
+    for name, run in runs.items():
+        if run is None or not run.ok or not run.payload["valid"]:
+            continue
+        if ratios.beats_bound(*ends, Fraction(run.payload["welfare"]), sense):
+            where = f"case {shown(case.name)}, online of {shown(name)}, welfare"
+            beyond = "above" if sense is Sense.MOST else "below"
+            problem = f"{shown(run.payload['welfare'])} is {beyond} the bound {shown(opt.payload[sense.bound])} on OPT"
+            raise InputError(str(store.path), where, problem)
 
 
 def _reference(opt: Piece | None, runs: Mapping[str, Piece | None], sense: Sense) -> dict[str, Any]:
@@ -289,7 +313,10 @@ def is_known(value: Any) -> bool:
 
 
 def group_means(rows: pd.DataFrame, sense: Sense = Sense.MOST) -> pd.DataFrame:
-    """Per group and algorithm: mean of what is certainly reached; cases unbounded, undefined, invalid, failed."""
+    """Per group and algorithm: mean of what is certainly reached; cases unbounded, undefined, invalid, failed.
+
+    And `said`, what is said of the runs in the mean (`sayings`).
+    """
     found = []
     for (group, algorithm), part in rows.groupby(["group", "algorithm"], sort=False):
         usable = part[part["ratio_kind"].notna()]
@@ -305,9 +332,10 @@ def group_means(rows: pd.DataFrame, sense: Sense = Sense.MOST) -> pd.DataFrame:
                 "undefined": mean.undefined,
                 "invalid": int((part["state"] == "invalid").sum()),
                 "failed": int((part["state"] == "failed").sum()),
+                "said": said_of_runs(str(algorithm), [str(label) for label in usable["label"]]),
             }
         )
-    columns = ["group", "algorithm", "mean_reached", "cases", "unbounded", "undefined", "invalid", "failed"]
+    columns = ["group", "algorithm", "mean_reached", "cases", "unbounded", "undefined", "invalid", "failed", "said"]
     return pd.DataFrame(found, columns=columns)
 
 

@@ -15,9 +15,18 @@ from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.tables import ratios
 from bench.tables.rows import Results, group_means, is_known, online_seconds
+from bench.tables.sayings import with_said
+from instances.errors import tamed
 
 LISTED = 40
 """Cases up to which the text for a terminal has a table for each."""
+CELL, LAST_CELL = 200, 1000
+"""Characters of a cell in a text table: the last one of a row makes no other row longer."""
+
+
+def safe_lines(text: str) -> str:
+    """The text with what cannot be printed (terminal escapes) escaped as in Python, line by line."""
+    return "\n".join("".join(c if c.isprintable() else repr(c)[1:-1] for c in line) for line in text.split("\n"))
 
 
 def number(value: Fraction | int | None, *, up: bool = False) -> str:
@@ -49,8 +58,9 @@ def ratio_text(row: Mapping[Any, Any], sense: Sense = Sense.MOST) -> str:
 def opt_text(row: Mapping[Any, Any], unit: str) -> str:
     """The interval on OPT with its proof, in words."""
     if row["opt_status"] == "failed":
-        return f"OPT unknown: {row['opt_lower_source']}"
-    proof = f"proof: {row['opt_proof']}, {row['opt_formulation']} / {row['opt_backend']}"
+        return f"OPT unknown: {tamed(row['opt_lower_source'], LAST_CELL)}"
+    proof, formulation, backend = (tamed(row[f"opt_{name}"], CELL) for name in ("proof", "formulation", "backend"))
+    proof = f"proof: {proof}, {formulation} / {backend}"
     limited = ", time-limited" if row["opt_time_limited"] else ""
     if row["opt_status"] == "optimal":
         return f"OPT = {ratios.truncated(row['opt_upper'])} {unit} ({proof}{limited})"
@@ -87,7 +97,8 @@ def results_text(found: Results, family: Family) -> str:
             continue
         rows = every[case.name]
         figures = ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, int | float))
-        parts.append(f"{case.name}: {figures or 'no instance'}\n  {opt_text(rows[0], family.unit)}")
+        head_line = f"{tamed(case.name, CELL)}: {tamed(figures, LAST_CELL) or 'no instance'}"
+        parts.append(f"{head_line}\n  {opt_text(rows[0], family.unit)}")
         parts.append(aligned([_line(row, head, spent, family.objective, found.sense) for row in rows], indent="  "))
     table = group_means(found.rows, found.sense)
     if not table.empty:
@@ -95,10 +106,8 @@ def results_text(found: Results, family: Family) -> str:
         lines = [
             {
                 "group": row["group"],
-                "algorithm": row["algorithm"],
-                f"mean {found.sense.reached}": "-"
-                if row["mean_reached"] is None
-                else ratios.decimal(row["mean_reached"], up=False),
+                "algorithm": with_said(row["algorithm"], row["said"]),
+                f"mean {found.sense.reached}": number(row["mean_reached"]),
                 **{name: str(row[name]) for name in shown},
                 **({check_title(head): _verdicts(found.rows, row, head)} if head else {}),
             }
@@ -119,7 +128,7 @@ def _reasons(rows: pd.DataFrame, check: str) -> list[str]:
         reasons = rows[rows[check] == verdict.value][f"{check}_reason"]
         counted = Counter(re.split(r"[:(]", reason)[0].strip() for reason in reasons).most_common()
         if counted:
-            why = "; ".join(f"{reason} ({count} row{'s' * (count != 1)})" for reason, count in counted)
+            why = "; ".join(f"{tamed(reason, CELL)} ({count} row{'s' * (count != 1)})" for reason, count in counted)
             lines.append(f"{check_title(check)} {verdict}: {why}.")
     return lines
 
@@ -149,9 +158,10 @@ def _line(
 
 
 def aligned(lines: Sequence[Mapping[str, str]], indent: str = "") -> str:
-    """Rows under their headings; figures to the right, words to the left."""
+    """Rows under their headings; figures to the right, words to the left; every cell safe to print."""
     words = {"algorithm", "group", "state"}
     names = list(lines[0])
+    lines = [{name: tamed(line[name], LAST_CELL if name == names[-1] else CELL) for name in names} for line in lines]
     widths = {name: max(len(name), *(len(line[name]) for line in lines)) for name in names}
 
     def shown(line: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ The problem is P with residual capacities. First comes what is cheap: insertion 
 task is worth alone. Where that leaves a gap: the dual bound of `residual`, insertion along its prices, and the search
 of `search` on real nodes. Where a gap is left still, HiGHS solves the batch with each type's nodes as one pool; its
 answer is packed onto the nodes, and in the slots where it does not pack nodes are told apart, until the answer packs.
+Last, before a limit is told, every schedule is looked at where there are few: see `exhaustive`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from formulations.backends import Limits, ready, solve
 from formulations.lora.bound.lagrangian import DualBound, value_density
 from formulations.lora.bound.pricing import Pool, Pricer, places, pool
 from formulations.lora.bound.residual import Relaxed, Residual, relaxed_model, residual_bound
+from formulations.lora.exhaustive import exhausted
 from formulations.lora.heuristic.improve import chain
 from formulations.lora.heuristic.insertion import begin, insert_all, new_desk
 from formulations.lora.heuristic.state import State, copy_state, solution_of_state, type_of_node
@@ -141,6 +143,8 @@ class _Batch:
         for _ in range(SEARCHES * effort):
             self._search()
             yield
+        self._see_all()
+        yield
 
     def _inserted(self, s: State, order: IntArray, shares: Sequence[float] = ()) -> State:
         """A copy with more tasks inserted, at shares of the rents and then for nothing."""
@@ -159,6 +163,15 @@ class _Batch:
         with np.errstate(over="ignore"):  # random words wrap around, which plain Python tells of
             chain(self._pool, s, self._desk, self._rank, 0, BLOCKS, BLOCKS, heat, kept)
         self.offer(kept)
+
+    def _see_all(self) -> None:
+        """The optimum, where there is little to look at."""
+        tasks = self._pool.task.tolist()
+        found = exhausted(self._instance, tasks, self._empty.free, self._empty.free_mb, self.best.welfare)
+        if found is not None:
+            self.upper, solution = found
+            if solution is not None:
+                self.offer(self.booked(solution))
 
     def _programs(
         self, capacity: Residual, bound: DualBound, order: IntArray, effort: int, gap: Fraction

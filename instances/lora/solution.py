@@ -9,6 +9,15 @@ from instances.errors import InputError, shown
 from instances.fields import LIMIT, integer, items
 from instances.files import load_json, read_bytes
 
+PAYMENT_LIMIT = 2**54
+"""No payment is larger, nor that much below 0.
+
+A task has one cell per slot at most (4b), of cost -2^40..2^40 each, and the format has at most 10^4 slots: its
+operation costs less than 2^53.3 either way. Its bid and its vendor's price are at most 2^40 each. So what a task costs,
+its bid, and either with the operation taken off, which is what payment rules charge, are within
+(10^4 + 2) 2^40 < 2^54.
+"""
+
 
 class Decision(NamedTuple):
     """An admitted task's schedule and charge.
@@ -94,5 +103,5 @@ def _decision(source: str, path: str, raw: Any) -> Decision | None:
         )
     payment = raw.get("payment")
     if payment is not None:
-        payment = integer(source, f"{path}.payment", payment, -(2**53), 2**53)
+        payment = integer(source, f"{path}.payment", payment, -PAYMENT_LIMIT, PAYMENT_LIMIT)
     return Decision(vendor, tuple(cells), payment)

@@ -26,7 +26,7 @@ import numpy as np
 
 from instances.errors import tamed
 from instances.lora.model import IntArray, Public, Task
-from instances.lora.solution import Decision
+from instances.lora.solution import PAYMENT_LIMIT, Decision
 from online.answers import Unfit, located, part, shown
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 NUMBER_LIMIT = 2**53
-"""No number in an answer is larger: more than any node, slot or sum of bids."""
+"""No vendor, node or slot in an answer is larger, and no price that is shown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,7 +195,7 @@ def plain(answer: Any) -> Decision | None:
     return Decision(
         None if vendor is None else part("vendor", vendor, NUMBER_LIMIT),
         tuple(map(_cell, cells)),
-        None if payment is None else part("payment", payment, NUMBER_LIMIT),
+        None if payment is None else part("payment", payment, PAYMENT_LIMIT),
     )
 
 
@@ -230,6 +230,6 @@ def _settled(answer: Any) -> bool:
         if not (-NUMBER_LIMIT <= node <= NUMBER_LIMIT and -NUMBER_LIMIT <= slot <= NUMBER_LIMIT):
             return False
     return all(
-        value is None or (type(value) is int and abs(value) <= NUMBER_LIMIT)
-        for value in (answer.vendor, answer.payment)
+        value is None or (type(value) is int and abs(value) <= limit)
+        for value, limit in ((answer.vendor, NUMBER_LIMIT), (answer.payment, PAYMENT_LIMIT))
     )

@@ -31,6 +31,13 @@ EXACT_CELLS = 5_000
 """Up to this many cells (task, node with room, slot) a batch is answered best only if that is proved without a gap."""
 
 
+def percentage(parts: int) -> str:
+    """Parts per million as a percentage of two significant digits, rounded up."""
+    step = 10 ** max(0, len(str(parts)) - 2)
+    whole, rest = divmod(-(-parts // step) * step, PARTS_PER_MILLION // 100)
+    return f"{whole}.{rest:04d}".rstrip("0").rstrip(".")
+
+
 class Titan:
     """max sum (b_i - q_i) u_i - sum e x over the slot's tasks, under P with the residual capacities.
 
@@ -54,8 +61,8 @@ class Titan:
     def label(self) -> str:
         """`titan`, and how many batches may not have been answered best."""
         at_limit, batches = self.counts["at_limit"], self.counts["batches"]
-        worst = self.counts["worst_gap_ppm"] / (PARTS_PER_MILLION / 100)
-        return f"titan (at limit {at_limit} of {batches}, gap {worst:.2g} %)" if at_limit else "titan"
+        worst = percentage(self.counts["worst_gap_ppm"])
+        return f"titan (at limit {at_limit} of {batches}, gap {worst} %)" if at_limit else "titan"
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """Nothing to set up."""
