@@ -203,15 +203,15 @@ class LoraFamily:
 
     def statements(self) -> Sequence[Statement]:
         """The paper's claims, with proofs or with their repairs, then the guarantees of the corrected mechanisms."""
-        from bench.lora.theory.statements import statements
+        from bench.lora.theory.claims import statements
 
         return statements()
 
     def notation(self) -> Sequence[tuple[str, str]]:
         """The signs of the statements."""
-        from bench.lora.theory.statements import NOTATION
+        from bench.lora.theory.claims import signs
 
-        return NOTATION
+        return signs()
 
     def readings(self) -> Sequence[str]:
         """How the main paper is read."""
@@ -221,9 +221,9 @@ class LoraFamily:
 
     def claims(self) -> Sequence[Listed]:
         """The claims that can be searched for."""
-        from bench.lora.hunt.search import available
+        from bench.lora.theory.claims import list_hunted
 
-        return [Listed(name, target.statement) for name, target in available().items()]
+        return [Listed(claim.name, claim.hunt.statement) for claim in list_hunted() if claim.hunt is not None]
 
     def hunt(
         self,
@@ -235,7 +235,7 @@ class LoraFamily:
         tell: Callable[[str], None],
     ) -> Hunted:
         """Local search over tiny instances, in exact arithmetic."""
-        from bench.lora.hunt.search import hunt
+        from bench.lora.hunt.hunt import hunt
 
         return hunt(claim, settings, state, source, keep, tell)
 

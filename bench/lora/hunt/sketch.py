@@ -95,22 +95,6 @@ def instance(sketch: Sketch, name: str = "sketch", origin: dict[str, Any] | None
     return parse(document(sketch, name, origin), name)
 
 
-def sketch_of(given: Instance) -> Sketch:
-    """The sketch of an instance; its base model is taken off the memory, valuations are left out."""
-    kinds = tuple(Kind(n.count, n.compute, n.memory_mb - given.base_memory_mb) for n in given.node_types)
-    jobs = []
-    for i in range(given.tasks):
-        task = given.task(i)
-        jobs.append(
-            Job(
-                task.arrival, task.deadline, task.memory_mb, task.work, task.bid, tuple(task.rate.tolist()),
-                tuple(tuple(row) for row in task.cost.tolist()) if task.cost.any() else (),
-                tuple((vendor.price, vendor.delay) for vendor in task.vendors),
-            )
-        )  # fmt: skip
-    return Sketch(given.slots, kinds, tuple(jobs))
-
-
 class Plan(NamedTuple):
     """A schedule: option, cells (node * T + slot - 1), their rates, S, b_il; whether no cell can be left out."""
 

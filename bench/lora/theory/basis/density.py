@@ -26,11 +26,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from bench.lora.theory.basis.memo import keep_by_content
 from formulations.lora.covering.schedules import STATE_LIMIT, StateSpaceTooLarge, space
-from instances.lora.format import content_hash
 from instances.lora.model import Instance, IntArray
-
-_EVERY: dict[tuple[str, Fraction, Fraction], tuple[Fraction, Fraction] | None] = {}
 
 
 def every_bbar(instance: Instance, money: Fraction, memory: Fraction) -> tuple[Fraction, Fraction] | None:
@@ -40,12 +38,7 @@ def every_bbar(instance: Instance, money: Fraction, memory: Fraction) -> tuple[F
     ------
     StateSpaceTooLarge : when one task has more than 20 million sums of rates below M.
     """
-    key = (content_hash(instance), Fraction(1), memory)
-    if key not in _EVERY:
-        if len(_EVERY) > 64:
-            _EVERY.clear()
-        _EVERY[key] = _extremes(instance, memory)
-    found = _EVERY[key]
+    found = _extremes(instance, memory)
     return None if found is None else (money * found[0], money * found[1])
 
 
@@ -125,6 +118,7 @@ def menus(instance: Instance) -> Iterator[Menu]:
         yield Menu(task.memory_mb, menu.rates, cost, menu.offsets, net, after)
 
 
+@keep_by_content(64)
 def _extremes(instance: Instance, memory: Fraction) -> tuple[Fraction, Fraction] | None:
     ends = Climb(-1, memory), Climb(1, memory)
     for menu in menus(instance):

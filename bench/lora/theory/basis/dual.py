@@ -18,9 +18,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from bench.lora.theory.basis.memo import keep_by_content
 from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, pool
 from formulations.lora.covering.schedules import Cover, space
-from instances.lora.format import content_hash
 from instances.lora.model import Instance, IntArray, Public, Task
 from online.lora.search.additive import exact_cover
 
@@ -218,19 +218,6 @@ def _values(p, start, pairs, slots, unit, far, value):  # type: ignore[no-untype
         value[i] = p.bid[i] * unit - total if option >= 0 else -far
 
 
-_DUALS: dict[str, Dual] = {}
-
-
-def dual_of(instance: Instance) -> Dual:
-    """`Dual` of the instance; kept for the last few instances."""
-    key = content_hash(instance)
-    if key not in _DUALS:
-        if len(_DUALS) >= 8:
-            _DUALS.clear()
-        _DUALS[key] = Dual(instance)
-    return _DUALS[key]
-
-
 class Dual:
     """D of one instance; keeps what does not depend on the prices."""
 
@@ -388,26 +375,7 @@ def _array(prices: Mapping[tuple[int, int], Any], shape: tuple[int, int], dtype:
     return array
 
 
-def dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
-    """D at exactly these prices, micro-dollars.
-
-    Parameters
-    ----------
-    lam, phi : >= 0, micro-dollars per sample and per MB; {(node, slot from 1): price} or (K, T) rows of fractions
-        (doubles count as the fractions that they are).
-
-    Raises
-    ------
-    ValueError : for a negative price.
-    """
-    return dual_of(instance).exact(lam, phi).value
-
-
-def near_dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
-    """D at prices next to these, where their fractions are too long for 64 bits: fast, and an upper bound as well."""
-    return dual_of(instance).near(lam, phi).value
-
-
-def best_rescaled(instance: Instance, lam: Prices, phi: Prices) -> tuple[Fraction, Fraction]:
-    """(tau, D(tau lambda, tau phi)) of the best tau on the grid; prices rounded as in `near_dual_value`."""
-    return dual_of(instance).rescaled(lam, phi)
+@keep_by_content(8)
+def dual_of(instance: Instance) -> Dual:
+    """`Dual` of the instance; kept for the last few instances."""
+    return Dual(instance)

@@ -61,7 +61,7 @@ class Again:
     """
 
     def __init__(self, instance: Instance, run: OnlineRun, allowance: int, *, keep: bool = False) -> None:
-        self._instance, self._run = instance, run
+        self.instance, self._run = instance, run
         self._spec = parse_name(run.algorithm)
         self._seed = content_hash(instance)
         self.moving = follows_bids(run) and not keep
@@ -72,11 +72,11 @@ class Again:
 
     @cached_property
     def _data(self) -> dict[str, Any]:
-        return document(self._instance)
+        return document(self.instance)
 
     def truth(self, i: int) -> Report:
         """What a task would say if it lied about nothing, its bid included."""
-        of = self._instance
+        of = self.instance
         return Report(*(int(part[i]) for part in (of.valuation, of.arrival, of.deadline, of.work, of.memory_mb)))
 
     def asked(self, i: int, bid: int) -> Report:
@@ -85,9 +85,9 @@ class Again:
 
     def same(self) -> bool:
         """Whether an algorithm of ours decides again as it did, if that can be heard; anyone's own was asked twice."""
-        if self._spec.entry is None or self._instance.tasks > self.left:
+        if self._spec.entry is None or self.instance.tasks > self.left:
             return True
-        self.left -= self._instance.tasks
+        self.left -= self.instance.tasks
         decisions = self._decisions(self._data["tasks"], self._data["tasks"], alone=False)
         return decisions is not None and list(decisions) == list(self._run.decisions)
 
@@ -99,18 +99,18 @@ class Again:
     def cost(self, i: int, report: Report) -> int:
         """What it takes to hear of this report, in decisions."""
         played = self._end(self._place(i, report), report.arrival)
-        return played + (self._instance.tasks if self.moving else 0)
+        return played + (self.instance.tasks if self.moving else 0)
 
     def _place(self, i: int, report: Report) -> int:
         """Where the task then stands: in its place, or behind the others of a later slot."""
-        arrival = self._instance.arrival
+        arrival = self.instance.arrival
         if report.arrival == arrival[i]:
             return i
         return int((arrival <= report.arrival).sum()) - 1
 
     def _end(self, place: int, slot: int) -> int:
         """How many tasks have come when the slot of the report is over."""
-        return max(place + 1, int((self._instance.arrival <= slot).sum()))
+        return max(place + 1, int((self.instance.arrival <= slot).sum()))
 
     def decision(self, i: int, report: Report, *, alone: bool = False) -> Heard:
         """Whether the run was a valid one, and the task's decision in it; of anyone's own, a hint unless `alone`.
@@ -150,7 +150,7 @@ class Again:
         constants = tuple(self._settled(constant, whole) for constant in self._run.constants)
         spec, values = self._spec, {constant.name: constant.value for constant in constants}
         if spec.entry is not None:
-            algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), self._instance.tasks))
+            algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), self.instance.tasks))
             played = play(part, algorithm, spec.name, spec.entry.version, constants, self._seed)
         elif alone:
             played = play_isolated(part, replace(spec, given=values, prior=""), self._seed)

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from bench.lora.theory.payments import truthful
 from bench.lora.theory.payments.again import PROCESS, Heard
-from bench.lora.theory.payments.truthful import Sale, where_outcomes_change
+from bench.lora.theory.payments.lies import try_bids_where_outcomes_change
+from bench.lora.theory.payments.sale import Sale
 from instances.errors import InputError
 from instances.lora.model import Instance
 from instances.lora.solution import Decision
@@ -25,7 +25,7 @@ RUNS = 200
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """What came of the bids of a task that were tried.
+    """The bids of a task that were tried, with their outcomes.
 
     Parameters
     ----------
@@ -86,8 +86,7 @@ def tried_curve(instance: Instance, run: OnlineRun, task: int) -> Trials:
     if not run.valid:
         raise InputError("algorithm", run.algorithm, f"the run is not valid ({run.violations[0]})")
     _paid(run, run.decisions)
-    case = Sale(instance, run, task)
-    again = case.again(truthful.ALLOWANCE * case.times)
+    again = Sale(instance, run, task).again()
     heard: dict[int, Heard] = {int(instance.bid[task]): (True, run.decisions[task])}
     try:
         if not again.same():
@@ -97,7 +96,7 @@ def tried_curve(instance: Instance, run: OnlineRun, task: int) -> Trials:
         if truth.bid not in heard and again.cost(task, truth) + more <= again.left:
             heard[truth.bid] = again.decision(task, truth, alone=again.own)
         known = heard.get(truth.bid, (False, None))[1]
-        for report in islice(where_outcomes_change(case, again, task, known, further=False), RUNS):
+        for report in islice(try_bids_where_outcomes_change(again, task, known, further=False), RUNS):
             if again.cost(task, report) + more > again.left:
                 break
             heard[report.bid] = again.decision(task, report, alone=again.own)
