@@ -20,7 +20,7 @@ from bench.lora.theory.basis.case import Case
 from bench.lora.theory.basis.memo import keep_by_content
 from bench.lora.theory.basis.verdicts import compare
 from bench.lora.theory.claim import About, Claim, Standing
-from bench.lora.theory.claims import CLAIMS, signs, statements
+from bench.lora.theory.claims import CLAIMS, NOTATION, statements
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance, parse
@@ -444,7 +444,7 @@ def test_an_entry_of_the_table_is_all_that_a_claim_needs() -> None:
         found = check(Case(other, run(other, "greedy"), _report(0)))
         assert (found.status, found.reason) == (Verdict.NOT_APPLICABLE, "three tasks only")
     assert (claim.state().name, claim.state().standing, claim.state().assumptions) == ("small", "false", "none")
-    assert {sign for claim in CLAIMS for sign, _ in claim.signs} <= {sign for sign, _ in signs()}
+    assert {sign for claim in CLAIMS for sign, _ in claim.signs} <= {sign for sign, _ in NOTATION}
 
 
 def test_what_claims_share_of_a_run_is_made_once() -> None:

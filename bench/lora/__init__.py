@@ -209,9 +209,9 @@ class LoraFamily:
 
     def notation(self) -> Sequence[tuple[str, str]]:
         """The signs of the statements."""
-        from bench.lora.theory.claims import signs
+        from bench.lora.theory.claims import NOTATION
 
-        return signs()
+        return NOTATION
 
     def readings(self) -> Sequence[str]:
         """How the main paper is read."""

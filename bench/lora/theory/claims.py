@@ -10,7 +10,7 @@ those of the run.
 from __future__ import annotations
 
 from bench.family.parts import Statement
-from bench.lora.theory import guarantees, notation
+from bench.lora.theory import guarantees
 from bench.lora.theory.basis.assumptions import (
     invalid,
     outside_algorithm1,
@@ -19,6 +19,7 @@ from bench.lora.theory.basis.assumptions import (
     outside_selected,
 )
 from bench.lora.theory.claim import About, Claim, Hunt, Standing
+from bench.lora.theory.notation import SIGNS
 from bench.lora.theory.paper import algorithm1, algorithm2, lemma4, lemmas, theorem3, theorem4, theorem5
 from bench.lora.theory.payments import truthful
 from bench.lora.theory.payments.sale import without_payments
@@ -448,6 +449,8 @@ CLAIMS: tuple[Claim, ...] = (
     ),
 )
 """Every claim: those that a proof settles, then those that audits check, in the order of their output."""
+NOTATION = (*SIGNS, *(sign for claim in CLAIMS for sign in claim.signs))
+"""The signs of the statements with their meanings, in the order in which they are best read."""
 
 
 def statements() -> list[Statement]:
@@ -458,8 +461,3 @@ def statements() -> list[Statement]:
 def list_hunted() -> list[Claim]:
     """The claims whose violations can be searched for; the false ones, where a search ends, first."""
     return sorted((claim for claim in CLAIMS if claim.hunt), key=lambda claim: claim.standing is not Standing.FALSE)
-
-
-def signs() -> list[tuple[str, str]]:
-    """The signs of the statements with their meanings, in the order in which they are best read."""
-    return [*notation.SIGNS, *(sign for claim in CLAIMS for sign in claim.signs)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SIGNS = (
+SIGNS: tuple[tuple[str, str], ...] = (
     (
         "ALG, P",
         "welfare of the tasks that the algorithm admitted; P~ that of all tasks with F > 0, dropped ones included",
