@@ -808,9 +808,9 @@ def test_a_curve_by_trying_says_what_runs_say_and_leaves_no_change_between_neigh
         assert (rows[0]["bid_from"], rows[-1]["bid_to"]) == ("0", str(LIMIT))
     if algorithm == "greedy":
         exact = utility_curve(instance, result, 0)
-        for bid in trials.heard:
-            assert trials.heard[bid][1] is None or exact.piece(bid).admitted
-            assert (trials.heard[bid][1] is None) == (not exact.piece(bid).admitted)
+        for bid in trials.answers:
+            assert trials.answers[bid][1] is None or exact.piece(bid).admitted
+            assert (trials.answers[bid][1] is None) == (not exact.piece(bid).admitted)
 
 
 def test_anyones_own_auction_has_a_curve_as_far_as_runs_go(monkeypatch: pytest.MonkeyPatch) -> None:

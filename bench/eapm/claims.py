@@ -111,7 +111,7 @@ def _best_step(instance: Instance, run: OnlineRun) -> Check:
     """
     from online.eapm.algorithms.exact_step import LIMIT, best_step
 
-    said = "profit rate after the best placement of a bag <= that after the one made"
+    claim = "profit rate after the best placement of a bag <= that after the one made"
     load: IntArray = np.zeros(len(instance.machines), np.int64)
     earned = settled = short = 0
     for i, taken in enumerate(run.decisions):
@@ -126,10 +126,10 @@ def _best_step(instance: Instance, run: OnlineRun) -> Check:
             settled, short = settled + enough, short + (not enough)
             if best > ours:
                 witness = {"user": i, "placement": list(taken), "best": shares.tolist()}
-                return Check("best_step", Verdict.VIOLATED, best, ours, said, witness)
+                return Check("best_step", Verdict.VIOLATED, best, ours, claim, witness)
         load += np.array(taken, np.int64) * user.etc_ms
     verdict = Verdict.UNDECIDED if short else Verdict.HOLDS
-    reason = f"{said}: {short} steps have too many candidates" if short else said
+    reason = f"{claim}: {short} steps have too many candidates" if short else claim
     return Check("best_step", verdict, None, None, reason, None, {"steps": settled})
 
 

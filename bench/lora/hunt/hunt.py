@@ -266,7 +266,7 @@ def hunt(
     search = _Search(find_target(claim), settings)
     if state is not None:
         search.load(state, source)
-    began = told = time.monotonic()
+    began = reported = time.monotonic()
     before = search.tries
     mark = search.mark()
     try:
@@ -279,8 +279,8 @@ def hunt(
                 now = time.monotonic()
                 if settings.seconds is not None and now - began >= settings.seconds:
                     break
-                if now - told >= 1:
-                    told = now
+                if now - reported >= 1:
+                    reported = now
                     tell(_progress(search, (search.tries - before) / (now - began)))
     finally:
         keep(search.document(mark))  # an interrupt in the middle of a try leaves the state before it

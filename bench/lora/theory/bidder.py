@@ -1,4 +1,4 @@
-"""One bidder that was chosen: what it gains by misreporting, with much more work than an audit has, and its curve.
+"""A single bidder: what it gains by misreporting, with much more work than an audit has, and its curve.
 
 Which claims are about one bidder their entries in `claims` say. Work is bounded in schedule searches and in decisions
 of the algorithm.

@@ -85,7 +85,7 @@ class Claim:
     applies : why it says nothing of a run, asked before its check; "" where it does. Claims that show figures all the
         same say it in their check.
     check : the claim on one run; None where no run can show or refute it.
-    check_one : the claim about one bidder that was chosen, with much more work; None where it is not about bidders.
+    check_one : the claim about a single bidder, with much more work; None where it is not about bidders.
     proof : of the standing, where there is no check.
     hunt : how a violation is searched for; None where it is not.
     signs : (sign, meaning) of what stands in no other claim's statement, behind those of `notation`.

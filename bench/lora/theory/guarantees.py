@@ -205,6 +205,7 @@ class _Linear:
         doubt = ""
         for offer in self.trace.offers:
             task = self.instance.task(offer.task)
+            # F' = b_i - c of the cheapest schedule at the prices of its arrival, room not looked at.
             quote = book.cheapest(task, None)
             if quote is not None and task.bid > quote.cost:
                 for k, t in quote.cells:
@@ -213,6 +214,7 @@ class _Linear:
                         if self.trace.exact or gain > ROUNDING * (task.bid + abs(Fraction(quote.cost))):
                             return {"task": task.index, "node": k, "slot": t, "surplus": str(gain)}, ""
                         doubt = f"float prices: F' of task {task.index} is within rounding of 0"
+            # The run's own decision moves prices and room for the next task.
             if offer.admitted:
                 bbar = book.bbar(offer.net, offer.work, task.memory_mb * len(offer.cells))
                 book.move(task, offer.cells, bbar)  # type: ignore[arg-type]
@@ -228,7 +230,7 @@ def _linear_of(case: Case) -> _Linear:
 
 
 def _about_linear(check: Callable[[_Linear], Check]) -> Callable[[Case], Check]:
-    """The check of a case; before a run in doubles is said to violate anything, with D at its very prices."""
+    """The check of a case; before a run in doubles counts as a violation, with D at its very prices."""
 
     @wraps(check)
     def check_case(case: Case) -> Check:

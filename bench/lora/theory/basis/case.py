@@ -51,6 +51,7 @@ def replay_offers(instance: Instance, trace: PriceTrace) -> Iterator[Step]:
         i = offer.task
         k, t = (np.array(part, dtype=np.int64) for part in zip(*offer.cells, strict=True))
         amounts = instance.rate[i, types[k]], np.full(len(k), instance.memory_mb[i])
+        # Of each cell: whether the virtual load has reached a capacity, and whether the task does not fit (line 8).
         full = np.zeros(len(k), np.bool_)
         misfit = np.zeros(len(k), np.bool_)
         for load, stands, limit, amount in zip(virtual, placed, limits, amounts, strict=True):
@@ -58,6 +59,7 @@ def replay_offers(instance: Instance, trace: PriceTrace) -> Iterator[Step]:
             misfit |= stands[k, t - 1] + amount > limit[k]
         first_full, first_misfit = (offer.cells[int(bad.argmax())] if bad.any() else None for bad in (full, misfit))
         yield Step(offer, first_full, first_misfit)
+        # Line 7: prices, and with them the virtual load, move for F > 0; room goes to the admitted.
         if offer.admitted or (offer.value > 0 and trace.updates == "all"):
             for load, amount in zip(virtual, amounts, strict=True):
                 load[k, t - 1] += amount

@@ -166,6 +166,7 @@ def _frontier(lam, phi, first_node, start, pairs):  # type: ignore[no-untyped-de
             other = phi[first_node[g] : first_node[g + 1], t]
             begin = count
             for k in range(len(here)):
+                # No dearer in both prices: that node's cell, lambda s + phi r, is no dearer for any task.
                 kept = begin
                 beaten = False
                 for j in range(begin, count):
@@ -174,6 +175,7 @@ def _frontier(lam, phi, first_node, start, pairs):  # type: ignore[no-untyped-de
                         break
                 if beaten:
                     continue
+                # The pairs that this one beats go; it takes the place behind the rest.
                 for j in range(begin, count):
                     if pairs[j, 0] < here[k] or pairs[j, 1] < other[k]:
                         pairs[kept, 0] = pairs[j, 0]
@@ -200,6 +202,7 @@ def _values(p, start, pairs, slots, unit, far, value):  # type: ignore[no-untype
         memory = p.memory[i]
         cost = np.empty((types, width), pairs.dtype)
         usable = np.ones((types, width), np.bool_)
+        # A cell of F': the cheapest node's lambda s_ik + phi r_i, and e_ikt.
         for g in range(types):
             entry = p.type_start[i] + g
             kind = p.kind[entry]
@@ -213,6 +216,7 @@ def _values(p, start, pairs, slots, unit, far, value):  # type: ignore[no-untype
         need = (width + 1) * p.layer[i]
         if len(table) < need:
             table = np.empty(need, pairs.dtype)
+        # max_l F'_il = b_i less the cheapest cover of M_i with its vendor: an additive covering programme.
         fill(p, i, cost, usable, far, table)
         total, option, _ = cheapest(p, i, unit, far, table)
         value[i] = p.bid[i] * unit - total if option >= 0 else -far
@@ -285,11 +289,13 @@ class Dual:
         doubles: list[_Doubles] = []
 
         def at(tau: Fraction) -> Priced:
+            # Exactly, if 64 bits hold tau times the fractions over their common denominator.
             if whole is not None:
                 parts = [{cell: tau.numerator * value for cell, value in part.items()} for part in whole[:2]]
                 found = self._in_64_bits(_Whole(parts[0], parts[1], whole.unit * tau.denominator))
                 if found is not None:
                     return found
+            # Else the nearest multiples of 2^-bits, as fine as 64 bits allow: other prices, and an exact D of these.
             if not doubles:
                 doubles.append(_Doubles.of(lam, phi, self._shape))
             tops = [tau * top for top in doubles[0].tops()]
@@ -298,6 +304,7 @@ class Dual:
                 found = self._in_arrays(*doubles[0].rounded(float(tau), bits), 1 << bits)
                 if found is not None:
                     return found
+            # Else in integers of any size.
             exact = [{cell: tau * _fraction(value) for cell, value in _entries(part)} for part in (lam, phi)]
             return self._in_integers(_whole(*exact))
 

@@ -1,6 +1,6 @@
 """Theorem 3 of the main paper on one run: what misreports of the bid and of the type gain, of all tasks or of one.
 
-Of all tasks with so many schedule searches as an audit allows, of one that was chosen with many times as many.
+Of all tasks with as many schedule searches as an audit allows, of a single one with many times as many.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SEARCHES = 4000
 SEARCHES_OF_ONE = 500
 """Most of them for the misreports of a single task."""
 CHOSEN = 40
-"""As many searches may be made for a bidder that was chosen as in this many checks: about a minute."""
+"""As many searches may be made for a single bidder as in this many checks: about a minute."""
 
 BY_BID_FIXED = f"{BY_BID}, constants kept"
 
@@ -112,9 +112,9 @@ def _unmoved(auction: Auction, tasks: Iterable[int]) -> Iterator[int]:
     }
     for i in tasks:
         better, _ = fixed_curve(auction, i, auction.rule).best()
-        said = max(better, Fraction(int(instance.bid[i])), Fraction(int(instance.valuation[i])))
+        most = max(better, Fraction(int(instance.bid[i])), Fraction(int(instance.valuation[i])))
         others = {name: next((value for value, j in top if j != i), Fraction(0)) for name, top in tops.items()}
-        if all(said <= others[name] * int(sizes[name][i]) for name in tops):
+        if all(most <= others[name] * int(sizes[name][i]) for name in tops):
             yield i
 
 
@@ -210,11 +210,11 @@ def theorem3_of(case: Case, task: int) -> Check:
         gain, witness = _gain(fixed_curve(auction, task, auction.rule))
         if gain > 0:
             return compare(case, name, gain, 0, claim, witness=witness, figures=figures, scale=auction.scale)
-    return _heard(case, name, claim, problem, gain_by_bid(case, task), figures)
+    return _compare_tried(case, name, claim, problem, gain_by_bid(case, task), figures)
 
 
-def _heard(case: Case, name: str, claim: str, problem: str, found: str | Tried, figures: Figures) -> Check:
-    """What runs with lies show of a claim that could not be followed: if one gains, by how much, in booked charges."""
+def _compare_tried(case: Case, name: str, claim: str, problem: str, found: str | Tried, figures: Figures) -> Check:
+    """A claim that could not be followed exactly, by runs with lies: what the best one gains in booked charges."""
     if isinstance(found, str):
         return leave_open(case, name, f"{problem}; {found}", figures)
     figures = figures | {"misreports_tried": found.reports}
@@ -242,7 +242,7 @@ def theorem3_types_of(case: Case, task: int) -> Check:
     figures: Figures = {"payment": auction.rule}
     if not auction.trace.exact:
         problem = "float prices: not every misreport is followed (arith=exact)"
-        return _heard(case, name, claim, problem, gain_by_type(case, task), figures)
+        return _compare_tried(case, name, claim, problem, gain_by_type(case, task), figures)
     found = best_lie(auction, task, auction.rule, Meter(CHOSEN * SEARCHES))
     figures["misreports_tried"] = found.tried
     if found.lie is not None:

@@ -4,8 +4,8 @@ The algorithm is made anew from its name. Constants that came from the bids are 
 stay as they were; so does the stream of algorithms that draw. Tasks that arrive after the slot of the report cannot
 change its outcome and are left out.
 
-Anyone's own algorithm hears most reports in one process (`online.referee.rehearsal`): its answers are hints. What is
-then said of it comes from a run in a process of its own.
+Anyone's own algorithm gets most reports in one process (`online.referee.rehearsal`): its answers are hints. A verdict
+on it comes from runs in processes of their own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from online.referee.rehearsal import Rehearsal
 
 PROCESS = 400
 """What a run in a process of its own costs, in decisions: about a quarter of a second."""
-Heard = tuple[bool, Decision | None]
+Answer = tuple[bool, Decision | None]
 """Whether a run was valid, and a task's decision in it."""
 
 
@@ -65,7 +65,7 @@ class Again:
         self._spec = parse_name(run.algorithm)
         self._seed = content_hash(instance)
         self.moving = follows_bids(run) and not keep
-        self.heard: dict[tuple[int, Report], Heard] = {}
+        self.answers: dict[tuple[int, Report], Answer] = {}
         self.left = allowance
         self._rehearsal: Rehearsal | None = None
         self.failed = 0
@@ -84,7 +84,7 @@ class Again:
         return self.truth(i)._replace(bid=bid)
 
     def same(self) -> bool:
-        """Whether an algorithm of ours decides again as it did, if that can be heard; anyone's own was asked twice."""
+        """Whether an algorithm of ours decides again as it did, if the allowance lets it be asked; anyone's own was."""
         if self._spec.entry is None or self.instance.tasks > self.left:
             return True
         self.left -= self.instance.tasks
@@ -97,7 +97,7 @@ class Again:
         return self._spec.entry is None
 
     def cost(self, i: int, report: Report) -> int:
-        """What it takes to hear of this report, in decisions."""
+        """What it takes to try this report, in decisions."""
         played = self._end(self._place(i, report), report.arrival)
         return played + (self.instance.tasks if self.moving else 0)
 
@@ -112,10 +112,10 @@ class Again:
         """How many tasks have come when the slot of the report is over."""
         return max(place + 1, int((self.instance.arrival <= slot).sum()))
 
-    def decision(self, i: int, report: Report, *, alone: bool = False) -> Heard:
+    def decision(self, i: int, report: Report, *, alone: bool = False) -> Answer:
         """Whether the run was a valid one, and the task's decision in it; of anyone's own, a hint unless `alone`.
 
-        It stays in `heard`.
+        It stays in `answers`.
 
         Raises
         ------
@@ -126,14 +126,14 @@ class Again:
             raise OutOfDecisions
         place = self._place(i, report)
         tasks = list(self._data["tasks"])
-        told = tasks.pop(i) | report._asdict() | {"valuation": report.bid}
-        tasks.insert(place, told)
+        lying = tasks.pop(i) | report._asdict() | {"valuation": report.bid}
+        tasks.insert(place, lying)
         try:
             decisions = self._decisions(tasks, tasks[: self._end(place, report.arrival)], alone=alone)
-        except Exception:  # whatever goes wrong in an algorithm that is told something else: it shows nothing
+        except Exception:  # whatever goes wrong in an algorithm that gets another report shows nothing
             decisions = None
         self.failed += decisions is None
-        found = self.heard[i, report] = (False, None) if decisions is None else (True, decisions[place])
+        found = self.answers[i, report] = (False, None) if decisions is None else (True, decisions[place])
         return found
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from itertools import chain, pairwise, product
 
 from bench.lora.theory.basis.outlay import find_outlay
-from bench.lora.theory.payments.again import Again, Heard, Report
+from bench.lora.theory.payments.again import Again, Answer, Report
 from instances.fields import LIMIT
 from instances.lora.model import Instance
 from instances.lora.solution import Decision
@@ -56,10 +56,11 @@ def try_bids_where_outcomes_change(
     further : go on where neighbours have the same outcome, up to twice the valuation, the widest gap first.
     """
     truth = again.truth(i)
-    known: dict[int, Heard] = {truth.bid: (True, decision)}
+    known: dict[int, Answer] = {truth.bid: (True, decision)}
     for bid in list_first_bids(again.instance, i, decision):
         yield truth._replace(bid=bid)
-        known[bid] = again.heard[i, truth._replace(bid=bid)]
+        known[bid] = again.answers[i, truth._replace(bid=bid)]
+    # Gaps between neighbours that were tried: other outcomes first, then other charges, then the widest of the rest.
     waiting: list[tuple[int, int, int, int]] = []
     order = 0
 
@@ -76,16 +77,16 @@ def try_bids_where_outcomes_change(
         _, _, low, high = heappop(waiting)
         middle = (low + high) // 2
         yield truth._replace(bid=middle)
-        known[middle] = again.heard[i, truth._replace(bid=middle)]
+        known[middle] = again.answers[i, truth._replace(bid=middle)]
         gap(low, middle)
         gap(middle, high)
 
 
-def _unlike(one: Heard, other: Heard) -> int:
+def _unlike(one: Answer, other: Answer) -> int:
     """0 for another outcome, 1 for another charge of the same schedule, 2 for the same in all."""
     if one == other:
         return 2
-    decisions = [heard[1] for heard in (one, other)]
+    decisions = [answer[1] for answer in (one, other)]
     bare = [None if each is None else each._replace(payment=None) for each in decisions]
     return 1 if one[0] == other[0] and bare[0] == bare[1] else 0
 
@@ -96,7 +97,7 @@ def try_types(again: Again, i: int, decision: Decision | None) -> Iterator[Repor
 
 
 def try_types_of_one(again: Again, i: int, decision: Decision | None) -> Iterator[Report]:
-    """The same for a bidder that was chosen; then every later arrival and every earlier deadline alone."""
+    """The same for a single bidder; then every later arrival and every earlier deadline alone."""
     truth, lies = again.truth(i), _list_types(again, i, decision)
     yield from lies
     window = range(truth.arrival, truth.deadline + 1)
@@ -119,13 +120,15 @@ def _list_types(again: Again, i: int, decision: Decision | None) -> list[Report]
         arrivals.insert(0, slots[0] + 1)
         deadlines.insert(0, slots[-1] - 1)
         works.insert(0, sum(int(instance.rate[i, kind[k]]) for k, _ in decision.cells) + 1)
+    # Each field with its true value first, then the lies about it that a bidder can keep up.
     fields = (
         [truth.arrival, *(t for t in dict.fromkeys(arrivals) if truth.arrival < t <= truth.deadline)],
         [truth.deadline, *(t for t in dict.fromkeys(deadlines) if truth.arrival <= t < truth.deadline)],
         [truth.work, *(work for work in dict.fromkeys(works) if truth.work < work <= LIMIT)],
         [truth.memory_mb, *(size for size in dict.fromkeys(sizes) if truth.memory_mb < size <= LIMIT)],
     )
-    told = (Report(truth.bid, *values) for values in product(*fields))
-    lies = [lie for lie in told if lie.arrival <= lie.deadline and lie != truth]
+    reports = (Report(truth.bid, *values) for values in product(*fields))
+    lies = [lie for lie in reports if lie.arrival <= lie.deadline and lie != truth]
+    # Lies about fewer fields first.
     lies.sort(key=lambda lie: sum(one != other for one, other in zip(lie, truth, strict=True)))
     return lies

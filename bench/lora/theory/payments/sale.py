@@ -20,15 +20,15 @@ from online.outcome import OnlineRun
 
 ALLOWANCE = 2000
 """Most decisions that the reports of one check may take: about a second of a slow algorithm."""
-HEARD = 3
-"""Runs, in processes of their own, in which a gain of anyone's own algorithm has to be seen: one that draws anew in
+REPEATS = 3
+"""Runs, in processes of their own, in which a gain of anyone's own algorithm has to show: one that draws anew in
 every run may gain by luck, as a fair coin does once in 128 times."""
 ASKED = 300
 """Most decisions that confirming offers which were found again may take."""
 ONE = 100
-"""A bidder that was chosen may be asked about as much as all bidders in this many checks."""
+"""A single bidder may be asked about as often as all bidders together in this many checks."""
 SEARCHED = 10
-"""Its offers may take as many searches as in this many checks."""
+"""Its offers may take as many searches as those of this many checks."""
 
 
 def without_payments(case: Case) -> str:
@@ -42,11 +42,11 @@ def without_payments(case: Case) -> str:
 
 
 class Tried(NamedTuple):
-    """The result of telling the algorithm something else.
+    """What misreports of some tasks brought.
 
     Parameters
     ----------
-    reports, tasks, failed : how many reports were heard, of how many tasks, and how many ended in no valid run.
+    reports, tasks, failed : how many reports were answered, of how many tasks, and how many ended in no valid run.
     gain, witness : of the report that gained most; 0 and None when none gains.
     """
 
@@ -76,7 +76,7 @@ class Sale:
     ----------
     instance, run : what was run.
     only : the one bidder that is asked about; None for all.
-    truths : decisions of tasks that tell the truth, as far as they were heard.
+    truths : decisions about tasks that tell the truth, as far as they are known.
     unsteady : tasks whose same report was answered in two ways.
     """
 
@@ -154,8 +154,8 @@ class Sale:
         """v_i less the charge that was booked; 0 for a rejected task."""
         return 0 if decision is None else int(self.instance.valuation[i]) - (decision.payment or 0)
 
-    def hear_truth(self, i: int, again: Again) -> bool:
-        """Whether the task's decision when it tells the truth is known, or can be heard."""
+    def ask_truth(self, i: int, again: Again) -> bool:
+        """Find the decision about a task that tells the truth; whether it is known now."""
         if i not in self.truths and self.instance.bid[i] == self.instance.valuation[i]:
             self.truths[i] = self.run.decisions[i]
         if i not in self.truths and again.cost(i, again.truth(i)) <= again.left:
@@ -164,24 +164,24 @@ class Sale:
                 self.truths[i] = decision
         return i in self.truths
 
-    def hear_alone(self, i: int, report: Report) -> tuple[int, Decision | None] | None:
+    def ask_alone(self, i: int, report: Report) -> tuple[int, Decision | None] | None:
         """What a task gets, and its decision, in runs in processes of their own; None where one is not valid.
 
-        HEARD runs, with the one at hand; where they differ the algorithm draws, which goes into `unsteady`, and None.
+        REPEATS runs, with the one at hand; where they differ the algorithm draws, which goes into `unsteady`, and None.
         """
         again = self.again(0)
         own = self.run.decisions[i]
-        heard = [(self.utility(i, own), own)] if report == again.asked(i, int(self.instance.bid[i])) else []
-        for _ in range(HEARD):
+        found = [(self.utility(i, own), own)] if report == again.asked(i, int(self.instance.bid[i])) else []
+        for _ in range(REPEATS):
             again.left = again.cost(i, report) + PROCESS
             valid, decision = again.decision(i, report, alone=True)
             if not valid:
                 return None
-            heard.append((self.utility(i, decision), decision))
-        if any(other != heard[0] for other in heard):
+            found.append((self.utility(i, decision), decision))
+        if any(other != found[0] for other in found):
             self.unsteady.append(i)
             return None
-        return heard[0]
+        return found[0]
 
     def figures(self) -> Figures:
         """What is shown of the offers."""
@@ -192,7 +192,7 @@ class Sale:
 
 
 def hold_sale(case: Case, only: int | None = None) -> Sale:
-    """The run of the case as bidders see it; what one claim heard of it the next one knows."""
+    """The run of the case as bidders see it; what one claim finds out about it the next one knows."""
     return case.share(_sale_of, only)
 
 

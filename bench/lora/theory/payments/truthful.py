@@ -36,7 +36,7 @@ from bench.lora.theory.payments.sale import Sale, Tried, hold_sale
 REPORTS = 80
 """Most reports of one check."""
 CONFIRMED = 2
-"""Most gains of anyone's own algorithm that are heard once more, each in processes of its own."""
+"""Most gains of anyone's own algorithm that are tried again, each in processes of its own."""
 EACH = 3
 """Where not all tasks can have so many reports, some have none."""
 
@@ -96,7 +96,7 @@ def _settle(sale: Sale, name: str, claim: str, plan: Plan) -> Check:
 
 
 def gain_by_bid(case: Case, task: int) -> str | Tried:
-    """What one bidder of any run with payments gains by another bid, constants following it; or why none was heard."""
+    """What one bidder of any run with payments gains by another bid, constants following it; or why none was found."""
     return _lies(Sale(case.instance, case.run, task), try_bids_where_outcomes_change, keep=False)
 
 
@@ -122,11 +122,13 @@ def _try_lies(sale: Sale, again: Again, order: list[int], plan: Plan) -> Tried:
     reports, wanted = 0, 0
     seen: set[int] = set()
     gains: list[tuple[int, int, Report]] = []
+    # As many tasks as can have EACH reports, and whose true outcome is known.
     for i in order:
         cost = EACH * again.cost(i, again.truth(i))
-        if wanted + cost <= again.left and sale.hear_truth(i, again):
+        if wanted + cost <= again.left and sale.ask_truth(i, again):
             waiting[i] = plan(again, i, sale.truths[i])
             wanted += cost
+    # One report of each in turn: the most promising ones of all before the second of any.
     while waiting:
         for i in list(waiting):
             report = next(waiting[i], None)
@@ -154,7 +156,7 @@ def _confirmed_gains(
 ) -> Iterator[tuple[int, int, Report]]:
     """The first of these that is a gain in runs in processes of their own, too."""
     for _, i, report in gains:
-        honest, lied = sale.hear_alone(i, again.truth(i)), sale.hear_alone(i, report)
+        honest, lied = sale.ask_alone(i, again.truth(i)), sale.ask_alone(i, report)
         if honest is not None and lied is not None and lied[0] > honest[0]:
             sale.truths[i] = honest[1]
             yield lied[0] - honest[0], i, report
@@ -165,9 +167,9 @@ def _witness(i: int, truth: Report, lie: Report, honest: int, gained: int) -> di
     shown: dict[str, Any] = {"task": i, "utility": str(honest), "better_utility": str(gained)}
     if lie.bid != truth.bid:
         return shown | {"true_bid": truth.bid, "better_bid": str(lie.bid), "gain": str(gained - honest)}
-    said = lie._asdict()
-    del said["bid"]
-    return shown | said | {"gain": str(gained - honest)}
+    reported = lie._asdict()
+    del reported["bid"]
+    return shown | reported | {"gain": str(gained - honest)}
 
 
 def rational(case: Case) -> Check:

@@ -179,6 +179,7 @@ def recomputed_curve(auction: Auction, task: int, rule: str, meter: Meter) -> Cu
         "beta": max((Fraction(int(instance.bid[j]), int(instance.memory_mb[j])) for j in others), default=Fraction(0)),
     }
     size = {"alpha": own.work, "beta": own.memory_mb}
+    # Up to its kink the task's own b/M (b/r) is not the largest and the constant stands; above, it is b over the size.
     kinks = {name: rest[name] * size[name] for name in auction.oracle}
     top = Fraction(LIMIT)
     ends = sorted({Fraction(0), top, *(kink for kink in kinks.values() if kink < top)})
@@ -226,6 +227,7 @@ def _outcomes(
         )
         return
     bid = Line(Fraction(0), Fraction(1))
+    # The task wins where its bid is above its cost; two lines, so they cross once at most.
     cuts = [start, end]
     if cost.slope != 1 and start < (meet := bid.crosses(cost)) < end:
         cuts.insert(1, meet)
