@@ -33,6 +33,15 @@ def _as_given(options: dict[str, str], arrivals: int) -> dict[str, str]:
     return options
 
 
+Standing = Callable[[Mapping[str, str], bool], Mapping[str, str]]
+"""What is known of an algorithm, by heading, given its options and whether a constant is the tested instance's own."""
+
+
+def always(**known: str) -> Standing:
+    """What is known whatever the options and constants."""
+    return lambda options, oracle: known
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A registered algorithm.
@@ -47,6 +56,7 @@ class Entry:
     public_constants : its theorem needs constants that are known in advance. A prior that is the instance under test is
         refused, constants computed from that instance are said in the label, and `constants=public` refuses them.
     warm : compiles and starts, on a small instance, what a run on one does not reach.
+    standing : what is proved or known of it, for leaderboards; None where nothing is.
     """
 
     name: str
@@ -57,6 +67,7 @@ class Entry:
     settle: Callable[[dict[str, str], int], dict[str, str]] = _as_given
     public_constants: bool = False
     warm: Callable[[Any], None] | None = None
+    standing: Standing | None = None
 
     def choices(self) -> Iterator[str]:
         """Every combination of the options whose values are listed, as it is written behind the name, but for those

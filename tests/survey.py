@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bench.family.checks import Check, Verdict
-from bench.lora.theory.basis.case import Case, case_of
-from bench.lora.theory.claims import CLAIMS, Claim
+from bench.lora.theory.basis.case import Case
+from bench.lora.theory.claim import Claim
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora.model import Instance
 from instances.lora.named import expected, named, names
 from online.lora.run import run
+from tests.laboratory import PAPER
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +44,17 @@ class Settled:
 
 def survey(cases: Iterable[tuple[str, Case]]) -> list[Settled]:
     """Every claim on every case (name, case), in the order of the claims."""
-    counts: dict[str, Counter[Verdict]] = {claim.name: Counter() for claim in CLAIMS}
+    counts: dict[str, Counter[Verdict]] = {claim.name: Counter() for claim in PAPER}
     smallest: dict[str, tuple[tuple[int, int, int, str], Check]] = {}
     for name, case in cases:
         size = case.instance.tasks, case.instance.slots, case.instance.nodes, name
-        for claim in CLAIMS:
-            check = claim.check(case)
+        for claim in PAPER:
+            check = claim.check_run(case)
             counts[claim.name][check.status] += 1
             if check.status is Verdict.VIOLATED and (claim.name not in smallest or size < smallest[claim.name][0]):
                 smallest[claim.name] = size, check
     found = []
-    for claim in CLAIMS:
+    for claim in PAPER:
         least = smallest.get(claim.name)
         witness = None if least is None else least[0][3]
         found.append(Settled(claim, counts[claim.name], witness, None if least is None else least[1]))
@@ -69,4 +70,4 @@ def shipped_cases(algorithm: str = "pdftsp") -> Iterable[tuple[str, Case]]:
             report = SolveReport(
                 Status.OPTIMAL, optimum, optimum, None, Proof.ENUMERATION, "-", "none", Termination.NONE, False, 0.0
             )
-            yield name, case_of(instance, run(instance, algorithm), report)
+            yield name, Case(instance, run(instance, algorithm), report)

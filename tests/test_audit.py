@@ -12,7 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bench.family.checks import Check, Verdict
-from bench.lora.theory.audit import audit, facts
+from bench.lora.theory.audit import audit
+from bench.lora.theory.basis.facts import find_facts
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance, document, parse, write
@@ -134,7 +135,7 @@ def test_money_scale_decides_the_welfare_of_the_printed_rule() -> None:
 @given(instance=tiny_instances(), scale=st.sampled_from([Fraction(1, 7), Fraction(3)]))
 def test_the_unit_of_money_scales_alpha_beta_bbar_and_nothing_else(instance: Instance, scale: Fraction) -> None:
     """rho, kappa and the spread are free of units."""
-    one, other = facts(instance, Fraction(1), Fraction(1)), facts(instance, scale, Fraction(1))
+    one, other = find_facts(instance, Fraction(1), Fraction(1)), find_facts(instance, scale, Fraction(1))
     for name in ("alpha", "beta", "bbar_min", "bbar_max"):
         assert getattr(other, name) == scale * getattr(one, name)
     assert (other.kappa, other.spread) == (one.kappa, one.spread)
@@ -195,7 +196,7 @@ def test_the_facts_of_an_instance_are_the_enumerated_ones(
     instance: Instance, money: Fraction, memory: Fraction
 ) -> None:
     """Over all schedules, one by one; kappa over wasteful covers too where a cost is negative."""
-    known = facts(instance, money, memory)
+    known = find_facts(instance, money, memory)
     wanted = _facts_by_enumeration(instance, money, memory)
     for key, value in wanted.items():
         found = getattr(known, key)
@@ -221,7 +222,7 @@ def test_the_repaired_bounds_are_never_violated(instance: Instance, algorithm: s
     optimum, _ = enumerate_optimum(instance)
     checks = _audit(instance, f"pdftsp{algorithm}", optimum)
     part_a, repaired = checks["theorem5_repaired_a"], checks["theorem5_repaired"]
-    known = facts(instance, Fraction(1), Fraction(1))
+    known = find_facts(instance, Fraction(1), Fraction(1))
     if known.negative is not None:
         for check in (checks["theorem5"], repaired):
             assert (check.status, check.reason) == (
@@ -240,7 +241,7 @@ def test_the_repaired_bounds_are_never_violated(instance: Instance, algorithm: s
 @given(instance=tiny_instances(max_tasks=5))
 def test_the_repaired_bound_applies_in_canonical_units(instance: Instance) -> None:
     """There the least bbar is 1: with costs >= 0 the claim must be decided, and hold."""
-    known = facts(instance, Fraction(1), Fraction(1))
+    known = find_facts(instance, Fraction(1), Fraction(1))
     assume(known.scheduled and known.negative is None and known.unprofitable is None)
     optimum, _ = enumerate_optimum(instance)
     checks = _audit(instance, "pdftsp:units=canonical", optimum)

@@ -14,11 +14,12 @@ from formulations.lora import batch, exhaustive
 from formulations.lora.batch import packed_slot, solve_batch
 from formulations.lora.bound import pricing, residual
 from formulations.lora.bound.pricing import Pricer, pool
-from formulations.lora.bound.residual import Residual, best_fill, relaxed_model, residual_bound
+from formulations.lora.bound.residual import Residual, best_fill, residual_bound
 from formulations.lora.check import check
 from formulations.lora.exhaustive import exhausted
 from formulations.lora.heuristic import improve, insertion
 from formulations.lora.models.enumerate import enumerate_optimum
+from formulations.lora.models.pooled import relaxed_model
 from instances.lora import Instance, parse
 from instances.lora.format import FORMAT
 from instances.lora.named import named

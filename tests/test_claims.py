@@ -16,15 +16,18 @@ from bench.family.checks import Check, Verdict
 from bench.lora.hunt.moves import Bounds, Draws, raised, start
 from bench.lora.hunt.sketch import instance as sketch_instance
 from bench.lora.theory.audit import audit, audit_claims
-from bench.lora.theory.basis.case import Case, case_of
-from bench.lora.theory.claims import CLAIMS, Standing
-from bench.lora.theory.statements import statements
+from bench.lora.theory.basis.case import Case
+from bench.lora.theory.basis.memo import keep_by_content
+from bench.lora.theory.basis.verdicts import compare
+from bench.lora.theory.claim import About, Claim, Standing
+from bench.lora.theory.claims import CLAIMS, NOTATION, statements
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance, parse
 from instances.lora.named import expected, named, names, path
 from online.lora.run import run
 from online.lora.traces import PriceTrace
+from tests.laboratory import PAPER
 from tests.literal import run_pdftsp
 from tests.literal_claims import Menu, algorithm1, net_cost, verdicts
 from tests.literal_claims import Verdict as Said
@@ -32,7 +35,7 @@ from tests.strategies import tiny_instances
 from tests.survey import shipped_cases, survey
 
 SHIPPED = tuple(name for name in names() if "claims" in expected(name))
-FALSE = {claim.name for claim in CLAIMS if claim.standing is Standing.FALSE}
+FALSE = {claim.name for claim in PAPER if claim.standing is Standing.FALSE}
 Named = list[tuple[str, Case]]
 
 
@@ -49,11 +52,11 @@ def _report(lower: int, upper: int | None = None) -> SolveReport:
 
 
 def _case(instance: Instance, algorithm: str, optimum: int) -> Case:
-    return case_of(instance, run(instance, algorithm), _report(optimum))
+    return Case(instance, run(instance, algorithm), _report(optimum))
 
 
 def _checks(case: Case, names_: frozenset[str] | None = None) -> dict[str, Check]:
-    return {each.name: each.check(case) for each in CLAIMS if names_ is None or each.name in names_}
+    return {each.name: each.check_run(case) for each in PAPER if names_ is None or each.name in names_}
 
 
 def _agrees(check: Check, said: Said, factor: Fraction) -> None:
@@ -82,7 +85,7 @@ def test_the_shipped_counterexamples_get_the_verdicts_of_the_table(name: str) ->
     checks = _checks(case)
     assert {key: check.status.value for key, check in checks.items()} == table["claims"]
     twin = verdicts(Menu(instance), int(table["opt"]))
-    assert len(twin) == len(CLAIMS) - 2  # what follows the bid, and lies about the type, have twins in test_truth
+    assert len(twin) == len(PAPER) - 2  # what follows the bid, and lies about the type, have twins in test_truth
     for key, said in twin.items():
         _agrees(checks[key], said, _factor(key, case))
         assert said[0] == table["claims"][key]
@@ -114,9 +117,10 @@ def test_every_false_claim_has_a_shipped_counterexample_and_no_proved_one_has() 
     violated = {key for name in SHIPPED for key, status in expected(name)["claims"].items() if status == "violated"}
     assert len(SHIPPED) == 22
     assert violated == FALSE
-    assert all(claim.repaired or claim.name == "ghost_updates" for claim in CLAIMS if claim.name in FALSE)
+    assert all(claim.repaired or claim.name == "ghost_updates" for claim in PAPER if claim.name in FALSE)
     assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)
     assert all(claim.statement and claim.source and claim.assumptions for claim in CLAIMS)
+    assert all((claim.check is None) == bool(claim.proof) for claim in CLAIMS)
 
 
 @settings(max_examples=150, deadline=None)
@@ -143,7 +147,7 @@ def test_every_verdict_is_that_of_the_definition(instance: Instance, rule: str, 
 def test_what_is_proved_is_never_violated(instance: Instance, algorithm: str) -> None:
     """Lemmas 1 and 2, the repaired forms, rationality of truthful bids, one drop per cell."""
     optimum, _ = enumerate_optimum(instance)
-    proved = frozenset(claim.name for claim in CLAIMS if claim.standing is Standing.PROVED)
+    proved = frozenset(claim.name for claim in PAPER if claim.standing is Standing.PROVED)
     for check in _checks(_case(instance, f"pdftsp{algorithm}", optimum), proved).values():
         assert check.status in (Verdict.HOLDS, Verdict.NOT_APPLICABLE), check
 
@@ -235,16 +239,16 @@ def test_no_claim_about_pdftsp_is_checked_on_another_algorithm() -> None:
     """Each says so; the audit lists them in the order of the claims."""
     instance = named("thm5_T5_3tasks")
     checks = audit(instance, run(instance, "greedy"), _report(312))
-    assert [check.name for check in checks][: len(CLAIMS)] == [claim.name for claim in CLAIMS]
-    assert {check.reason for check in checks[: len(CLAIMS)]} == {"a claim about pdFTSP"}
+    assert [check.name for check in checks][: len(PAPER)] == [claim.name for claim in PAPER]
+    assert {check.reason for check in checks[: len(PAPER)]} == {"a claim about pdFTSP"}
 
 
 def test_an_interval_on_opt_leaves_weak_duality_open() -> None:
     """lemma4_T2_D_below_OPT: D^I = 8 lies between the ends."""
     instance = named("lemma4_T2_D_below_OPT")
-    weak = next(claim for claim in CLAIMS if claim.name == "weak_duality")
+    weak = next(claim for claim in PAPER if claim.name == "weak_duality")
     result = run(instance, "pdftsp")
-    statuses = [weak.check(case_of(instance, result, _report(*ends))).status for ends in ((2, 8), (8, 12), (9, 12))]
+    statuses = [weak.check_run(Case(instance, result, _report(*ends))).status for ends in ((2, 8), (8, 12), (9, 12))]
     assert statuses == [Verdict.HOLDS, Verdict.UNDECIDED, Verdict.VIOLATED]
 
 
@@ -252,7 +256,7 @@ def test_the_survey_names_the_smallest_witness_of_every_false_claim(smaller: Nam
     """Over the shipped instances without the largest one: verdicts of the table, fewest tasks first."""
     assert len(smaller) == 21
     settled = {each.claim.name: each for each in survey(smaller)}
-    assert list(settled) == [claim.name for claim in CLAIMS]
+    assert list(settled) == [claim.name for claim in PAPER]
     assert {name for name, each in settled.items() if each.witness is not None} == FALSE
     assert {name: settled[name].witness for name in ("theorem5", "lemma3", "lemma4", "weak_duality", "theorem3")} == {
         "theorem5": "thm5_T5_3tasks",
@@ -274,7 +278,7 @@ def test_the_table_of_the_readme_is_the_survey(smaller: Named) -> None:
     text = (Path(online.lora.__file__).parent / "README.md").read_text(encoding="utf-8")
     claims = text.partition("\n## ")[0]
     rows = [line for line in claims.splitlines() if line.startswith("|")][2:]
-    assert all(f"`{claim.name}`" in "".join(rows) for claim in CLAIMS)
+    assert all(f"`{claim.name}`" in "".join(rows) for claim in PAPER)
     witnesses, proved = {}, {}
     for row in rows:
         _, claim, check, verdict, witness, _, _ = (part.strip() for part in row.split("|"))
@@ -418,3 +422,58 @@ def test_a_valuation_within_rounding_of_the_cost_proves_no_gain() -> None:
                 for arith in ("exact", "float")
             )
             assert near.status in (exact.status, Verdict.UNDECIDED), (alpha, valuation, exact, near)
+
+
+def test_an_entry_of_the_table_is_all_that_a_claim_needs() -> None:
+    """Whom it is about and what it assumes are asked before its check; words and signs come from it."""
+    about = About("greedy", lambda run: run.algorithm == "greedy")
+    claim = Claim(
+        name="small", statement="ALG <= N", source="a test", standing=Standing.FALSE, about=about, signs=(("N", "5"),),
+        applies=lambda case: "" if case.instance.tasks == 3 else "three tasks only",
+        check=lambda case: compare(case, "small", case.run.welfare, 5, "ALG <= 5"),
+        check_one=lambda case, task: compare(case, "small", task, 5, "i <= 5"),
+    )  # fmt: skip
+    three, other = named("thm5_T5_3tasks"), named("lemma3_T2_two_tasks")
+    greedy = Case(three, run(three, "greedy"), _report(312))
+    assert (claim.is_shown(greedy.run), claim.check_run(greedy).left) == (True, greedy.run.welfare)
+    assert claim.check_bidder(greedy, 2).left == 2
+    foreign = Case(three, run(three, "eft"), _report(312))
+    assert (claim.is_shown(foreign.run), claim.check_run(foreign).reason) == (False, "a claim about greedy")
+    assert other.tasks != 3
+    for check in (claim.check_run, lambda case: claim.check_bidder(case, 0)):
+        found = check(Case(other, run(other, "greedy"), _report(0)))
+        assert (found.status, found.reason) == (Verdict.NOT_APPLICABLE, "three tasks only")
+    assert (claim.state().name, claim.state().standing, claim.state().assumptions) == ("small", "false", "none")
+    assert {sign for claim in CLAIMS for sign, _ in claim.signs} <= {sign for sign, _ in NOTATION}
+
+
+def test_what_claims_share_of_a_run_is_made_once() -> None:
+    """By arguments, and for each case anew."""
+    made: list[int] = []
+
+    def make(case: Case, more: int) -> int:
+        made.append(more)
+        return case.instance.tasks + more
+
+    case = _case(named("thm5_T5_3tasks"), "pdftsp", 312)
+    assert [case.share(make, 1), case.share(make, 1), case.share(make, 2)] == [4, 4, 5]
+    assert Case(case.instance, case.run, case.reference).share(make, 1) == 4
+    assert made == [1, 2, 1]
+
+
+def test_what_is_kept_by_content_is_found_by_an_equal_instance_and_dropped_at_the_limit() -> None:
+    """An equal instance read anew, further arguments, and more instances than are kept."""
+    made: list[tuple[str, int]] = []
+
+    @keep_by_content(2)
+    def count(instance: Instance, more: int = 0) -> int:
+        made.append((instance.name, more))
+        return instance.tasks + more
+
+    first, second = named("thm5_T5_3tasks"), named("lemma3_T2_two_tasks")
+    again = parse(json.loads(path("thm5_T5_3tasks").read_text(encoding="utf-8")))
+    assert [count(first), count(again), count(first, 1)] == [3, 3, 4]
+    assert made == [(first.name, 0), (first.name, 1)]
+    count(second)
+    count(first)
+    assert made[2:] == [(second.name, 0), (first.name, 0)]

@@ -295,8 +295,8 @@ def test_claims_that_do_not_exist_are_found_before_the_work_and_those_not_asked_
     assert main(["audit", LORA, "--algorithm", "posted", "--json"]) == 0
     every = {check["name"]: check for check in said(capsys)["checks"]}
     with monkeypatch.context() as patch:
-        patch.setattr("bench.lora.theory.audit.case_of", lambda *_: pytest.fail("the paper's claims"))
-        patch.setattr("bench.lora.theory.audit.truthfulness", lambda *_: pytest.fail("truthfulness"))
+        patch.setattr("bench.lora.theory.basis.case.find_facts", lambda *_: pytest.fail("the paper's claims"))
+        patch.setattr("bench.lora.theory.payments.truthful.hold_sale", lambda *_: pytest.fail("truthfulness"))
         assert main(["audit", LORA, "--algorithm", "posted", "--claim", "theorem_a", "--json"]) == 0
         assert said(capsys)["checks"] == [every["theorem_a"]]
     for name in ("truthful_type", "theorem3"):

@@ -9,13 +9,13 @@ import pytest
 
 from bench.family.checks import Check, Verdict
 from bench.lora import FAMILY
-from bench.lora.theory.guarantees import guarantees
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance
 from instances.lora.named import named
 from online.lora.protocol import Posted, exposed, posted
 from online.lora.run import run
+from tests.laboratory import guarantees
 from tests.literal import schedules
 
 

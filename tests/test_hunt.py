@@ -12,14 +12,18 @@ import pytest
 from bench.cli.main import main
 from bench.family.checks import Verdict
 from bench.family.parts import Hunted, HuntSettings
-from bench.lora.hunt import search as module
+from bench.lora.hunt import hunt as hunting
+from bench.lora.hunt import shrink as shrinking
+from bench.lora.hunt.hunt import confirm, hunt
 from bench.lora.hunt.moves import Bounds, Draws, changed, raised, size, start, within
-from bench.lora.hunt.search import available, confirm, hunt, measured, shrink
-from bench.lora.hunt.sketch import Sketch, TooLarge, instance, menu, play, ratios, sketch_of
-from bench.lora.hunt.targets import TARGETS
+from bench.lora.hunt.shrink import shrink
+from bench.lora.hunt.sketch import Sketch, TooLarge, instance, menu, play, ratios
+from bench.lora.hunt.targets import GROWTH, TARGETS, measure_sketch
+from bench.lora.theory.claims import CLAIMS
 from instances.errors import InputError
 from instances.lora import content_hash, read
 from instances.lora.named import named
+from tests.laboratory import sketch_of
 from tests.literal import run_pdftsp
 from tests.theory_run import sketch_of_number
 from tests.toy_family import toy  # noqa: F401
@@ -36,7 +40,7 @@ BOUNDS = (
 @pytest.fixture(autouse=True)
 def short_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer random changes at the end of shrinking: the searches are the same, only witnesses may be larger."""
-    monkeypatch.setattr(module, "POLISH", 150)
+    monkeypatch.setattr(shrinking, "POLISH", 150)
 
 
 def same(one: Hunted, other: Hunted) -> bool:
@@ -98,7 +102,7 @@ def test_measures_and_audits_agree_on_random_sketches(claim: str) -> None:
             kinds = tuple(kind._replace(compute=2 * kind.compute, memory=2 * kind.memory) for kind in sketch.kinds)
             sketch = sketch._replace(kinds=kinds)
         sketch = raised(sketch) if target.raised and j % 3 else sketch
-        measure = measured(target, sketch)
+        measure = measure_sketch(target, sketch)
         if measure is None:
             continue
         check = confirm(target, instance(sketch))
@@ -176,7 +180,7 @@ def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: py
     """The state before it is kept, not half of one."""
     whole = hunt("lemma3", HuntSettings(tries=400, tasks=2, slots=1))
     kept: list[Any] = []
-    plain, left = module.measured, calls
+    plain, left = hunting.measure_sketch, calls
 
     def broken(*arguments: Any) -> Any:
         nonlocal left
@@ -185,7 +189,7 @@ def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: py
             raise KeyboardInterrupt
         return plain(*arguments)
 
-    monkeypatch.setattr(module, "measured", broken)
+    monkeypatch.setattr(hunting, "measure_sketch", broken)
     with pytest.raises(KeyboardInterrupt):
         hunt("lemma3", HuntSettings(tries=400, tasks=2, slots=1), keep=kept.append)
     state = json.loads(json.dumps(kept[-1]))
@@ -214,14 +218,14 @@ def test_nothing_that_shrinking_tries_is_left_to_take_away() -> None:
     """From thm5_lead_L10, 11 tasks: the witness violates Theorem 5, and is smaller in every respect or as small."""
     target, before = TARGETS["theorem5"], sketch_of(named("thm5_lead_L10"))
     small = shrink(target, before, Fraction(1), ("test",))
-    measure = measured(target, small)
+    measure = measure_sketch(target, small)
     assert measure is not None
     assert measure.violated
     assert size(small) < size(before)
     assert len(small.jobs) <= 6
     for i in range(len(small.jobs)):
         less = small._replace(jobs=(*small.jobs[:i], *small.jobs[i + 1 :]))
-        fewer = measured(target, less)
+        fewer = measure_sketch(target, less)
         assert fewer is None or not fewer.violated
 
 
@@ -367,9 +371,11 @@ def test_limits_outside_their_range_are_refused(arguments: list[str], capsys: py
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_every_claim_has_one_target() -> None:
-    """With its name, a statement, and an algorithm whose audit has a check of that name."""
-    assert list(available()) == list(TARGETS)
+def test_every_claim_with_a_hunt_has_one_target() -> None:
+    """With its name, and an algorithm whose audit has a check of that name; `posted` has the measure's B."""
+    assert set(TARGETS) == {claim.name for claim in CLAIMS if claim.hunt is not None}
+    assert tuple(TARGETS)[: len(FALSE)] == FALSE
+    assert TARGETS["theorem_a"].algorithm == f"posted:growth={GROWTH}"
     for name, target in TARGETS.items():
         assert target.name == name
         assert confirm(target, instance(sketch_of_number(1))) is not None

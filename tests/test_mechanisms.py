@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import online.lora
 from bench.family.checks import Check, Verdict
-from bench.lora.theory.basis.dual import TAUS, Dual, best_rescaled, best_schedule, dual_value, near_dual_value
-from bench.lora.theory.guarantees import full_cells, guarantees
+from bench.lora.theory.basis.dual import TAUS, Dual, best_schedule, dual_of
+from bench.lora.theory.guarantees import full_cells
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
@@ -33,6 +33,7 @@ from online.lora.roots import gain_below, is_gain_below, share_above
 from online.lora.run import play, run
 from online.lora.traces import LinearTrace, PriceTrace, Rule
 from online.outcome import OnlineRun, Source
+from tests.laboratory import dual_value, guarantees, near_dual_value
 from tests.literal import schedules
 from tests.strategies import tiny_documents, tiny_instances
 
@@ -176,7 +177,7 @@ def test_the_dual_is_the_enumerated_one_and_never_below_opt(priced: tuple[Instan
     assert value >= optimum
     dual = Dual(instance)
     assert dual.exact(dual.pooled(lam), dual.pooled(phi)).value <= value
-    tau, rescaled = best_rescaled(instance, lam, phi)
+    tau, rescaled = dual_of(instance).rescaled(lam, phi)
     tried = {t: dual_value(instance, *({c: t * v for c, v in table.items()} for table in (lam, phi))) for t in TAUS}
     assert rescaled == tried[tau] == min(tried.values()) >= optimum
 
@@ -203,8 +204,8 @@ def test_the_best_multiple_of_the_prices_is_found(price: int, tau: str) -> None:
     )  # fmt: skip
     best = Fraction(tau)
     prices = {(0, 1): Fraction(price)} if price else {}
-    assert best_rescaled(instance, prices, {}) == (best, 30 - 2 * best * price)
-    assert best_rescaled(instance, {}, prices)[1] == min(
+    assert dual_of(instance).rescaled(prices, {}) == (best, 30 - 2 * best * price)
+    assert dual_of(instance).rescaled({}, prices)[1] == min(
         30, *(3 * t * price + 3 * max(0, 10 - t * price) for t in TAUS)
     )
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bench.cli.main import main
 from bench.family.checks import Check, Verdict
-from bench.lora.theory.basis.case import case_of
+from bench.lora.theory.basis.case import Case
 from bench.lora.theory.bidder import audit_bidder
 from bench.lora.theory.claims import CLAIMS
 from bench.lora.theory.paper import theorem3
@@ -30,23 +30,26 @@ from instances.lora import Instance, document, parse
 from instances.lora.named import expected, named, path
 from instances.seeds import Stream
 from online.lora.run import run
+from tests.laboratory import breakpoints
 from tests.literal_claims import Menu, algorithm1, constants, every_lie, lie_pays, paid, utility
 from tests.strategies import tiny_instances
 
 TOP = Fraction(2**40)
+OF_ONE = ("theorem3", "theorem3_fixed_constants", "theorem3_types")
+"""The paper's claims about one bidder."""
 
 
 def _check(instance: Instance, algorithm: str, name: str) -> Check:
     claim = next(claim for claim in CLAIMS if claim.name == name)
     report = SolveReport(Status.OPTIMAL, 0, 0, None, Proof.ENUMERATION, "-", "none", Termination.NONE, False, 0.0)
-    return claim.check(case_of(instance, run(instance, algorithm), report))
+    return claim.check_run(Case(instance, run(instance, algorithm), report))
 
 
 def _probes(curve: Curve, drawn: list[Fraction]) -> set[Fraction]:
     """Drawn bids, every breakpoint, and a bid on either side of each."""
-    ends = [Fraction(0), *curve.breakpoints(), TOP]
+    ends = [Fraction(0), *breakpoints(curve), TOP]
     inside = {(low + high) / 2 for low, high in pairwise(ends)}
-    near = {end + shift for end in curve.breakpoints() for shift in (Fraction(-1, 1000), Fraction(1, 1000))}
+    near = {end + shift for end in breakpoints(curve) for shift in (Fraction(-1, 1000), Fraction(1, 1000))}
     return {bid for bid in {*drawn, *ends, *inside, *near} if 0 <= bid <= TOP}
 
 
@@ -493,7 +496,7 @@ def test_underbidding_pays_when_alpha_comes_from_the_bids() -> None:
         assert curve.payment(Fraction(row["bid"])) == Fraction(row["payment_14"])
         assert curve.utility(Fraction(row["bid"])) == Fraction(row["utility_14"])
     assert curve.best() == (2, 7)
-    assert curve.breakpoints() == [1, 2]
+    assert breakpoints(curve) == [1, 2]
     check = _check(instance, "pdftsp", "theorem3")
     assert (check.status, check.left) == (Verdict.VIOLATED, 3)
     for algorithm in ("pdftsp:alpha=8,beta=8", "pdftsp:payment=critical,alpha=8,beta=8"):
@@ -765,7 +768,7 @@ def test_only_auctions_have_curves(
 def test_the_checks_of_all_bidders_one_by_one_are_those_of_the_run(instance: Instance, rule: str) -> None:
     """Decided where the audit is, and violated exactly if one bidder gains; the largest gain where constants stay."""
     result = run(instance, f"pdftsp:payment={rule}")
-    for name in theorem3.OF_ONE:
+    for name in OF_ONE:
         check = _check(instance, f"pdftsp:payment={rule}", name)
         found = [audit_bidder(instance, result, i, [name])[0] for i in range(instance.tasks)]
         if check.status in (Verdict.HOLDS, Verdict.VIOLATED):
@@ -835,7 +838,7 @@ def test_the_command_asks_one_bidder_without_solving(
     assert main([*command, "--json"]) == 0
     document_ = json.loads(capsys.readouterr().out)
     assert (document_["task"], document_["valid"], document_["violations"]) == (1, True, [])
-    assert [check["name"] for check in document_["checks"]] == list(theorem3.OF_ONE)
+    assert [check["name"] for check in document_["checks"]] == list(OF_ONE)
     assert (document_["checks"][0]["status"], document_["checks"][0]["left"]) == ("violated", "3")
     claims = [part for name in ("theorem3", "theorem5", "truthful_bid") for part in ("--claim", name)]
     assert main([*command, *claims]) == 0

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from bench.family.checks import Check, Verdict
 from bench.figures.bids import has
 from bench.lora.theory.bidder import curve
-from bench.lora.theory.payments import offers, tried, truthful
+from bench.lora.theory.payments import offers, sale, tried
 from bench.lora.theory.payments.cheapest import OutOfSteps, Row, Steps, least_cost
-from bench.lora.theory.payments.offers import verify
+from bench.lora.theory.payments.offers import verify_offers
 from bench.lora.theory.payments.tried import tried_curve
-from bench.lora.theory.payments.truthful import truthfulness, truthfulness_of
+from bench.lora.theory.payments.truthful import REPORTS
 from bench.lora.theory.pdftsp.bids import utility_curve
 from instances.errors import InputError
 from instances.fields import LIMIT
@@ -36,6 +36,7 @@ from online.lora.registry import REGISTRY, Entry, Option
 from online.lora.run import run
 from online.lora.traces import LinearTrace, Offer, Rule
 from online.outcome import OnlineRun
+from tests.laboratory import breakpoints, truthfulness, truthfulness_of
 from tests.literal import schedules
 from tests.strategies import tiny_instances
 from tests.test_mechanisms import roomy_instances
@@ -217,7 +218,7 @@ def test_the_curve_of_an_offer_says_what_bids_meet_one_by_one(name: str, instanc
         curve = utility_curve(instance, result, i)
         assert (curve.pieces[0].low, curve.pieces[-1].high, len(curve.pieces) <= 2) == (0, LIMIT, True)
         assert all(one.high == two.low and one.high_in != two.low_in for one, two in pairwise(curve.pieces))
-        edges = {end + step for end in map(math.floor, curve.breakpoints()) for step in (-1, 0, 1, 2)}
+        edges = {end + step for end in map(math.floor, breakpoints(curve)) for step in (-1, 0, 1, 2)}
         for bid in sorted(bid for bid in {0, 1, 7, 40, LIMIT, *edges} if 0 <= bid <= LIMIT):
             told, _ = _told(instance, i, {"bid": bid})
             decision = run(told, algorithm).decisions[i]
@@ -396,13 +397,13 @@ def test_a_mutant_that_is_seen_through_only_when_it_is_asked_again(
     """Picks by its bid, and the bid of the run picks the cheapest: the offers are in order, another bid's is not."""
     instance = _two_nodes(1, [(1, 4, [4, 4], 1, 20, [[2], [9]])])
     result = run(instance, "mutant:kind=by bid")
-    assert verify(instance, result).broken is None
+    assert verify_offers(instance, result).broken is None
     check = _checks(instance, result)["truthful_bid"]
     assert (check.status, "meets another offer" in check.reason) == (Verdict.UNDECIDED, True)
     odd = parse(document(instance) | {"tasks": [document(instance)["tasks"][0] | {"bid": 21}]})
     check = _checks(odd, run(odd, "mutant:kind=by bid"))["truthful_bid"]
     assert (check.status, check.left) == (Verdict.VIOLATED, 7)
-    monkeypatch.setattr(truthful, "ASKED", 0)
+    monkeypatch.setattr(sale, "ASKED", 0)
     assert _checks(instance, result)["truthful_bid"].figures["bids_asked_again"] == 0
 
 
@@ -417,7 +418,7 @@ def test_every_admission_of_such_a_mutant_breaks_a_fact(kind: str) -> None:
             data = document(instance)
             part = parse(data | {"tasks": data["tasks"][:tasks]})
             result = run(part, f"mutant:kind={kind}")
-            assert (verify(part, result).broken is None) == (result.admitted == 0)
+            assert (verify_offers(part, result).broken is None) == (result.admitted == 0)
             admissions += result.admitted > 0
     assert admissions > 50
 
@@ -427,7 +428,7 @@ def test_a_charge_that_only_high_bids_meet_is_asked_for() -> None:
     """The run's offers are in order; 2^40 is charged one more than they say."""
     instance = _two_nodes(1, [(1, 4, [4, 4], 1, 20, [[2], [9]])])
     result = run(instance, "mutant:kind=dear above")
-    assert verify(instance, result).broken is None
+    assert verify_offers(instance, result).broken is None
     check = _checks(instance, result)["truthful_bid"]
     assert (check.status, f"a bid of {LIMIT} is charged 3" in check.reason) == (Verdict.UNDECIDED, True)
 
@@ -437,7 +438,7 @@ def test_a_charge_that_only_high_bids_meet_is_asked_for() -> None:
 def test_a_task_above_its_cost_that_is_turned_away_breaks_a_fact(bid: int, broken: bool) -> None:
     """Cost 2, admitted above 5: bids of 3 to 5 are turned away."""
     instance = _two_nodes(1, [(1, 4, [4, 4], 1, bid, [[2], [9]])])
-    found = verify(instance, run(instance, "mutant:kind=shy"))
+    found = verify_offers(instance, run(instance, "mutant:kind=shy"))
     assert (found.problem == "task 0: it is not admitted exactly when its bid is above the cost") is broken
 
 
@@ -446,9 +447,9 @@ def test_a_rule_that_lowers_prices_breaks_a_fact_before_anybody_comes() -> None:
     """What it does to others' prices is not seen in this run."""
     instance = named("tiny_contention")
     result = run(instance, "mutant")
-    assert verify(instance, result).broken is None
+    assert verify_offers(instance, result).broken is None
     result.trace.rule = replace(_RULE, eta_m=Fraction(-1, 100))
-    assert verify(instance, result).problem == "an admission can lower a price"
+    assert verify_offers(instance, result).problem == "an admission can lower a price"
 
 
 # ------------------------------------------------------------------------------------------------ by misreports
@@ -488,7 +489,7 @@ def test_lies_that_do_not_gain_prove_nothing(algorithm: str) -> None:
     checks = _checks(instance, result)
     for name in NAMES[:2]:
         assert checks[name].status is Verdict.UNDECIDED
-        assert checks[name].reason == f"{truthful.REPORTS} misreports of 5 tasks tried, none gains"
+        assert checks[name].reason == f"{REPORTS} misreports of 5 tasks tried, none gains"
         assert checks[name].figures["runs_skipped"] == 0
     values = ",".join(f"{constant.name}={constant.value}" for constant in result.constants)
     fixed = _checks(instance, run(instance, f"{algorithm}:{values}"))
@@ -589,7 +590,7 @@ def test_a_run_that_ends_in_no_valid_run_is_skipped_and_counted(mutants: None, m
 
 def test_a_long_day_is_too_long_to_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     """By decisions, not by seconds."""
-    monkeypatch.setattr(truthful, "ALLOWANCE", 3)
+    monkeypatch.setattr(sale, "ALLOWANCE", 3)
     instance = named("tiny_two_types")
     check = _checks(instance, run(instance, "eris"))["truthful_bid"]
     assert (check.status, check.reason) == (Verdict.UNDECIDED, "too long to probe: 3 decisions are allowed")
@@ -608,7 +609,7 @@ def test_an_offer_that_is_found_again_within_rounding_only_decides_nothing() -> 
     assert isinstance(offer.value, float)
     for value, status in ((np.nextafter(offer.value, 0), Verdict.UNDECIDED), (offer.value * 1.01, None)):
         result.trace.offers[place] = replace(offer, value=float(value))
-        found = verify(instance, result)
+        found = verify_offers(instance, result)
         assert (found.broken is None, bool(found.doubt)) == (status is not None, status is not None)
         check = _checks(instance, result)["truthful_bid"]
         assert check.status is Verdict.UNDECIDED
@@ -651,7 +652,7 @@ def test_what_was_booked_counts() -> None:
         decision._replace(cells=decision.cells[1:]),
         decision._replace(vendor=7),
     ):
-        found = verify(instance, with_(other))
+        found = verify_offers(instance, with_(other))
         assert found.broken is not None
         assert (found.broken["task"], "booked" in found.problem) == (i, True)
         with pytest.raises(InputError, match="booked"):
@@ -719,12 +720,12 @@ def test_what_one_bidder_gains_is_no_less_than_what_the_audit_of_all_found_for_i
     algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On shipped instances: a violation of the audit is one of its bidder, `holds` is `holds` for each."""
-    monkeypatch.setattr(truthful, "ONE", 2)
+    monkeypatch.setattr(sale, "ONE", 2)
     compared = 0
     for name in ("tiny_cost_table", "tiny_contention", "truth_overbid_e", "thm5_T4_4tasks_strict"):
         instance = named(name)
         result = run(instance, algorithm)
-        for check in truthfulness(instance, result, truthful.OF_ONE):
+        for check in truthfulness(instance, result, NAMES[:2]):
             tasks = [check.witness["task"]] if check.witness else range(min(2, instance.tasks))
             for i in tasks:
                 [alone] = truthfulness_of(instance, result, i, [check.name])
@@ -776,11 +777,11 @@ def test_more_is_asked_of_one_bidder_and_only_the_offers_it_can_meet_are_found_a
     last = int((instance.arrival <= instance.deadline[i]).sum())
     [check] = truthfulness_of(instance, result, i, ["truthful_bid"])
     assert (check.status, check.figures["offers_found_again"]) == (Verdict.HOLDS, last)
-    monkeypatch.setattr(truthful, "ALLOWANCE", 0)
+    monkeypatch.setattr(sale, "ALLOWANCE", 0)
     result = run(named("tiny_two_types"), "eris")
     [check] = truthfulness_of(named("tiny_two_types"), result, i, ["truthful_bid"])
     assert (check.status, check.reason) == (Verdict.UNDECIDED, "too long to probe: 0 decisions are allowed")
-    monkeypatch.setattr(truthful, "ALLOWANCE", 5)
+    monkeypatch.setattr(sale, "ALLOWANCE", 5)
     [check] = truthfulness_of(named("tiny_two_types"), result, i, ["truthful_bid"])
     assert 5 < int(str(check.figures["misreports_tried"])) <= 500
 
@@ -807,9 +808,9 @@ def test_a_curve_by_trying_says_what_runs_say_and_leaves_no_change_between_neigh
         assert (rows[0]["bid_from"], rows[-1]["bid_to"]) == ("0", str(LIMIT))
     if algorithm == "greedy":
         exact = utility_curve(instance, result, 0)
-        for bid in trials.heard:
-            assert trials.heard[bid][1] is None or exact.piece(bid).admitted
-            assert (trials.heard[bid][1] is None) == (not exact.piece(bid).admitted)
+        for bid in trials.answers:
+            assert trials.answers[bid][1] is None or exact.piece(bid).admitted
+            assert (trials.answers[bid][1] is None) == (not exact.piece(bid).admitted)
 
 
 def test_anyones_own_auction_has_a_curve_as_far_as_runs_go(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,20 +23,19 @@ from bench.family.checks import Check, Verdict
 from bench.lora.hunt.linear_play import caps, play_linear
 from bench.lora.hunt.moves import Bounds, Draws, raised, start
 from bench.lora.hunt.sketch import Sketch, TooLarge, document, instance, menu, optimum, play, ratios
-from bench.lora.theory.basis.case import case_of
+from bench.lora.theory.basis.case import Case
 from bench.lora.theory.basis.dual import Dual
-from bench.lora.theory.claims import CLAIMS, Standing
-from bench.lora.theory.guarantees import guarantees
-from bench.lora.theory.payments.truthful import truthfulness
+from bench.lora.theory.claim import Standing
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora.model import Instance
 from online.lora.run import run
 from online.lora.traces import LinearTrace, PriceTrace
 from online.outcome import OnlineRun
+from tests.laboratory import PAPER, guarantees, truthfulness
 
 ALGORITHMS = ("pdftsp", "posted", "minimal-edit", "minimal-edit:units=canonical", "capped", "bbar-rule", "greedy")
-PROVED = tuple(claim for claim in CLAIMS if claim.standing is Standing.PROVED)
+PROVED = tuple(claim for claim in PAPER if claim.standing is Standing.PROVED)
 ROOMLESS = "posted:room=ignored"
 TRUTHFUL = ("truthful_bid", "truthful_type", "rational", "no_deficit")
 """Of a mechanism with constants that no bid moves: each instance has one, in turn; pdFTSP is none of them."""
@@ -97,9 +96,9 @@ def judged(j: int, sketch: Sketch) -> Iterator[Check]:
         if not result.valid:
             raise Failure(f"{name}: {result.violations[0]}")
         if name == "pdftsp":
-            case = case_of(given, result, reference)
+            case = Case(given, result, reference)
             for claim in PROVED:
-                yield claim.check(case)
+                yield claim.check_run(case)
             yield _same_run(sketch, result.trace, result.welfare)
             yield _random_prices(given, best, Draws("theory", j, "prices"))
         if name.startswith("minimal-edit") and not any(its.negative for its in menus):

@@ -6,9 +6,10 @@ verdict names the reading that it is about.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -37,61 +38,23 @@ NOTATION = (
 
 _ASSUMED = "a run of the algorithm as printed, in any reading"
 
-STATEMENTS = (
-    Statement(
-        "best_step",
-        "The best of the m solutions of (20), rounded as section 3 says, is the best placement (13) of the bag.",
-        "second paper, Lemma 1 and section 3",
-        "false",
-        _ASSUMED,
-        "The best placement keeps MS at max L_j, or at a larger MS fills the cheapest machines first: `exact-step`.",
-    ),
-    Statement(
-        "shares",
-        "Every solution of (20) is a placement: no share x_ij is negative, for any tau.",
-        "second paper, (20)",
-        "false",
-        _ASSUMED,
-        "Only machines with L_j <= MS may be among those that share; `shares=excluded` takes no other system.",
-    ),
-    Statement(
-        "finish",
-        "The MS of every system (20) can be the makespan (11) that (13) divides by: it is no less than max L_j so far.",
-        "second paper, (11), (13), (20)",
-        "false",
-        _ASSUMED,
-        "The makespan is the larger one of MS and max L_j: `makespan=true` divides by it.",
-    ),
-    Statement(
-        "best_of_three",
-        "Online earns no less per unit time than Greedy and than Average, in every single run.",
-        "second paper, section 4.2, says it of all cases, which are means over 100 runs. Of means it depends on the "
-        "reading: see the figure of Table 1. Here more is asked",
-        "false",
-        f"{_ASSUMED}; every user pays more than the least energy (gamma > 1)",
-        "",
-    ),
-)
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim in words, and its check on one run of the algorithm as printed."""
 
-def statements() -> Sequence[Statement]:
-    """The paper's claims in words."""
-    return STATEMENTS
+    statement: Statement
+    check: Callable[[Instance, OnlineRun], Check]
 
 
 def audit(instance: Instance, run: OnlineRun, reference: SolveReport | None = None) -> list[Check]:
-    """Every claim of `STATEMENTS` on one run, in their order; `figures` has the reading of the paper."""
+    """Every claim of `CLAIMS` on one run, in their order; `figures` has the reading of the paper."""
     reading = _reading(run.algorithm)
     if reading is None:
         reason = f"{ANOTHER}`online` as printed"
         return [Check(each.name, Verdict.NOT_APPLICABLE, None, None, reason) for each in STATEMENTS]
-    checks = (
-        _best_step(instance, run.decisions),
-        _counted("shares", run, "negative_shares", "systems (20) with a negative share"),
-        _counted("finish", run, "below_makespan", "systems (20) with MS < max L_j"),
-        _best_of_three(instance, run),
-    )
-    return [replace(check, figures={"reading": reading, **check.figures}) for check in checks]
+    made = [claim.check(instance, run) for claim in CLAIMS]
+    return [replace(each, figures={"reading": reading, **each.figures}) for each in made]
 
 
 def _reading(algorithm: str) -> str | None:
@@ -102,7 +65,7 @@ def _reading(algorithm: str) -> str | None:
     return f"shares={spec.options['shares']}, makespan={spec.options['makespan']}"
 
 
-def _counted(name: str, run: OnlineRun, count: str, what: str) -> Check:
+def _counted(name: str, count: str, what: str, instance: Instance, run: OnlineRun) -> Check:
     """That something never happened."""
     found, systems = run.counts[count], run.counts["systems"]
     verdict = Verdict.VIOLATED if found else Verdict.HOLDS
@@ -141,7 +104,7 @@ def _average(instance: Instance) -> tuple[Decision, ...]:
     return tuple(tuple(int(tasks) // m + (j < int(tasks) % m) for j in range(m)) for tasks in instance.tasks)
 
 
-def _best_step(instance: Instance, decisions: Sequence[Decision | None]) -> Check:
+def _best_step(instance: Instance, run: OnlineRun) -> Check:
     """Step by step against the best placement; the first step that falls short is the witness.
 
     Where no placement of a bag leaves a profit there is no best one (a longer makespan makes a loss look better); such
@@ -149,10 +112,10 @@ def _best_step(instance: Instance, decisions: Sequence[Decision | None]) -> Chec
     """
     from online.eapm.algorithms.exact_step import LIMIT, best_step
 
-    said = "profit rate after the best placement of a bag <= that after the one made"
+    claim = "profit rate after the best placement of a bag <= that after the one made"
     load: IntArray = np.zeros(len(instance.machines), np.int64)
     earned = settled = short = 0
-    for i, taken in enumerate(decisions):
+    for i, taken in enumerate(run.decisions):
         assert taken is not None  # only valid runs are audited
         user = instance.user(i)
         worth = earned + user.price
@@ -164,10 +127,10 @@ def _best_step(instance: Instance, decisions: Sequence[Decision | None]) -> Chec
             settled, short = settled + enough, short + (not enough)
             if best > ours:
                 witness = {"user": i, "placement": list(taken), "best": shares.tolist()}
-                return Check("best_step", Verdict.VIOLATED, best, ours, said, witness)
+                return Check("best_step", Verdict.VIOLATED, best, ours, claim, witness)
         load += np.array(taken, np.int64) * user.etc_ms
     verdict = Verdict.UNDECIDED if short else Verdict.HOLDS
-    reason = f"{said}: {short} steps have too many candidates" if short else said
+    reason = f"{claim}: {short} steps have too many candidates" if short else claim
     return Check("best_step", verdict, None, None, reason, None, {"steps": settled})
 
 
@@ -175,3 +138,61 @@ def _after(load: IntArray, user: User, shares: IntArray, worth: int) -> tuple[Fr
     """The profit rate and the profit once a bag is placed so."""
     profit = worth - int(shares @ user.cost)
     return profit_rate(profit, int((load + shares * user.etc_ms).max())), profit
+
+
+CLAIMS = (
+    Claim(
+        Statement(
+            "best_step",
+            "The best of the m solutions of (20), rounded as section 3 says, is the best placement (13) of the bag.",
+            "second paper, Lemma 1 and section 3",
+            "false",
+            _ASSUMED,
+            "The best placement keeps MS at max L_j, or at a larger MS fills the cheapest machines first: "
+            "`exact-step`.",
+        ),
+        _best_step,
+    ),
+    Claim(
+        Statement(
+            "shares",
+            "Every solution of (20) is a placement: no share x_ij is negative, for any tau.",
+            "second paper, (20)",
+            "false",
+            _ASSUMED,
+            "Only machines with L_j <= MS may be among those that share; `shares=excluded` takes no other system.",
+        ),
+        partial(_counted, "shares", "negative_shares", "systems (20) with a negative share"),
+    ),
+    Claim(
+        Statement(
+            "finish",
+            "The MS of every system (20) can be the makespan (11) that (13) divides by: it is no less than max L_j so "
+            "far.",
+            "second paper, (11), (13), (20)",
+            "false",
+            _ASSUMED,
+            "The makespan is the larger one of MS and max L_j: `makespan=true` divides by it.",
+        ),
+        partial(_counted, "finish", "below_makespan", "systems (20) with MS < max L_j"),
+    ),
+    Claim(
+        Statement(
+            "best_of_three",
+            "Online earns no less per unit time than Greedy and than Average, in every single run.",
+            "second paper, section 4.2, says it of all cases, which are means over 100 runs. Of means it depends on "
+            "the reading: see the figure of Table 1. Here more is asked",
+            "false",
+            f"{_ASSUMED}; every user pays more than the least energy (gamma > 1)",
+            "",
+        ),
+        _best_of_three,
+    ),
+)
+"""The paper's claims about its algorithm, in the order in which an audit checks them."""
+STATEMENTS = tuple(claim.statement for claim in CLAIMS)
+
+
+def statements() -> Sequence[Statement]:
+    """The paper's claims in words."""
+    return STATEMENTS

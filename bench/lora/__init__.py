@@ -42,9 +42,13 @@ class LoraFamily(Family):
     @property
     def hunting(self) -> Hunting:
         """Local search over tiny instances, in exact arithmetic."""
-        from bench.lora.hunt.search import available, hunt
+        from bench.lora.hunt.hunt import hunt
+        from bench.lora.theory.claims import list_hunted
 
-        return Hunting(lambda: [Listed(name, target.statement) for name, target in available().items()], hunt)
+        return Hunting(
+            lambda: [Listed(claim.name, claim.hunt.statement) for claim in list_hunted() if claim.hunt is not None],
+            hunt,
+        )
 
     @property
     def bidding(self) -> Bidding:

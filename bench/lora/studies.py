@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from bench.family.suite import Study
+from bench.lora.theory.basis.outlay import find_outlay
 from bench.lora.theory.pdftsp.auction import Charge, auction_of, charges
 from bench.lora.theory.pdftsp.bids import utility_curve
 from instances.errors import InputError, shown
@@ -20,10 +21,9 @@ KINDS = ("curve", "charges")
 def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> Sequence[Mapping[str, str]]:
     """The rows of a study.
 
-    ``curve``: a row per piece of one task's utility curve over its bid, as `theory.curve.Curve.rows` gives them (what
-    Figure 10 of the paper shows of one task). ``charges``: valuation, bid, payment (exact under pdFTSP's rules, else as
-    booked), and the provider's outlay (vendor and operation) of every admitted task (Figure 11 shows ten).
-    Micro-dollars.
+    ``curve``: a row per piece of one task's utility curve over its bid, as `Curve.rows` gives them (what Figure 10 of
+    the paper shows of one task). ``charges``: valuation, bid, payment (exact under pdFTSP's rules, else as booked), and
+    the provider's outlay (vendor and operation) of every admitted task (Figure 11 shows ten). Micro-dollars.
 
     Raises
     ------
@@ -54,13 +54,14 @@ def _charges(instance: Instance, played: OnlineRun) -> list[Charge]:
         return charges(auction, auction.rule)
     if played.revenue is None:
         raise InputError("algorithm", played.algorithm, "no payment rule: there are no charges")
-    kind = instance.public("").type_of_node
-    found = []
-    for i, decision in enumerate(played.decisions):
-        if decision is not None:
-            task = instance.task(i)
-            energy = sum(int(task.cost[kind[k], t - 1]) for k, t in decision.cells)
-            outlay = energy + (0 if decision.vendor is None else task.vendors[decision.vendor].price)
-            paid = Fraction(decision.payment or 0)
-            found.append(Charge(i, int(instance.valuation[i]), task.bid, paid, outlay))
-    return found
+    charged = [(i, decision) for i, decision in enumerate(played.decisions) if decision is not None]
+    return [
+        Charge(
+            task=i,
+            valuation=int(instance.valuation[i]),
+            bid=int(instance.bid[i]),
+            payment=Fraction(decision.payment or 0),
+            outlay=find_outlay(instance, i, decision),
+        )
+        for i, decision in charged
+    ]

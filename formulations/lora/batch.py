@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 from formulations.backends import Limits, ready, solve
 from formulations.lora.bound.lagrangian import DualBound, value_density
 from formulations.lora.bound.pricing import Pool, Pricer, places, pool
-from formulations.lora.bound.residual import Relaxed, Residual, relaxed_model, residual_bound
+from formulations.lora.bound.residual import Residual, residual_bound
 from formulations.lora.exhaustive import exhausted
 from formulations.lora.heuristic.improve import chain
 from formulations.lora.heuristic.insertion import begin, insert_all, new_desk
 from formulations.lora.heuristic.state import State, copy_state, solution_of_state, type_of_node
+from formulations.lora.models.pooled import Relaxed, relaxed_model
 from formulations.lora.solve import safe_floor
 from formulations.report import Termination
 from instances.lora.model import Instance, IntArray

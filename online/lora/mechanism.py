@@ -273,15 +273,25 @@ OPTIONS = {
 MARGIN = Option("1", None, "X_c, X_m and U are this times the constants: another day's may be too small for this one")
 
 
+ORACLE = "no: constants come from the bids"
+TRUTHFUL = "in bid, window, work and memory"
+WITHIN = "where the public constants bound the day's"
+"""Of a guarantee that needs constants known in advance."""
+
+
 def register_mechanism(
     name: str,
     summary: str,
+    guarantee: str,
     constants: Declared,
     settle: Settle,
     options: Mapping[str, Option],
     widened: tuple[str, ...] = (),
 ) -> None:
-    """Add a mechanism of this kind to the registry; it has an option `margin` where constants are `widened` by it."""
+    """Add a mechanism of this kind to the registry; it has an option `margin` where constants are `widened` by it.
+
+    It is truthful (Theorem T) unless a constant is computed from the bids of the instance under test.
+    """
     margin = {"margin": MARGIN} if widened else {}
     register(
         with_one_node(
@@ -293,6 +303,7 @@ def register_mechanism(
                 make=lambda chosen: Mechanism(name, constants, settle, chosen, widened),
                 settle=_arithmetic,
                 public_constants=True,
+                standing=lambda _, oracle: {"guarantee": guarantee, "truthful": ORACLE if oracle else TRUTHFUL},
             )
         )
     )

@@ -62,6 +62,7 @@ def play_linear(sketch: Sketch, menus: list[Menu], rule: Rule) -> LinearPlay:
     welfare, refused = 0, None
     for i, (job, its) in enumerate(zip(sketch.jobs, menus, strict=True)):
         r = job.memory
+        # The schedules of the largest F' of all, and of those with room.
         free: tuple[int, Plan] | None = None
         fitting: tuple[int, Plan] | None = None
         for plan in its.plans:
@@ -91,6 +92,7 @@ def play_linear(sketch: Sketch, menus: list[Menu], rule: Rule) -> LinearPlay:
             held[c] -= r
         lam, phi = new_lam, new_phi
         over *= grow
+    # D: sum C lambda + sum (C_m - r_b) phi + sum max(0, max F'), at the final prices.
     total = sum(size * price for size, price in zip(compute, lam, strict=True))
     total += sum(size * price for size, price in zip(memory, phi, strict=True))
     for job, its in zip(sketch.jobs, menus, strict=True):

@@ -95,22 +95,6 @@ def instance(sketch: Sketch, name: str = "sketch", origin: dict[str, Any] | None
     return parse(document(sketch, name, origin), name)
 
 
-def sketch_of(given: Instance) -> Sketch:
-    """The sketch of an instance; its base model is taken off the memory, valuations are left out."""
-    kinds = tuple(Kind(n.count, n.compute, n.memory_mb - given.base_memory_mb) for n in given.node_types)
-    jobs = []
-    for i in range(given.tasks):
-        task = given.task(i)
-        jobs.append(
-            Job(
-                task.arrival, task.deadline, task.memory_mb, task.work, task.bid, tuple(task.rate.tolist()),
-                tuple(tuple(row) for row in task.cost.tolist()) if task.cost.any() else (),
-                tuple((vendor.price, vendor.delay) for vendor in task.vendors),
-            )
-        )  # fmt: skip
-    return Sketch(given.slots, kinds, tuple(jobs))
-
-
 class Plan(NamedTuple):
     """A schedule: option, cells (node * T + slot - 1), their rates, S, b_il; whether no cell can be left out."""
 
@@ -184,18 +168,7 @@ def _menu(sketch: Sketch, job: Job, every: bool) -> Menu:
     negative = any(
         cost < 0 for g, row in enumerate(job.costs) if able[g] for cost in row[start - 1 : job.deadline]
     )  # fmt: skip
-    plans: list[Plan] = []
-    for option, (price, delay) in enumerate(options):
-        here: list[tuple[int, list[tuple[int, int]], Plan]] = []
-        for picks in _covers(nodes, job.work, job.arrival + delay, job.deadline, every or negative):
-            rates = tuple(rate for _, _, rate, _ in picks)
-            work = sum(rates)
-            spent = sum(job.costs[g][t - 1] for t, _, _, g in picks) if job.costs else 0
-            cells = tuple(k * sketch.slots + t - 1 for t, k, _, _ in picks)
-            plan = Plan(option, cells, rates, work, job.bid - price - spent, work - min(rates) < job.work)
-            here.append((len(cells), [(t, k) for t, k, _, _ in picks], plan))
-        here.sort()
-        plans += [plan for _, _, plan in here]
+    plans = _list_plans(sketch, job, nodes, every=every or negative)
     least = [plan for plan in plans if plan.minimal]
     graded = [(Fraction(p.net, _size(p, job)), p) for p in least]
     low = min(graded, default=None, key=lambda pair: pair[0])
@@ -212,6 +185,23 @@ def _menu(sketch: Sketch, job: Job, every: bool) -> Menu:
         kappa=max((_kappa(plan) for plan in least), default=Fraction(0)),
         kappa_every=max((_kappa(plan) for plan in plans), default=Fraction(0)),
     )
+
+
+def _list_plans(sketch: Sketch, job: Job, nodes: list[tuple[int, int, int]], *, every: bool) -> list[Plan]:
+    """A task's schedules on (node, rate, kind), in the order in which ties are broken; wasteful ones if `every`."""
+    plans: list[Plan] = []
+    for option, (price, delay) in enumerate(job.vendors or ((0, 0),)):
+        here: list[tuple[int, list[tuple[int, int]], Plan]] = []
+        for picks in _covers(nodes, job.work, job.arrival + delay, job.deadline, every):
+            rates = tuple(rate for _, _, rate, _ in picks)
+            work = sum(rates)
+            spent = sum(job.costs[g][t - 1] for t, _, _, g in picks) if job.costs else 0
+            cells = tuple(k * sketch.slots + t - 1 for t, k, _, _ in picks)
+            plan = Plan(option, cells, rates, work, job.bid - price - spent, work - min(rates) < job.work)
+            here.append((len(cells), [(t, k) for t, k, _, _ in picks], plan))
+        here.sort()
+        plans += [plan for _, _, plan in here]
+    return plans
 
 
 Pick = tuple[int, int, int, int]
@@ -303,6 +293,7 @@ def play(sketch: Sketch, menus: list[Menu], alpha: Fraction, beta: Fraction) -> 
     full, of = 0, 1
     for job, its in zip(sketch.jobs, menus, strict=True):
         r = job.memory
+        # (9): the first schedule of the largest F = b_il - S max lambda - R max phi.
         best: Plan | None = None
         value = 0
         for plan in its.plans:
@@ -311,6 +302,7 @@ def play(sketch: Sketch, menus: list[Menu], alpha: Fraction, beta: Fraction) -> 
             f -= max([lam[c] for c in cells]) * plan.work + max([phi[c] for c in cells]) * (r * len(cells))
             if best is None or f > value:
                 best, value = plan, f
+        # Line 6: without a positive F nothing moves.
         if best is None or value <= 0:
             answers.append(Answer(value, over, best, False))
             continue
@@ -332,6 +324,7 @@ def play(sketch: Sketch, menus: list[Menu], alpha: Fraction, beta: Fraction) -> 
                     full, of = load, capacity
             ghost_samples[c] += s
             ghost_held[c] += r
+            # Line 8: room beside the admitted.
             admitted = admitted and samples[c] + s <= compute[c] and held[c] + r <= memory[c]
         lam, phi = new_lam, new_phi
         answers.append(Answer(value, over, best, admitted))

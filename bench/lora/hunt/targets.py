@@ -1,20 +1,24 @@
 """What a search can aim at: claims with their two sides on a sketch, exactly and fast.
 
-Each target measures left <= right of one claim; `left > right` violates it. The measure is only a guide: the witness is
-run again under the referee, and the audit's check of the same name decides.
+The function of a claim's name measures its left <= right; `left > right` violates it. What else a search needs to know
+the claim's entry in `bench.lora.theory.claims` says. The measure is only a guide: the witness is run again under the
+referee, and the audit's check of the same name decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
 from bench.lora.hunt.linear_play import LinearPlay, caps, play_linear
-from bench.lora.hunt.sketch import Menu, Play, Sketch, most, optimum, play, ratios
+from bench.lora.hunt.sketch import Menu, Play, Sketch, TooLarge, most, optimum, play, ratios
 from bench.lora.hunt.sketch import menu as menu_of
+from bench.lora.theory.claim import Hunt
+from bench.lora.theory.claims import list_hunted
+from instances.errors import InputError, shown
 from online.lora.algorithms.posted import gain
 from online.lora.roots import gain_below, share_above
 from online.lora.traces import Rule
@@ -37,29 +41,18 @@ class Inapplicable(Exception):
     """The claim says nothing about the sketch, or the sketch cannot beat the score that is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A claim that a search can aim at.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target(Hunt):
+    """A claim that a search can aim at, and how its entry in the table of claims says to search.
 
     Parameters
     ----------
-    name : of the claim, and of the audit's check.
-    statement : the claim in one sentence, with its source.
-    algorithm : whose run is checked.
+    name : of the claim.
     measure : the sides on a sketch; `floor` is a score that must be passed, what certainly does not may be given up.
-    costs : least operational cost to try: None for no costs, else 0 or a negative number.
-    raised : bids are raised until every minimal schedule has bbar >= 1: always, never (0) or once in so many starts.
-    nodes : number of nodes at which to search by default.
     """
 
     name: str
-    statement: str
-    algorithm: str
     measure: Callable[[Trial, Fraction], Measure]
-    costs: int | None = None
-    vendors: bool = False
-    raised: int = 1
-    nodes: int = 1
 
 
 class Trial:
@@ -158,18 +151,18 @@ class Trial:
         return Measure(Fraction(self.optimum, denominator), bound, self.optimum / right)
 
 
-def _theorem5(trial: Trial, floor: Fraction) -> Measure:
+def theorem5(trial: Trial, floor: Fraction) -> Measure:
     trial.fair()
     return trial.against(trial.play.welfare, trial.rho * trial.growth, floor)
 
 
-def _repaired(trial: Trial, floor: Fraction) -> Measure:
+def theorem5_repaired(trial: Trial, floor: Fraction) -> Measure:
     if trial.negative:
         raise Inapplicable
     return trial.against(trial.play.welfare, trial.kappa * trial.rho_long * trial.growth, floor)
 
 
-def _repaired_a(trial: Trial, floor: Fraction) -> Measure:
+def theorem5_repaired_a(trial: Trial, floor: Fraction) -> Measure:
     return trial.against(trial.play.tilde, trial.kappa * trial.growth, floor)
 
 
@@ -179,7 +172,7 @@ def _sides(left: Fraction, right: Fraction) -> Measure:
     return Measure(left, right, left / right)
 
 
-def _lemma1(trial: Trial, floor: Fraction) -> Measure:
+def lemma1(trial: Trial, floor: Fraction) -> Measure:
     run = trial.play
     compute, memory = _capacities(trial.sketch)
     paid = sum(c * price for c, price in zip(compute, run.lam, strict=True))
@@ -194,7 +187,7 @@ def _capacities(sketch: Sketch) -> tuple[list[int], list[int]]:
     return [kind.compute for kind in kinds], [kind.memory for kind in kinds]
 
 
-def _lemma2(trial: Trial, floor: Fraction) -> Measure:
+def lemma2(trial: Trial, floor: Fraction) -> Measure:
     if trial.negative or not trial.selected or min(bar for bar, _, _ in trial.selected) < 1:
         raise Inapplicable
     # A schedule with F > 0 finds every one of its cells below capacity: load + 1 <= capacity, in integers.
@@ -202,14 +195,14 @@ def _lemma2(trial: Trial, floor: Fraction) -> Measure:
     return _sides(Fraction(load + 1), Fraction(capacity))
 
 
-def _lemma3(trial: Trial, floor: Fraction) -> Measure:
+def lemma3(trial: Trial, floor: Fraction) -> Measure:
     trial.fair()
     if trial.play.welfare <= 0:
         raise Inapplicable
     return _sides(Fraction(trial.play.tilde), trial.rho * trial.play.welfare)
 
 
-def _lemma4(trial: Trial, floor: Fraction) -> Measure:
+def lemma4(trial: Trial, floor: Fraction) -> Measure:
     if trial.negative:
         raise Inapplicable
     run = trial.play
@@ -230,7 +223,7 @@ def _lemma4(trial: Trial, floor: Fraction) -> Measure:
     return worst
 
 
-def _theorem3(trial: Trial, floor: Fraction) -> Measure:
+def theorem3(trial: Trial, floor: Fraction) -> Measure:
     """The best utility by another bid against that of the truth, payment (14), alpha and beta of the bids as made."""
     best: Measure | None = None
     jobs = trial.sketch.jobs
@@ -272,7 +265,7 @@ GROWTH = Fraction(2)
 """B of `posted` in a search; the theorem is claimed for every B, and the best one takes longer to find than to try."""
 
 
-def _theorem_a(trial: Trial, floor: Fraction) -> Measure:
+def theorem_a(trial: Trial, floor: Fraction) -> Measure:
     """D <= Gamma ALG, and no schedule with F' > 0 without room; OPT <= D by weak duality."""
     if trial.negative:
         raise Inapplicable
@@ -293,7 +286,7 @@ def _theorem_a(trial: Trial, floor: Fraction) -> Measure:
     return _certified(run, gamma)
 
 
-def _theorem_b(trial: Trial, floor: Fraction) -> Measure:
+def theorem_b(trial: Trial, floor: Fraction) -> Measure:
     """D <= (1 + max{alpha, beta}) ALG, and no schedule with F' > 0 without room, if bbar >= 1 on admitted ones."""
     if trial.negative:
         raise Inapplicable
@@ -316,74 +309,29 @@ def _certified(run: LinearPlay, gamma: Fraction) -> Measure:
     return _sides(run.dual, gamma * run.welfare)
 
 
-_TARGETS = (
-    Target(
-        "theorem5",
-        "OPT <= rho (1 + max{alpha, beta}) ALG (Theorem 5; false)",
-        "pdftsp",
-        _theorem5,
-    ),
-    Target("lemma3", "P~ <= rho P (Lemma 3; false)", "pdftsp", _lemma3),
-    Target("lemma4", "mu_i + sum (lambda s + phi r) >= b_il at final prices (Lemma 4; false)", "pdftsp", _lemma4),
-    Target(
-        "theorem3",
-        "no bid earns more than the truth (Theorem 3; false)",
-        "pdftsp",
-        _theorem3,
-        costs=0,
-        raised=0,
-    ),
-    Target(
-        "theorem5_repaired",
-        "OPT <= kappa rho_L (1 + A) ALG where selected schedules have bbar >= 1 (Theorem 5')",
-        "pdftsp",
-        _repaired,
-        costs=0,
-        vendors=True,
-        raised=2,
-        nodes=2,
-    ),
-    Target(
-        "theorem5_repaired_a",
-        "OPT <= kappa (1 + A) P~ (Theorem 5', first part)",
-        "pdftsp",
-        _repaired_a,
-        costs=-9,
-        vendors=True,
-        raised=3,
-        nodes=2,
-    ),
-    Target("lemma1", "D <= (1 + A) P~ (Lemma 1)", "pdftsp", _lemma1, costs=-9, vendors=True, raised=3, nodes=2),
-    Target(
-        "lemma2",
-        "no schedule with F > 0 touches a cell whose virtual load has reached capacity (Lemma 2)",
-        "pdftsp",
-        _lemma2,
-        costs=0,
-        vendors=True,
-        raised=2,
-        nodes=2,
-    ),
-    Target(
-        "theorem_a",
-        "no F' > 0 without room, and OPT <= D <= Gamma ALG (Theorem A)",
-        f"posted:growth={GROWTH}",
-        _theorem_a,
-        costs=0,
-        vendors=True,
-        raised=0,
-        nodes=2,
-    ),
-    Target(
-        "theorem_b",
-        "no F' > 0 without room, and OPT <= D <= (1 + max{alpha, beta}) ALG where bbar >= 1 (Theorem B)",
-        "minimal-edit",
-        _theorem_b,
-        costs=0,
-        vendors=True,
-        nodes=2,
-    ),
-)
-
-TARGETS: Mapping[str, Target] = {target.name: target for target in _TARGETS}
+TARGETS: Mapping[str, Target] = {
+    claim.name: Target(name=claim.name, measure=globals()[claim.name], **asdict(claim.hunt))
+    for claim in list_hunted()
+    if claim.hunt is not None
+}
 """The claims that can be searched for."""
+
+
+def find_target(claim: str) -> Target:
+    """The target of this name.
+
+    Raises
+    ------
+    InputError : when there is none.
+    """
+    if claim not in TARGETS:
+        raise InputError("claim", "", f"{shown(claim)} is not one of {', '.join(TARGETS)}")
+    return TARGETS[claim]
+
+
+def measure_sketch(target: Target, sketch: Sketch, floor: Fraction = Fraction(-1)) -> Measure | None:
+    """The claim's two sides on a sketch; None where it does not apply or cannot pass the floor."""
+    try:
+        return target.measure(Trial(sketch), floor)
+    except (Inapplicable, TooLarge):
+        return None

@@ -1,7 +1,7 @@
-"""One bidder that was chosen: what it gains by misreporting, with much more work than an audit has, and its curve.
+"""A single bidder: what it gains by misreporting, with much more work than an audit has, and its curve.
 
-About pdFTSP: Theorem 3 (constants following the bid, or kept) and what lies about the type bring. About all others:
-`truthful_bid` and `truthful_type`. Work is bounded in schedule searches and in decisions of the algorithm.
+Which claims are about one bidder their entries in `claims` say. Work is bounded in schedule searches and in decisions
+of the algorithm.
 """
 
 from __future__ import annotations
@@ -10,25 +10,16 @@ from collections.abc import Collection
 
 from bench.family.checks import ANOTHER, Check, Verdict
 from bench.family.parts import BidCurve
-from bench.lora.theory.basis.case import case_of
-from bench.lora.theory.paper import theorem3
-from bench.lora.theory.payments import truthful
+from bench.lora.theory.basis.case import Case
+from bench.lora.theory.claims import CLAIMS
 from bench.lora.theory.payments.tried import tried_curve
 from bench.lora.theory.pdftsp.bids import NoCurve, utility_curve
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
 from instances.fields import LIMIT
 from instances.lora.model import Instance
-from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun
 
-_CLAIMS = dict(
-    zip(
-        theorem3.OF_ONE,
-        (theorem3.theorem3_of, theorem3.theorem3_fixed_constants_of, theorem3.theorem3_types_of),
-        strict=True,
-    )
-)
 _UNKNOWN = SolveReport(Status.INTERVAL, 0, LIMIT**2, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)
 """None of these claims is about OPT."""
 
@@ -45,20 +36,15 @@ def audit_bidder(instance: Instance, run: OnlineRun, task: int, claims: Collecti
     ------
     InputError : no such task.
     """
-    existing_task(instance, task)
-    auction = isinstance(run.trace, PriceTrace)
-    ours, others = (theorem3.OF_ONE, truthful.OF_ONE) if auction else (truthful.OF_ONE, theorem3.OF_ONE)
-    wanted = [name for name in ours if not claims or name in claims]
-    if auction and wanted:
-        case = case_of(instance, run, _UNKNOWN)
-        found = [_CLAIMS[name](case, task) for name in wanted]
-    else:
-        found = truthful.truthfulness_of(instance, run, task, wanted)
-    whose = f"{ANOTHER}payments other than pdFTSP's" if auction else f"{ANOTHER}pdFTSP"
+    require_task(instance, task)
+    case = Case(instance, run, _UNKNOWN)
+    of_one = {claim.name: claim for claim in CLAIMS if claim.check_one is not None}
+    ours = {name: claim for name, claim in of_one.items() if claim.about.concerns(run)}
+    found = [claim.check_bidder(case, task) for name, claim in ours.items() if not claims or name in claims]
     for name in dict.fromkeys(claims):
         if name not in ours:
-            reason = whose if name in others else f"{ANOTHER}whole runs, not about one bidder"
-            found.append(Check(name, Verdict.NOT_APPLICABLE, None, None, reason))
+            whom = of_one[name].about.whom if name in of_one else "whole runs, not about one bidder"
+            found.append(Check(name, Verdict.NOT_APPLICABLE, None, None, f"{ANOTHER}{whom}"))
     return found
 
 
@@ -69,7 +55,7 @@ def curve(instance: Instance, run: OnlineRun, task: int) -> BidCurve:
     ------
     InputError : no such task; no payments; a run that is not valid.
     """
-    existing_task(instance, task)
+    require_task(instance, task)
     if not run.valid:
         raise InputError("algorithm", run.algorithm, f"the run is not valid ({run.violations[0]})")
     try:
@@ -81,7 +67,7 @@ def curve(instance: Instance, run: OnlineRun, task: int) -> BidCurve:
         return BidCurve([row | {"known": "tried"} for row in trials.rows()], note)
 
 
-def existing_task(instance: Instance, task: int) -> None:
+def require_task(instance: Instance, task: int) -> None:
     """InputError where there is no task of this index."""
     if not 0 <= task < instance.tasks:
         raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")

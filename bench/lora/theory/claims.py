@@ -1,240 +1,463 @@
-"""What the paper claims, and what holds instead: one object per claim, each with its check.
+"""Every claim in one table: what it says, who says it, what is known of it, whom it is about, and its check.
 
-The order is the paper's: lemmas and theorems as printed, each followed by the form that can be proved; then what the
-paper leaves open about capacity and money. Units are those of the run.
+To add a claim, add an entry here, with a check in a file of its own or beside those of its kind. All else follows:
+what audits check and in which order, what `search` looks for, what pages and READMEs say. The order is the paper's:
+what a proof settles, lemmas and theorems as printed, each followed by the form that can be proved, what the paper
+leaves open about capacity and money; then guarantees of other mechanisms, and what is asked of any payment. Units are
+those of the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
+from bench.family.parts import Statement
+from bench.lora.theory import guarantees
+from bench.lora.theory.basis.assumptions import (
+    invalid,
+    outside_algorithm1,
+    outside_dual,
+    outside_paper,
+    outside_selected,
+)
+from bench.lora.theory.claim import About, Claim, Hunt, Standing
+from bench.lora.theory.notation import SIGNS
+from bench.lora.theory.paper import algorithm1, algorithm2, lemma4, lemmas, theorem3, theorem4, theorem5
+from bench.lora.theory.payments import truthful
+from bench.lora.theory.payments.sale import without_payments
+from online.lora.traces import PriceTrace
+from online.outcome import OnlineRun
 
-from bench.family.checks import Check
-from bench.lora.theory.basis.case import Case
-from bench.lora.theory.paper import algorithm1, algorithm2, lemma4, lemmas, theorem3, theorem5
+OURS = "this project, online/lora/README.md"
+AS_TAKEN_OR_LEFT = (
+    "proved where no constant comes from the bids and each task is charged the least cost over its schedules with room"
+)
 
 
-class Standing(StrEnum):
-    """What is known about a claim in general."""
-
-    PROVED = "proved"
-    """As stated, under the assumptions named."""
-    FALSE = "false"
-    """There is a shipped counterexample."""
-    OPEN = "a property of runs"
-    """Neither claimed nor proved: true of some runs."""
+def _is_pdftsp(run: OnlineRun) -> bool:
+    return isinstance(run.trace, PriceTrace)
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One claim.
-
-    Parameters
-    ----------
-    name : of its check.
-    statement : in the notation of the paper.
-    source : where the paper, or this project, states it.
-    standing : what is known in general.
-    assumptions : without which the check says `not applicable`.
-    repaired : what holds instead of a false claim; empty where nothing is to be repaired.
-    check : the claim on one run.
-    """
-
-    name: str
-    statement: str
-    source: str
-    standing: Standing
-    assumptions: str
-    repaired: str
-    check: Callable[[Case], Check]
-
+PDFTSP = About("pdFTSP", _is_pdftsp, always_shown=True)
+EXPOSED = About("algorithms that show their prices", guarantees.is_exposed)
+POSTED = About("posted", lambda run: guarantees.is_linear(run, "posted"))
+MINIMAL_EDIT = About("minimal-edit", lambda run: guarantees.is_linear(run, "minimal-edit"))
+ADDITIVE = About("mechanisms with additive prices", guarantees.is_linear)
+GREEDY = About("greedy", lambda run: run.algorithm == "greedy")
+OTHER_PAYMENTS = About("payments other than pdFTSP's", lambda run: not _is_pdftsp(run))
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
-        "theorem5",
-        "OPT <= rho (1 + max{alpha, beta}) ALG",
-        "main paper, Theorem 5",
-        Standing.FALSE,
-        "e >= 0; alpha, beta of this instance; updates=all; valid run; bbar >= 1 on the schedules that rho is taken "
-        "over: the minimal ones or, where a minimal one has b_il <= 0, those of the run with F > 0 (basis: observed)",
-        "OPT <= kappa rho_L (1 + A) ALG (theorem5_repaired); as printed when every minimal schedule has one cell",
-        theorem5.theorem5,
+        name="theorem1",
+        statement="problem (4) is NP-hard",
+        source="main paper, Theorem 1",
+        standing=Standing.PROVED,
+        about=PDFTSP,
+        proof=(
+            "A knapsack of capacity C and items of weight w_i and value v_i is (4) with one node and one slot: K = T = "
+            "1, C_p = C, M_i = s_i = w_i, b_i = v_i, no costs, no vendors, memory for all. The printed reduction runs "
+            "the wrong way: it leaves constraints of (4) out until a knapsack remains, and a relaxation that is hard "
+            "does not make a problem hard."
+        ),
     ),
     Claim(
-        "theorem5_repaired",
-        "OPT <= kappa rho_L (1 + A) ALG",
-        "Theorem 5' (a) and (b) of this project",
-        Standing.PROVED,
-        "e >= 0; bbar >= 1 on schedules with F > 0; alpha, beta at least this instance's; search=exact; updates=all",
-        "",
-        theorem5.theorem5_repaired,
+        name="theorem2",
+        statement="Algorithms 1 and 2 finish in polynomial time, O(I N W T K)",
+        source="main paper, Theorem 2",
+        standing=Standing.FALSE,
+        repaired=(
+            "O(I N W T K) is pseudo-polynomial: polynomial where the amounts of work are no larger than a polynomial "
+            "in the number of tasks, slots and nodes"
+        ),
+        about=PDFTSP,
+        proof=(
+            "W, the largest M_i, is a number in the input, which is as long as its logarithm, and Algorithm 2 loops "
+            "from 1 to W. Nor can another algorithm solve (12) in polynomial time unless P = NP: min-knapsack (weights "
+            "w_j, costs c_j, demand B, j = 1..n) is (12) at zero prices with K = T = n, s_ik = w_k, M_i = B, e_ikt = "
+            "c_k for t = k and more than the sum of all c_j else."
+        ),
     ),
     Claim(
-        "theorem5_repaired_a",
-        "OPT <= kappa (1 + A) P~",
-        "Theorem 5' (a) of this project",
-        Standing.PROVED,
-        "search=exact; with a negative cost kappa runs over all covers",
-        "",
-        theorem5.theorem5_repaired_a,
+        name="theorem5",
+        statement="OPT <= rho (1 + max{alpha, beta}) ALG",
+        source="main paper, Theorem 5",
+        standing=Standing.FALSE,
+        assumptions=(
+            "e >= 0; alpha, beta of this instance; updates=all; valid run; bbar >= 1 on the schedules that rho is "
+            "taken over: the minimal ones or, where a minimal one has b_il <= 0, those of the run with F > 0 (basis: "
+            "observed)"
+        ),
+        repaired=(
+            "OPT <= kappa rho_L (1 + A) ALG (theorem5_repaired); as printed when every minimal schedule has one cell"
+        ),
+        about=PDFTSP,
+        check=theorem5.theorem5,
+        hunt=Hunt("OPT <= rho (1 + max{alpha, beta}) ALG (Theorem 5; false)"),
     ),
     Claim(
-        "lemma1",
-        "D^I <= (1 + A) P~",
-        "main paper, Lemma 1",
-        Standing.PROVED,
-        "none",
-        "",
-        lemmas.lemma1,
+        name="theorem5_repaired",
+        statement="OPT <= kappa rho_L (1 + A) ALG",
+        source="Theorem 5' (a) and (b) of this project",
+        standing=Standing.PROVED,
+        assumptions=(
+            "e >= 0; bbar >= 1 on schedules with F > 0; alpha, beta at least this instance's; search=exact; updates=all"
+        ),
+        about=PDFTSP,
+        check=theorem5.theorem5_repaired,
+        hunt=Hunt(
+            "OPT <= kappa rho_L (1 + A) ALG where selected schedules have bbar >= 1 (Theorem 5')",
+            costs=0,
+            vendors=True,
+            raised=2,
+            nodes=2,
+        ),
     ),
     Claim(
-        "lemma2",
-        "no schedule with F > 0 uses a cell whose virtual load has reached a capacity",
-        "main paper, Lemma 2, with F <= 0 where it says F < 0",
-        Standing.PROVED,
-        "e >= 0; s <= C_p and r <= C_m - r_b on candidate nodes; bbar >= 1 on schedules with F > 0; "
-        "alpha, beta at least this instance's",
-        "",
-        lemmas.lemma2,
+        name="theorem5_repaired_a",
+        statement="OPT <= kappa (1 + A) P~",
+        source="Theorem 5' (a) of this project",
+        standing=Standing.PROVED,
+        assumptions="search=exact; with a negative cost kappa runs over all covers",
+        about=PDFTSP,
+        check=theorem5.theorem5_repaired_a,
+        hunt=Hunt("OPT <= kappa (1 + A) P~ (Theorem 5', first part)", costs=-9, vendors=True, raised=3, nodes=2),
     ),
     Claim(
-        "lemma3",
-        "P~ <= rho P",
-        "main paper, Lemma 3",
-        Standing.FALSE,
-        "as for theorem5",
-        "P~ <= rho_L P (lemma3_repaired)",
-        lemmas.lemma3,
+        name="lemma1",
+        statement="D^I <= (1 + A) P~",
+        source="main paper, Lemma 1",
+        standing=Standing.PROVED,
+        about=PDFTSP,
+        applies=outside_paper,
+        check=lemmas.lemma1,
+        hunt=Hunt("D <= (1 + A) P~ (Lemma 1)", costs=-9, vendors=True, raised=3, nodes=2),
     ),
     Claim(
-        "lemma3_repaired",
-        "P~ <= rho_L P",
-        "Theorem 5' (b) of this project",
-        Standing.PROVED,
-        "as for theorem5_repaired; any search",
-        "",
-        lemmas.lemma3_repaired,
+        name="lemma2",
+        statement="no schedule with F > 0 uses a cell whose virtual load has reached a capacity",
+        source="main paper, Lemma 2, with F <= 0 where it says F < 0",
+        standing=Standing.PROVED,
+        assumptions=(
+            "e >= 0; s <= C_p and r <= C_m - r_b on candidate nodes; bbar >= 1 on schedules with F > 0; "
+            "alpha, beta at least this instance's"
+        ),
+        about=PDFTSP,
+        check=lemmas.lemma2,
+        hunt=Hunt(
+            "no schedule with F > 0 touches a cell whose virtual load has reached capacity (Lemma 2)",
+            costs=0,
+            vendors=True,
+            raised=2,
+            nodes=2,
+        ),
     ),
     Claim(
-        "lemma4",
-        "(mu, lambda, phi) after the last task satisfies (6a) for every schedule",
-        "main paper, Lemma 4",
-        Standing.FALSE,
-        "none",
-        "(mu, kappa lambda, kappa phi) does (lemma4_repaired); sum C lambda + sum C phi + sum max(0, max F') bounds "
-        "OPT at any prices",
-        lemma4.lemma4,
+        name="lemma3",
+        statement="P~ <= rho P",
+        source="main paper, Lemma 3",
+        standing=Standing.FALSE,
+        assumptions="as for theorem5",
+        repaired="P~ <= rho_L P (lemma3_repaired)",
+        about=PDFTSP,
+        check=lemmas.lemma3,
+        hunt=Hunt("P~ <= rho P (Lemma 3; false)"),
     ),
     Claim(
-        "lemma4_repaired",
-        "(mu, kappa lambda, kappa phi) satisfies (6a) for every schedule",
-        "Theorem 5' (a) of this project",
-        Standing.PROVED,
-        "search=exact",
-        "",
-        lemma4.lemma4_repaired,
+        name="lemma3_repaired",
+        statement="P~ <= rho_L P",
+        source="Theorem 5' (b) of this project",
+        standing=Standing.PROVED,
+        assumptions="as for theorem5_repaired; any search",
+        about=PDFTSP,
+        check=lemmas.lemma3_repaired,
     ),
     Claim(
-        "weak_duality",
-        "OPT <= D^I",
-        "main paper, (16), last step",
-        Standing.FALSE,
-        "none",
-        "OPT <= D(lambda, phi) with mu_i = max(0, max F') for any prices",
-        lemma4.weak_duality,
+        name="lemma4",
+        statement="(mu, lambda, phi) after the last task satisfies (6a) for every schedule",
+        source="main paper, Lemma 4",
+        standing=Standing.FALSE,
+        repaired=(
+            "(mu, kappa lambda, kappa phi) does (lemma4_repaired); sum C lambda + sum C phi + sum max(0, max F') "
+            "bounds OPT at any prices"
+        ),
+        about=PDFTSP,
+        applies=outside_paper,
+        check=lemma4.lemma4,
+        hunt=Hunt("mu_i + sum (lambda s + phi r) >= b_il at final prices (Lemma 4; false)"),
     ),
     Claim(
-        "algorithm2",
-        "Algorithm 2 finds a schedule of the largest F for every task, at the prices that it meets",
-        "main paper, section 3: dynamic programming finds the optimal solution of (9) and (12)",
-        Standing.FALSE,
-        "exact prices; true increments, overshoot clipped at 0, first slot usable (search=printed)",
-        "for every pair of prices keep the cells that are no dearer, and solve the additive covering programme "
-        "(search=exact)",
-        algorithm2.algorithm2,
+        name="lemma4_repaired",
+        statement="(mu, kappa lambda, kappa phi) satisfies (6a) for every schedule",
+        source="Theorem 5' (a) of this project",
+        standing=Standing.PROVED,
+        assumptions="search=exact",
+        about=PDFTSP,
+        applies=outside_dual,
+        check=lemma4.lemma4_repaired,
     ),
     Claim(
-        "theorem3",
-        "no bid is better than the valuation",
-        "main paper, Theorem 3, alpha and beta from the bids",
-        Standing.FALSE,
-        "undecided where canonical units follow the bid, or search=printed, unless a bid that moves no constant gains",
-        "with public constants and the payment b - F it is a take-it-or-leave-it price: truthful in the bid",
-        theorem3.theorem3,
+        name="weak_duality",
+        statement="OPT <= D^I",
+        source="main paper, (16), last step",
+        standing=Standing.FALSE,
+        repaired="OPT <= D(lambda, phi) with mu_i = max(0, max F') for any prices",
+        about=PDFTSP,
+        applies=outside_paper,
+        check=lemma4.weak_duality,
     ),
     Claim(
-        "theorem3_fixed_constants",
-        "no bid is better than the valuation when no constant follows the bid",
-        "main paper, Theorem 3",
-        Standing.FALSE,
-        "none",
-        "true for payment=critical; for (14) when every e = 0",
-        theorem3.theorem3_fixed_constants,
+        name="algorithm2",
+        statement="Algorithm 2 finds a schedule of the largest F for every task, at the prices that it meets",
+        source="main paper, section 3: dynamic programming finds the optimal solution of (9) and (12)",
+        standing=Standing.FALSE,
+        assumptions="exact prices; true increments, overshoot clipped at 0, first slot usable (search=printed)",
+        repaired=(
+            "for every pair of prices keep the cells that are no dearer, and solve the additive covering programme "
+            "(search=exact)"
+        ),
+        about=PDFTSP,
+        applies=outside_paper,
+        check=algorithm2.algorithm2,
     ),
     Claim(
-        "theorem3_types",
-        "no narrower window, more work or more memory than the true one gains",
-        "main paper, section 2 (the bid contains them); not claimed",
-        Standing.FALSE,
-        "constants kept; exact prices; every window inside the true one, larger work and memory, alone and together; "
-        "undecided where not all of them could be followed (with search=printed only a few are, on large instances)",
-        "true when the schedule is the cheapest among those with room (a choice that sees the room)",
-        theorem3.theorem3_types,
+        name="theorem3",
+        statement="no bid is better than the valuation",
+        source="main paper, Theorem 3, alpha and beta from the bids",
+        standing=Standing.FALSE,
+        assumptions=(
+            "undecided where canonical units follow the bid, or search=printed, unless a bid that moves no constant "
+            "gains"
+        ),
+        repaired="with public constants and the payment b - F it is a take-it-or-leave-it price: truthful in the bid",
+        about=PDFTSP,
+        applies=outside_paper,
+        check=theorem3.theorem3,
+        check_one=theorem3.theorem3_of,
+        hunt=Hunt("no bid earns more than the truth (Theorem 3; false)", costs=0, raised=0),
     ),
     Claim(
-        "theorem4",
-        "a truthful bid never pays more than its valuation",
-        "main paper, Theorem 4, for truthful bids",
-        Standing.PROVED,
-        "e >= 0, or payment=critical",
-        "",
-        theorem3.theorem4,
+        name="theorem3_fixed_constants",
+        statement="no bid is better than the valuation when no constant follows the bid",
+        source="main paper, Theorem 3",
+        standing=Standing.FALSE,
+        repaired="true for payment=critical; for (14) when every e = 0",
+        about=PDFTSP,
+        applies=outside_paper,
+        check=theorem3.theorem3_fixed_constants,
+        check_one=theorem3.theorem3_fixed_constants_of,
     ),
     Claim(
-        "theorem4_literal",
-        "no bid at all ends in a loss",
-        "main paper, Definition 3 as printed",
-        Standing.FALSE,
-        "none",
-        "for truthful bids (theorem4)",
-        theorem3.theorem4_literal,
+        name="theorem3_types",
+        statement="no narrower window, more work or more memory than the true one gains",
+        source="main paper, section 2 (the bid contains them); not claimed",
+        standing=Standing.FALSE,
+        assumptions=(
+            "constants kept; exact prices; every window inside the true one, larger work and memory, alone and "
+            "together; undecided where not all of them could be followed (with search=printed only a few are, on large "
+            "instances)"
+        ),
+        repaired="true when the schedule is the cheapest among those with room (a choice that sees the room)",
+        about=PDFTSP,
+        applies=outside_paper,
+        check=theorem3.theorem3_types,
+        check_one=theorem3.theorem3_types_of,
     ),
     Claim(
-        "provider_deficit",
-        "every admitted task pays at least its vendor and its operation",
-        "asked of (14) by this project",
-        Standing.FALSE,
-        "none",
-        "true for payment=critical: b - F = q + sum e + prices",
-        theorem3.provider_deficit,
+        name="theorem4",
+        statement="a truthful bid never pays more than its valuation",
+        source="main paper, Theorem 4, for truthful bids",
+        standing=Standing.PROVED,
+        assumptions="e >= 0, or payment=critical",
+        about=PDFTSP,
+        applies=outside_paper,
+        check=theorem4.theorem4,
     ),
     Claim(
-        "drops",
-        "at most one task is dropped per cell",
-        "main paper, proof of Lemma 3",
-        Standing.PROVED,
-        "as for lemma3_repaired",
-        "",
-        algorithm1.drops,
+        name="theorem4_literal",
+        statement="no bid at all ends in a loss",
+        source="main paper, Definition 3 as printed",
+        standing=Standing.FALSE,
+        repaired="for truthful bids (theorem4)",
+        about=PDFTSP,
+        applies=outside_paper,
+        check=theorem4.theorem4_literal,
     ),
     Claim(
-        "overflow",
-        "without line 8 no capacity would be exceeded",
-        "asked of Algorithm 1 by this project",
-        Standing.FALSE,
-        "updates=all",
-        "prices that reach max b/s at C - s do it: exponential prices on admission",
-        algorithm1.overflow,
+        name="provider_deficit",
+        statement="every admitted task pays at least its vendor and its operation",
+        source="asked of (14) by this project",
+        standing=Standing.FALSE,
+        repaired="true for payment=critical: b - F = q + sum e + prices",
+        about=PDFTSP,
+        applies=outside_paper,
+        check=theorem4.provider_deficit,
     ),
     Claim(
-        "ghost_updates",
-        "the prices that dropped tasks leave change no decision",
-        "asked of Algorithm 1, line 7, by this project",
-        Standing.FALSE,
-        "updates=all",
-        "",
-        algorithm1.ghost_updates,
+        name="drops",
+        statement="at most one task is dropped per cell",
+        source="main paper, proof of Lemma 3",
+        standing=Standing.PROVED,
+        assumptions="as for lemma3_repaired",
+        about=PDFTSP,
+        applies=outside_selected,
+        check=algorithm1.drops,
+    ),
+    Claim(
+        name="overflow",
+        statement="without line 8 no capacity would be exceeded",
+        source="asked of Algorithm 1 by this project",
+        standing=Standing.FALSE,
+        assumptions="updates=all",
+        repaired="prices that reach max b/s at C - s do it: exponential prices on admission",
+        about=PDFTSP,
+        applies=outside_algorithm1,
+        check=algorithm1.overflow,
+    ),
+    Claim(
+        name="ghost_updates",
+        statement="the prices that dropped tasks leave change no decision",
+        source="asked of Algorithm 1, line 7, by this project",
+        standing=Standing.FALSE,
+        assumptions="updates=all",
+        about=PDFTSP,
+        applies=outside_algorithm1,
+        check=algorithm1.ghost_updates,
+    ),
+    Claim(
+        name="dual_certificate",
+        statement="OPT <= D(tau lambda, tau phi) at the final prices of any run, for any tau >= 0",
+        source="weak duality for (5) with mu_i = max(0, max F')",
+        standing=Standing.PROVED,
+        assumptions="none; needs an algorithm that exposes its prices",
+        about=EXPOSED,
+        applies=invalid,
+        check=guarantees.dual_certificate,
+    ),
+    Claim(
+        name="theorem_a",
+        statement="no schedule with F' > 0 lacks room, and OPT <= D <= Gamma ALG, Gamma = max(1, B) + B U / G",
+        source=f"Theorem A: {OURS}, mechanism posted",
+        standing=Standing.PROVED,
+        assumptions="eps < 1; the public constants bound those of the instance",
+        about=POSTED,
+        applies=invalid,
+        check=guarantees.theorem_a,
+        hunt=Hunt(
+            "no F' > 0 without room, and OPT <= D <= Gamma ALG (Theorem A)",
+            "posted:growth=2",
+            costs=0,
+            vendors=True,
+            raised=0,
+            nodes=2,
+        ),
+        signs=(
+            (
+                "B, G, U, eps, X",
+                "of the corrected mechanisms: growth and scale of prices, spread and largest share of a task, largest "
+                "density",
+            ),
+        ),
+    ),
+    Claim(
+        name="theorem_b",
+        statement="no schedule with F' > 0 lacks room, and OPT <= D <= (1 + max{alpha, beta}) ALG",
+        source=f"Theorem B: {OURS}, mechanism minimal-edit",
+        standing=Standing.PROVED,
+        assumptions="as for theorem_a; bbar >= 1 on admitted schedules",
+        about=MINIMAL_EDIT,
+        applies=invalid,
+        check=guarantees.theorem_b,
+        hunt=Hunt(
+            "no F' > 0 without room, and OPT <= D <= (1 + max{alpha, beta}) ALG where bbar >= 1 (Theorem B)",
+            "minimal-edit",
+            costs=0,
+            vendors=True,
+            nodes=2,
+        ),
+    ),
+    Claim(
+        name="theorem_c",
+        statement="OPT <= D <= Gamma' ALG + Leak, all three known when the run ends",
+        source=f"Theorem C: {OURS}, mechanisms with additive prices",
+        standing=Standing.PROVED,
+        about=ADDITIVE,
+        applies=invalid,
+        check=guarantees.theorem_c,
+    ),
+    Claim(
+        name="theorem_c_a_priori",
+        statement="OPT <= D(full cells raised) <= (Gamma' + U / (1 - eps)) ALG",
+        source=f"Theorem C: {OURS}, mechanisms with additive prices and a room test",
+        standing=Standing.PROVED,
+        assumptions="eps < 1",
+        about=ADDITIVE,
+        applies=invalid,
+        check=guarantees.theorem_c_a_priori,
+    ),
+    Claim(
+        name="theorem_g",
+        statement="OPT <= D(full cells) <= (1 + U / (1 - eps)) ALG",
+        source=f"Theorem G: {OURS}, the greedy rule",
+        standing=Standing.PROVED,
+        assumptions="eps < 1",
+        about=GREEDY,
+        applies=invalid,
+        check=guarantees.theorem_g,
+    ),
+    Claim(
+        name="truthful_bid",
+        statement="no bid is better than the valuation, for any task",
+        source=f"Theorem T: {OURS}",
+        standing=Standing.PROVED_BY_T,
+        assumptions=(
+            f"a payment rule other than pdFTSP's; {AS_TAKEN_OR_LEFT} (there the run's offers are found again); "
+            "else misreports are tried: violated where one gains, undecided where none does"
+        ),
+        about=OTHER_PAYMENTS,
+        applies=without_payments,
+        check=truthful.truthful_bid,
+        check_one=truthful.truthful_bid_of,
+    ),
+    Claim(
+        name="truthful_type",
+        statement="no later arrival, earlier deadline, more work or more memory than the true one gains, bid truthful",
+        source=f"Theorem T: {OURS}",
+        standing=Standing.PROVED_BY_T,
+        assumptions="as for truthful_bid",
+        about=OTHER_PAYMENTS,
+        applies=without_payments,
+        check=truthful.truthful_type,
+        check_one=truthful.truthful_type_of,
+    ),
+    Claim(
+        name="rational",
+        statement="no truthful bidder is charged more than its valuation",
+        source=f"Theorem T: {OURS}",
+        standing=Standing.PROVED_BY_T,
+        assumptions=f"a payment rule other than pdFTSP's; from the booked decisions; {AS_TAKEN_OR_LEFT}",
+        about=OTHER_PAYMENTS,
+        applies=without_payments,
+        check=truthful.rational,
+    ),
+    Claim(
+        name="no_deficit",
+        statement="every admitted task is charged at least its vendor's price and its operational cost",
+        source=f"Theorem T: {OURS}",
+        standing=Standing.PROVED_BY_T,
+        assumptions="as for rational",
+        about=OTHER_PAYMENTS,
+        applies=without_payments,
+        check=truthful.no_deficit,
     ),
 )
-"""Every claim that an audit checks, in the order of its output."""
+"""Every claim: those that a proof settles, then those that audits check, in the order of their output."""
+NOTATION = (*SIGNS, *(sign for claim in CLAIMS for sign in claim.signs))
+"""The signs of the statements with their meanings, in the order in which they are best read."""
+
+
+def statements() -> list[Statement]:
+    """Every claim in words."""
+    return [claim.state() for claim in CLAIMS]
+
+
+def list_hunted() -> list[Claim]:
+    """The claims whose violations can be searched for; the false ones, where a search ends, first."""
+    return sorted((claim for claim in CLAIMS if claim.hunt), key=lambda claim: claim.standing is not Standing.FALSE)

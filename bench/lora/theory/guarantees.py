@@ -17,15 +17,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from bench.family.checks import Check, Verdict
+from bench.lora.theory.basis.case import Case, Cell, Figures
 from bench.lora.theory.basis.dual import Dual, Priced, dual_of
-from formulations.report import SolveReport
-from instances.lora.format import content_hash
+from bench.lora.theory.basis.memo import keep_by_content
+from bench.lora.theory.basis.outlay import find_outlay
 from instances.lora.model import Instance
 from online.lora.algorithms.posted import settle_share
 from online.lora.mechanism import Room, prices
@@ -38,9 +39,6 @@ from online.outcome import OnlineRun
 ROUNDING = Fraction(1, 10**9)
 """Relative error that prices in doubles do not reach."""
 
-Figures = dict[str, Fraction | int | str | None]
-Cell = tuple[int, int]
-
 
 @runtime_checkable
 class Exposed(Protocol):
@@ -51,44 +49,28 @@ class Exposed(Protocol):
     phi: Mapping[Cell, Fraction | float]
 
 
-def guarantees(instance: Instance, run: OnlineRun, reference: SolveReport) -> list[Check]:
-    """`dual_certificate` of a run that exposes prices; `theorem_a`, `theorem_b`, `theorem_c`, `theorem_c_a_priori` and
-    `theorem_g` of the algorithms that they are about.
-    """
-    checks = []
-    if isinstance(run.trace, Exposed):
-        checks.append(_dual_certificate(instance, run, run.trace, reference))
-    if isinstance(run.trace, LinearTrace):
-        case = _Case(instance, run, run.trace, reference)
-        if run.trace.mechanism == "posted":
-            checks.append(_sure(_theorem_a, case))
-        if run.trace.mechanism == "minimal-edit":
-            checks.append(_sure(_theorem_b, case))
-        checks += [_sure(_theorem_c, case), _sure(_theorem_c_a_priori, case)]
-    if run.algorithm == "greedy":
-        checks.append(_theorem_g(instance, run, reference))
-    return checks
+def is_linear(run: OnlineRun, mechanism: str = "") -> bool:
+    """Whether the run is of a mechanism with linear reduced cost, or of the one of this name."""
+    return isinstance(run.trace, LinearTrace) and mechanism in ("", run.trace.mechanism)
 
 
-def _sure(check: Callable[[_Case], Check], case: _Case) -> Check:
-    """The check; before a run in doubles is said to violate anything, with D at its very prices, not next to them."""
-    found = check(case)
-    return check(replace(case, precise=True)) if found.status is Verdict.VIOLATED and not case.trace.exact else found
+def is_exposed(run: OnlineRun) -> bool:
+    """Whether the run left prices."""
+    return isinstance(run.trace, Exposed)
 
 
-def _dual_certificate(instance: Instance, run: OnlineRun, trace: Exposed, reference: SolveReport) -> Check:
+def dual_certificate(case: Case) -> Check:
     """OPT <= D at the best multiple of the final prices, as they are or with every type's nodes at their mean price."""
-    if not run.valid:
-        return _invalid("dual_certificate")
+    run, trace = case.run, case.run.trace
+    assert isinstance(trace, Exposed)
     if isinstance(trace, Posted) and trace.problem:
         return Check("dual_certificate", Verdict.NOT_APPLICABLE, None, None, trace.problem)
-    dual = dual_of(instance)
+    dual = dual_of(case.instance)
     final = dual.exact(trace.lam, trace.phi) if trace.exact else dual.near(trace.lam, trace.phi)
     scaled_tau, scaled = dual.rescaled(trace.lam, trace.phi)
     tau, value = dual.rescaled(dual.pooled(trace.lam), dual.pooled(trace.phi))
     if min(scaled, final.value) < value:
         tau, value = min((scaled, scaled_tau), (final.value, Fraction(1)))[::-1]
-    lower = max(reference.lower, run.welfare)
     figures: Figures = {
         "d_final": final.value,
         "d_scaled": scaled,
@@ -97,15 +79,11 @@ def _dual_certificate(instance: Instance, run: OnlineRun, trace: Exposed, refere
         "d_tau": value,
         "d_final_over_welfare": final.value / run.welfare if run.welfare > 0 else None,
         "d_tau_over_welfare": value / run.welfare if run.welfare > 0 else None,
-        "opt_upper": reference.upper,
+        "opt_upper": case.upper,
     }
-    verdict = Verdict.HOLDS if lower <= value else Verdict.VIOLATED
-    witness = None if verdict is Verdict.HOLDS else {"opt_lower": lower, "tau": str(tau)}
-    return Check("dual_certificate", verdict, Fraction(lower), value, "OPT <= D(tau * prices)", witness, figures)
-
-
-def _invalid(name: str) -> Check:
-    return Check(name, Verdict.NOT_APPLICABLE, None, None, "the run is not valid")
+    verdict = Verdict.HOLDS if case.lower <= value else Verdict.VIOLATED
+    witness = None if verdict is Verdict.HOLDS else {"opt_lower": case.lower, "tau": str(tau)}
+    return Check("dual_certificate", verdict, Fraction(case.lower), value, "OPT <= D(tau * prices)", witness, figures)
 
 
 @dataclass(frozen=True)
@@ -134,27 +112,26 @@ class _Truth:
         return "; ".join(found) + consequence
 
 
-_KNOWN: dict[str, _Truth] = {}
-
-
+@keep_by_content(64)
 def _truth(instance: Instance) -> _Truth:
-    key = content_hash(instance)
-    if key not in _KNOWN:
-        if len(_KNOWN) > 64:
-            _KNOWN.clear()
-        _KNOWN[key] = _Truth(cap_compute(instance), cap_memory(instance), largest_share(instance))
-    return _KNOWN[key]
+    return _Truth(cap_compute(instance), cap_memory(instance), largest_share(instance))
 
 
 @dataclass(frozen=True)
-class _Case:
+class _Linear:
     """A run of a mechanism with linear reduced cost; `precise`: D of a run in doubles at its very prices."""
 
-    instance: Instance
-    run: OnlineRun
+    case: Case
     trace: LinearTrace
-    reference: SolveReport
     precise: bool = False
+
+    @property
+    def run(self) -> OnlineRun:
+        return self.case.run
+
+    @property
+    def instance(self) -> Instance:
+        return self.case.instance
 
     @cached_property
     def truth(self) -> _Truth:
@@ -199,8 +176,8 @@ class _Case:
         self, name: str, claim: str, left: Fraction, right: Fraction, figures: Figures, extra: str = ""
     ) -> Check:
         """OPT <= left <= right; `extra` is a doubt that other comparisons left."""
-        lower = max(self.reference.lower, self.run.welfare)
-        figures = {"welfare": self.run.welfare, "opt_lower": lower, "opt_upper": self.reference.upper, **figures}
+        lower = self.case.lower
+        figures = {"welfare": self.run.welfare, "opt_lower": lower, "opt_upper": self.case.upper, **figures}
         if lower > left:
             witness: dict[str, Any] = {"opt_lower": lower}
             return Check(name, Verdict.VIOLATED, left, right, "the certificate is below OPT", witness, figures)
@@ -228,6 +205,7 @@ class _Case:
         doubt = ""
         for offer in self.trace.offers:
             task = self.instance.task(offer.task)
+            # F' = b_i - c of the cheapest schedule at the prices of its arrival, room not looked at.
             quote = book.cheapest(task, None)
             if quote is not None and task.bid > quote.cost:
                 for k, t in quote.cells:
@@ -236,6 +214,7 @@ class _Case:
                         if self.trace.exact or gain > ROUNDING * (task.bid + abs(Fraction(quote.cost))):
                             return {"task": task.index, "node": k, "slot": t, "surplus": str(gain)}, ""
                         doubt = f"float prices: F' of task {task.index} is within rounding of 0"
+            # The run's own decision moves prices and room for the next task.
             if offer.admitted:
                 bbar = book.bbar(offer.net, offer.work, task.memory_mb * len(offer.cells))
                 book.move(task, offer.cells, bbar)  # type: ignore[arg-type]
@@ -245,16 +224,34 @@ class _Case:
         return None, doubt
 
 
-def _not_applicable(case: _Case, name: str, reason: str, figures: Figures) -> Check:
-    return Check(name, Verdict.NOT_APPLICABLE, case.final.value, None, reason, None, figures)
+def _linear_of(case: Case) -> _Linear:
+    assert isinstance(case.run.trace, LinearTrace)
+    return _Linear(case, case.run.trace)
 
 
-def _theorem_a(case: _Case) -> Check:
+def _about_linear(check: Callable[[_Linear], Check]) -> Callable[[Case], Check]:
+    """The check of a case; before a run in doubles counts as a violation, with D at its very prices."""
+
+    @wraps(check)
+    def check_case(case: Case) -> Check:
+        linear = case.share(_linear_of)
+        found = check(linear)
+        if found.status is Verdict.VIOLATED and not linear.trace.exact:
+            return check(replace(linear, precise=True))
+        return found
+
+    return check_case
+
+
+def _not_applicable(linear: _Linear, name: str, reason: str, figures: Figures) -> Check:
+    return Check(name, Verdict.NOT_APPLICABLE, linear.final.value, None, reason, None, figures)
+
+
+@_about_linear
+def theorem_a(linear: _Linear) -> Check:
     """Capacity by prices alone, and OPT <= D <= Gamma ALG with Gamma = max(1, B) + B U / G."""
-    if not case.run.valid:
-        return _invalid("theorem_a")
-    rule, constants = case.trace.rule, case.trace.constants
-    observed = case.spread(constants["cap_compute"], constants["cap_memory"])
+    rule, constants = linear.trace.rule, linear.trace.constants
+    observed = linear.spread(constants["cap_compute"], constants["cap_memory"])
     assert rule.gain is not None
     gamma = max(Fraction(1), rule.growth) + rule.growth * observed / rule.gain
     figures: Figures = {
@@ -264,101 +261,98 @@ def _theorem_a(case: _Case) -> Check:
         "gamma": gamma,
         "gamma_known_beforehand": max(Fraction(1), rule.growth) + rule.growth * constants["spread"] / rule.gain,
     }
-    problem = _no_capacity_by_prices(case)
+    problem = _no_capacity_by_prices(linear)
     share = settle_share("posted", constants)
     if not problem and not is_gain_below(rule.gain, 1 + rule.growth * share, (1 - share) / share):
         problem = "G is above (1 + B eps)^((1 - eps)/eps) - 1"
     if problem:
-        return _not_applicable(case, "theorem_a", problem, figures)
-    return _with_room(case, "theorem_a", "OPT <= D <= Gamma ALG", gamma, figures)
+        return _not_applicable(linear, "theorem_a", problem, figures)
+    return _with_room(linear, "theorem_a", "OPT <= D <= Gamma ALG", gamma, figures)
 
 
-def _theorem_b(case: _Case) -> Check:
+@_about_linear
+def theorem_b(linear: _Linear) -> Check:
     """With bbar >= 1 on admitted schedules: capacity by prices alone, and OPT <= D <= (1 + max{alpha, beta}) ALG.
 
     alpha, beta and bbar in the units of the run; a cell of capacity C is priced in money per sample whatever they are.
     """
-    if not case.run.valid:
-        return _invalid("theorem_b")
-    rule = case.trace.rule
+    rule = linear.trace.rule
     alpha, beta = (
         eta / weight if eta else eta for eta, weight in zip((rule.eta_c, rule.eta_m), rule.weights, strict=True)
     )
     gamma = 1 + max(alpha, beta)
-    densities = [rule.bbar(offer.net, offer.work, case.use(offer)) for offer in case.admitted()]
+    densities = [rule.bbar(offer.net, offer.work, linear.use(offer)) for offer in linear.admitted()]
     figures: Figures = {"alpha": alpha, "beta": beta, "gamma": gamma, "bbar_min": min(densities, default=None)}
-    problem = _no_capacity_by_prices(case)
-    share = settle_share("minimal-edit", case.trace.constants)
+    problem = _no_capacity_by_prices(linear)
+    share = settle_share("minimal-edit", linear.trace.constants)
     assert rule.gain is not None
     if not problem and not is_gain_below(rule.gain, Fraction(2), 1 - share):
         problem = "the divisor is above 2^(1 - eps) - 1"
     if not problem and densities and min(densities) < 1:
         problem = f"bbar >= 1 fails on an admitted schedule: {float(min(densities)):.6g}"
     if problem:
-        return _not_applicable(case, "theorem_b", problem, figures)
-    return _with_room(case, "theorem_b", "OPT <= D <= (1 + max{alpha, beta}) ALG", gamma, figures)
+        return _not_applicable(linear, "theorem_b", problem, figures)
+    return _with_room(linear, "theorem_b", "OPT <= D <= (1 + max{alpha, beta}) ALG", gamma, figures)
 
 
-def _no_capacity_by_prices(case: _Case) -> str:
+def _no_capacity_by_prices(linear: _Linear) -> str:
     """Why full cells need not be too dear: eps, X_c or X_m are not what the proof needs."""
-    if case.truth.share >= 1:
+    if linear.truth.share >= 1:
         return "eps < 1 fails: a task can fill a node's compute or memory"
-    share = case.trace.constants["largest_share"]
+    share = linear.trace.constants["largest_share"]
     if share >= 1:
         return f"largest_share = {share} was used; below 1 is needed"
     if share_above(share) >= 1:
         return f"largest_share = {share} is within 1/4096 of 1, and prices were made for 1/2"
-    return case.truth.missing(case.trace.constants)
+    return linear.truth.missing(linear.trace.constants)
 
 
-def _with_room(case: _Case, name: str, claim: str, gamma: Fraction, figures: Figures) -> Check:
-    witness, doubt = case.refused()
+def _with_room(linear: _Linear, name: str, claim: str, gamma: Fraction, figures: Figures) -> Check:
+    witness, doubt = linear.refused()
     if witness is not None:
         reason = "a schedule with F' > 0 does not fit"
-        return Check(name, Verdict.VIOLATED, case.final.value, gamma * case.run.welfare, reason, witness, figures)
-    return case.settle(name, claim, case.final.value, gamma * case.run.welfare, figures, doubt)
+        return Check(name, Verdict.VIOLATED, linear.final.value, gamma * linear.run.welfare, reason, witness, figures)
+    return linear.settle(name, claim, linear.final.value, gamma * linear.run.welfare, figures, doubt)
 
 
-def _theorem_c(case: _Case) -> Check:
+@_about_linear
+def theorem_c(linear: _Linear) -> Check:
     """OPT <= D <= Gamma' ALG + Leak, for any prices that move by the rule."""
-    if not case.run.valid:
-        return _invalid("theorem_c")
-    gamma = max(Fraction(1), case.trace.rule.growth) + case.increment()
+    gamma = max(Fraction(1), linear.trace.rule.growth) + linear.increment()
     arrival = [
         Fraction(offer.value) if offer.admitted and offer.value is not None else Fraction(0)
-        for offer in case.trace.offers
+        for offer in linear.trace.offers
     ]
-    unit = case.final.unit
-    leaks = [max(Fraction(0), Fraction(s, unit) - mu) for s, mu in zip(case.final.surplus, arrival, strict=True)]
+    unit = linear.final.unit
+    leaks = [max(Fraction(0), Fraction(s, unit) - mu) for s, mu in zip(linear.final.surplus, arrival, strict=True)]
     leak = sum(leaks, Fraction(0))
-    bound = gamma * case.run.welfare + leak
+    bound = gamma * linear.run.welfare + leak
     figures: Figures = {
         "gamma": gamma,
         "leak": leak,
         "leaking_tasks": sum(value > 0 for value in leaks),
-        "bound_over_welfare": bound / case.run.welfare if case.run.welfare > 0 else None,
+        "bound_over_welfare": bound / linear.run.welfare if linear.run.welfare > 0 else None,
     }
-    return case.settle("theorem_c", "OPT <= D <= Gamma' ALG + Leak", case.final.value, bound, figures)
+    return linear.settle("theorem_c", "OPT <= D <= Gamma' ALG + Leak", linear.final.value, bound, figures)
 
 
-def _theorem_c_a_priori(case: _Case) -> Check:
+@_about_linear
+def theorem_c_a_priori(linear: _Linear) -> Check:
     """OPT <= (Gamma' + U / (1 - eps)) ALG, by the final prices with X_c, X_m added on full cells."""
     name = "theorem_c_a_priori"
-    if not case.run.valid:
-        return _invalid(name)
-    truth = case.truth
+    truth = linear.truth
     if truth.share >= 1:
-        return _not_applicable(case, name, "eps < 1 fails: a task can fill a node's compute or memory", {})
-    if not case.trace.rule.tested:
-        return _not_applicable(case, name, "room was not looked at", {})
-    top_c, top_m = full_cells(case.instance, case.run, truth.cap_compute, truth.cap_memory, truth.share)
-    raised = case.at(_sum(case.trace.lam, top_c), _sum(case.trace.phi, top_m))
-    gamma = max(Fraction(1), case.trace.rule.growth) + case.increment()
-    observed = case.spread(truth.cap_compute, truth.cap_memory)
+        return _not_applicable(linear, name, "eps < 1 fails: a task can fill a node's compute or memory", {})
+    if not linear.trace.rule.tested:
+        return _not_applicable(linear, name, "room was not looked at", {})
+    top_c, top_m = full_cells(linear.instance, linear.run, truth.cap_compute, truth.cap_memory, truth.share)
+    raised = linear.at(_sum(linear.trace.lam, top_c), _sum(linear.trace.phi, top_m))
+    gamma = max(Fraction(1), linear.trace.rule.growth) + linear.increment()
+    observed = linear.spread(truth.cap_compute, truth.cap_memory)
     factor = gamma + observed / (1 - truth.share)
     figures: Figures = {"gamma": gamma, "spread_observed": observed, "largest_share": truth.share, "factor": factor}
     claim = "OPT <= D(full cells raised) <= (Gamma' + U/(1-eps)) ALG"
-    return case.settle(name, claim, raised.value, factor * case.run.welfare, figures)
+    return linear.settle(name, claim, raised.value, factor * linear.run.welfare, figures)
 
 
 def _sum(one: Mapping[Cell, Fraction | float], other: Mapping[Cell, Fraction]) -> dict[Cell, Fraction]:
@@ -384,11 +378,9 @@ def full_cells(
     return lam, phi
 
 
-def _theorem_g(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+def theorem_g(case: Case) -> Check:
     """OPT <= D <= (1 + U / (1 - eps)) ALG with the prices X_c, X_m on full cells and none elsewhere."""
-    if not run.valid:
-        return _invalid("theorem_g")
-    truth = _truth(instance)
+    instance, run, truth = case.instance, case.run, _truth(case.instance)
     if truth.share >= 1:
         reason = "eps < 1 fails: a task can fill a node's compute or memory"
         return Check("theorem_g", Verdict.NOT_APPLICABLE, None, None, reason)
@@ -399,18 +391,16 @@ def _theorem_g(instance: Instance, run: OnlineRun, reference: SolveReport) -> Ch
     for i, decision in enumerate(run.decisions):
         if decision is not None:
             task = instance.task(i)
-            types = [kind[k] for k, _ in decision.cells]
-            work = sum(int(task.rate[g]) for g in types)
-            cost = sum(int(task.cost[g, t - 1]) for g, (_, t) in zip(types, decision.cells, strict=True))
-            net = task.bid - cost - (0 if decision.vendor is None else task.vendors[decision.vendor].price)
+            work = sum(int(task.rate[kind[k]]) for k, _ in decision.cells)
+            net = task.bid - find_outlay(instance, i, decision)
             weight = truth.cap_compute * work + truth.cap_memory * task.memory_mb * len(decision.cells)
             observed = max(observed, weight / net)
     factor = 1 + observed / (1 - truth.share)
-    lower = max(reference.lower, run.welfare)
+    lower = case.lower
     figures: Figures = {
         "welfare": run.welfare,
         "opt_lower": lower,
-        "opt_upper": reference.upper,
+        "opt_upper": case.upper,
         "spread_observed": observed,
         "largest_share": truth.share,
         "factor": factor,

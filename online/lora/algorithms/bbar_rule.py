@@ -43,6 +43,7 @@ def settle(options: Mapping[str, str], constants: Mapping[str, Fraction]) -> Rul
 register_mechanism(
     "bbar-rule",
     "prices moved by the admitted schedule's bbar, scaled by medians; a certificate per run (Theorem C)",
+    "OPT <= (Gamma' + U/(1-eps)) ALG, and a certificate with every run (Theorem C)",
     ("median_work_density", "median_memory_density", "median_bbar"),
     settle,
     {"divisor": Option("1.72", None, "what the medians are divided by; e - 1 makes a full cell's price the median")},

@@ -47,6 +47,7 @@ def settle(options: Mapping[str, str], constants: Mapping[str, Fraction]) -> Rul
 register_mechanism(
     "capped",
     "exponential prices up to a part of the largest density; a certificate per run (Theorem C)",
+    "OPT <= (Gamma' + U/(1-eps)) ALG, and a certificate with every run (Theorem C)",
     ("alpha", "memory_density", "largest_share"),
     settle,
     {

@@ -15,6 +15,7 @@ from instances.seeds import Stream
 from online.lora.one_node import Found, with_one_node
 from online.lora.protocol import View
 from online.lora.registry import Entry, Option, register
+from online.spec import always
 
 
 def drawn_vendor(task: Task, public: Public) -> Preprocessing:
@@ -105,6 +106,7 @@ register(
             "1",
             _ADMIT,
             lambda options: EarliestFinish(options, name="eft", alone=False),
+            standing=always(guarantee="none", truthful="no payments"),
         )
     )
 )
@@ -116,6 +118,7 @@ register(
             "1",
             _ADMIT,
             lambda options: EarliestFinish(options, name="ntm", alone=True),
+            standing=always(guarantee="none", truthful="no payments"),
         )
     )
 )

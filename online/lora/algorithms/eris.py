@@ -23,6 +23,7 @@ from instances.lora.solution import Decision
 from online.lora.one_node import Found, with_one_node
 from online.lora.protocol import View
 from online.lora.registry import Entry, register
+from online.spec import always
 
 _DIGITS = 40
 _BITS = 20
@@ -155,5 +156,14 @@ class Eris:
 
 
 register(
-    with_one_node(Entry("eris", "Eris-style exponential posted prices, no sharing of the base model", "2", {}, Eris))
+    with_one_node(
+        Entry(
+            "eris",
+            "Eris-style exponential posted prices, no sharing of the base model",
+            "2",
+            {},
+            Eris,
+            standing=always(guarantee="none proved here", truthful="posted prices; not examined"),
+        )
+    )
 )

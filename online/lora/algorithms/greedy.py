@@ -22,11 +22,13 @@ from numpy.typing import NDArray
 from formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
+from online.lora.mechanism import TRUTHFUL
 from online.lora.one_node import Found, with_one_node
 from online.lora.protocol import View
 from online.lora.registry import Entry, register
 from online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
 from online.lora.traces import GreedyTrace, Offered
+from online.spec import always
 
 
 def first_with_room(room: NDArray[np.bool_], first_node: IntArray) -> tuple[NDArray[np.bool_], IntArray]:
@@ -99,6 +101,13 @@ class Greedy:
 
 register(
     with_one_node(
-        Entry("greedy", "zero prices: cheapest schedule that fits, charged at cost (Theorem G)", "1", {}, Greedy)
+        Entry(
+            "greedy",
+            "zero prices: cheapest schedule that fits, charged at cost (Theorem G)",
+            "1",
+            {},
+            Greedy,
+            standing=always(guarantee="OPT <= (1 + U/(1-eps)) ALG (Theorem G)", truthful=TRUTHFUL),
+        )
     )
 )

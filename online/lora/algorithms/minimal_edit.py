@@ -29,7 +29,7 @@ from fractions import Fraction
 
 from instances.errors import InputError
 from online.lora.algorithms.posted import settle_share
-from online.lora.mechanism import register_mechanism
+from online.lora.mechanism import WITHIN, register_mechanism
 from online.lora.registry import Option
 from online.lora.roots import gain_below
 from online.lora.traces import Rule
@@ -66,6 +66,7 @@ def needed(options: Mapping[str, str]) -> tuple[str, ...]:
 register_mechanism(
     "minimal-edit",
     "pdFTSP with additive prices moved on admission only, OPT <= (1 + max{alpha, beta}) ALG (Theorem B)",
+    f"OPT <= (1 + max{{alpha, beta}}) ALG, {WITHIN} and bbar >= 1 (Theorem B)",
     needed,
     settle,
     {"units": Option("given", ("given", "canonical"), "units of bbar: the file's, or those that make it 1 or more")},

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from instances.errors import InputError
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import Decision
+from online.lora.mechanism import ORACLE
 from online.lora.one_node import Found, with_one_node
 from online.lora.protocol import View
 from online.lora.registry import Entry, Option, fraction, register
@@ -212,6 +213,16 @@ def _settle(options: dict[str, str], tasks: int) -> dict[str, str]:
     return options
 
 
+def _standing(options: Mapping[str, str], oracle: bool) -> Mapping[str, str]:
+    """Theorem 5' needs a maximiser of (9) and prices that move as printed; (14) leaves the operational cost out."""
+    guarantee = "none; Theorem 5 as printed is false"
+    if options["updates"] == "all" and options["search"] == "exact":
+        where = "where costs are >= 0, bbar >= 1 and alpha, beta bound the day's"
+        guarantee = f"OPT <= kappa rho_L (1+A) ALG {where} (Theorem 5'); Theorem 5 as printed is false"
+    charged = "in the bid" if options["payment"] == "critical" else "no: (14) does not charge operation"
+    return {"guarantee": guarantee, "truthful": ORACLE if oracle else charged}
+
+
 register(
     with_one_node(
         Entry(
@@ -232,6 +243,7 @@ register(
             },
             make=PdFtsp,
             settle=_settle,
+            standing=_standing,
         )
     )
 )

@@ -31,7 +31,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from instances.errors import InputError
-from online.lora.mechanism import register_mechanism
+from online.lora.mechanism import WITHIN, register_mechanism
 from online.lora.registry import Option, fraction
 from online.lora.roots import gain_below, share_above
 from online.lora.traces import Rule
@@ -96,6 +96,7 @@ def settle(options: Mapping[str, str], constants: Mapping[str, Fraction]) -> Rul
 register_mechanism(
     "posted",
     "exponential posted prices, OPT <= Gamma ALG with Gamma known beforehand (Theorem A)",
+    f"OPT <= Gamma ALG, Gamma known beforehand, {WITHIN} (Theorem A)",
     ("cap_compute", "cap_memory", "largest_share", "spread"),
     settle,
     {

@@ -25,6 +25,7 @@ from instances.lora.solution import Decision, Solution
 from online.lora.algorithms.earliest import drawn_vendor, earliest_cells
 from online.lora.protocol import View
 from online.lora.registry import Entry, Option, fraction, register
+from online.spec import always
 
 PARTS_PER_MILLION = 10**6
 EXACT_CELLS = 5_000
@@ -165,5 +166,6 @@ register(
         },
         Titan,
         warm=batch.warm,  # on the small instance it needs hardly anything
+        standing=always(guarantee="none", truthful="no payments"),
     )
 )

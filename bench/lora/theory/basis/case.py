@@ -1,18 +1,17 @@
-"""One run with all that claims are checked against; how a comparison becomes a verdict."""
+"""One run with all that claims are checked against."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from bench.family.checks import ANOTHER, Check, Verdict
 from bench.lora.theory.basis.density import every_bbar
-from bench.lora.theory.basis.facts import ROUNDING, Facts, Observed, facts, observed
+from bench.lora.theory.basis.facts import Facts, Observed, find_facts, observe_run
 from formulations.report import Exact, SolveReport
 from instances.lora.model import Instance, Public
 from online.lora.traces import Offer, PriceTrace
@@ -20,6 +19,7 @@ from online.outcome import OnlineRun
 
 Figures = dict[str, Fraction | int | str | None]
 Cell = tuple[int, int]
+Value = TypeVar("Value")
 
 
 class Step(NamedTuple):
@@ -37,7 +37,7 @@ class Step(NamedTuple):
     misfit: Cell | None
 
 
-def replay(instance: Instance, trace: PriceTrace) -> Iterator[Step]:
+def replay_offers(instance: Instance, trace: PriceTrace) -> Iterator[Step]:
     """The offers with a schedule, in order, against the loads of their moment."""
     public = instance.public("")
     types = public.type_of_node
@@ -51,6 +51,7 @@ def replay(instance: Instance, trace: PriceTrace) -> Iterator[Step]:
         i = offer.task
         k, t = (np.array(part, dtype=np.int64) for part in zip(*offer.cells, strict=True))
         amounts = instance.rate[i, types[k]], np.full(len(k), instance.memory_mb[i])
+        # Of each cell: whether the virtual load has reached a capacity, and whether the task does not fit (line 8).
         full = np.zeros(len(k), np.bool_)
         misfit = np.zeros(len(k), np.bool_)
         for load, stands, limit, amount in zip(virtual, placed, limits, amounts, strict=True):
@@ -58,6 +59,7 @@ def replay(instance: Instance, trace: PriceTrace) -> Iterator[Step]:
             misfit |= stands[k, t - 1] + amount > limit[k]
         first_full, first_misfit = (offer.cells[int(bad.argmax())] if bad.any() else None for bad in (full, misfit))
         yield Step(offer, first_full, first_misfit)
+        # Line 7: prices, and with them the virtual load, move for F > 0; room goes to the admitted.
         if offer.admitted or (offer.value > 0 and trace.updates == "all"):
             for load, amount in zip(virtual, amounts, strict=True):
                 load[k, t - 1] += amount
@@ -66,31 +68,59 @@ def replay(instance: Instance, trace: PriceTrace) -> Iterator[Step]:
                 stands[k, t - 1] += amount
 
 
-def case_of(instance: Instance, run: OnlineRun, reference: SolveReport) -> Case:
-    """All that the claims about one run are checked against."""
-    trace = run.trace if isinstance(run.trace, PriceTrace) else None
-    known = facts(instance, trace.money if trace else Fraction(1), trace.memory if trace else Fraction(1))
-    seen = observed(instance, trace) if trace else None
-    lower = max(reference.lower, run.welfare if run.valid else 0)
-    return Case(instance, run, trace, known, seen, lower, reference.upper)
-
-
-def positive(offer: Offer) -> bool:
+def is_positive(offer: Offer) -> bool:
     """F > 0, line 6."""
     return offer.value is not None and offer.value > 0
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run with the facts of its instance and the interval on OPT (a valid run is itself a lower end)."""
+    """One run with the facts of its instance and the interval on OPT; each is worked out when a claim first asks.
+
+    Parameters
+    ----------
+    instance, run : what was run.
+    reference : the interval on OPT.
+    """
 
     instance: Instance
     run: OnlineRun
-    trace: PriceTrace | None
-    known: Facts
-    seen: Observed | None
-    lower: Exact
-    upper: Exact
+    reference: SolveReport
+    _shared: dict[tuple[Any, ...], Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def share(self, make: Callable[..., Value], *args: Hashable) -> Value:
+        """What ``make(case, *args)`` gives, made once for all claims that look at the run."""
+        key = (make, *args)
+        if key not in self._shared:
+            self._shared[key] = make(self, *args)
+        found: Value = self._shared[key]
+        return found
+
+    @cached_property
+    def trace(self) -> PriceTrace | None:
+        """What a run of pdFTSP kept; None of another algorithm."""
+        return self.run.trace if isinstance(self.run.trace, PriceTrace) else None
+
+    @cached_property
+    def known(self) -> Facts:
+        """The facts of the instance, in the units of the run."""
+        money, memory = (self.trace.money, self.trace.memory) if self.trace else (Fraction(1), Fraction(1))
+        return find_facts(self.instance, money, memory)
+
+    @cached_property
+    def seen(self) -> Observed | None:
+        """What a run of pdFTSP selected."""
+        return observe_run(self.instance, self.trace) if self.trace else None
+
+    @property
+    def lower(self) -> Exact:
+        """The lower end of the interval on OPT; a valid run is one, too."""
+        return max(self.reference.lower, self.run.welfare if self.run.valid else 0)
+
+    @property
+    def upper(self) -> Exact:
+        """The upper end of the interval on OPT."""
+        return self.reference.upper
 
     @cached_property
     def public(self) -> Public:
@@ -100,19 +130,19 @@ class Case:
     @cached_property
     def steps(self) -> list[Step]:
         """The offers with a schedule, in order, against the loads of their moment."""
-        return [] if self.trace is None else list(replay(self.instance, self.trace))
+        return [] if self.trace is None else list(replay_offers(self.instance, self.trace))
 
     @cached_property
     def dropped(self) -> list[Step]:
         """The tasks with F > 0 that were turned away for want of room (line 12)."""
-        return [step for step in self.steps if positive(step.offer) and not step.offer.admitted]
+        return [step for step in self.steps if is_positive(step.offer) and not step.offer.admitted]
 
     def virtual_peak(self) -> tuple[Fraction, Cell | None]:
         """The largest load over capacity, of compute or memory, that all tasks with F > 0 would make; and where."""
         types, rate, memory = self.public.type_of_node.tolist(), self.instance.rate, self.instance.memory_mb
         loads: dict[Cell, list[int]] = {}
         for step in self.steps:
-            if positive(step.offer):
+            if is_positive(step.offer):
                 for cell in step.offer.cells:
                     load = loads.setdefault(cell, [0, 0])
                     load[0] += int(rate[step.offer.task, types[cell[0]]])
@@ -134,7 +164,7 @@ class Case:
         compute, memory = (
             capacity[self.public.type_of_node].tolist() for capacity in (self.public.compute, self.public.memory_mb)
         )
-        total = sum((Fraction(step.offer.value or 0) for step in self.steps if positive(step.offer)), Fraction(0))
+        total = sum((Fraction(step.offer.value or 0) for step in self.steps if is_positive(step.offer)), Fraction(0))
         total += sum(compute[k] * Fraction(price) for (k, _), price in self.trace.lam.items())
         total += sum(memory[k] * Fraction(price) for (k, _), price in self.trace.phi.items())
         return Fraction(total)
@@ -173,32 +203,6 @@ class Case:
         if (alpha_used, beta_used) != (known.alpha, known.beta):
             shown |= {"alpha_used": alpha_used, "beta_used": beta_used}
         return shown
-
-    def problem(self) -> str:
-        """Why no claim of the theory applies; empty if nothing stands against it."""
-        if self.trace is None:
-            return f"{ANOTHER}pdFTSP"
-        if not self.run.valid:
-            return "the run is not valid"
-        if self.known.scheduled == 0:
-            return "no task has a schedule"
-        return ""
-
-    def negative(self) -> str:
-        """Why a claim for costs >= 0 does not apply."""
-        return "" if self.known.negative is None else f"negative cost (task {self.known.negative})"
-
-    def no_maximiser(self) -> str:
-        """Why the proofs of 5' do not cover the run although the setting is right."""
-        if self.trace is not None and self.trace.search != "exact":
-            return "the proof needs a maximiser of (9); search=printed is none"
-        return ""
-
-    def half_printed(self) -> str:
-        """Whether prices moved otherwise than line 7 says."""
-        if self.trace is not None and self.trace.updates != "all":
-            return "prices moved on admission only; line 7 moves them for every F > 0"
-        return ""
 
     @property
     def basis(self) -> str:
@@ -241,124 +245,3 @@ class Case:
             return Fraction(1)
         sizes = (known.s_max + known.r_max) / (known.s_min + known.r_min)
         return 1 + seen.longest * seen.bbar_max / seen.admitted_bbar_min * sizes
-
-    def outside_theorem5(self) -> str:
-        """Why Lemma 3 and Theorem 5, as printed, do not speak of the run."""
-        problem = self.problem() or self.negative() or self.half_printed() or self.foreign_constants(smaller=False)
-        if problem or self.seen is None:
-            return problem
-        if self.rho is None:
-            return f"rho undefined: task {self.known.unprofitable} has a minimal b_il <= 0, and no schedule has F > 0"
-        least = self.known.bbar_min if self.basis == "minimal" else self.seen.bbar_min
-        return "" if least >= 1 else f"bbar >= 1 fails: least bbar over {self.basis} schedules is {decimal(least)}"
-
-    def outside_selected(self) -> str:
-        """Why the proofs that need bbar >= 1 on the selected schedules only do not cover the run."""
-        problem = self.problem() or self.negative() or self.half_printed() or self.foreign_constants(smaller=True)
-        return problem or self.small_bbar()
-
-    def small_bbar(self) -> str:
-        """Whether a schedule with F > 0 has bbar < 1."""
-        if self.seen is not None and self.seen.positive and self.seen.bbar_min < 1:
-            return f"bbar >= 1 fails on a selected schedule: {decimal(self.seen.bbar_min)}"
-        return ""
-
-    def foreign_constants(self, *, smaller: bool) -> str:
-        """Whether alpha or beta is not (or, with `smaller`, below) max b/M, max b/r of this instance."""
-        for name, used, own in zip(("alpha", "beta"), self.used, (self.known.alpha, self.known.beta), strict=True):
-            if used < own or (used != own and not smaller):
-                return f"{name} is not this instance's: {decimal(used)} was used, {decimal(own)} is"
-        return ""
-
-    def decide(
-        self,
-        name: str,
-        left: Fraction | int | None,
-        right: Fraction | int | None,
-        reason: str,
-        *,
-        problem: str = "",
-        witness: Mapping[str, Any] | None = None,
-        figures: Figures | None = None,
-        scale: Fraction | int | None = None,
-    ) -> Check:
-        """The check of left <= right, both exact; sides that are None say that nothing stands against the claim.
-
-        Parameters
-        ----------
-        problem : why the claim does not apply; empty if it does.
-        witness : shown where the claim is violated.
-        scale : size of the terms behind the sides, for rounding in float runs; 0 where the sides are counted. By
-            default the sides themselves.
-        """
-        sides = None if left is None else Fraction(left), None if right is None else Fraction(right)
-        shown = figures or {}
-        if problem:
-            return Check(name, Verdict.NOT_APPLICABLE, *sides, problem, None, shown)
-        first, second = (side or Fraction(0) for side in sides)
-        if sides == (None, None):
-            scale = 0
-        doubt = self._doubt(first, second, abs(first) + abs(second) if scale is None else scale)
-        if doubt:
-            return Check(name, Verdict.UNDECIDED, *sides, doubt, None, shown)
-        violated = None not in sides and first > second
-        verdict = Verdict.VIOLATED if violated else Verdict.HOLDS
-        return Check(name, verdict, *sides, reason, witness if violated else None, shown)
-
-    def undecided(self, name: str, reason: str, figures: Figures | None = None) -> Check:
-        """The check of a claim that was not followed to its end."""
-        doubt = self._doubt(Fraction(0), Fraction(0), 0)
-        return Check(name, Verdict.UNDECIDED, None, None, doubt or reason, None, figures or {})
-
-    def bounded(self, name: str, claim: str, bound: Fraction) -> Check:
-        """The check of OPT <= bound, with the interval on OPT."""
-        if self.lower <= bound < self.upper:
-            reason = f"{claim}: the interval on OPT straddles the bound"
-            check = self.undecided(name, reason, self.figures())
-            return replace(check, left=Fraction(self.upper), right=bound)
-        side = self.lower if self.lower > bound else self.upper
-        witness = {"opt_lower": self.lower, "bound": str(bound)}
-        return self.decide(name, side, bound, claim, witness=witness, figures=self.figures())
-
-    def settle(
-        self, name: str, claim: str, welfare: Exact, factor: Fraction | None, problem: str, figures: Figures
-    ) -> Check:
-        """The check of OPT <= factor * welfare; `problem` says why the claim does not apply."""
-        if problem or factor is None:
-            left = figures["ratio_upper"]
-            left = left if isinstance(left, Fraction) else None
-            right = None if self.trace is None else factor  # a bound on pdFTSP says nothing of others
-            return Check(name, Verdict.NOT_APPLICABLE, left, right, problem, None, figures)
-        bound = factor * welfare
-        verdict = Verdict.HOLDS if self.upper <= bound else Verdict.UNDECIDED
-        if self.lower > bound:
-            verdict = Verdict.VIOLATED
-        side = self.lower if verdict is Verdict.VIOLATED else self.upper
-        if welfare > 0:
-            left = Fraction(side, welfare)
-        else:
-            left = Fraction(1) if side == 0 == welfare else None
-        reason = claim
-        if verdict is Verdict.UNDECIDED:
-            reason = f"{claim}: the interval on OPT straddles the bound"
-        elif left is None:
-            reason = f"{claim}: the algorithm's side is {welfare}, the ratio is unbounded"
-        doubt = self._doubt(Fraction(side), bound, side + bound)
-        if doubt and verdict is not Verdict.UNDECIDED:
-            verdict, reason = Verdict.UNDECIDED, doubt
-        witness = {"opt_lower": self.lower, "welfare": welfare} if verdict is Verdict.VIOLATED else None
-        return Check(name, verdict, left, factor, reason, witness, figures)
-
-    def _doubt(self, left: Fraction, right: Fraction, scale: Fraction | int) -> str:
-        """Why a run in doubles may have decided otherwise than the algorithm that the theorem is about."""
-        if self.trace is None or self.trace.exact or self.seen is None:
-            return ""
-        if self.seen.doubtful is not None:
-            return f"float prices: F of task {self.seen.doubtful} is within rounding of 0"
-        if scale and abs(left - right) <= Fraction(ROUNDING) * scale:
-            return "float prices: the two sides are closer than rounding"
-        return ""
-
-
-def decimal(value: Fraction) -> str:
-    return f"{float(value):.6g}"

@@ -26,11 +26,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from bench.lora.theory.basis.memo import keep_by_content
 from formulations.lora.covering.schedules import STATE_LIMIT, StateSpaceTooLarge, space
-from instances.lora.format import content_hash
 from instances.lora.model import Instance, IntArray
-
-_EVERY: dict[tuple[str, Fraction, Fraction], tuple[Fraction, Fraction] | None] = {}
 
 
 def every_bbar(instance: Instance, money: Fraction, memory: Fraction) -> tuple[Fraction, Fraction] | None:
@@ -40,12 +38,7 @@ def every_bbar(instance: Instance, money: Fraction, memory: Fraction) -> tuple[F
     ------
     StateSpaceTooLarge : when one task has more than 20 million sums of rates below M.
     """
-    key = (content_hash(instance), Fraction(1), memory)
-    if key not in _EVERY:
-        if len(_EVERY) > 64:
-            _EVERY.clear()
-        _EVERY[key] = _extremes(instance, memory)
-    found = _EVERY[key]
+    found = _extremes(instance, memory)
     return None if found is None else (money * found[0], money * found[1])
 
 
@@ -125,6 +118,7 @@ def menus(instance: Instance) -> Iterator[Menu]:
         yield Menu(task.memory_mb, menu.rates, cost, menu.offsets, net, after)
 
 
+@keep_by_content(64)
 def _extremes(instance: Instance, memory: Fraction) -> tuple[Fraction, Fraction] | None:
     ends = Climb(-1, memory), Climb(1, memory)
     for menu in menus(instance):
@@ -195,16 +189,19 @@ def _sums(rates, work, width, limit):  # type: ignore[no-untyped-def]
     at = np.zeros(types, np.int64)
     count = 1
     while True:
+        # The next sum: every rate on top of the first sum it was not yet added to (a merge of G' ascending lists).
         value = work
         for g in range(types):
             if at[g] < count:
                 value = min(value, total[at[g]] + rates[g])
         if value >= work:
             break
+        # The fewest cells that make it.
         cells = width + 1
         for g in range(types):
             if at[g] < count and total[at[g]] + rates[g] == value:
                 cells = min(cells, fewest[at[g]] + 1)
+        # Of use in the window: it can be made, and what is left of the window can still cover M.
         kept = cells <= width and value + (width - cells) * fastest >= work
         if kept and count >= limit:
             return after[:1], False
@@ -213,6 +210,7 @@ def _sums(rates, work, width, limit):  # type: ignore[no-untyped-def]
             fewest = np.concatenate((fewest, np.zeros(room, np.int64)))
             after = np.concatenate((after, np.full((room, types), -1, np.int64)))
             room *= 2
+        # Every rate that leads here is done with that sum.
         for g in range(types):
             if at[g] < count and total[at[g]] + rates[g] == value:
                 after[at[g], g] = count if kept else -1
@@ -221,6 +219,7 @@ def _sums(rates, work, width, limit):  # type: ignore[no-untyped-def]
             total[count] = value
             fewest[count] = cells
             count += 1
+    # What leads to M or beyond is the covered row, which leads to itself.
     found = np.empty((count + 1, types), np.int64)
     for j in range(count):
         for g in range(types):
@@ -237,12 +236,14 @@ def _best(worth, cost, rates, after, offsets, base, never):  # type: ignore[no-u
     """
     types, width = worth.shape
     states = after.shape[0]
+    # Of each sum: the largest worth of cells in the slots behind t that cover the rest, and what those cells add up to.
     value = np.full(states, never)
     value[states - 1] = 0
     spent = np.zeros((states, 3), np.int64)
     best = (never, -1, 0, 0, 0)
     for t in range(width - 1, -1, -1):
         for j in range(states):
+            # No cell in slot t, or one cell of type g: worth is the summand of N - theta D.
             most = value[j]
             pick = -1
             for g in range(types):
@@ -256,6 +257,7 @@ def _best(worth, cost, rates, after, offsets, base, never):  # type: ignore[no-u
                 spent[j, 0] = spent[to, 0] + cost[pick, t]
                 spent[j, 1] = spent[to, 1] + rates[pick]
                 spent[j, 2] = spent[to, 2] + 1
+        # A schedule of option n that begins here: b_i - q_in on top.
         for n in range(len(offsets)):
             if offsets[n] == t and value[0] > never and base[n] + value[0] > best[0]:
                 best = (base[n] + value[0], n, spent[0, 0], spent[0, 1], spent[0, 2])

@@ -18,9 +18,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from bench.lora.theory.basis.memo import keep_by_content
 from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, pool
 from formulations.lora.covering.schedules import Cover, space
-from instances.lora.format import content_hash
 from instances.lora.model import Instance, IntArray, Public, Task
 from online.lora.search.additive import exact_cover
 
@@ -166,6 +166,7 @@ def _frontier(lam, phi, first_node, start, pairs):  # type: ignore[no-untyped-de
             other = phi[first_node[g] : first_node[g + 1], t]
             begin = count
             for k in range(len(here)):
+                # No dearer in both prices: that node's cell, lambda s + phi r, is no dearer for any task.
                 kept = begin
                 beaten = False
                 for j in range(begin, count):
@@ -174,6 +175,7 @@ def _frontier(lam, phi, first_node, start, pairs):  # type: ignore[no-untyped-de
                         break
                 if beaten:
                     continue
+                # The pairs that this one beats go; it takes the place behind the rest.
                 for j in range(begin, count):
                     if pairs[j, 0] < here[k] or pairs[j, 1] < other[k]:
                         pairs[kept, 0] = pairs[j, 0]
@@ -200,6 +202,7 @@ def _values(p, start, pairs, slots, unit, far, value):  # type: ignore[no-untype
         memory = p.memory[i]
         cost = np.empty((types, width), pairs.dtype)
         usable = np.ones((types, width), np.bool_)
+        # A cell of F': the cheapest node's lambda s_ik + phi r_i, and e_ikt.
         for g in range(types):
             entry = p.type_start[i] + g
             kind = p.kind[entry]
@@ -213,22 +216,10 @@ def _values(p, start, pairs, slots, unit, far, value):  # type: ignore[no-untype
         need = (width + 1) * p.layer[i]
         if len(table) < need:
             table = np.empty(need, pairs.dtype)
+        # max_l F'_il = b_i less the cheapest cover of M_i with its vendor: an additive covering programme.
         fill(p, i, cost, usable, far, table)
         total, option, _ = cheapest(p, i, unit, far, table)
         value[i] = p.bid[i] * unit - total if option >= 0 else -far
-
-
-_DUALS: dict[str, Dual] = {}
-
-
-def dual_of(instance: Instance) -> Dual:
-    """`Dual` of the instance; kept for the last few instances."""
-    key = content_hash(instance)
-    if key not in _DUALS:
-        if len(_DUALS) >= 8:
-            _DUALS.clear()
-        _DUALS[key] = Dual(instance)
-    return _DUALS[key]
 
 
 class Dual:
@@ -298,11 +289,13 @@ class Dual:
         doubles: list[_Doubles] = []
 
         def at(tau: Fraction) -> Priced:
+            # Exactly, if 64 bits hold tau times the fractions over their common denominator.
             if whole is not None:
                 parts = [{cell: tau.numerator * value for cell, value in part.items()} for part in whole[:2]]
                 found = self._in_64_bits(_Whole(parts[0], parts[1], whole.unit * tau.denominator))
                 if found is not None:
                     return found
+            # Else the nearest multiples of 2^-bits, as fine as 64 bits allow: other prices, and an exact D of these.
             if not doubles:
                 doubles.append(_Doubles.of(lam, phi, self._shape))
             tops = [tau * top for top in doubles[0].tops()]
@@ -311,6 +304,7 @@ class Dual:
                 found = self._in_arrays(*doubles[0].rounded(float(tau), bits), 1 << bits)
                 if found is not None:
                     return found
+            # Else in integers of any size.
             exact = [{cell: tau * _fraction(value) for cell, value in _entries(part)} for part in (lam, phi)]
             return self._in_integers(_whole(*exact))
 
@@ -388,26 +382,7 @@ def _array(prices: Mapping[tuple[int, int], Any], shape: tuple[int, int], dtype:
     return array
 
 
-def dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
-    """D at exactly these prices, micro-dollars.
-
-    Parameters
-    ----------
-    lam, phi : >= 0, micro-dollars per sample and per MB; {(node, slot from 1): price} or (K, T) rows of fractions
-        (doubles count as the fractions that they are).
-
-    Raises
-    ------
-    ValueError : for a negative price.
-    """
-    return dual_of(instance).exact(lam, phi).value
-
-
-def near_dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
-    """D at prices next to these, where their fractions are too long for 64 bits: fast, and an upper bound as well."""
-    return dual_of(instance).near(lam, phi).value
-
-
-def best_rescaled(instance: Instance, lam: Prices, phi: Prices) -> tuple[Fraction, Fraction]:
-    """(tau, D(tau lambda, tau phi)) of the best tau on the grid; prices rounded as in `near_dual_value`."""
-    return dual_of(instance).rescaled(lam, phi)
+@keep_by_content(8)
+def dual_of(instance: Instance) -> Dual:
+    """`Dual` of the instance; kept for the last few instances."""
+    return Dual(instance)

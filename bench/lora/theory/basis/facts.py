@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.lora.theory.basis.memo import keep_by_content
 from formulations.lora.covering.schedules import minimal_covers, space
-from instances.lora.format import content_hash
 from instances.lora.model import Instance, IntArray, Public, Task
 from online.lora.constants import alpha, beta
 from online.lora.traces import Offer, PriceTrace
@@ -31,7 +31,6 @@ class Facts:
     scheduled : number of tasks with a schedule.
     unprofitable : the first task with a minimal cover of b_il <= 0, or None.
     bbar_min, bbar_max : extremes of bbar over minimal covers.
-    bbar_min_task : where the least stands.
     s_min, s_max, r_min, r_max : over the (task, node) pairs that can be used; r in the unit of memory.
     kappa : largest of n and S / slowest rate used, over minimal covers (over all covers where a cost is negative).
     alpha, beta : max b/M and max b/r over all tasks.
@@ -42,7 +41,6 @@ class Facts:
     unprofitable: int | None
     bbar_min: Fraction
     bbar_max: Fraction
-    bbar_min_task: int
     s_min: int
     s_max: int
     r_min: Fraction
@@ -81,17 +79,15 @@ class Covers:
     negative: int | None
     rates: tuple[int, int]
 
-    def extreme(self, money: Fraction, memory: Fraction, *, least: bool) -> tuple[Fraction, int]:
-        """The least or largest bbar in given units, and the first task that has it; (0, -1) without a cover."""
+    def extreme(self, money: Fraction, memory: Fraction, *, least: bool) -> Fraction:
+        """The least or largest bbar in given units; 0 without a cover."""
         if len(self.task) == 0:
-            return Fraction(0), -1
+            return Fraction(0)
         net = self.worst if least else self.best
         near = _near(net / (self.work + float(memory) * self.megabytes), least=least)
-        # Rows in ascending order of tasks; a row like an earlier one changes nothing.
-        rows = {(int(net[j]), int(self.work[j]), int(self.megabytes[j])): int(self.task[j]) for j in reversed(near)}
-        values = [(b / (s + memory * r), i) for (b, s, r), i in rows.items()]
-        edge = min(values)[0] if least else max(values)[0]
-        return money * edge, min(i for value, i in values if value == edge)
+        rows = {(int(net[j]), int(self.work[j]), int(self.megabytes[j])) for j in near}
+        values = [b / (s + memory * r) for b, s, r in rows]
+        return money * (min(values) if least else max(values))
 
     def kappa(self) -> Fraction:
         """The largest of n and S / slowest rate used; 0 without a cover."""
@@ -102,20 +98,9 @@ class Covers:
         return max(Fraction(int(self.cells.max())), *(Fraction(*pair) for pair in pairs))
 
 
-_COVERS: dict[str, Covers] = {}
-
-
-def covers(instance: Instance) -> Covers:
+@keep_by_content(8)
+def list_covers(instance: Instance) -> Covers:
     """The minimal covers of an instance; kept for the last few instances."""
-    key = content_hash(instance)
-    if key not in _COVERS:
-        if len(_COVERS) >= 8:
-            _COVERS.clear()
-        _COVERS[key] = _covers(instance)
-    return _COVERS[key]
-
-
-def _covers(instance: Instance) -> Covers:
     public = instance.public("")
     negative = None
     rates: list[int] = []
@@ -142,9 +127,9 @@ def _covers(instance: Instance) -> Covers:
     return Covers(task_, worst, best, work, megabytes, cells, slowest, negative, ends)
 
 
-def facts(instance: Instance, money: Fraction, memory: Fraction) -> Facts:
+def find_facts(instance: Instance, money: Fraction, memory: Fraction) -> Facts:
     """The facts of an instance in units in which b counts `money` times and r `memory` times its file value."""
-    known = covers(instance)
+    known = list_covers(instance)
     low, high = (known.extreme(money, memory, least=least) for least in (True, False))
     scheduled = np.unique(known.task)
     losses = known.task[known.worst <= 0]
@@ -159,9 +144,8 @@ def facts(instance: Instance, money: Fraction, memory: Fraction) -> Facts:
         negative=known.negative,
         scheduled=len(scheduled),
         unprofitable=int(losses[0]) if len(losses) else None,
-        bbar_min=low[0],
-        bbar_max=high[0],
-        bbar_min_task=low[1],
+        bbar_min=low,
+        bbar_max=high,
         s_min=known.rates[0],
         s_max=known.rates[1],
         r_min=memory * min(sizes, default=1),
@@ -203,7 +187,7 @@ class Observed:
     doubtful: int | None
 
 
-def observed(instance: Instance, trace: PriceTrace) -> Observed:
+def observe_run(instance: Instance, trace: PriceTrace) -> Observed:
     """The run's selected schedules in the trace's units."""
 
     def bbar(offer: Offer) -> Fraction:

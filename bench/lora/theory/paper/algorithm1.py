@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.family.checks import Check
 from bench.lora.theory.basis.case import Case, Figures
+from bench.lora.theory.basis.verdicts import compare
 from online.lora.registry import parse
 from online.lora.run import play
 from online.outcome import OnlineRun
@@ -11,24 +12,17 @@ from online.outcome import OnlineRun
 
 def drops(case: Case) -> Check:
     """At most one dropped task per cell: what Lemma 2 gives for line 12."""
-    problem = case.outside_selected()
     cells = case.public.nodes * case.public.slots
-    left = None if problem else len(case.dropped)
-    return case.decide(
-        "drops", left, None if problem else cells, "dropped tasks <= cells (k, t)", problem=problem, scale=0
-    )
+    return compare(case, "drops", len(case.dropped), cells, "dropped tasks <= cells (k, t)", scale=0)
 
 
 def overflow(case: Case) -> Check:
     """Whether Algorithm 1 without line 8 would keep the capacities; the witness is the first cell that overflows."""
     claim = "virtual load / capacity <= 1 without the room test"
-    problem = case.problem() or case.half_printed()
-    if problem:
-        return case.decide("overflow", None, None, claim, problem=problem)
     largest, where = case.virtual_peak()
     figures: Figures = {"dropped": len(case.dropped)}
     witness = None if where is None else {"cell": list(where), "load_over_capacity": str(largest)}
-    return case.decide("overflow", largest, 1, claim, witness=witness, figures=figures, scale=0)
+    return compare(case, "overflow", largest, 1, claim, witness=witness, figures=figures, scale=0)
 
 
 RERUN_LIMIT = 1000
@@ -38,15 +32,12 @@ RERUN_LIMIT = 1000
 def ghost_updates(case: Case) -> Check:
     """Whether the prices that dropped tasks leave behind change a later decision: decided otherwise <= 0."""
     claim = "tasks decided otherwise when prices move on admission only"
-    problem = case.problem() or case.half_printed()
-    if problem or case.trace is None:
-        return case.decide("ghost_updates", None, None, claim, problem=problem)
     if not case.dropped:
         figures: Figures = {"dropped": 0, "welfare": case.run.welfare, "welfare_admitted_only": case.run.welfare}
-        return case.decide("ghost_updates", 0, 0, f"{claim}; none was dropped", figures=figures, scale=0)
+        return compare(case, "ghost_updates", 0, 0, f"{claim}; none was dropped", figures=figures, scale=0)
     if case.instance.tasks > RERUN_LIMIT:
         problem = f"{case.instance.tasks} tasks; at most {RERUN_LIMIT} are run again"
-        return case.decide("ghost_updates", None, None, claim, problem=problem)
+        return compare(case, "ghost_updates", None, None, claim, problem=problem)
     other = _on_admission_only(case)
     changed = [
         i
@@ -55,7 +46,7 @@ def ghost_updates(case: Case) -> Check:
     ]
     figures = {"dropped": len(case.dropped), "welfare": case.run.welfare, "welfare_admitted_only": other.welfare}
     witness = {"task": changed[0], "tasks": changed} if changed else None
-    return case.decide("ghost_updates", len(changed), 0, claim, witness=witness, figures=figures, scale=0)
+    return compare(case, "ghost_updates", len(changed), 0, claim, witness=witness, figures=figures, scale=0)
 
 
 def _on_admission_only(case: Case) -> OnlineRun:

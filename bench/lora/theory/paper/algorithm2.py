@@ -12,7 +12,8 @@ from typing import Any
 
 from bench.family.checks import Check
 from bench.lora.theory.basis.case import Case, Figures
-from bench.lora.theory.pdftsp.auction import auction_of
+from bench.lora.theory.basis.verdicts import compare, leave_open
+from bench.lora.theory.pdftsp.auction import hold_auction
 from bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches
 
 SEARCHES = 4000
@@ -22,19 +23,16 @@ SEARCHES = 4000
 def algorithm2(case: Case) -> Check:
     """F of Algorithm 2's schedule is the largest, for every task at the prices that it met."""
     name, claim = "algorithm2", "largest F of a schedule less F of Algorithm 2's, for the task that loses most"
-    problem = case.problem()
-    if problem or case.trace is None:
-        return case.decide(name, None, None, claim, problem=problem)
-    if not case.trace.exact:
-        return case.undecided(name, "float prices: schedules are compared in exact arithmetic only (arith=exact)")
-    auction = auction_of(case.instance, case.run, case.steps)
+    auction = hold_auction(case)
+    if not auction.trace.exact:
+        return leave_open(case, name, "float prices: schedules are compared in exact arithmetic only (arith=exact)")
     ledger = Ledger(auction, Meter(SEARCHES))
     worst, witness = Fraction(0), None
     compared = worse = 0
     cut = False
     for task in auction.tasks:
         try:
-            pair = ledger.both(task, case.trace.alpha, case.trace.beta)
+            pair = ledger.both(task, auction.trace.alpha, auction.trace.beta)
         except OutOfSearches:
             cut = True
             break
@@ -46,8 +44,8 @@ def algorithm2(case: Case) -> Check:
         ledger.follow(task)
     figures: Figures = {"tasks_compared": compared, "tasks_worse": worse}
     if cut and not worse:
-        return case.undecided(name, f"{compared} of {case.instance.tasks} tasks compared, none is worse", figures)
-    return case.decide(name, worst, 0, claim, witness=witness, figures=figures)
+        return leave_open(case, name, f"{compared} of {case.instance.tasks} tasks compared, none is worse", figures)
+    return compare(case, name, worst, 0, claim, witness=witness, figures=figures)
 
 
 def _witness(task: int, pair: Any, best: Fraction, found: Fraction) -> dict[str, Any]:

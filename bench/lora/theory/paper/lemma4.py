@@ -17,6 +17,7 @@ from bench.family.checks import Check
 from bench.lora.theory.basis.case import Case, Cell, Figures
 from bench.lora.theory.basis.dual import best_schedule, dual_of
 from bench.lora.theory.basis.facts import ROUNDING
+from bench.lora.theory.basis.verdicts import compare, compare_optimum
 from formulations.lora.covering.schedules import cheapest_cover, space
 from instances.lora.model import Public, Task
 from online.lora.traces import Offer
@@ -167,9 +168,7 @@ def _alone(task: Task, public: Public) -> int:
     return task.bid - int(found.cost)
 
 
-def _check(case: Case, name: str, factor: Fraction, claim: str, problem: str) -> Check:
-    if problem or case.trace is None:
-        return case.decide(name, None, None, claim, problem=problem)
+def _check(case: Case, name: str, factor: Fraction, claim: str) -> Check:
     listed = rows(case, factor)
     violated = [row for row in listed if row.excess > 0]
     first = listed[0] if listed else None
@@ -180,7 +179,7 @@ def _check(case: Case, name: str, factor: Fraction, claim: str, problem: str) ->
         "tightest_task": first.task if first else None,
     }
     if first is None:
-        return case.decide(name, None, None, claim, figures=figures)
+        return compare(case, name, None, None, claim, figures=figures)
     witness = {
         "task": first.task,
         "option": first.option,
@@ -189,25 +188,22 @@ def _check(case: Case, name: str, factor: Fraction, claim: str, problem: str) ->
         "mu": str(first.mu),
         "tasks": [row.task for row in violated],
     }
-    return case.decide(name, first.linear, first.mu, claim, witness=witness, figures=figures, scale=first.scale)
+    return compare(case, name, first.linear, first.mu, claim, witness=witness, figures=figures, scale=first.scale)
 
 
 def lemma4(case: Case) -> Check:
     """(6a) of every schedule with mu as set and the final prices; the sides are those of the first violated row."""
     claim = "mu_i >= b_il - sum(lambda s + phi r) for every schedule, at the final prices"
-    return _check(case, "lemma4", Fraction(1), claim, case.problem())
+    return _check(case, "lemma4", Fraction(1), claim)
 
 
 def lemma4_repaired(case: Case) -> Check:
     """(6a) with kappa times the final prices."""
     claim = "mu_i >= b_il - kappa sum(lambda s + phi r) for every schedule, at the final prices"
-    return _check(case, "lemma4_repaired", case.known.kappa, claim, case.problem() or case.no_maximiser())
+    return _check(case, "lemma4_repaired", case.known.kappa, claim)
 
 
 def weak_duality(case: Case) -> Check:
     """OPT <= D^I, the last step of (16), which Lemma 4 was to justify."""
-    problem = case.problem()
     claim = "OPT <= D^I, the last step of the proof of Theorem 5"
-    if problem:
-        return case.decide("weak_duality", None, None, claim, problem=problem)
-    return case.bounded("weak_duality", claim, case.printed_dual)
+    return compare_optimum(case, "weak_duality", claim, case.printed_dual)

@@ -5,31 +5,38 @@ from __future__ import annotations
 from fractions import Fraction
 
 from bench.family.checks import Check
+from bench.lora.theory.basis.assumptions import (
+    foreign_constants,
+    negative_cost,
+    outside_paper,
+    outside_selected,
+    outside_theorem5,
+    small_bbar,
+)
 from bench.lora.theory.basis.case import Case, Figures
+from bench.lora.theory.basis.verdicts import compare
 
 
 def lemma1(case: Case) -> Check:
     """D^I <= (1 + A) P~."""
     claim = "D^I <= (1+A) P~"
-    problem = case.problem()
-    if problem or case.seen is None:
-        return case.decide("lemma1", None, None, claim, problem=problem)
+    assert case.seen is not None
     almost = case.seen.almost_feasible
     bound = (1 + max(case.used)) * almost
     figures: Figures = {"d_printed": case.printed_dual, "almost_feasible_welfare": almost, "A": max(case.used)}
     witness = {"d_printed": str(case.printed_dual), "almost_feasible_welfare": almost}
-    return case.decide("lemma1", case.printed_dual, bound, claim, problem=problem, witness=witness, figures=figures)
+    return compare(case, "lemma1", case.printed_dual, bound, claim, witness=witness, figures=figures)
 
 
 def lemma2(case: Case) -> Check:
     """F <= 0 for every selected schedule that uses a cell whose virtual load has reached a capacity."""
     claim = "F <= 0 for a schedule on a full cell"
-    problem = case.problem() or case.negative() or case.foreign_constants(smaller=True) or case.small_bbar()
+    problem = outside_paper(case) or negative_cost(case) or foreign_constants(case, smaller=True) or small_bbar(case)
     full = [step for step in case.steps if step.full is not None]
     worst = max(full, key=lambda step: Fraction(step.offer.value or 0), default=None)
     figures: Figures = {"offers_on_full_cells": len(full)}
     if worst is None or worst.full is None:
-        return case.decide("lemma2", None, None, f"{claim}; no offer uses one", problem=problem, figures=figures)
+        return compare(case, "lemma2", None, None, f"{claim}; no offer uses one", problem=problem, figures=figures)
     value = Fraction(worst.offer.value or 0)
     witness = {
         "task": worst.offer.task,
@@ -38,7 +45,7 @@ def lemma2(case: Case) -> Check:
         "F": str(value),
     }
     scale = int(case.instance.bid[worst.offer.task])
-    return case.decide("lemma2", value, 0, claim, problem=problem, witness=witness, figures=figures, scale=scale)
+    return compare(case, "lemma2", value, 0, claim, problem=problem, witness=witness, figures=figures, scale=scale)
 
 
 def _lemma3(case: Case, name: str, claim: str, factor: Fraction | None, problem: str, figures: Figures) -> Check:
@@ -57,15 +64,15 @@ def _lemma3(case: Case, name: str, claim: str, factor: Fraction | None, problem:
         }
     if problem:
         almost = bound = None
-    return case.decide(name, almost, bound, claim, problem=problem, witness=witness, figures=figures)
+    return compare(case, name, almost, bound, claim, problem=problem, witness=witness, figures=figures)
 
 
 def lemma3(case: Case) -> Check:
     """P~ <= rho P."""
-    return _lemma3(case, "lemma3", "P~ <= rho P", case.rho, case.outside_theorem5(), case.rhos())
+    return _lemma3(case, "lemma3", "P~ <= rho P", case.rho, outside_theorem5(case), case.rhos())
 
 
 def lemma3_repaired(case: Case) -> Check:
     """P~ <= rho_L P."""
     figures: Figures = {"rho_L": case.rho_l}
-    return _lemma3(case, "lemma3_repaired", "P~ <= rho_L P", case.rho_l, case.outside_selected(), figures)
+    return _lemma3(case, "lemma3_repaired", "P~ <= rho_L P", case.rho_l, outside_selected(case), figures)

@@ -1,4 +1,7 @@
-"""Theorems 3 and 4, and what the provider loses, as checks on one run."""
+"""Theorem 3 of the main paper on one run: what misreports of the bid and of the type gain, of all tasks or of one.
+
+Of all tasks with as many schedule searches as an audit allows, of a single one with many times as many.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,30 @@ from fractions import Fraction
 from heapq import nlargest
 from typing import Any
 
-from bench.family.checks import Check, Verdict
+from bench.family.checks import Check
 from bench.lora.theory.basis.case import Case, Figures
 from bench.lora.theory.basis.facts import ROUNDING
-from bench.lora.theory.payments.truthful import Tried, gain_by_bid, gain_by_type
-from bench.lora.theory.pdftsp.auction import Auction, auction_of, cost_of, deficits, fixed_curve
+from bench.lora.theory.basis.verdicts import compare, leave_open
+from bench.lora.theory.payments.sale import Tried
+from bench.lora.theory.payments.truthful import BY_BID, BY_TYPE, gain_by_bid, gain_by_type
+from bench.lora.theory.pdftsp.auction import Auction, cost_of, fixed_curve, hold_auction
 from bench.lora.theory.pdftsp.bids import recomputed_curve, unfollowed
 from bench.lora.theory.pdftsp.curve import Curve
 from bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches
-from bench.lora.theory.pdftsp.misreports import best_lie
+from bench.lora.theory.pdftsp.misreports import Lie, best_lie
 
 SEARCHES = 4000
 """Most schedule searches that one check in an audit makes before it says `undecided`."""
 SEARCHES_OF_ONE = 500
 """Most of them for the misreports of a single task."""
 CHOSEN = 40
-"""As many searches may be made for a bidder that was chosen as in this many checks: about a minute."""
-OF_ONE = ("theorem3", "theorem3_fixed_constants", "theorem3_types")
-"""The claims that one bidder can be asked."""
+"""As many searches may be made for a single bidder as in this many checks: about a minute."""
+
+BY_BID_FIXED = f"{BY_BID}, constants kept"
 
 
 def _gain(curve: Curve) -> tuple[Fraction, dict[str, Any]]:
+    """What the best bid of a curve brings more than the truth, and the witness."""
     bid, utility = curve.best()
     truthful = curve.utility(curve.valuation)
     witness = {
@@ -39,10 +45,6 @@ def _gain(curve: Curve) -> tuple[Fraction, dict[str, Any]]:
         "gain": str(utility - truthful),
     }
     return utility - truthful, witness
-
-
-def _scale(case: Case) -> int:
-    return int(case.instance.bid.max(initial=0)) + int(case.instance.valuation.max(initial=0))
 
 
 def _unsure(auction: Auction) -> set[int]:
@@ -80,19 +82,16 @@ def _fixed_gains(auction: Auction, unsure: Container[int] = ()) -> list[Fraction
 
 def theorem3_fixed_constants(case: Case) -> Check:
     """No bid is better than the valuation, for any task, with alpha and beta as they were in the run."""
-    name, claim = "theorem3_fixed_constants", "U_i(b) - U_i(v_i) for the bid that gains most, constants kept"
-    problem = case.problem()
-    if problem:
-        return case.decide(name, None, None, claim, problem=problem)
-    auction = auction_of(case.instance, case.run, case.steps)
+    name, claim = "theorem3_fixed_constants", BY_BID_FIXED
+    auction = hold_auction(case)
     unsure = _unsure(auction)
     gains = _fixed_gains(auction, unsure)
     best = max(range(case.instance.tasks), key=lambda i: gains[i])
     if unsure and not gains[best]:
-        return case.undecided(name, _near(min(unsure)))
+        return leave_open(case, name, _near(min(unsure)))
     gain, witness = _gain(fixed_curve(auction, best, auction.rule))
     figures: Figures = {"payment": auction.rule}
-    return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
+    return compare(case, name, gain, 0, claim, witness=witness, figures=figures, scale=auction.scale)
 
 
 def _unmoved(auction: Auction, tasks: Iterable[int]) -> Iterator[int]:
@@ -113,20 +112,21 @@ def _unmoved(auction: Auction, tasks: Iterable[int]) -> Iterator[int]:
     }
     for i in tasks:
         better, _ = fixed_curve(auction, i, auction.rule).best()
-        said = max(better, Fraction(int(instance.bid[i])), Fraction(int(instance.valuation[i])))
+        most = max(better, Fraction(int(instance.bid[i])), Fraction(int(instance.valuation[i])))
         others = {name: next((value for value, j in top if j != i), Fraction(0)) for name, top in tops.items()}
-        if all(said <= others[name] * int(sizes[name][i]) for name in tops):
+        if all(most <= others[name] * int(sizes[name][i]) for name in tops):
             yield i
+
+
+def _constants_shown(auction: Auction) -> Figures:
+    return {"payment": auction.rule, "recomputed": ", ".join(sorted(auction.oracle)) or "none"}
 
 
 def theorem3(case: Case) -> Check:
     """No bid is better than the valuation, for any task; constants that came from the bids follow the misreport."""
-    name, claim = "theorem3", "U_i(b) - U_i(v_i) for the bid that gains most"
-    problem = case.problem()
-    if problem:
-        return case.decide(name, None, None, claim, problem=problem)
-    auction = auction_of(case.instance, case.run, case.steps)
-    figures: Figures = {"payment": auction.rule, "recomputed": ", ".join(sorted(auction.oracle)) or "none"}
+    name, claim = "theorem3", BY_BID
+    auction = hold_auction(case)
+    figures = _constants_shown(auction)
     if not (auction.oracle or auction.moving_units):
         kept = theorem3_fixed_constants(case)
         return Check(name, kept.status, kept.left, kept.right, kept.reason, kept.witness, figures)
@@ -137,14 +137,12 @@ def theorem3(case: Case) -> Check:
         # Whoever gains while the constants stay, by a bid that moves none of them, gains.
         for i in _unmoved(auction, (i for i in ranked if fixed[i] > 0)):
             gain, witness = _gain(fixed_curve(auction, i, auction.rule))
-            return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
+            return compare(case, name, gain, 0, claim, witness=witness, figures=figures, scale=auction.scale)
         return otherwise
 
     problem = unfollowed(auction)
-    if problem and auction.trace.exact:
-        return unfinished(Check(name, Verdict.UNDECIDED, None, None, problem, None, figures))
     if problem:
-        return unfinished(case.undecided(name, problem, figures))
+        return unfinished(leave_open(case, name, problem, figures))
     meter = Meter(SEARCHES)
     # First those that gain already while the constants stay: they often gain here, too.
     for count, i in enumerate(ranked):
@@ -153,23 +151,20 @@ def theorem3(case: Case) -> Check:
         except OutOfSearches:
             figures |= {"tasks_followed": count}
             reason = f"{count} of {case.instance.tasks} tasks followed, none gains"
-            return unfinished(case.undecided(name, reason, figures))
+            return unfinished(leave_open(case, name, reason, figures))
         if gain > 0:
-            return case.decide(name, gain, 0, claim, witness=witness, figures=figures)
-    return case.decide(name, 0, 0, claim, figures=figures)
+            return compare(case, name, gain, 0, claim, witness=witness, figures=figures)
+    return compare(case, name, 0, 0, claim, figures=figures)
 
 
 def theorem3_types(case: Case) -> Check:
     """No task gains by a narrower window, more work or more memory than it has, alone or together; bid truthful."""
-    name, claim = "theorem3_types", "gain by the misreport of arrival, deadline, work or memory that pays best"
-    problem = case.problem()
-    if problem:
-        return case.decide(name, None, None, claim, problem=problem)
-    auction = auction_of(case.instance, case.run, case.steps)
+    name, claim = "theorem3_types", BY_TYPE
+    auction = hold_auction(case)
     figures: Figures = {"payment": auction.rule}
     if not auction.trace.exact:
-        return case.undecided(
-            name, "float prices: misreports are followed in exact arithmetic only (arith=exact)", figures
+        return leave_open(
+            case, name, "float prices: misreports are followed in exact arithmetic only (arith=exact)", figures
         )
     before = Ledger(auction, Meter(None))
     left, tried, every = SEARCHES, 0, True
@@ -178,24 +173,27 @@ def theorem3_types(case: Case) -> Check:
         found = best_lie(auction, i, auction.rule, meter, before)
         left, tried, every = left - meter.spent, tried + found.tried, every and found.every
         if found.lie is not None:
-            truthful = fixed_curve(auction, i, auction.rule).utility(int(case.instance.valuation[i]))
-            witness = {"task": i, **found.lie._asdict(), "utility": str(truthful), "better_utility": str(found.utility)}
-            return case.decide(name, found.utility - truthful, 0, claim, witness=witness, figures=figures)
+            gain, witness = _gain_by_lie(auction, i, found.lie, found.utility)
+            return compare(case, name, gain, 0, claim, witness=witness, figures=figures)
         before.follow(auction.tasks[i])
     figures["misreports_tried"] = tried
     if not every:
-        return case.undecided(name, f"none of the {tried} misreports tried gains; not all were tried", figures)
-    return case.decide(name, 0, 0, claim, figures=figures)
+        return leave_open(case, name, f"none of the {tried} misreports tried gains; not all were tried", figures)
+    return compare(case, name, 0, 0, claim, figures=figures)
+
+
+def _gain_by_lie(auction: Auction, i: int, lie: Lie, utility: Fraction) -> tuple[Fraction, dict[str, Any]]:
+    """What a misreport of the type brings more than the truth, and the witness."""
+    truthful = fixed_curve(auction, i, auction.rule).utility(int(auction.instance.valuation[i]))
+    witness = {"task": i, **lie._asdict(), "utility": str(truthful), "better_utility": str(utility)}
+    return utility - truthful, witness
 
 
 def theorem3_of(case: Case, task: int) -> Check:
     """`theorem3` of one bidder: its whole curve; where that cannot be followed, runs with other bids."""
-    name, claim = "theorem3", "U_i(b) - U_i(v_i) for the bid that gains most"
-    problem = case.problem()
-    if problem:
-        return case.decide(name, None, None, claim, problem=problem)
-    auction = auction_of(case.instance, case.run, case.steps)
-    figures: Figures = {"payment": auction.rule, "recomputed": ", ".join(sorted(auction.oracle)) or "none"}
+    name, claim = "theorem3", BY_BID
+    auction = hold_auction(case)
+    figures = _constants_shown(auction)
     if not (auction.oracle or auction.moving_units):
         kept = theorem3_fixed_constants_of(case, task)
         return Check(name, kept.status, kept.left, kept.right, kept.reason, kept.witness, figures)
@@ -207,110 +205,49 @@ def theorem3_of(case: Case, task: int) -> Check:
         except OutOfSearches:
             problem = f"its curve takes more than {CHOSEN * SEARCHES} searches"
         else:
-            return case.decide(name, gain, 0, claim, witness=witness, figures=figures)
+            return compare(case, name, gain, 0, claim, witness=witness, figures=figures)
     if task not in _unsure(auction) and task in _unmoved(auction, [task]):
         gain, witness = _gain(fixed_curve(auction, task, auction.rule))
         if gain > 0:
-            return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
-    return _heard(case, name, claim, problem, gain_by_bid(case.instance, case.run, task), figures)
+            return compare(case, name, gain, 0, claim, witness=witness, figures=figures, scale=auction.scale)
+    return _compare_tried(case, name, claim, problem, gain_by_bid(case, task), figures)
 
 
-def _heard(case: Case, name: str, claim: str, problem: str, found: str | Tried, figures: Figures) -> Check:
-    """What runs with lies show of a claim that could not be followed: if one gains, by how much, in booked charges."""
+def _compare_tried(case: Case, name: str, claim: str, problem: str, found: str | Tried, figures: Figures) -> Check:
+    """A claim that could not be followed exactly, by runs with lies: what the best one gains in booked charges."""
     if isinstance(found, str):
-        return case.undecided(name, f"{problem}; {found}", figures)
+        return leave_open(case, name, f"{problem}; {found}", figures)
     figures = figures | {"misreports_tried": found.reports}
     reason = f"{claim}, as booked in whole micro-dollars"
-    return case.decide(name, found.gain, 0, reason, witness=found.witness, figures=figures, scale=_scale(case))
+    return compare(
+        case, name, found.gain, 0, reason, witness=found.witness, figures=figures, scale=hold_auction(case).scale
+    )
 
 
 def theorem3_fixed_constants_of(case: Case, task: int) -> Check:
     """`theorem3_fixed_constants` of one bidder."""
-    name, claim = "theorem3_fixed_constants", "U_i(b) - U_i(v_i) for the bid that gains most, constants kept"
-    problem = case.problem()
-    if problem:
-        return case.decide(name, None, None, claim, problem=problem)
-    auction = auction_of(case.instance, case.run, case.steps)
+    name, claim = "theorem3_fixed_constants", BY_BID_FIXED
+    auction = hold_auction(case)
     if task in _unsure(auction):
-        return case.undecided(name, _near(task))
+        return leave_open(case, name, _near(task))
     gain, witness = _gain(fixed_curve(auction, task, auction.rule))
     figures: Figures = {"payment": auction.rule}
-    return case.decide(name, gain, 0, claim, witness=witness, figures=figures, scale=_scale(case))
+    return compare(case, name, gain, 0, claim, witness=witness, figures=figures, scale=auction.scale)
 
 
 def theorem3_types_of(case: Case, task: int) -> Check:
     """`theorem3_types` of one bidder; of a run in doubles by runs with other reports."""
-    name, claim = "theorem3_types", "gain by the misreport of arrival, deadline, work or memory that pays best"
-    problem = case.problem()
-    if problem:
-        return case.decide(name, None, None, claim, problem=problem)
-    auction = auction_of(case.instance, case.run, case.steps)
+    name, claim = "theorem3_types", BY_TYPE
+    auction = hold_auction(case)
     figures: Figures = {"payment": auction.rule}
     if not auction.trace.exact:
         problem = "float prices: not every misreport is followed (arith=exact)"
-        return _heard(case, name, claim, problem, gain_by_type(case.instance, case.run, task), figures)
+        return _compare_tried(case, name, claim, problem, gain_by_type(case, task), figures)
     found = best_lie(auction, task, auction.rule, Meter(CHOSEN * SEARCHES))
     figures["misreports_tried"] = found.tried
     if found.lie is not None:
-        truthful = fixed_curve(auction, task, auction.rule).utility(int(case.instance.valuation[task]))
-        witness = {"task": task, **found.lie._asdict(), "utility": str(truthful), "better_utility": str(found.utility)}
-        return case.decide(name, found.utility - truthful, 0, claim, witness=witness, figures=figures)
+        gain, witness = _gain_by_lie(auction, task, found.lie, found.utility)
+        return compare(case, name, gain, 0, claim, witness=witness, figures=figures)
     if not found.every:
-        return case.undecided(name, f"none of the {found.tried} misreports tried gains; not all were tried", figures)
-    return case.decide(name, 0, 0, claim, figures=figures)
-
-
-def _worst_loss(case: Case, name: str, claim: str, *, any_bid: bool) -> Check:
-    problem = case.problem()
-    if problem:
-        return case.decide(name, None, None, claim, problem=problem)
-    auction = auction_of(case.instance, case.run, case.steps)
-    if auction.rule == "printed" and not any_bid:
-        problem = case.negative()
-    worst, witness = Fraction(0), None
-    for i in range(case.instance.tasks):
-        cost, valuation = cost_of(auction, i), int(case.instance.valuation[i])
-        if cost is None or not cost.fits or not (any_bid or valuation > cost.total):
-            continue
-        loss = cost.payment(auction.rule) - valuation
-        if loss > worst:
-            bid = max(0, cost.total.__floor__() + 1) if any_bid else valuation
-            worst, witness = loss, {"task": i, "valuation": valuation, "bid": bid, "utility": str(-loss)}
-    figures: Figures = {"payment": auction.rule}
-    return case.decide(
-        name, worst, 0, claim, problem=problem, witness=witness, figures=figures, scale=_scale(case) if worst else 0
-    )
-
-
-def theorem4(case: Case) -> Check:
-    """A truthful bid never loses: p_i <= v_i of every task that wins with b_i = v_i."""
-    return _worst_loss(case, "theorem4", "largest loss p_i - v_i of a truthful bid", any_bid=False)
-
-
-def theorem4_literal(case: Case) -> Check:
-    """Definition 3 as printed: no bid at all ends in a loss."""
-    return _worst_loss(case, "theorem4_literal", "largest loss p_i - v_i of any bid", any_bid=True)
-
-
-def provider_deficit(case: Case) -> Check:
-    """The charge covers the vendor's price and the operational cost of every admitted task."""
-    name, claim = "provider_deficit", "largest deficit q + sum e - p_i of an admitted task"
-    problem = case.problem()
-    if problem:
-        return case.decide(name, None, None, claim, problem=problem)
-    auction = auction_of(case.instance, case.run, case.steps)
-    found = deficits(auction, auction.rule)
-    short = {i: value for i, value in found.items() if value > 0}
-    worst = max(found, key=lambda i: found[i], default=None)
-    figures: Figures = {
-        "payment": auction.rule,
-        "tasks_in_deficit": len(short),
-        "sum_of_deficits": sum(short.values(), Fraction(0)),
-        "net_revenue": -sum(found.values(), Fraction(0)),
-    }
-    if worst is None:
-        return case.decide(name, None, None, f"{claim}; none was admitted", figures=figures)
-    witness = {"task": worst, "deficit": str(found[worst]), "tasks": sorted(short)}
-    return case.decide(
-        name, found[worst], 0, claim, witness=witness, figures=figures, scale=_scale(case) if found[worst] else 0
-    )
+        return leave_open(case, name, f"none of the {found.tried} misreports tried gains; not all were tried", figures)
+    return compare(case, name, 0, 0, claim, figures=figures)

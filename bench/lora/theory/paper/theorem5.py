@@ -8,7 +8,16 @@ F > 0, dropped ones included. All quantities are in the units that the run used 
 from __future__ import annotations
 
 from bench.family.checks import Check
+from bench.lora.theory.basis.assumptions import (
+    negative_cost,
+    no_maximiser,
+    outside_dual,
+    outside_paper,
+    outside_selected,
+    outside_theorem5,
+)
 from bench.lora.theory.basis.case import Case, Figures
+from bench.lora.theory.basis.verdicts import compare_ratio
 
 
 def theorem5(case: Case) -> Check:
@@ -17,23 +26,25 @@ def theorem5(case: Case) -> Check:
     bound = None if rho is None else rho * (1 + max(case.known.alpha, case.known.beta))
     figures: Figures = {**case.figures(), **case.rhos(), "bound": bound}
     claim = f"OPT/ALG <= rho(1+max{{alpha,beta}}), rho over {case.basis} schedules"
-    return case.settle("theorem5", claim, case.run.welfare, bound, case.outside_theorem5(), figures)
+    return compare_ratio(case, "theorem5", claim, case.run.welfare, bound, outside_theorem5(case), figures)
 
 
 def theorem5_repaired(case: Case) -> Check:
     """OPT <= kappa rho_L (1 + A) ALG."""
     known, rho_l = case.known, case.rho_l
     bound = None if rho_l is None else known.kappa * rho_l * (1 + max(case.used))
-    problem = case.problem() or case.negative() or case.no_maximiser() or case.outside_selected()
+    problem = outside_paper(case) or negative_cost(case) or no_maximiser(case) or outside_selected(case)
     figures: Figures = {**case.figures(), "rho_L": rho_l, "bound": bound}
-    return case.settle("theorem5_repaired", "OPT/ALG <= kappa rho_L (1+A)", case.run.welfare, bound, problem, figures)
+    return compare_ratio(
+        case, "theorem5_repaired", "OPT/ALG <= kappa rho_L (1+A)", case.run.welfare, bound, problem, figures
+    )
 
 
 def theorem5_repaired_a(case: Case) -> Check:
     """OPT <= kappa (1 + A) P~."""
     # With negative costs (a) still holds, with kappa over all covers.
-    problem = case.problem() or case.no_maximiser()
+    problem = outside_dual(case)
     bound = case.known.kappa * (1 + max(case.used))
     almost = case.seen.almost_feasible if case.seen is not None else 0
     figures: Figures = {**case.figures(), "almost_feasible_welfare": almost, "bound": bound}
-    return case.settle("theorem5_repaired_a", "OPT/P~ <= kappa (1+A)", almost, bound, problem, figures)
+    return compare_ratio(case, "theorem5_repaired_a", "OPT/P~ <= kappa (1+A)", almost, bound, problem, figures)

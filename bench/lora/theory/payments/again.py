@@ -4,8 +4,8 @@ The algorithm is made anew from its name. Constants that came from the bids are 
 stay as they were; so does the stream of algorithms that draw. Tasks that arrive after the slot of the report cannot
 change its outcome and are left out.
 
-Anyone's own algorithm hears most reports in one process (`online.referee.rehearsal`): its answers are hints. What is
-then said of it comes from a run in a process of its own.
+Anyone's own algorithm gets most reports in one process (`online.referee.rehearsal`): its answers are hints. A verdict
+on it comes from runs in processes of their own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from online.referee.rehearsal import Rehearsal
 
 PROCESS = 400
 """What a run in a process of its own costs, in decisions: about a quarter of a second."""
-Heard = tuple[bool, Decision | None]
+Answer = tuple[bool, Decision | None]
 """Whether a run was valid, and a task's decision in it."""
 
 
@@ -61,22 +61,22 @@ class Again:
     """
 
     def __init__(self, instance: Instance, run: OnlineRun, allowance: int, *, keep: bool = False) -> None:
-        self._instance, self._run = instance, run
+        self.instance, self._run = instance, run
         self._spec = parse_name(run.algorithm)
         self._seed = content_hash(instance)
         self.moving = follows_bids(run) and not keep
-        self.heard: dict[tuple[int, Report], Heard] = {}
+        self.answers: dict[tuple[int, Report], Answer] = {}
         self.left = allowance
         self._rehearsal: Rehearsal | None = None
         self.failed = 0
 
     @cached_property
     def _data(self) -> dict[str, Any]:
-        return document(self._instance)
+        return document(self.instance)
 
     def truth(self, i: int) -> Report:
         """What a task would say if it lied about nothing, its bid included."""
-        of = self._instance
+        of = self.instance
         return Report(*(int(part[i]) for part in (of.valuation, of.arrival, of.deadline, of.work, of.memory_mb)))
 
     def asked(self, i: int, bid: int) -> Report:
@@ -84,10 +84,10 @@ class Again:
         return self.truth(i)._replace(bid=bid)
 
     def same(self) -> bool:
-        """Whether an algorithm of ours decides again as it did, if that can be heard; anyone's own was asked twice."""
-        if self._spec.entry is None or self._instance.tasks > self.left:
+        """Whether an algorithm of ours decides again as it did, if the allowance lets it be asked; anyone's own was."""
+        if self._spec.entry is None or self.instance.tasks > self.left:
             return True
-        self.left -= self._instance.tasks
+        self.left -= self.instance.tasks
         decisions = self._decisions(self._data["tasks"], self._data["tasks"], alone=False)
         return decisions is not None and list(decisions) == list(self._run.decisions)
 
@@ -97,25 +97,25 @@ class Again:
         return self._spec.entry is None
 
     def cost(self, i: int, report: Report) -> int:
-        """What it takes to hear of this report, in decisions."""
+        """What it takes to try this report, in decisions."""
         played = self._end(self._place(i, report), report.arrival)
-        return played + (self._instance.tasks if self.moving else 0)
+        return played + (self.instance.tasks if self.moving else 0)
 
     def _place(self, i: int, report: Report) -> int:
         """Where the task then stands: in its place, or behind the others of a later slot."""
-        arrival = self._instance.arrival
+        arrival = self.instance.arrival
         if report.arrival == arrival[i]:
             return i
         return int((arrival <= report.arrival).sum()) - 1
 
     def _end(self, place: int, slot: int) -> int:
         """How many tasks have come when the slot of the report is over."""
-        return max(place + 1, int((self._instance.arrival <= slot).sum()))
+        return max(place + 1, int((self.instance.arrival <= slot).sum()))
 
-    def decision(self, i: int, report: Report, *, alone: bool = False) -> Heard:
+    def decision(self, i: int, report: Report, *, alone: bool = False) -> Answer:
         """Whether the run was a valid one, and the task's decision in it; of anyone's own, a hint unless `alone`.
 
-        It stays in `heard`.
+        It stays in `answers`.
 
         Raises
         ------
@@ -126,14 +126,14 @@ class Again:
             raise OutOfDecisions
         place = self._place(i, report)
         tasks = list(self._data["tasks"])
-        told = tasks.pop(i) | report._asdict() | {"valuation": report.bid}
-        tasks.insert(place, told)
+        lying = tasks.pop(i) | report._asdict() | {"valuation": report.bid}
+        tasks.insert(place, lying)
         try:
             decisions = self._decisions(tasks, tasks[: self._end(place, report.arrival)], alone=alone)
-        except Exception:  # whatever goes wrong in an algorithm that is told something else: it shows nothing
+        except Exception:  # whatever goes wrong in an algorithm that gets another report shows nothing
             decisions = None
         self.failed += decisions is None
-        found = self.heard[i, report] = (False, None) if decisions is None else (True, decisions[place])
+        found = self.answers[i, report] = (False, None) if decisions is None else (True, decisions[place])
         return found
 
     def close(self) -> None:
@@ -150,7 +150,7 @@ class Again:
         constants = tuple(self._settled(constant, whole) for constant in self._run.constants)
         spec, values = self._spec, {constant.name: constant.value for constant in constants}
         if spec.entry is not None:
-            algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), self._instance.tasks))
+            algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), self.instance.tasks))
             played = play(part, algorithm, spec.name, spec.entry.version, constants, self._seed)
         elif alone:
             played = play_isolated(part, replace(spec, given=values, prior=""), self._seed)

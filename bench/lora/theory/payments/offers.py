@@ -47,7 +47,7 @@ COMPILED_TASKS = 30_000
 
 
 class Offered(NamedTuple):
-    """What the mechanism says that it offered.
+    """One offer as the mechanism kept it.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ class Offered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What came of finding every offer again.
+    """The result of finding every offer again.
 
     Parameters
     ----------
     costs : c of each task that was looked at, as the second search found it; None without a schedule.
-    broken : the first fact that is not one, in figures: task and what is wrong; None if there is none.
+    broken : the first of the facts that fails, in figures: task and what is wrong; None if none fails.
     doubt : why nothing is decided; empty if everything is.
     """
 
@@ -84,21 +84,21 @@ class Offers:
     @property
     def problem(self) -> str:
         """What is broken, in words."""
-        return "" if self.broken is None else told(self.broken)
+        return "" if self.broken is None else explain_breach(self.broken)
 
 
-def told(broken: Mapping[str, Any]) -> str:
-    """A fact that is not one, in words."""
+def explain_breach(broken: Mapping[str, Any]) -> str:
+    """What is wrong with a run's offers, in words."""
     where = "" if broken["task"] is None else f"task {broken['task']}: "
     return f"{where}{broken['problem']}"
 
 
-def exposed(run: OnlineRun) -> bool:
+def is_exposed(run: OnlineRun) -> bool:
     """Whether the run kept an offer per task that can be found again."""
     return isinstance(run.trace, LinearTrace | GreedyTrace)
 
 
-def said(instance: Instance, run: OnlineRun) -> list[Offered]:
+def list_offers(instance: Instance, run: OnlineRun) -> list[Offered]:
     """The offers as the run kept them, in order."""
     found = []
     if isinstance(run.trace, GreedyTrace):
@@ -239,7 +239,7 @@ class _Books:
         return self._prices is not None and (dict(trace.lam), dict(trace.phi)) != self._prices.final()
 
 
-def verify(instance: Instance, run: OnlineRun, *, until: int | None = None, times: int = 1) -> Offers:
+def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = None, times: int = 1) -> Offers:
     """Find every offer of a run again: facts (1) to (3) above.
 
     Parameters
@@ -247,7 +247,7 @@ def verify(instance: Instance, run: OnlineRun, *, until: int | None = None, time
     until : the last task to look at, by default the last of all; what comes later changes nothing for those before.
     times : as much work is allowed as in this many audits.
     """
-    offers, costs = said(instance, run), list[Cost | None]()
+    offers, costs = list_offers(instance, run), list[Cost | None]()
     if [offer.task for offer in offers] != list(range(instance.tasks)):
         return Offers(costs, {"task": len(offers), "problem": "the run did not keep one offer per task"}, "")
     if isinstance(run.trace, LinearTrace):

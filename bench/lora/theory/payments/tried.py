@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from bench.lora.theory.payments import truthful
-from bench.lora.theory.payments.again import PROCESS, Heard
-from bench.lora.theory.payments.truthful import Sale, where_outcomes_change
+from bench.lora.theory.payments.again import PROCESS, Answer
+from bench.lora.theory.payments.lies import try_bids_where_outcomes_change
+from bench.lora.theory.payments.sale import Sale
 from instances.errors import InputError
 from instances.lora.model import Instance
 from instances.lora.solution import Decision
@@ -25,18 +25,18 @@ RUNS = 200
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """What came of the bids of a task that were tried.
+    """The bids of a task that were tried, with their outcomes.
 
     Parameters
     ----------
     task, valuation : whose, and v_i.
-    heard : whether the run was valid, and the task's decision in it, by bid.
-    runs, failed : how many bids were heard in runs of their own, and how many of these were not valid.
+    answers : whether the run was valid, and the task's decision in it, by bid.
+    runs, failed : how many bids were tried in runs of their own, and how many of these were not valid.
     """
 
     task: int
     valuation: int
-    heard: dict[int, Heard]
+    answers: dict[int, Answer]
     runs: int
     failed: int
 
@@ -46,15 +46,15 @@ class Trials:
         Both ends were tried and belong to it. Bids between the rows were not tried, or ended in no valid run.
         """
         stretch: list[int] = []
-        for bid in sorted(self.heard):
-            if stretch and self.heard[bid] != self.heard[stretch[-1]]:
+        for bid in sorted(self.answers):
+            if stretch and self.answers[bid] != self.answers[stretch[-1]]:
                 yield from self._row(stretch)
                 stretch = []
             stretch.append(bid)
         yield from self._row(stretch)
 
     def _row(self, stretch: list[int]) -> Iterator[dict[str, str]]:
-        valid, decision = self.heard[stretch[0]]
+        valid, decision = self.answers[stretch[0]]
         if not valid:
             return
         paid = "" if decision is None else str(decision.payment)
@@ -77,7 +77,7 @@ class Trials:
 
 
 def tried_curve(instance: Instance, run: OnlineRun, task: int) -> Trials:
-    """Try bids of one task of a valid run; anyone's own algorithm hears each in a process of its own.
+    """Try bids of one task of a valid run; anyone's own algorithm gets each in a process of its own.
 
     Raises
     ------
@@ -86,25 +86,24 @@ def tried_curve(instance: Instance, run: OnlineRun, task: int) -> Trials:
     if not run.valid:
         raise InputError("algorithm", run.algorithm, f"the run is not valid ({run.violations[0]})")
     _paid(run, run.decisions)
-    case = Sale(instance, run, task)
-    again = case.again(truthful.ALLOWANCE * case.times)
-    heard: dict[int, Heard] = {int(instance.bid[task]): (True, run.decisions[task])}
+    again = Sale(instance, run, task).again()
+    answers: dict[int, Answer] = {int(instance.bid[task]): (True, run.decisions[task])}
     try:
         if not again.same():
             raise InputError("algorithm", run.algorithm, "run again, it decides otherwise")
         truth = again.truth(task)
         more = PROCESS if again.own else 0
-        if truth.bid not in heard and again.cost(task, truth) + more <= again.left:
-            heard[truth.bid] = again.decision(task, truth, alone=again.own)
-        known = heard.get(truth.bid, (False, None))[1]
-        for report in islice(where_outcomes_change(case, again, task, known, further=False), RUNS):
+        if truth.bid not in answers and again.cost(task, truth) + more <= again.left:
+            answers[truth.bid] = again.decision(task, truth, alone=again.own)
+        known = answers.get(truth.bid, (False, None))[1]
+        for report in islice(try_bids_where_outcomes_change(again, task, known, further=False), RUNS):
             if again.cost(task, report) + more > again.left:
                 break
-            heard[report.bid] = again.decision(task, report, alone=again.own)
+            answers[report.bid] = again.decision(task, report, alone=again.own)
     finally:
         again.close()
-    _paid(run, [decision for _, decision in heard.values()])
-    return Trials(task, truth.bid, heard, len(again.heard), again.failed)
+    _paid(run, [decision for _, decision in answers.values()])
+    return Trials(task, truth.bid, answers, len(again.answers), again.failed)
 
 
 def _paid(run: OnlineRun, decisions: Sequence[Decision | None]) -> None:

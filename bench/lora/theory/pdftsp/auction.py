@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from bench.lora.theory.basis.case import Cell, Step, replay
+from bench.lora.theory.basis.case import Case, Cell, Step, replay_offers
 from bench.lora.theory.pdftsp.curve import Curve, threshold
 from instances.errors import InputError
 from instances.fields import LIMIT
@@ -47,6 +47,11 @@ class Auction:
         """What everybody knows."""
         return self.instance.public("")
 
+    @property
+    def scale(self) -> int:
+        """The size of what is compared, for rounding in runs in doubles: the largest bid and the largest valuation."""
+        return int(self.instance.bid.max(initial=0)) + int(self.instance.valuation.max(initial=0))
+
     @cached_property
     def tasks(self) -> list[Task]:
         """All tasks."""
@@ -78,11 +83,20 @@ def auction_of(instance: Instance, run: OnlineRun, steps: Iterable[Step] | None 
     return Auction(
         instance=instance,
         trace=run.trace,
-        steps={step.offer.task: step for step in (replay(instance, run.trace) if steps is None else steps)},
+        steps={step.offer.task: step for step in (replay_offers(instance, run.trace) if steps is None else steps)},
         rule=parse(run.algorithm).options["payment"],
         oracle=frozenset(oracle & {"alpha", "beta"}),
         moving_units=bool(oracle & {"canonical_money", "canonical_memory"}),
     )
+
+
+def hold_auction(case: Case) -> Auction:
+    """The run of the case as an auction, made once for all claims about it."""
+    return case.share(_auction_of)
+
+
+def _auction_of(case: Case) -> Auction:
+    return auction_of(case.instance, case.run, case.steps)
 
 
 class Cost(NamedTuple):

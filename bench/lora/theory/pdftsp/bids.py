@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
-from bench.lora.theory.payments.offers import exposed, said, verify
+from bench.lora.theory.payments.offers import is_exposed, list_offers, verify_offers
 from bench.lora.theory.pdftsp.auction import Auction, auction_of, fixed_curve
 from bench.lora.theory.pdftsp.curve import Curve, Line, Piece, threshold
 from bench.lora.theory.pdftsp.ledger import History, Ledger, Meter, Past, Regime
@@ -43,7 +43,7 @@ def utility_curve(
     """
     if not 0 <= task < instance.tasks:
         raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")
-    if exposed(run):
+    if is_exposed(run):
         return _offer_curve(instance, run, task, recompute=recompute)
     if not isinstance(run.trace, PriceTrace):
         raise NoCurve("algorithm", run.algorithm, "this run kept no offers")
@@ -63,14 +63,14 @@ def _offer_curve(instance: Instance, run: OnlineRun, task: int, *, recompute: bo
     if recompute and oracle:
         problem = f"{', '.join(oracle)} come from the bids and move with them; give them by name, or prior=FILE"
         raise NoCurve("algorithm", run.algorithm, problem)
-    found = verify(instance, run)
+    found = verify_offers(instance, run)
     if found.broken is not None:
         raise NoCurve("algorithm", run.algorithm, found.problem)
     if len(found.costs) <= task:
         raise NoCurve("algorithm", run.algorithm, found.doubt)
     cost = found.costs[task]
     exact = None if cost is None else Fraction(cost)
-    cells = said(instance, run)[task].cells
+    cells = list_offers(instance, run)[task].cells
     return threshold(task, int(instance.valuation[task]), "critical", exact, exact or Fraction(0), cells)
 
 
@@ -179,6 +179,7 @@ def recomputed_curve(auction: Auction, task: int, rule: str, meter: Meter) -> Cu
         "beta": max((Fraction(int(instance.bid[j]), int(instance.memory_mb[j])) for j in others), default=Fraction(0)),
     }
     size = {"alpha": own.work, "beta": own.memory_mb}
+    # Up to its kink the task's own b/M (b/r) is not the largest and the constant stands; above, it is b over the size.
     kinks = {name: rest[name] * size[name] for name in auction.oracle}
     top = Fraction(LIMIT)
     ends = sorted({Fraction(0), top, *(kink for kink in kinks.values() if kink < top)})
@@ -226,6 +227,7 @@ def _outcomes(
         )
         return
     bid = Line(Fraction(0), Fraction(1))
+    # The task wins where its bid is above its cost; two lines, so they cross once at most.
     cuts = [start, end]
     if cost.slope != 1 and start < (meet := bid.crosses(cost)) < end:
         cuts.insert(1, meet)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import NamedTuple
 
 from instances.fields import LIMIT
@@ -98,10 +97,6 @@ class Curve:
                 if self.utility(bid) > best[1]:
                     best = bid, self.utility(bid)
         return best
-
-    def breakpoints(self) -> list[Fraction]:
-        """The bids at which the outcome, or the formula of the payment, changes."""
-        return [right.low for _, right in pairwise(self.pieces)]
 
     def rows(self) -> Iterator[dict[str, str]]:
         """One row per piece, figures as exact fractions; the header of the CSV is their keys."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.lora.theory.basis.case import Cell, positive
+from bench.lora.theory.basis.case import Cell, is_positive
 from bench.lora.theory.pdftsp.auction import Auction
 from bench.lora.theory.pdftsp.curve import Line
 from formulations.lora.covering.schedules import Space
@@ -52,7 +52,7 @@ def past_of(auction: Auction, i: int) -> Past | None:
     if step is None or step.offer.value is None:
         return None
     offer = step.offer
-    return Past(offer.option, offer.cells, positive(offer), offer.admitted)
+    return Past(offer.option, offer.cells, is_positive(offer), offer.admitted)
 
 
 def moves(auction: Auction, past: Past | None) -> bool:

@@ -66,7 +66,7 @@ class Found(NamedTuple):
 class Bidder:
     """A task that reports something else beside the others' true reports, constants kept, the bid its valuation.
 
-    Reports are told in the order of their arrivals. A task that says it arrives later is decided after all others of
+    Reports come in the order of their arrivals. A task that says it arrives later is decided after all others of
     that slot.
 
     Parameters
@@ -84,13 +84,13 @@ class Bidder:
         # Without a trace of task i the others are served as they were.
         self._as_before = not moves(auction, past_of(auction, i))
         self._after = i + 1
-        self._told: dict[Lie, Outcome] = {}
+        self._outcomes: dict[Lie, Outcome] = {}
         self._bounds: dict[Lie, Fraction] = {}
 
     @property
     def tried(self) -> int:
-        """How many misreports were told."""
-        return len(self._told) - (self.truth in self._told)
+        """How many misreports were answered."""
+        return len(self._outcomes) - (self.truth in self._outcomes)
 
     @property
     def truth(self) -> Lie:
@@ -104,18 +104,18 @@ class Bidder:
         ------
         OutOfSearches : when the meter does not allow what it takes.
         """
-        if lie not in self._told:
-            self._told[lie] = self._outcome(lie)
-        return self._told[lie]
+        if lie not in self._outcomes:
+            self._outcomes[lie] = self._outcome(lie)
+        return self._outcomes[lie]
 
     def _outcome(self, lie: Lie) -> Outcome:
         self._wait(lie.arrival)
-        said, trace = self._said(lie), self._auction.trace
-        choice = self._ledger.search(said, trace.alpha, trace.beta)
+        report, trace = self._report(lie), self._auction.trace
+        choice = self._ledger.search(report, trace.alpha, trace.beta)
         if choice is None:
             return Outcome(None, Fraction(LIMIT), Fraction(0))
-        cost = said.bid - Fraction(choice.value)
-        wins = self._valuation > cost and self._ledger.fits(said, choice.cells)
+        cost = report.bid - Fraction(choice.value)
+        wins = self._valuation > cost and self._ledger.fits(report, choice.cells)
         paid = cost if self._rule == "critical" else cost - choice.energy
         return Outcome(choice, cost, self._valuation - paid if wins else Fraction(0))
 
@@ -130,10 +130,10 @@ class Bidder:
         """
         if lie not in self._bounds:
             self._wait(lie.arrival)
-            said, trace = self._said(lie), self._auction.trace
+            report, trace = self._report(lie), self._auction.trace
             # (14) does not charge the operational cost.
-            charged = self._ledger.best_with_room(said, trace.alpha, trace.beta, free=self._rule == "printed")
-            least = None if charged is None else said.bid - Fraction(charged.value)
+            charged = self._ledger.best_with_room(report, trace.alpha, trace.beta, free=self._rule == "printed")
+            least = None if charged is None else report.bid - Fraction(charged.value)
             self._bounds[lie] = Fraction(0) if least is None else max(Fraction(0), self._valuation - least)
         return self._bounds[lie]
 
@@ -150,7 +150,7 @@ class Bidder:
                 self._ledger.decide(other, trace.alpha, trace.beta)
             self._after += 1
 
-    def _said(self, lie: Lie) -> Task:
+    def _report(self, lie: Lie) -> Task:
         task = self._truth
         return Task(
             task.index, lie.arrival, lie.deadline, lie.memory_mb, lie.work, task.bid, task.rate, task.cost, task.vendors
@@ -259,7 +259,7 @@ class _Boxes:
         empty = corner.arrival > min(self._last, corner.deadline) or corner.work > LIMIT
         if not empty and (corner, top) not in self._known:
             self._known.add((corner, top))
-            changes = sum(said != true for said, true in zip(corner, self._truth, strict=True))
+            changes = sum(field != true for field, true in zip(corner, self._truth, strict=True))
             heappush(self._waiting, (changes, corner.memory_mb, corner, top))
 
     def pop(self) -> tuple[Lie, int]:

@@ -1,4 +1,4 @@
-"""The search for an instance that violates a claim, or comes closest: random starts, local search, shrinking.
+"""The search for an instance that violates a claim, or comes closest: random starts, local search, then `shrink`.
 
 A search goes in rounds; each starts from a random sketch (or from the best so far, shaken) and changes it at random,
 taking what scores higher and, some of the time, what scores a little lower. Random words come from a stream named by
@@ -10,27 +10,19 @@ nodes, then smallest numbers.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bench.family.checks import Check, Verdict
 from bench.family.parts import Hunted, HuntSettings
-from bench.lora.hunt.moves import (
-    Bounds,
-    Draws,
-    Size,
-    changed,
-    raised,
-    size,
-    start,
-    within,
-    without_node,
-    without_slot,
-)
+from bench.lora.hunt.moves import Bounds, Draws, changed, raised, size, start, within
+from bench.lora.hunt.shrink import shrink
 from bench.lora.hunt.sketch import Job, Kind, Sketch, TooLarge, instance
-from bench.lora.hunt.targets import TARGETS, Inapplicable, Measure, Target, Trial
+from bench.lora.hunt.targets import Measure, Target, find_target, measure_sketch
+from bench.lora.theory.basis.case import Case
+from bench.lora.theory.claims import CLAIMS
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
@@ -43,38 +35,7 @@ PATIENCE = 3000
 """Tries without a better sketch after which a round ends."""
 BACK = 400
 """Tries without a better sketch after which a round goes back to its best one."""
-POLISH = 4000
-"""Random changes that shrinking tries after the systematic ones."""
-SHRINKING = 40_000
-"""Most sketches that one shrinking measures."""
 _SLACK = (Fraction(0), Fraction(0), Fraction(1, 100), Fraction(1, 10))
-_NOTHING = Fraction(0)
-
-
-def target_of(claim: str) -> Target:
-    """The target of this name.
-
-    Raises
-    ------
-    InputError : when there is none.
-    """
-    targets = available()
-    if claim not in targets:
-        raise InputError("claim", "", f"{shown(claim)} is not one of {', '.join(targets)}")
-    return targets[claim]
-
-
-def available() -> Mapping[str, Target]:
-    """The claims that can be searched for here."""
-    return TARGETS
-
-
-def measured(target: Target, sketch: Sketch, floor: Fraction = Fraction(-1)) -> Measure | None:
-    """The claim's two sides on a sketch; None where it does not apply or cannot pass the floor."""
-    try:
-        return target.measure(Trial(sketch), floor)
-    except (Inapplicable, TooLarge):
-        return None
 
 
 @dataclass(slots=True)
@@ -155,7 +116,7 @@ class _Search:
             return self._turn()
         if not sketch.jobs or not within(sketch, bounds) or (self.here and sketch == self.here.sketch):
             return self._turn()
-        measure = measured(self.target, sketch, floor)
+        measure = measure_sketch(self.target, sketch, floor)
         if measure is None or measure.score < floor:
             return self._turn()
         self.here = _Found(sketch, measure)
@@ -195,7 +156,7 @@ class _Search:
                 return True
             return False
         small = shrink(self.target, top.sketch, Fraction(1), ("hunt", VERSION, "shrink", self.settings.seed))
-        measure = measured(self.target, small)
+        measure = measure_sketch(self.target, small)
         assert measure is not None
         if self.best is None or not self.best.measure.violated or size(small) < size(self.best.sketch):
             self.best = _Found(small, measure)
@@ -242,7 +203,7 @@ class _Search:
         own = self.document(self.mark())
         for key in ("format", "version", "claim", "settings"):
             if data.get(key) != own[key]:
-                raise InputError(source, key, f"{_told(data.get(key))} is not this search's: {_told(own[key])}")
+                raise InputError(source, key, f"{_shorten(data.get(key))} is not this search's: {_shorten(own[key])}")
         for key, low in (("tries", 0), ("round", 0), ("step", 0), ("words", 0), ("tasks", 0)):
             if type(data.get(key)) is not int or data[key] < low:
                 raise InputError(source, key, f"{shown(data.get(key))} is not an integer of at least {low}")
@@ -261,7 +222,7 @@ class _Search:
                 tuple(_job(*job) for job in jobs),
             )
             instance(sketch)
-            measure = measured(self.target, sketch)
+            measure = measure_sketch(self.target, sketch)
         except (TypeError, ValueError, IndexError) as error:
             raise InputError(source, key, f"is no sketch of an instance: {error}") from None
         if measure is None:
@@ -278,7 +239,7 @@ def _job(
     )  # fmt: skip
 
 
-def _told(value: Any) -> str:
+def _shorten(value: Any) -> str:
     return str(dict(value)) if isinstance(value, Mapping) else shown(value)
 
 
@@ -300,12 +261,12 @@ def hunt(
 
     Raises
     ------
-    InputError : for a claim that there is none of, and a state that does not fit.
+    InputError : for a claim that is no target, and a state that does not fit.
     """
-    search = _Search(target_of(claim), settings)
+    search = _Search(find_target(claim), settings)
     if state is not None:
         search.load(state, source)
-    began = told = time.monotonic()
+    began = reported = time.monotonic()
     before = search.tries
     mark = search.mark()
     try:
@@ -318,8 +279,8 @@ def hunt(
                 now = time.monotonic()
                 if settings.seconds is not None and now - began >= settings.seconds:
                     break
-                if now - told >= 1:
-                    told = now
+                if now - reported >= 1:
+                    reported = now
                     tell(_progress(search, (search.tries - before) / (now - began)))
     finally:
         keep(search.document(mark))  # an interrupt in the middle of a try leaves the state before it
@@ -342,7 +303,7 @@ def _result(search: _Search, seconds: float, fresh: int) -> Hunted:
     sketch = best.sketch
     if not best.measure.violated:
         sketch = shrink(target, sketch, best.measure.score, ("hunt", VERSION, "shrink", search.settings.seed))
-    measure = measured(target, sketch)
+    measure = measure_sketch(target, sketch)
     assert measure is not None
     origin = {
         "about": f"Found by a search for {target.name}: {target.statement}",
@@ -362,10 +323,10 @@ def _result(search: _Search, seconds: float, fresh: int) -> Hunted:
 
 
 def confirm(target: Target, found: Instance) -> Check | None:
-    """The audit's check of the target's name on the run under the referee, OPT by enumeration; None without such."""
-    from bench.lora.theory.basis.case import case_of
-    from bench.lora.theory.claims import CLAIMS
-    from bench.lora.theory.guarantees import guarantees
+    """The audit's check of the target's name on a run under the referee; None where the claim is about other runs.
+
+    OPT is that of the enumeration, or an interval where there is too much to look at.
+    """
     from online.lora.run import run
 
     try:
@@ -378,108 +339,5 @@ def confirm(target: Target, found: Instance) -> Check | None:
 
         report = solve(found)
     result = run(found, target.algorithm)
-    for claim in CLAIMS:
-        if claim.name == target.name:
-            return claim.check(case_of(found, result, report))
-    return next((check for check in guarantees(found, result, report) if check.name == target.name), None)
-
-
-def shrink(target: Target, sketch: Sketch, score: Fraction, names: tuple[str | int, ...]) -> Sketch:
-    """The smallest sketch found that still violates the claim, or whose score is still `score` at least.
-
-    First every task, slot and node is left out that can be, and every number made smaller, until nothing helps; then
-    random changes look for a smaller one still, `POLISH` in a row without success. No more than SHRINKING sketches are
-    measured.
-    """
-    first = measured(target, sketch)
-    violating = first is not None and first.violated
-    left = SHRINKING
-
-    def good(other: Sketch) -> bool:
-        nonlocal left
-        if left == 0:
-            return False
-        left -= 1
-        measure = measured(target, other, _NOTHING)
-        return measure is not None and (measure.violated if violating else measure.score >= score)
-
-    sketch = _systematically(sketch, good)
-    draws = Draws(*names, target.name)
-    patience = POLISH
-    while patience and left:
-        patience -= 1
-        limit = size(sketch)
-        bounds = Bounds(limit.tasks, limit.slots, limit.nodes, 2**40, target.costs, target.vendors)
-        other = sketch
-        for _ in range(1 + draws.below(4)):
-            other = changed(other, draws, bounds)
-        if other.jobs and size(other) < limit and good(other):
-            sketch = _systematically(other, good)
-            patience = POLISH
-    return sketch
-
-
-def _systematically(sketch: Sketch, good: Callable[[Sketch], bool]) -> Sketch:
-    """Smaller sketches one after the other, the largest steps first, until none is good."""
-    limit = size(sketch)
-    again = True
-    while again:
-        again = False
-        for other in _smaller(sketch):
-            measured_size: Size = size(other)
-            if measured_size < limit and good(other):
-                sketch, limit, again = other, measured_size, True
-                break
-    return sketch
-
-
-def _smaller(sketch: Sketch) -> Iterator[Sketch]:
-    """Sketches with something less: tasks, slots, nodes, vendors, costs; then single numbers, then two at once."""
-    jobs = sketch.jobs
-    if len(jobs) > 1:
-        for i in range(len(jobs)):
-            yield sketch._replace(jobs=(*jobs[:i], *jobs[i + 1 :]))
-    for slot in range(1, sketch.slots + 1):
-        for shorten in (True, False):
-            yield without_slot(sketch, slot, shorten)
-    for g in range(len(sketch.kinds)):
-        yield without_node(sketch, g)
-    for i, job in enumerate(jobs):
-        for less in (job._replace(costs=()), job._replace(vendors=()), job._replace(vendors=job.vendors[:1])):
-            yield sketch._replace(jobs=(*jobs[:i], less, *jobs[i + 1 :]))
-    flat = _numbers(sketch)
-    for divisor in (2, 3, 5):
-        if all(value % divisor == 0 for value, _ in flat):
-            yield _rebuilt(sketch, [value // divisor for value, _ in flat])
-    for j, (value, low) in enumerate(flat):
-        for less_value in dict.fromkeys((low, value // 2, value - 1)):
-            if low <= less_value < value:
-                yield _rebuilt(sketch, [less_value if n == j else v for n, (v, _) in enumerate(flat)])
-    for j, (value, low) in enumerate(flat):
-        for n in range(j + 1, len(flat)):
-            if value > low and flat[n][0] > flat[n][1]:
-                yield _rebuilt(sketch, [v - (m in (j, n)) for m, (v, _) in enumerate(flat)])
-
-
-def _numbers(sketch: Sketch) -> list[tuple[int, int]]:
-    """(value, least value) of every number that a sketch may have smaller, in a fixed order."""
-    found = [(value, 1) for kind in sketch.kinds for value in (kind.compute, kind.memory)]
-    for job in sketch.jobs:
-        found += [(job.memory, 1), (job.work, 1), (job.bid, 0), *((rate, 0) for rate in job.rates)]
-        found += [(cost, 0) for row in job.costs for cost in row if cost > 0]
-        found += [(value, 0) for vendor in job.vendors for value in vendor]
-    return found
-
-
-def _rebuilt(sketch: Sketch, values: list[int]) -> Sketch:
-    """The sketch with its numbers replaced, in the order of `_numbers`."""
-    rest = iter(values)
-    kinds = tuple(Kind(kind.nodes, next(rest), next(rest)) for kind in sketch.kinds)
-    jobs = []
-    for job in sketch.jobs:
-        memory, work, bid = next(rest), next(rest), next(rest)
-        rates = tuple(next(rest) for _ in job.rates)
-        costs = tuple(tuple(next(rest) if cost > 0 else cost for cost in row) for row in job.costs)
-        vendors = tuple((next(rest), next(rest)) for _ in job.vendors)
-        jobs.append(Job(job.arrival, job.deadline, memory, work, bid, rates, costs, vendors))
-    return Sketch(sketch.slots, kinds, tuple(jobs))
+    claim = next(claim for claim in CLAIMS if claim.name == target.name)
+    return claim.check_run(Case(found, result, report)) if claim.about.concerns(result) else None

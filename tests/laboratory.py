@@ -1,0 +1,76 @@
+"""What tests of the theory share: groups of claims, prices of the dual, breakpoints, sketches of instances."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from fractions import Fraction
+from itertools import pairwise
+
+from bench.family.checks import Check
+from bench.lora.hunt.sketch import Job, Kind, Sketch
+from bench.lora.theory.basis.case import Case
+from bench.lora.theory.basis.dual import Prices, dual_of
+from bench.lora.theory.bidder import audit_bidder
+from bench.lora.theory.claim import Claim
+from bench.lora.theory.claims import CLAIMS, OTHER_PAYMENTS, PDFTSP
+from bench.lora.theory.pdftsp.curve import Curve
+from formulations.report import Proof, SolveReport, Status, Termination
+from instances.lora.model import Instance
+from online.outcome import OnlineRun
+
+CHECKED = tuple(claim for claim in CLAIMS if claim.check is not None)
+PAPER = tuple(claim for claim in CHECKED if claim.about is PDFTSP)
+"""The paper's claims that audits check."""
+PAYMENTS = tuple(claim for claim in CHECKED if claim.about is OTHER_PAYMENTS)
+GUARANTEES = tuple(claim for claim in CHECKED if claim not in PAPER and claim not in PAYMENTS)
+NOTHING = SolveReport(Status.OPTIMAL, 0, 0, None, Proof.ENUMERATION, "-", "none", Termination.NONE, False, 0.0)
+
+
+def _shown(claims: Iterable[Claim], case: Case) -> list[Check]:
+    return [claim.check_run(case) for claim in claims if claim.is_shown(case.run)]
+
+
+def guarantees(instance: Instance, run: OnlineRun, reference: SolveReport) -> list[Check]:
+    """What an audit says of the theorems about corrected mechanisms, and of the certificate."""
+    return _shown(GUARANTEES, Case(instance, run, reference))
+
+
+def truthfulness(instance: Instance, run: OnlineRun, names: Collection[str] = ()) -> list[Check]:
+    """What an audit says of payments, or the claims of these names."""
+    return _shown((claim for claim in PAYMENTS if not names or claim.name in names), Case(instance, run, NOTHING))
+
+
+def truthfulness_of(instance: Instance, run: OnlineRun, task: int, names: Collection[str]) -> list[Check]:
+    """What an audit of one bidder says of these claims."""
+    return audit_bidder(instance, run, task, names)
+
+
+def dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
+    """D at exactly these prices."""
+    return dual_of(instance).exact(lam, phi).value
+
+
+def near_dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:
+    """D at prices next to these."""
+    return dual_of(instance).near(lam, phi).value
+
+
+def breakpoints(curve: Curve) -> list[Fraction]:
+    """The bids at which the outcome, or the formula of the payment, changes."""
+    return [right.low for _, right in pairwise(curve.pieces)]
+
+
+def sketch_of(given: Instance) -> Sketch:
+    """The sketch of an instance; its base model is taken off the memory, valuations are left out."""
+    kinds = tuple(Kind(n.count, n.compute, n.memory_mb - given.base_memory_mb) for n in given.node_types)
+    jobs = []
+    for i in range(given.tasks):
+        task = given.task(i)
+        jobs.append(
+            Job(
+                task.arrival, task.deadline, task.memory_mb, task.work, task.bid, tuple(task.rate.tolist()),
+                tuple(tuple(row) for row in task.cost.tolist()) if task.cost.any() else (),
+                tuple((vendor.price, vendor.delay) for vendor in task.vendors),
+            )
+        )  # fmt: skip
+    return Sketch(given.slots, kinds, tuple(jobs))
