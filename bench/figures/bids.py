@@ -42,7 +42,7 @@ class Best:
     other: Fraction
     closed: bool = True
 
-    def said(self, number: Callable[[Fraction], str]) -> str:
+    def describe(self, number: Callable[[Fraction], str]) -> str:
         """Which bids these are, in words: `bids above 0 and up to 4`."""
         text = f"{self.where} {number(self.bid)}"
         if self.where is Where.ABOVE and self.other < HIGHEST:
@@ -51,7 +51,7 @@ class Best:
             text += f" and {'from' if self.closed else 'above'} {number(self.other)}" + " on" * self.closed
         return text
 
-    def place(self, right: Fraction) -> Fraction:
+    def mark_place(self, right: Fraction) -> Fraction:
         """A bid to mark in a figure that ends at `right`: in the middle of the bids above or below an end."""
         if self.where in (Where.AT, Where.NEAR):
             return self.bid
@@ -59,10 +59,10 @@ class Best:
         return (low + high) / 2
 
 
-def best(rows: Sequence[Mapping[str, str]]) -> tuple[Fraction, Best]:
+def find_best(rows: Sequence[Mapping[str, str]]) -> tuple[Fraction, Best]:
     """The utility of the truthful bid, and the best bids: the truthful one unless another gains more."""
     valuation = Fraction(rows[0]["valuation"])
-    truthful = utility(next(row for row in rows if has(row, valuation)), valuation)
+    truthful = utility_of(next(row for row in rows if has_bid(row, valuation)), valuation)
     found = Best(valuation, truthful, Where.AT, valuation)
     for row in rows:
         for end, other in (("from", "to"), ("to", "from")):
@@ -82,7 +82,7 @@ def _where(row: Mapping[str, str], end: str, other: str) -> Where:
     return Where.ABOVE if end == "from" else Where.BELOW
 
 
-def has(row: Mapping[str, str], bid: Fraction) -> bool:
+def has_bid(row: Mapping[str, str], bid: Fraction) -> bool:
     """Whether the bid belongs to the piece."""
     low, high = Fraction(row["bid_from"]), Fraction(row["bid_to"])
     return (low < bid or (low == bid and row["from_included"] == "true")) and (
@@ -90,14 +90,14 @@ def has(row: Mapping[str, str], bid: Fraction) -> bool:
     )
 
 
-def utility(row: Mapping[str, str], bid: Fraction) -> Fraction:
+def utility_of(row: Mapping[str, str], bid: Fraction) -> Fraction:
     """The utility of a bid on the line between the ends of a piece."""
     low, high = Fraction(row["bid_from"]), Fraction(row["bid_to"])
     start, end = Fraction(row["utility_from"]), Fraction(row["utility_to"])
     return start if low == high else start + (end - start) * (bid - low) / (high - low)
 
 
-def sample(rows: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+def take_sample(rows: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
     """At most `SAMPLE` rows, evenly spaced, in order, the first and the last among them."""
     if len(rows) <= SAMPLE:
         return list(rows)

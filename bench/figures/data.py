@@ -1,4 +1,4 @@
-"""The figures that a suite asks for, as tables: means over the cases of a group with their 95 % intervals, or studies.
+"""The rows of figures of means: over the cases of a group, with their 95 % intervals, and what papers print for them.
 
 Cases of a group are repetitions (other seeds or days). A mean is exact. Its interval is Student's t (`intervals.mean`);
 where every case is an interval itself (OPT, OPT/ALG), the mean of the lower ends less its t-interval and the mean of
@@ -7,28 +7,23 @@ the upper ends plus its t-interval.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
-from bench.family.parts import Ranking, objective
+from bench.family.parts import objective
 from bench.family.protocol import Family
 from bench.family.suite import Plot
 from bench.tables import intervals
 from bench.tables.ratios import Kind
-from bench.tables.rows import DECIDING, Results, StudyTable, is_known, online_seconds
-from bench.tables.text import aligned, check_title
-from instances.errors import InputError, shown
+from bench.tables.rows import DECIDING, Results, is_known, online_seconds
+from bench.tables.text import check_title
 
-STUDIED = ("curve", "charges")
-"""Kinds of plots that show studies."""
-LEADERBOARD = "leaderboard"
-"""The kind that is a table of algorithms; all others show means."""
-OPT = "OPT"
+OPT_LABEL = "OPT"
+"""The algorithm of the rows of OPT among those of a figure of welfare."""
 COLUMNS = {
     "plot": "name of the figure",
     "kind": "what is averaged",
@@ -67,95 +62,82 @@ PRINTED_MEANS = {
     "high": "float: its upper end",
 }
 """Columns of NAME_paper.csv."""
-TAKEN = ("results", "seconds", "claims", "figures", "printed", "printed_means", "provenance")
-"""Names of other files of a report."""
-_TITLES = {
-    "welfare": "mean welfare",
-    "reached": "mean of ALG / upper bound on OPT",
-    "ratio": "mean of OPT / ALG (1 is optimal)",
-    "revenue": "mean revenue",
-    "admitted": "mean of admitted tasks",
-    "seconds": "mean of seconds per task",
-    "deciding": "mean seconds of a run's decisions",
-}
-TIMES = ("seconds", "deciding")
-"""Kinds that a clock decides."""
-_MONEY = ("welfare", "revenue")
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A plot with its data.
+class Quantity:
+    """What figures of means can show of every case.
+
+    Parameters
+    ----------
+    title : what the axis says.
+    money : whether it is in the family's unit.
+    timed : whether a clock decides it: its means are floats, its axis is logarithmic.
+    linear : whether its axis stays linear however far the means are apart.
+    """
+
+    title: str
+    money: bool = False
+    timed: bool = False
+    linear: bool = False
+
+
+QUANTITIES = {
+    "welfare": Quantity("mean welfare", money=True, linear=True),
+    "reached": Quantity("mean of ALG / upper bound on OPT", linear=True),
+    "ratio": Quantity("mean of OPT / ALG (1 is optimal)", linear=True),
+    "revenue": Quantity("mean revenue", money=True, linear=True),
+    "admitted": Quantity("mean of admitted tasks", linear=True),
+    "seconds": Quantity("mean of seconds per task", timed=True),
+    "deciding": Quantity("mean seconds of a run's decisions", timed=True),
+}
+"""Those of every family, by the plot's kind; all others are measures of the family."""
+
+
+def find_quantity(kind: str) -> Quantity:
+    """What figures of means of this kind show."""
+    title = check_title(kind)
+    return QUANTITIES.get(kind, Quantity(f"mean of {title[:1].lower()}{title[1:]}"))
+
+
+@dataclass(frozen=True, slots=True)
+class MeanRows:
+    """The rows of a figure of means.
 
     Parameters
     ----------
     plot : what was asked for.
-    means : `COLUMNS`, in the order of groups and algorithms; empty for a plot of studies.
+    axis : what is shown, in words.
+    means : `COLUMNS`, in the order of groups and algorithms.
     printed : `PRINTED`, one row per comparison that the paper prints.
     beside : `PRINTED_MEANS`, one row per mean that the paper prints.
-    studies : the tables of a plot of studies.
-    axis : what is shown, in words.
-    board : of a leaderboard, a row per algorithm as `board` makes it; empty for all others.
     """
 
     plot: Plot
+    axis: str
     means: pd.DataFrame
     printed: pd.DataFrame
-    studies: Sequence[StudyTable]
-    axis: str
-    board: pd.DataFrame = field(default_factory=pd.DataFrame)
-    beside: pd.DataFrame = field(default_factory=pd.DataFrame)
-
-    @property
-    def files(self) -> dict[str, pd.DataFrame]:
-        """The figure's data by file name."""
-        if self.plot.kind in STUDIED:
-            return {f"{self.plot.name}.csv": studied(self.studies)}
-        if self.plot.kind == LEADERBOARD:
-            return {f"{self.plot.name}.csv": self.board}
-        found = {f"{self.plot.name}.csv": self.means}
-        found |= {f"{self.plot.name}_printed.csv": self.printed} if len(self.printed) else {}
-        return found | ({f"{self.plot.name}_paper.csv": self.beside} if len(self.beside) else {})
+    beside: pd.DataFrame
 
 
-def draw(found: Results, plot: Plot, family: Family) -> Drawn:
-    """The data of one figure.
-
-    Raises
-    ------
-    InputError : a name that its files cannot have, a kind that is neither one of ours nor a measure of the family.
-    """
-    unit = family.unit
-    kinds = (*_TITLES, *STUDIED, LEADERBOARD)
-    if plot.kind not in kinds and found.measures and plot.kind not in found.measures:
-        problem = f"{shown(plot.kind)} is not one of {', '.join((*kinds, *found.measures))}"
-        raise InputError("suite", f"plots, {plot.name}, kind", problem)
-    if not re.fullmatch(r"[\w-]+", plot.name) or plot.name in TAKEN:
-        problem = (
-            f"{shown(plot.name)} is no name for a file of its own (letters, digits, _ and -; not {', '.join(TAKEN)})"
-        )
-        raise InputError("suite", "plots", problem)
-    nothing = pd.DataFrame(columns=list(COLUMNS), dtype=object), pd.DataFrame(columns=list(PRINTED), dtype=object)
-    if plot.kind in STUDIED:
-        return Drawn(plot, *nothing, _studies(found, plot), "")
-    if plot.kind == LEADERBOARD:
-        return Drawn(plot, *nothing, (), "", board(found, plot, family))
-    titles = _TITLES | {"welfare": f"mean {objective(family)}"}
-    axis = titles.get(plot.kind, f"mean of {check_title(plot.kind)[:1].lower()}{check_title(plot.kind)[1:]}")
-    values = _Values(found, plot)
+def take_means(found: Results, plot: Plot, family: Family) -> MeanRows:
+    """The rows of a figure of means, from the results."""
+    quantity = find_quantity(plot.kind)
+    axis = f"mean {objective(family)}" if plot.kind == "welfare" else quantity.title
+    values = CaseValues(found, plot)
     means = pd.DataFrame(list(_means(values)), columns=list(COLUMNS), dtype=object)
     printed = pd.DataFrame(list(_printed(values)), columns=list(PRINTED), dtype=object)
     beside = pd.DataFrame(list(_beside(plot, means)), columns=list(PRINTED_MEANS), dtype=object)
-    return Drawn(plot, means, printed, (), f"{axis}, {unit}" if plot.kind in _MONEY else axis, beside=beside)
+    return MeanRows(plot, f"{axis}, {family.unit}" if quantity.money else axis, means, printed, beside)
 
 
-class _Values:
+class CaseValues:
     """The figure of every case: an interval [lower, upper] or nothing."""
 
     def __init__(self, found: Results, plot: Plot) -> None:
         self.plot = plot
         rows = found.rows.drop_duplicates(["case", "algorithm"])
-        self.rows = with_hindsight(rows[rows["group"].isin(plot.groups)].to_dict("records"), plot.hindsight)
+        self.rows = choose_in_hindsight(rows[rows["group"].isin(plot.groups)].to_dict("records"), plot.hindsight)
         present = dict.fromkeys(str(row["algorithm"]) for row in self.rows)
         wanted = [*plot.algorithms, *found.about.get("algorithms", ())] if plot.algorithms else list(present)
         self.algorithms = [name for name in dict.fromkeys(wanted) if name in present]
@@ -183,7 +165,7 @@ class _Values:
         return (Fraction(lower), Fraction(upper)) if is_known(lower) else None  # type: ignore[arg-type]
 
 
-def with_hindsight(
+def choose_in_hindsight(
     rows: Sequence[Mapping[Any, Any]], groups: Sequence[tuple[str, Sequence[str]]]
 ) -> list[Mapping[Any, Any]]:
     """The rows with, per case and (label, algorithms), the algorithm of largest welfare once more under the label.
@@ -206,7 +188,7 @@ def with_hindsight(
     return found
 
 
-def _means(values: _Values) -> Iterator[dict[str, Any]]:
+def _means(values: CaseValues) -> Iterator[dict[str, Any]]:
     plot = values.plot
     for group in plot.groups:
         if plot.kind == "welfare":
@@ -225,7 +207,7 @@ def _means(values: _Values) -> Iterator[dict[str, Any]]:
             }
 
 
-def _optimum(values: _Values, group: str) -> Iterator[dict[str, Any]]:
+def _optimum(values: CaseValues, group: str) -> Iterator[dict[str, Any]]:
     """OPT of every case once, as an interval."""
     cases = {row["case"]: row for row in values.rows if row["group"] == group}
     figures = [
@@ -233,13 +215,13 @@ def _optimum(values: _Values, group: str) -> Iterator[dict[str, Any]]:
     ]
     if cases:
         left_out = len(cases) - len(figures)
-        yield {**_mean(values.plot, group, OPT, figures), "unbounded": 0, "left_out": left_out, "oracle": False}
+        yield {**_mean(values.plot, group, OPT_LABEL, figures), "unbounded": 0, "left_out": left_out, "oracle": False}
 
 
 def _mean(plot: Plot, group: str, algorithm: str, figures: Sequence[tuple[Fraction, Fraction]]) -> dict[str, Any]:
     lower, upper = (intervals.mean([pair[end] for pair in figures]) for end in (0, 1))
     means: list[Fraction | float | None] = [lower.mean, upper.mean]
-    if plot.kind in TIMES:  # measured by a clock: digits beyond a float's say nothing
+    if find_quantity(plot.kind).timed:  # measured by a clock: digits beyond a float's say nothing
         means = [None if each is None else float(each) for each in means]
     return {
         "plot": plot.name,
@@ -254,9 +236,11 @@ def _mean(plot: Plot, group: str, algorithm: str, figures: Sequence[tuple[Fracti
     }
 
 
-def _printed(values: _Values) -> Iterator[dict[str, Any]]:
+def _printed(values: CaseValues) -> Iterator[dict[str, Any]]:
     """What the paper prints beside what was found, over the cases in which both algorithms have a figure."""
-    kind = values.plot.kind if values.plot.kind not in ("ratio", *TIMES) else "welfare"
+    kind = values.plot.kind
+    if kind == "ratio" or find_quantity(kind).timed:
+        kind = "welfare"
     for figure in values.plot.printed:
         ours, others = (
             {row["case"]: values.value(row, kind) for row in values.of(figure.group, name)}
@@ -294,104 +278,3 @@ def _beside(plot: Plot, means: pd.DataFrame) -> Iterator[dict[str, Any]]:
                 "low": row["low"],
                 "high": row["high"],
             }
-
-
-def text(drawn: Sequence[Drawn]) -> str:
-    """What papers print beside what was found, for a terminal; empty where they print nothing."""
-    parts = []
-    for each in drawn:
-        lines = [
-            {
-                "group": str(row["group"]),
-                "algorithm": str(row["algorithm"]),
-                "paper": row["paper"],
-                "ours": _rounded(row["mean"]),
-                "95 % interval": _interval(row),
-            }
-            for row in each.beside.to_dict("records")
-        ]
-        lines += [
-            {
-                "group": str(row["group"]),
-                "algorithm": f"{row['algorithm']} over {row['than']}",
-                "paper": f"{row['paper_percent']} %",
-                "ours": f"{_rounded(row['percent'])} %" if is_known(row["percent"]) else "-",
-                "95 % interval": _interval(row),
-            }
-            for row in each.printed.to_dict("records")
-        ]
-        if lines:
-            parts.append(f"{each.plot.title}: what the paper prints, and ours:\n{aligned(lines, indent='  ')}")
-    return "\n".join(parts)
-
-
-def _rounded(value: Fraction | float | None) -> str:
-    return f"{float(value):.2f}" if is_known(value) and value is not None else "-"
-
-
-def _interval(row: Mapping[Any, Any]) -> str:
-    return f"{row['low']:.2f} to {row['high']:.2f}" if is_known(row["low"]) else "-"
-
-
-BOARD = {
-    "algorithm": "name with options",
-    "cases": "cases with a figure, of all groups",
-    "mean_reached": "exact mean of ALG / upper bound on OPT over all cases: at least this part of OPT",
-    "low": "float: lower end of its 95 % interval (Student's t)",
-    "high": "float: its upper end",
-    "decisions_per_second": "float: tasks over seconds of all decisions, by the clock",
-    "constants": "what it had to know in advance: none, prior (another day), given, or oracle (the day itself)",
-}
-"""Columns of a leaderboard's CSV file; then what the family knows of the algorithm, and `mean in GROUP` per group."""
-
-
-def board(found: Results, plot: Plot, family: Family) -> pd.DataFrame:
-    """A row per algorithm, the best mean first; see `BOARD`. Whoever used oracle constants stands below all others."""
-    values = _Values(found, replace(plot, kind="reached"))
-    lines: list[dict[str, Any]] = []
-    for algorithm in values.algorithms:
-        rows = [row for row in values.rows if row["algorithm"] == algorithm]
-        parts = {
-            group: [v[0] for v in (values.value(r, "reached") for r in rows if r["group"] == group) if v is not None]
-            for group in plot.groups
-        }
-        whole = intervals.mean([each for part in parts.values() for each in part])
-        timed = [row for row in rows if row["state"] == "ok" and (row["case"], algorithm) in values.deciding]
-        seconds = sum(values.deciding[row["case"], algorithm] for row in timed)
-        decided = sum(int(values.tasks.get(row["case"]) or 0) for row in timed)
-        sources = sorted({str(row["constants_source"]) for row in rows if is_known(row["constants_source"])})
-        lines.append(
-            {
-                "algorithm": algorithm,
-                "cases": whole.cases,
-                "mean_reached": whole.mean,
-                "low": whole.low,
-                "high": whole.high,
-                "decisions_per_second": decided / seconds if seconds else None,
-                "constants": "+".join(sources) or "none",
-                **(family.standing(algorithm) if isinstance(family, Ranking) else {}),
-                **{f"mean in {group}": intervals.mean(part).mean for group, part in parts.items()},
-            }
-        )
-    lines.sort(key=lambda line: ("oracle" in line["constants"], -(line["mean_reached"] or Fraction(-1))))
-    return pd.DataFrame(lines, dtype=object)
-
-
-def _studies(found: Results, plot: Plot) -> list[StudyTable]:
-    wanted = [*plot.algorithms, *found.about.get("algorithms", ())]
-    return [
-        each
-        for each in found.studies
-        if each.study.kind == plot.kind
-        and each.group in plot.groups
-        and (not plot.algorithms or each.study.algorithm in wanted)
-    ]
-
-
-def studied(tables: Sequence[StudyTable]) -> pd.DataFrame:
-    """The rows of studies one below the other, with whose they are; one row with the reason for a study without."""
-    lines: list[dict[str, Any]] = []
-    for each in tables:
-        head = {"case": each.case, "group": each.group, "algorithm": each.study.algorithm}
-        lines += [head | dict(row) for row in each.rows] or [head | {"reason": each.reason}]
-    return pd.DataFrame(lines, dtype=object)
