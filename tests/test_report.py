@@ -6,6 +6,7 @@ import html
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -22,8 +23,9 @@ from bench.family.known import families
 from bench.figures.kinds import draw_figure
 from bench.figures.overview import draw_ratios, draw_reached, draw_times, draw_values
 from bench.page import layout, rows
-from bench.page.render import load_templates
+from bench.page.render import load_templates, make_breakable, mark_code
 from bench.storage.store import Piece, Store
+from bench.tables.cells import make_cell
 from bench.tables.ratios import interval_text
 from bench.tables.rows import COLUMNS, read_results
 from bench.tables.text import check_title
@@ -127,6 +129,26 @@ def test_what_figures_refer_to_is_on_the_page(folder: Path) -> None:
     page = (folder / "report.html").read_text(encoding="utf-8")
     used = set(re.findall(r'url\(#(\w+)\)|href="#(\w+)"', page))
     assert {name for pair in used for name in pair if name} <= set(read(page).ids)
+
+
+def test_templates_are_loaded_where_a_page_is_made_and_not_before() -> None:
+    """The commands start without Jinja and matplotlib; the page needs both."""
+    program = """import sys, bench.cli.main, bench.perf.command
+before = [name for name in ("jinja2", "matplotlib") if name in sys.modules]
+import bench.page.layout
+print(before, "jinja2" in sys.modules)"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] True"
+
+
+def test_words_from_outside_are_text_on_the_page() -> None:
+    """Tags in names, in attributes and between backquotes of a reading are escaped; long names may be broken."""
+    name = '<i>"x"</i>: a&b,c'
+    cell = make_cell(name, css=name, title=name)
+    assert read(markup("cell", cell)).text == [name]
+    assert "<i>" not in markup("cell", cell)
+    assert make_breakable("a<b>:c, d") == "a&lt;b&gt;:<wbr>c,<wbr> d"
+    assert mark_code("`<b>` & `c`") == "<code>&lt;b&gt;</code> &amp; <code>c</code>"
 
 
 def test_every_row_and_its_commands_are_on_the_page(folder: Path) -> None:

@@ -88,7 +88,9 @@ QUANTITIES = {
     "ratio": Quantity("mean of OPT / ALG (1 is optimal)", linear=True),
     "revenue": Quantity("mean revenue", money=True, linear=True),
     "admitted": Quantity("mean of admitted tasks", linear=True),
+    # Of all that a run takes.
     "seconds": Quantity("mean of seconds per task", timed=True),
+    # All decisions of a run, with what the referee does between them.
     "deciding": Quantity("mean seconds of a run's decisions", timed=True),
 }
 """Those of every family, by the plot's kind; all others are measures of the family."""
