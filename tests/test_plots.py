@@ -17,14 +17,18 @@ import pandas as pd
 import pytest
 
 from bench.family.protocol import Family
+from bench.family.sense import Sense
 from bench.family.suite import Plot, Study
 from bench.figures import bidding, charts, data, leaderboard
 from bench.figures.bids import Best, Where, find_best, take_sample
 from bench.figures.data import MeanRows, take_means
 from bench.figures.drawn import Chart, Drawn, Text
 from bench.figures.kinds import KINDS, draw_figure
+from bench.figures.overview import draw_ratios
 from bench.figures.studies import Curves, list_studies
+from bench.page.layout import render_page
 from bench.storage.store import Store
+from bench.tables import ratios
 from bench.tables.cells import Table, make_cell
 from bench.tables.rows import Results, StudyTable, read_results
 from instances.errors import InputError
@@ -188,6 +192,57 @@ def test_hindsight_shows_the_best_of_several_per_case(found: Results) -> None:
     ]
     means = figure.means.set_index(["group", "algorithm"])
     assert means.loc[("20", "best of three"), "mean_lower"] == sum(best_of, Fraction(0)) / len(best_of)
+
+
+def least(found: Results) -> Results:
+    """The same runs, had they been of costs; OPT may be 0 in the largest group."""
+    rows = []
+    for row in found.rows.to_dict("records"):
+        value, lower = row["welfare"] + (row["group"] != "20"), int(row["group"] != "20")
+        ratio = ratios.ratio(lower, lower + 1, value, Sense.LEAST)
+        row |= {"welfare": value, "opt_lower": lower, "opt_upper": lower + 1, "ratio_kind": ratio.kind.value}
+        for end, figure in (("lower", ratio.lower), ("upper", ratio.upper)):
+            row |= {f"ratio_{end}": figure, f"ratio_{end}_float": None if figure is None else float(figure)}
+        rows.append(row | {"reached": ratios.reached(lower, lower + 1, value, Sense.LEAST)})
+    return replace(found, about={**found.about, "sense": "least"}, rows=pd.DataFrame(rows, dtype=object))
+
+
+def test_figures_of_costs_say_so(found: Results) -> None:
+    """Axes and headings have the ratio and the part reached upside down; in hindsight the least cost is best."""
+    costs = least(found)
+    assert means_of(costs, "ratio").axis == "mean of ALG / OPT (1 is optimal)"
+    assert means_of(costs, "reached").axis == "mean of lower bound on OPT / ALG"
+    assert means_of(found, "ratio").axis == "mean of OPT / ALG (1 is optimal)"
+    assert means_of(found, "reached").axis == "mean of ALG / upper bound on OPT"
+    assert means_of(found, "welfare").axis == "mean welfare, points"
+    [table] = drawn(costs, "leaderboard").shown()
+    assert isinstance(table, Table)
+    assert table.head[1] == "mean lower/ALG"
+    means = means_of(costs, "welfare", hindsight=(("best", ("first", "one")),)).means.set_index(["group", "algorithm"])
+    for group in GROUPS:
+        assert means.loc[(group, "best"), "mean_lower"] < means.loc[(group, "first"), "mean_lower"]
+
+
+def test_a_ratio_that_has_a_least_value_only_is_in_no_mean(found: Results) -> None:
+    """It is counted with the unbounded ones, and drawn as words."""
+    means = means_of(least(found), "ratio").means.set_index(["group", "algorithm"])
+    assert tuple(means.loc[("5", "first"), ["cases", "unbounded", "left_out"]]) == (3, 0, 0)
+    assert tuple(means.loc[("20", "first"), ["cases", "unbounded", "left_out"]]) == (0, 3, 0)
+    row = {"algorithm": "a", "state": "ok", "ratio_kind": "open", "ratio_lower": Fraction(3, 2)}
+    svg = draw_ratios([{**row, "ratio_upper_float": None}], "x", Sense.LEAST)
+    assert "at least 1.5" in svg
+    assert "ALG / OPT (1 is optimal)" in svg
+
+
+def test_a_page_of_costs_says_which_end_was_verified(found: Results) -> None:
+    """The verified end is the upper one, the ratio is ALG/OPT, in the words and in the heads of the tables."""
+    page = render_page(least(found), ToyFamily())
+    words = re.sub(r"\s+", " ", page)
+    assert "its upper end is the welfare of a solution that was verified exactly, its lower end is a proved" in words
+    assert "every competitive ratio ALG/OPT is an interval" in words
+    assert '<th scope="col">ALG/OPT</th><th scope="col">lower/ALG</th>' in page
+    assert "at least " in page
+    assert "OPT/ALG" not in re.sub(r"<style>.*?</style>|<script>.*?</script>", "", page, flags=re.DOTALL)
 
 
 def test_a_leaderboard_ranks_by_the_mean_and_oracles_last(found: Results) -> None:

@@ -117,8 +117,8 @@ class Plot:
     algorithms : whom it shows; empty for all.
     printed, printed_means : what the paper prints for it.
     note : a sentence below it.
-    hindsight : (label, algorithms): of these, the one with the largest welfare of each case, known only afterwards, is
-        shown under the label.
+    hindsight : (label, algorithms): of these, the one with the best value of each case, known only afterwards, is shown
+        under the label.
     """
 
     name: str

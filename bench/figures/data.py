@@ -1,7 +1,7 @@
 """The rows of figures of means: over the cases of a group, with their 95 % intervals, and what papers print for them.
 
 Cases of a group are repetitions (other seeds or days). A mean is exact. Its interval is Student's t (`intervals.mean`);
-where every case is an interval itself (OPT, OPT/ALG), the mean of the lower ends less its t-interval and the mean of
+where every case is an interval itself (OPT, the ratio), the mean of the lower ends less its t-interval and the mean of
 the upper ends plus its t-interval.
 """
 
@@ -16,14 +16,16 @@ import pandas as pd
 
 from bench.family.parts import objective
 from bench.family.protocol import Family
+from bench.family.sense import Sense
 from bench.family.suite import Plot
 from bench.tables import intervals
-from bench.tables.ratios import Kind
+from bench.tables.ratios import Kind, better
 from bench.tables.rows import DECIDING, Results, is_known, online_seconds
 from bench.tables.text import check_title
 
 OPT_LABEL = "OPT"
 """The algorithm of the rows of OPT among those of a figure of welfare."""
+_ENDLESS = (Kind.UNBOUNDED, Kind.OPEN)
 COLUMNS = {
     "plot": "name of the figure",
     "kind": "what is averaged",
@@ -34,7 +36,7 @@ COLUMNS = {
     "mean_upper": "the same of the upper ends; equal to mean_lower where every case is a number",
     "low": "float: lower end of the 95 % interval of the mean; empty for one case",
     "high": "float: its upper end",
-    "unbounded": "cases with an unbounded OPT/ALG, which no mean contains",
+    "unbounded": "cases whose ratio is unbounded, or has a least value only, which no mean contains",
     "left_out": "other cases without a figure: failed, invalid, undefined",
     "oracle": "whether constants come from the instance under test",
 }
@@ -70,7 +72,7 @@ class Quantity:
 
     Parameters
     ----------
-    title : what the axis says.
+    title : what the axis says, with places for what depends on the family.
     money : whether it is in the family's unit.
     timed : whether a clock decides it: its means are floats, its axis is logarithmic.
     linear : whether its axis stays linear however far the means are apart.
@@ -83,9 +85,9 @@ class Quantity:
 
 
 QUANTITIES = {
-    "welfare": Quantity("mean welfare", money=True, linear=True),
-    "reached": Quantity("mean of ALG / upper bound on OPT", linear=True),
-    "ratio": Quantity("mean of OPT / ALG (1 is optimal)", linear=True),
+    "welfare": Quantity("mean {objective}", money=True, linear=True),
+    "reached": Quantity("mean of {reached}", linear=True),
+    "ratio": Quantity("mean of {ratio} (1 is optimal)", linear=True),
     "revenue": Quantity("mean revenue", money=True, linear=True),
     "admitted": Quantity("mean of admitted tasks", linear=True),
     # Of all that a run takes.
@@ -94,6 +96,15 @@ QUANTITIES = {
     "deciding": Quantity("mean seconds of a run's decisions", timed=True),
 }
 """Those of every family, by the plot's kind; all others are measures of the family."""
+
+
+REACHED = {Sense.MOST: "ALG / upper bound on OPT", Sense.LEAST: "lower bound on OPT / ALG"}
+"""The part of OPT that is certainly reached, in words."""
+
+
+def ratio_words(sense: Sense) -> str:
+    """The ratio as the axis of a figure has it."""
+    return sense.ratio.replace("/", " / ")
 
 
 def find_quantity(kind: str) -> Quantity:
@@ -124,8 +135,10 @@ class MeanRows:
 
 def take_means(found: Results, plot: Plot, family: Family) -> MeanRows:
     """The rows of a figure of means, from the results."""
-    quantity = find_quantity(plot.kind)
-    axis = f"mean {objective(family)}" if plot.kind == "welfare" else quantity.title
+    quantity, axis = find_quantity(plot.kind), find_quantity(plot.kind).title
+    if plot.kind in QUANTITIES:
+        sense = found.sense
+        axis = axis.format(objective=objective(family), reached=REACHED[sense], ratio=ratio_words(sense))
     values = CaseValues(found, plot)
     means = pd.DataFrame(list(_means(values)), columns=list(COLUMNS), dtype=object)
     printed = pd.DataFrame(list(_printed(values)), columns=list(PRINTED), dtype=object)
@@ -139,7 +152,9 @@ class CaseValues:
     def __init__(self, found: Results, plot: Plot) -> None:
         self.plot = plot
         rows = found.rows.drop_duplicates(["case", "algorithm"])
-        self.rows = choose_in_hindsight(rows[rows["group"].isin(plot.groups)].to_dict("records"), plot.hindsight)
+        self.rows = choose_in_hindsight(
+            rows[rows["group"].isin(plot.groups)].to_dict("records"), plot.hindsight, found.sense
+        )
         present = dict.fromkeys(str(row["algorithm"]) for row in self.rows)
         wanted = [*plot.algorithms, *found.about.get("algorithms", ())] if plot.algorithms else list(present)
         self.algorithms = [name for name in dict.fromkeys(wanted) if name in present]
@@ -164,13 +179,13 @@ class CaseValues:
             alone = self.deciding.get((row["case"], row["algorithm"]))
             return None if alone is None else (Fraction(alone),) * 2
         lower, upper = (row["ratio_lower"], row["ratio_upper"]) if kind == "ratio" else (row.get(kind), row.get(kind))
-        return (Fraction(lower), Fraction(upper)) if is_known(lower) else None  # type: ignore[arg-type]
+        return (Fraction(lower), Fraction(upper)) if is_known(lower) and is_known(upper) else None  # type: ignore[arg-type]
 
 
 def choose_in_hindsight(
-    rows: Sequence[Mapping[Any, Any]], groups: Sequence[tuple[str, Sequence[str]]]
+    rows: Sequence[Mapping[Any, Any]], groups: Sequence[tuple[str, Sequence[str]]], sense: Sense
 ) -> list[Mapping[Any, Any]]:
-    """The rows with, per case and (label, algorithms), the algorithm of largest welfare once more under the label.
+    """The rows with, per case and (label, algorithms), the algorithm of the best value once more under the label.
 
     Of the algorithms only the first one keeps its own place: the others are there to be chosen from.
     """
@@ -181,7 +196,7 @@ def choose_in_hindsight(
         for row in rows:
             if row["algorithm"] in names and row["state"] == "ok":
                 other = best.get(row["case"])
-                if other is None or row["welfare"] > other["welfare"]:
+                if other is None or better(row["welfare"], other["welfare"], sense):
                     best[row["case"]] = row
         for row in best.values():
             of_case = [i for i, other in enumerate(found) if other["case"] == row["case"]]
@@ -199,7 +214,7 @@ def _means(values: CaseValues) -> Iterator[dict[str, Any]]:
             rows = values.of(group, algorithm)
             if not rows:
                 continue
-            unbounded = [row for row in rows if plot.kind == "ratio" and row["ratio_kind"] == Kind.UNBOUNDED]
+            unbounded = [row for row in rows if plot.kind == "ratio" and row["ratio_kind"] in _ENDLESS]
             figures = [pair for pair in (values.value(row, plot.kind) for row in rows) if pair is not None]
             yield {
                 **_mean(plot, group, algorithm, figures),

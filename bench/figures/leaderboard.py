@@ -11,6 +11,7 @@ import pandas as pd
 
 from bench.family.parts import Ranking
 from bench.family.protocol import Family
+from bench.family.sense import Sense
 from bench.family.suite import Plot
 from bench.figures.data import CaseValues
 from bench.figures.drawn import Drawn
@@ -21,7 +22,7 @@ from bench.tables.rows import Results, is_known
 COLUMNS = {
     "algorithm": "name with options",
     "cases": "cases with a figure, of all groups",
-    "mean_reached": "exact mean of ALG / upper bound on OPT over all cases: at least this part of OPT",
+    "mean_reached": "exact mean over all cases of ALG/upper, of costs lower/ALG: at least this part of OPT is reached",
     "low": "float: lower end of its 95 % interval (Student's t)",
     "high": "float: its upper end",
     "decisions_per_second": "float: tasks over seconds of all decisions, by the clock",
@@ -35,6 +36,7 @@ class Leaderboard(Drawn):
     """A row per algorithm in `board`: `COLUMNS`. Whoever used oracle constants stands below all others."""
 
     board: pd.DataFrame
+    sense: Sense
 
     @classmethod
     def draw(cls, found: Results, plot: Plot, family: Family) -> Self:
@@ -42,7 +44,7 @@ class Leaderboard(Drawn):
         values = CaseValues(found, replace(plot, kind="reached"))
         lines = [_line(values, algorithm, family) for algorithm in values.algorithms]
         lines.sort(key=lambda line: ("oracle" in line["constants"], -(line["mean_reached"] or Fraction(-1))))
-        return cls(plot, family.unit, pd.DataFrame(lines, dtype=object))
+        return cls(plot, family.unit, pd.DataFrame(lines, dtype=object), found.sense)
 
     @property
     def is_empty(self) -> bool:
@@ -57,7 +59,7 @@ class Leaderboard(Drawn):
         """Figures rounded down, what is known of each algorithm, then the groups."""
         groups = [name for name in self.board.columns if name.startswith("mean in ")]
         about = [name for name in self.board.columns if name not in COLUMNS and name not in groups]
-        head = ["algorithm", "mean ALG/upper", "95 % interval", *about, "constants", "decisions/s"]
+        head = ["algorithm", f"mean {self.sense.reached}", "95 % interval", *about, "constants", "decisions/s"]
         head += [name.removeprefix("mean in ") for name in groups]
         return [Table("Leaderboard", head, [_cells(row, about, groups) for row in _records(self.board)], css="text")]
 

@@ -11,13 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
+from bench.family.sense import Sense
+from bench.figures.data import REACHED, ratio_words
 from bench.figures.svg import DATA, MUTED, OPT, STYLE, WIDTH, draw_panel, render_svg, use_logarithms, use_plain_numbers
-from bench.tables.ratios import decimal
+from bench.tables.ratios import Kind, decimal, open_text
 from bench.tables.rows import is_known
 
 
-def draw_ratios(rows: Sequence[Mapping[Any, Any]], label: str) -> str:
-    """OPT/ALG of every algorithm on one case: the interval as a bar between two dots; 1 is the optimum."""
+def draw_ratios(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = Sense.MOST) -> str:
+    """The ratio of every algorithm on one case: the interval as a bar between two dots; 1 is the optimum."""
 
     def draw(axes: Axes) -> None:
         ends = [float(row["ratio_upper_float"]) for row in rows if is_known(row["ratio_upper_float"])]
@@ -33,7 +35,7 @@ def draw_ratios(rows: Sequence[Mapping[Any, Any]], label: str) -> str:
                 axes.plot([low, up], [place, place], "o", color=DATA, markersize=5)
             else:
                 axes.text(0.03, place, _why(row), transform=axes.get_yaxis_transform(), va="center", style="italic")
-        axes.set_xlabel("OPT / ALG (1 is optimal)")
+        axes.set_xlabel(f"{ratio_words(sense)} (1 is optimal)")
 
     return draw_panel(_names(rows), draw, f"ratio {label}")
 
@@ -60,8 +62,8 @@ def draw_values(rows: Sequence[Mapping[Any, Any]], label: str, axis: str) -> str
     return draw_panel(_names(rows), draw, f"welfare {label}")
 
 
-def draw_reached(rows: Sequence[Mapping[Any, Any]], label: str) -> str:
-    """Mean of ALG/upper over the cases of a group, per algorithm."""
+def draw_reached(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = Sense.MOST) -> str:
+    """Mean of what is certainly reached over the cases of a group, per algorithm."""
 
     means = [row["mean_reached"] for row in rows]
     shares = ["" if mean is None else f"{decimal(100 * mean, 1, up=False)} %" for mean in means]
@@ -75,7 +77,7 @@ def draw_reached(rows: Sequence[Mapping[Any, Any]], label: str) -> str:
         axes.set_xlim(least, 1 + (1 - least) / 20)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.axvline(1, color=OPT, linewidth=1.5)
-        axes.set_xlabel("mean of ALG / upper bound on OPT")
+        axes.set_xlabel(f"mean of {REACHED[sense]}")
 
     # A percent sign is as wide as two letters, and some air.
     return draw_panel(_names(rows), draw, f"mean {label}", right=[f"{text}  " for text in shares])
@@ -138,6 +140,8 @@ def _why(row: Mapping[Any, Any]) -> str:
     """What stands in a row without a figure."""
     if row["state"] != "ok":
         return str(row["state"])
+    if row["ratio_kind"] == Kind.OPEN:
+        return open_text(row["ratio_lower"])
     return str(row["ratio_kind"]) if is_known(row["ratio_kind"]) else "no OPT"
 
 

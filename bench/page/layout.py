@@ -42,6 +42,7 @@ def render_page(found: Results, family: Family, settled: Sequence[Settled] = (),
         scale=about.get("scale", "full"),
         only=about.get("only") or (),
         objective=objective(family),
+        sense=found.sense,
         figures=[each for each in drawn if not each.is_empty],
         figures_without_data=[each for each in drawn if each.is_empty],
         make_download=make_download,
@@ -103,7 +104,7 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
     by_case = [(case, rows[case.name]) for case in found.cases if case.name in rows]
     axis = f"{objective(family)}, {family.unit}"
     ratios = [
-        (case.name, partial(overview.draw_ratios, chosen, case.name), opt_text(chosen[0], family.unit))
+        (case.name, partial(overview.draw_ratios, chosen, case.name, found.sense), opt_text(chosen[0], family.unit))
         for case, chosen in by_case
     ]
     values = [
@@ -124,11 +125,11 @@ def _reached(found: Results, every: Sequence[Mapping[Any, Any]]) -> list[tuple[s
     oracle = {(row["group"], row["algorithm"]) for row in every if "oracle" in str(row["constants_source"])}
     means = [
         {**row, "constants_source": "oracle" * ((row["group"], row["algorithm"]) in oracle)}
-        for row in group_means(found.rows).to_dict("records")
+        for row in group_means(found.rows, found.sense).to_dict("records")
     ]
     grouped = {group: [row for row in means if row["group"] == group] for group in dict.fromkeys(found.rows["group"])}
     return [
-        (str(group), partial(overview.draw_reached, chosen, str(group)), _mean_note(chosen))
+        (str(group), partial(overview.draw_reached, chosen, str(group), found.sense), _mean_note(chosen))
         for group, chosen in grouped.items()
     ]
 

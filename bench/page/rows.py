@@ -25,16 +25,17 @@ def list_rows(found: Results, family: Family, rows: Sequence[Mapping[Any, Any]])
     spent = online_seconds(found)
     check = family.headline if family.headline in found.checks else ""
     head: list[str | Column] = ["case", Column("group", True), Column("algorithm", True), "OPT, at least"]
-    head += ["OPT, at most", "gap", "proof", f"{objective(family)}, {family.unit}", "OPT/ALG", "ALG/upper", "admitted"]
+    head += ["OPT, at most", "gap", "proof", f"{objective(family)}, {family.unit}", found.sense.ratio]
+    head += [found.sense.reached, "admitted"]
     head += [*(check_title(name) for name in found.measures), "constants", "arithmetic"]
     head += [Column(check_title(check), True), "bound"] if check else []
     head += ["seconds", Column("state", True)]
-    body = [_row(row, check, found.measures, spent.get((row["case"], row["algorithm"]))) for row in rows]
+    body = [_row(row, check, found, spent.get((row["case"], row["algorithm"]))) for row in rows]
     ids = [f"row-{place}" for place in range(len(rows))]
     return Table("All rows", head, body, ids, filtered=True)
 
 
-def _row(row: Mapping[Any, Any], check: str, measures: Sequence[str], seconds: float | None) -> list[Cell]:
+def _row(row: Mapping[Any, Any], check: str, found: Results, seconds: float | None) -> list[Cell]:
     cells = [
         make_cell(row["case"]),
         make_cell(row["group"]),
@@ -46,10 +47,10 @@ def _row(row: Mapping[Any, Any], check: str, measures: Sequence[str], seconds: f
         ),
         make_cell(row["opt_proof"] if is_known(row["opt_proof"]) else "-"),
         exact_cell(row["welfare"]),
-        make_cell(ratio_text(row), sort=_ratio_order(row), numeric=True),
+        make_cell(ratio_text(row, found.sense), sort=_ratio_order(row), numeric=True),
         exact_cell(row["reached"]),
         make_cell(row["admitted"] if is_known(row["admitted"]) else "-", sort=row["admitted"], numeric=True),
-        *(exact_cell(row[name]) for name in measures),
+        *(exact_cell(row[name]) for name in found.measures),
         make_cell(_constants(row), title=_constants_title(row)),
         make_cell(row["arithmetic"] if is_known(row["arithmetic"]) else "-"),
     ]
@@ -66,8 +67,8 @@ def _row(row: Mapping[Any, Any], check: str, measures: Sequence[str], seconds: f
 
 
 def _ratio_order(row: Mapping[Any, Any]) -> Any:
-    """What OPT/ALG is sorted by, as JavaScript reads numbers: unbounded is more than any, undefined is unknown."""
-    return "Infinity" if row["ratio_kind"] == ratios.Kind.UNBOUNDED else row["ratio_upper_float"]
+    """What the ratio is sorted by, as JavaScript reads numbers: without an upper end it is more than any number."""
+    return "Infinity" if row["ratio_kind"] in (ratios.Kind.UNBOUNDED, ratios.Kind.OPEN) else row["ratio_upper_float"]
 
 
 def _constants(row: Mapping[Any, Any]) -> str:
