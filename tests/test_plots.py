@@ -361,9 +361,9 @@ def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int
     }
 
 
-def gain(bid: int, utility: int, where: Where, other: int, closed: bool = True) -> Best:
+def gain(bid: int, utility: int, where: Where, other: int, closed: bool = True, endless: bool = False) -> Best:
     """What is expected, in integers."""
-    return Best(Fraction(bid), Fraction(utility), where, Fraction(other), closed)
+    return Best(Fraction(bid), Fraction(utility), where, Fraction(other), closed, endless)
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def gain(bid: int, utility: int, where: Where, other: int, closed: bool = True) 
         # It wins and pays the same from 4 on: nothing is better than the truth.
         ([piece(0, 4, (0, 0), "[)"), piece(4, 99, (6, 6), "[]")], 6, gain(10, 6, Where.AT, 10)),
         # It would win above 12 only: any bid above gains.
-        ([piece(0, 12, (0, 0), "[]"), piece(12, 99, (5, 5), "(]")], 0, gain(12, 5, Where.ABOVE, 99)),
+        ([piece(0, 12, (0, 0), "[]"), piece(12, 99, (5, 5), "(]")], 0, gain(12, 5, Where.ABOVE, 99, endless=True)),
         # Below 8 it is served best.
         ([piece(0, 8, (7, 7), "[)"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, Where.AT, 8, False)),
         ([piece(0, 8, (7, 7), "()"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, Where.ABOVE, 8, False)),
@@ -392,7 +392,7 @@ def test_the_best_bid_of_a_curve_is_found_with_its_end(pieces: list[Any], truthf
     [
         (Where.ABOVE, 0, 4, True, "bids above 0 and up to 4"),
         (Where.ABOVE, 0, 4, False, "bids above 0 and below 4"),
-        (Where.ABOVE, 7, 2**40, True, "bids above 7"),
+        (Where.ABOVE, 7, 99, True, "bids above 7"),
         (Where.BELOW, 8, 0, True, "bids below 8"),
         (Where.BELOW, 8, 3, True, "bids below 8 and from 3 on"),
         (Where.AT, 8, 9, True, "the bid 8"),
@@ -402,7 +402,7 @@ def test_the_best_bids_are_said_with_both_their_ends(
     where: Where, bid: int, other: int, closed: bool, said: str
 ) -> None:
     """No bid outside of the piece is said to gain."""
-    assert gain(bid, 1, where, other, closed).describe(str) == said
+    assert gain(bid, 1, where, other, closed, endless=other == 99).describe(str) == said
 
 
 def test_the_sample_of_charges_is_evenly_spaced() -> None:

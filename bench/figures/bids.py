@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-HIGHEST = 2**40
-"""Where the curves end: no bid is larger."""
 SAMPLE = 10
 """Tasks shown of those that were charged, as in the paper."""
 
@@ -34,6 +32,7 @@ class Best:
     where : they lie as seen from `bid`.
     other : the other end of their piece; `bid` for a single one.
     closed : whether the other end belongs to the piece.
+    endless : whether they are all bids above `bid`, to the end of the curve.
     """
 
     bid: Fraction
@@ -41,11 +40,12 @@ class Best:
     where: Where
     other: Fraction
     closed: bool = True
+    endless: bool = False
 
     def describe(self, number: Callable[[Fraction], str]) -> str:
         """Which bids these are, in words: `bids above 0 and up to 4`."""
         text = f"{self.where} {number(self.bid)}"
-        if self.where is Where.ABOVE and self.other < HIGHEST:
+        if self.where is Where.ABOVE and not self.endless:
             text += f" and {'up to' if self.closed else 'below'} {number(self.other)}"
         if self.where is Where.BELOW and self.other > 0:
             text += f" and {'from' if self.closed else 'above'} {number(self.other)}" + " on" * self.closed
@@ -64,12 +64,14 @@ def find_best(rows: Sequence[Mapping[str, str]]) -> tuple[Fraction, Best]:
     valuation = Fraction(rows[0]["valuation"])
     truthful = utility_of(next(row for row in rows if has_bid(row, valuation)), valuation)
     found = Best(valuation, truthful, Where.AT, valuation)
+    highest = max(Fraction(row["bid_to"]) for row in rows)
     for row in rows:
         for end, other in (("from", "to"), ("to", "from")):
             gain = Fraction(row[f"utility_{end}"])
             if gain > found.utility:
                 bid, far = Fraction(row[f"bid_{end}"]), Fraction(row[f"bid_{other}"])
-                found = Best(bid, gain, _where(row, end, other), far, row[f"{other}_included"] == "true")
+                where, closed = _where(row, end, other), row[f"{other}_included"] == "true"
+                found = Best(bid, gain, where, far, closed, where is Where.ABOVE and far == highest)
     return truthful, found
 
 

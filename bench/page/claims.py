@@ -10,7 +10,7 @@ from typing import Any
 from bench.family.checks import Verdict
 from bench.tables.cells import Download, Table, make_download
 from bench.tables.text import number
-from bench.tables.verdicts import Settled, frame
+from bench.tables.verdicts import SIZE, Settled, frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,24 @@ class ClaimRow:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSection:
-    """The claims, a row each; the signs of their statements; commands that show the witnesses; the file beside."""
+    """What the section shows.
+
+    Parameters
+    ----------
+    table : the frame of the table, without its rows.
+    rows : the claims.
+    notation : signs of their statements, with their meaning.
+    commands : what shows the witnesses.
+    file : the table as CSV.
+    sizes : by what an instance is smaller than another, most important first.
+    """
 
     table: Table
     rows: Sequence[ClaimRow]
     notation: Sequence[tuple[str, str]]
     commands: Sequence[str]
     file: Download
+    sizes: Sequence[str] = SIZE
 
 
 def make_claims(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] = ()) -> ClaimSection | None:
