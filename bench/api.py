@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bench.family.column import Family
 from bench.family.known import families, find_suite, read_instance
 from bench.family.parts import Staying
-from bench.family.protocol import Family
 from bench.family.suite import SolveSettings
 from bench.running.runner import RunOptions, places, run_suite
 from bench.storage.store import EMPTY, STORE, Store
@@ -154,7 +154,7 @@ def opt(
     family, chosen = _read(file)
     amount = effort or (1 if seconds is None else UNLIMITED)
     settings = SolveSettings(formulation, backend, amount, gap, seconds)
-    return family.solve(chosen, settings) if migration else _staying(family).solve_staying(chosen, settings)
+    return family.solve(chosen, settings) if migration else _staying(family).solve(chosen, settings)
 
 
 def online(
@@ -186,13 +186,13 @@ def online(
     family, chosen = _read(file)
     other = None if prior is None else _read(prior)[1]
     with under(Terms(limit, isolate)):
-        return (family.run if migration else _staying(family).run_staying)(chosen, algorithm, other)
+        return (family.run if migration else _staying(family).run)(chosen, algorithm, other)
 
 
 def _staying(family: Family) -> Staying:
-    if not isinstance(family, Staying):
+    if family.staying is None:
         raise InputError("migration", "", f"in the family {family.name} no task moves from node to node")
-    return family
+    return family.staying
 
 
 def _read(given: Any) -> tuple[Family, Any]:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import bench
-from bench.cli import main
+from bench.cli.main import main
 from bench.family.known import families
 from bench.storage.store import Store
 from bench.tables.frames import typed

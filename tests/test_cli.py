@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from bench.cli.main import main
+from bench.lora import FAMILY as LORA_FAMILY
 from bench.lora import LoraFamily
 from formulations.report import Termination
 from formulations.worker import Reply
@@ -213,7 +214,7 @@ def test_what_cannot_be_written_is_found_before_the_work_and_after_it_the_result
         assert not log.exists()
         assert capsys.readouterr().out == ""
         with monkeypatch.context() as patch:
-            patch.setattr("bench.cli.main.check_writable", lambda path: None)
+            patch.setattr("bench.cli.printing.check_writable", lambda path: None)
             assert main([*command, "--json", "--solution", str(tmp_path)]) == 2
         assert said(capsys)["decisions"]
         log.unlink()
@@ -301,7 +302,7 @@ def test_claims_that_do_not_exist_are_found_before_the_work_and_those_not_asked_
     for name in ("truthful_type", "theorem3"):
         assert main(["audit", LORA, "--algorithm", "posted", "--claim", name, "--json"]) == 0
         assert said(capsys)["checks"] == [every[name]]
-    existing = [statement.name for statement in LoraFamily().statements() if not statement.proof]
+    existing = [statement.name for statement in LORA_FAMILY.statements() if not statement.proof]
     for algorithm in ("greedy", "titan", "pdftsp"):
         command = ["audit", LORA, "--algorithm", algorithm, "--json"]
         assert main([*command, *(part for name in reversed(existing) for part in ("--claim", name))]) == 0

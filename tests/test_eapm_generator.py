@@ -24,7 +24,7 @@ from instances.eapm.model import profit_rate
 from instances.eapm.named import expected, named, names
 from instances.eapm.numerals import half_up, text_of_fraction
 from instances.eapm.paper import ENERGY, GAMMAS, RATE, SPAN, TABLE1
-from instances.eapm.quantities import anchors, anchors_of, figures
+from instances.eapm.quantities import anchors, anchors_of, describe
 from instances.eapm.workload import ORDERS, read_recipe
 from instances.errors import InputError
 from instances.seeds import Stream
@@ -472,7 +472,7 @@ def test_the_anchors_are_what_the_two_placements_cost_and_take(recipe: dict[str,
     slack = sum(max(row) for row in instance.etc_ms[instance.kind].tolist())
     assert abs(makespan - known.average_ms) <= slack
     assert abs(paid - profit - known.average_cost) <= sum(map(sum, instance.cost[instance.kind].tolist()))
-    told = figures(instance)
+    told = describe(instance)
     assert told["users"] == instance.users
     assert told["price"] == pytest.approx(float(read_recipe(recipe).gamma), abs=0.001)
     assert json.loads(json.dumps(told)) == told
@@ -482,7 +482,7 @@ def test_free_energy_has_no_energy_ratio() -> None:
     """Where the cheapest placement costs nothing the ratio of costs and the mean gamma are undefined."""
     instance = named("free_energy")
     assert anchors(instance).energy is None
-    assert figures(instance)["price"] is None
+    assert describe(instance)["price"] is None
     assert anchors_of([[2, 4]], [[3, 5]], [6]).energy == Fraction(8, 6)
     assert anchors_of([[2, 4]], [[3, 5]], [6]).span == 1
 

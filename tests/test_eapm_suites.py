@@ -17,7 +17,6 @@ from bench.eapm.literal import decide_all
 from bench.eapm.measures import measures
 from bench.eapm.suites import ALGORITHMS, READINGS, suites
 from bench.family.known import families, find_suite
-from bench.family.parts import objective
 from bench.perf.command import parts
 from formulations.eapm.check import check
 from instances.eapm.generate import generate
@@ -45,8 +44,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_family_stands_beside_the_first_one() -> None:
     """Its own unit and objective; its suites are found by name; its speed is measured by `perf`."""
     family, suite = find_suite("eapm-table1")
-    assert (family.name, family.unit, objective(family)) == ("eapm", "units/s", "profit rate")
-    assert objective(families()["lora"]) == "welfare"
+    assert (family.name, family.unit, family.objective) == ("eapm", "units/s", "profit rate")
+    assert families()["lora"].objective == "welfare"
     assert len(suite.cases) == 1000
     assert {"eapm-table1", "eapm-fig2", "eapm-fig3", "eapm-fig4"} <= {each.name for each in family.suites()}
     assert "eapm" in parts()

@@ -18,6 +18,7 @@ from bench.lora.perf import decisions as online
 from bench.lora.perf import models as parts
 from bench.lora.perf.scaling import scaling, sweep
 from bench.perf import command
+from bench.perf.measured import Bars, Curves, Measured, Part, Value, in_turns
 from formulations.lora.solve import solve
 from instances.lora.generate import generate
 from instances.lora.model import Instance
@@ -212,32 +213,32 @@ def test_growth_has_a_row_per_day_and_run_and_a_curve_per_number_of_nodes() -> N
     assert measured.columns == parts.GROWTH
     assert len(measured.rows) == 3 * (1 + len(parts.ONLINE_RUNS))
     assert [row["times_smallest"] for row in measured.rows if row["tasks"] == 12] == [1.0] * 6
-    assert [len(each.curves) for each in measured.figures if isinstance(each, command.Curves)] == [2, 2, 2]
+    assert [len(each.curves) for each in measured.figures if isinstance(each, Curves)] == [2, 2, 2]
 
 
 def test_contenders_take_turns_and_the_first_call_does_not_count() -> None:
     """a b, then a b as often as asked."""
     called: list[str] = []
-    spent = command.in_turns({name: lambda name=name: called.append(name) for name in "ab"}, 3)  # type: ignore[misc]
+    spent = in_turns({name: lambda name=name: called.append(name) for name in "ab"}, 3)  # type: ignore[misc]
     assert called == list("ab" * 4)
     assert set(spent) == {"a", "b"}
 
 
-def _toy(quick: bool, say: Callable[[str], None]) -> command.Measured:
+def _toy(quick: bool, say: Callable[[str], None]) -> Measured:
     say("working")
-    rows: list[dict[str, command.Value]] = [{"name": "a,b", "x": 0.1 + 0.2, "n": 12345, "none": None, "yes": quick}]
-    figures: list[command.Bars | command.Curves] = [
-        command.Bars("bars <1>", "per second", [("a", 3.0), ("b", 4e6)]),
-        command.Curves("curves", "x", "y", [("c", [(1, 0.5), (10, 5)])]),
+    rows: list[dict[str, Value]] = [{"name": "a,b", "x": 0.1 + 0.2, "n": 12345, "none": None, "yes": quick}]
+    figures: list[Bars | Curves] = [
+        Bars("bars <1>", "per second", [("a", 3.0), ("b", 4e6)]),
+        Curves("curves", "x", "y", [("c", [(1, 0.5), (10, 5)])]),
     ]
-    return command.Measured(("name", "x", "n", "none", "yes"), rows, figures, ("A note.",))
+    return Measured(("name", "x", "n", "none", "yes"), rows, figures, ("A note.",))
 
 
 def test_a_part_becomes_a_table_a_csv_file_and_a_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Numbers are in full in the CSV file; the page has both figures and loads nothing."""
-    part = command.Part("toy", "A toy.", _toy)
+    part = Part("toy", "A toy.", _toy)
     monkeypatch.setattr(command, "parts", lambda: {"toy": part})
     monkeypatch.setattr(command, "families", dict)
     assert main(["perf", "toy", "toy", "--quick", "--out", str(tmp_path / "deep" / "out")]) == 0

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.family.suite import Plot, Study
 from bench.figures import bidding, charts, data, leaderboard

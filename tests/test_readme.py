@@ -16,7 +16,6 @@ import bench
 from bench.cli.main import main
 from bench.eapm.suites import READINGS as EAPM_READINGS
 from bench.family.known import families, find_suite
-from bench.family.parts import Interpreting
 from bench.figures.kinds import KINDS
 from bench.lora.paper_suites import RUNS
 from bench.lora.readings import READINGS
@@ -130,7 +129,6 @@ def test_how_the_paper_is_read_stands_beside_its_figures(file: str) -> None:
     [shown] = re.findall(r"<!-- readings: begin -->\n(.*?)<!-- readings: end -->", text, flags=re.DOTALL)
     assert tuple(" ".join(each.split()) for each in shown.removeprefix("- ").split("\n- ")) == READINGS
     family = families()["lora"]
-    assert isinstance(family, Interpreting)
     assert tuple(family.readings()) == READINGS
     assert RUNS in " ".join(README.split())
 

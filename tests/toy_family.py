@@ -21,9 +21,9 @@ import pytest
 
 from bench.cli.main import main
 from bench.family.checks import Check, Verdict
+from bench.family.column import Family
 from bench.family.known import families
 from bench.family.parts import Statement
-from bench.family.sense import Sense
 from bench.family.suite import Case, Listed, Plot, Printed, SolveSettings, Study, Suite
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
@@ -71,15 +71,13 @@ def _log(what: str) -> None:
             file.write(what + "\n")
 
 
-class ToyFamily:
+class ToyFamily(Family):
     """The family."""
 
-    name = "toy"
     format = "ratiobench/toy/1"
-    unit = "points"
-    sense = Sense.MOST
-    headline = "half"
-    audits = "1"
+
+    def __init__(self) -> None:
+        super().__init__("toy", "points", headline="half")
 
     def parse(self, data: Any, source: str) -> Numbers:
         """The instance in a document."""
@@ -139,7 +137,7 @@ class ToyFamily:
         """No traces."""
         return []
 
-    def families(self) -> Sequence[Listed]:
+    def constructions(self) -> Sequence[Listed]:
         """No parametric families."""
         return []
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bench.family.column import Family
 from bench.family.known import read_instance
 from bench.family.parts import Staying
-from bench.family.protocol import Family
 from bench.family.suite import SolveSettings
 from formulations.report import UNLIMITED
 from instances.errors import InputError
@@ -137,6 +137,6 @@ def solve_settings(options: argparse.Namespace) -> SolveSettings:
 
 def require_staying(family: Family) -> Staying:
     """The family, if its tasks can be kept on one node; InputError otherwise."""
-    if not isinstance(family, Staying):
+    if family.staying is None:
         raise InputError("--no-migration", "", f"in the family {family.name} no task moves from node to node")
-    return family
+    return family.staying

@@ -37,8 +37,8 @@ from bench.cli.printing import (
     write_decisions,
 )
 from bench.family.checks import ANOTHER, Check, Verdict
-from bench.family.parts import Bidding, Claiming, Selecting, objective
-from bench.family.protocol import Family
+from bench.family.column import Family
+from bench.family.parts import Bidding
 from bench.storage.payload import json_number, run_payload
 from bench.tables import ratios
 from formulations.report import SolveReport
@@ -88,7 +88,7 @@ def _online(options: argparse.Namespace) -> int:
     family, instance = read_given_instance(options.file)
     with name_the_file(options.file, instance), under(Terms(options.limit, options.isolate)):
         if options.no_migration:
-            run = require_staying(family).run_staying(instance, options.algorithm)
+            run = require_staying(family).run(instance, options.algorithm, None)
         else:
             run = family.run(instance, options.algorithm)
     document = family.solution_document(run.decisions)
@@ -96,7 +96,7 @@ def _online(options: argparse.Namespace) -> int:
         about = {"instance": family.identity(instance)} | ({"migration": False} if options.no_migration else {})
         print_json(run_payload(run) | {"value": json_number(run.welfare)} | about | document)
     else:
-        print_run(run, objective(family), family.unit, len(document["decisions"]))
+        print_run(run, family.objective, family.unit, len(document["decisions"]))
     write_decisions(options.solution, document)
     return 0
 
@@ -126,9 +126,9 @@ def _curve(options: argparse.Namespace, family: Family, instance: Any) -> int:
 
 
 def _bidding(option: str, family: Family) -> Bidding:
-    if not isinstance(family, Bidding):
+    if family.bidding is None:
         raise InputError(option, "", f"the family {family.name} has no auctions")
-    return family
+    return family.bidding
 
 
 def _bidder(options: argparse.Namespace, family: Family, instance: Any) -> int:
@@ -157,7 +157,7 @@ def _audit(options: argparse.Namespace) -> int:
             raise InputError("--curve", "", "only one of CSV and JSON can be standard output")
     family, instance = read_given_instance(options.file)
     family.algorithm_key(options.algorithm)
-    if isinstance(family, Claiming):
+    if family.statements is not None:
         _existing_claims(options, [each.name for each in family.statements() if not each.proof])
     if options.curve is not None:
         return _curve(options, family, instance)
@@ -202,10 +202,10 @@ def _checks(
     options: argparse.Namespace, family: Family, instance: Any, run: OnlineRun, reference: SolveReport
 ) -> Sequence[Check]:
     """Those that are asked for; without the work of the others where the family can."""
-    if options.claim and isinstance(family, Selecting):
+    if options.claim and family.audit_claims is not None:
         return family.audit_claims(instance, run, reference, options.claim)
     checks = {check.name: check for check in family.audit(instance, run, reference)}
-    if not isinstance(family, Claiming):
+    if family.statements is None:
         _existing_claims(options, list(checks))
     if not options.claim:
         return list(checks.values())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cli.arguments import Command, natural, seconds, up_to
+from bench.family.column import Family
 from bench.family.known import families
 from bench.family.parts import Hunted, Hunting, HuntSettings
 from instances.errors import InputError, shown
@@ -39,7 +40,7 @@ def add_search(command: Command) -> None:
 
 def search(options: argparse.Namespace) -> int:
     """Run the search of the command line; the exit status."""
-    family = _family_of(options.claim)
+    family, hunting = _family_of(options.claim)
     settings = HuntSettings(
         tasks=options.tasks,
         slots=options.slots,
@@ -59,7 +60,7 @@ def search(options: argparse.Namespace) -> int:
         if path is not None:
             write_atomically(path, (json.dumps(document) + "\n").encode())
 
-    found = family.hunt(options.claim, settings, state, source, keep, lambda line: print(line, file=sys.stderr))
+    found = hunting.hunt(options.claim, settings, state, source, keep, lambda line: print(line, file=sys.stderr))
     witness = None
     if options.out is not None and found.instance is not None:
         witness = options.out / f"{options.claim}.json"
@@ -71,13 +72,13 @@ def search(options: argparse.Namespace) -> int:
     return 0
 
 
-def _family_of(claim: str) -> Hunting:
+def _family_of(claim: str) -> tuple[Family, Hunting]:
     """The family that can search for the claim; the first one in alphabetical order."""
     known = {
-        each.name: family
+        each.name: (family, hunting)
         for family in reversed(list(families().values()))
-        if isinstance(family, Hunting)
-        for each in family.claims()
+        if (hunting := family.hunting) is not None
+        for each in hunting.claims()
     }
     if claim not in known:
         raise InputError("claim", "", f"{shown(claim)} is not one of {', '.join(known)}")
@@ -98,7 +99,7 @@ def _state(path: Path | None, resume: bool) -> tuple[Any, str]:
     return None, ""
 
 
-def _document(family: Hunting, settings: HuntSettings, found: Hunted) -> dict[str, Any]:
+def _document(family: Family, settings: HuntSettings, found: Hunted) -> dict[str, Any]:
     return {
         "claim": found.claim,
         "statement": found.statement,
@@ -115,7 +116,7 @@ def _document(family: Hunting, settings: HuntSettings, found: Hunted) -> dict[st
     }
 
 
-def _print(family: Hunting, found: Hunted, witness: Path | None) -> None:
+def _print(family: Family, found: Hunted, witness: Path | None) -> None:
     print(f"{found.claim}: {found.statement}")
     rate = f", {found.fresh / found.seconds:,.0f} a second" if found.seconds > 0 and found.fresh else ""
     verdict = "VIOLATED" if found.violated else "not violated"

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bench.cli.arguments import Command, add_part_of_suite
 from bench.cli.printing import print_json
+from bench.family.column import Family
 from bench.family.known import families, find_suite
+from bench.family.suite import Listed, Suite
+
+_KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite]]] = {
+    "suites": lambda family: family.suites(),
+    "algorithms": lambda family: family.algorithms(),
+    "formulations": lambda family: family.formulations(),
+    "traces": lambda family: family.traces(),
+    "families": lambda family: family.constructions(),
+}
 
 
 def add_list(command: Command) -> None:
     """The command `list`."""
     sub = command("list", _list, "what there is")
-    sub.add_argument("what", choices=["suites", "algorithms", "formulations", "traces", "families"])
+    sub.add_argument("what", choices=list(_KINDS))
     sub.add_argument("--json", action="store_true")
 
 
@@ -36,7 +47,7 @@ def _list(options: argparse.Namespace) -> int:
     found = [
         {"family": family.name, "name": each.name, "summary": each.summary}
         for family in families().values()
-        for each in getattr(family, options.what)()
+        for each in _KINDS[options.what](family)
     ]
     if options.json:
         print_json(found)

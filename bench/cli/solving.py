@@ -27,8 +27,8 @@ from bench.cli.printing import (
     require_writable,
     write_decisions,
 )
-from bench.family.parts import Certifying, objective
-from bench.family.protocol import Family
+from bench.family.column import Family
+from bench.family.parts import Certificates
 from bench.storage.payload import json_number, report_payload
 from bench.tables import ratios
 from instances.errors import InputError
@@ -76,9 +76,9 @@ def _opt(options: argparse.Namespace) -> int:
         raise InputError("--certificate", "", NO_CERTIFICATE)
     with name_the_file(options.file, instance):
         if options.no_migration:
-            report = require_staying(family).solve_staying(instance, solve_settings(options))
+            report = require_staying(family).solve(instance, solve_settings(options))
         elif options.certificate:
-            report = _certifying(family).solve_certified(instance, solve_settings(options))
+            report = _certificates(family).solve(instance, solve_settings(options))
         else:
             report = family.solve(instance, solve_settings(options))
     document = family.solution_document(report.solution)
@@ -110,16 +110,16 @@ def _opt(options: argparse.Namespace) -> int:
         lines = [f"{seconds:.3f},{lower},{upper}\n" for seconds, lower, upper in report.trail]
         write_atomically(options.log, "".join(["seconds,lower,upper\n", *lines]).encode())
     if options.certificate and proof:
-        _certifying(family).write_certificate(proof, options.certificate)
+        _certificates(family).write(proof, options.certificate)
     if options.certificate and proof is None:
         return complain(options, f"{options.certificate}: not written, no certificate was found", 1)
     return 0
 
 
-def _certifying(family: Family) -> Certifying:
-    if not isinstance(family, Certifying):
+def _certificates(family: Family) -> Certificates:
+    if family.certificates is None:
         raise InputError("--certificate", "", f"the family {family.name} has no certificates")
-    return family
+    return family.certificates
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -131,8 +131,8 @@ def _check(options: argparse.Namespace) -> int:
     if options.certificate and options.no_migration:
         raise InputError("--certificate", "", NO_CERTIFICATE)
     if options.certificate:
-        return _check_certificate(options, _certifying(family), instance, load_json(data, source), source)
-    judge = require_staying(family).check_staying if options.no_migration else family.check
+        return _check_certificate(options, family, instance, load_json(data, source), source)
+    judge = require_staying(family).check if options.no_migration else family.check
     verdict = judge(instance, load_json(data, source), source)
     if options.json:
         print_json({key: json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
@@ -141,7 +141,7 @@ def _check(options: argparse.Namespace) -> int:
     for key, value in verdict.items():
         if key not in ("valid", "violations"):
             told = ratios.truncated(value) if isinstance(value, int | Fraction) else or_dash(value)
-            print(f"{objective(family) if key == 'welfare' else key} {told}")
+            print(f"{family.objective if key == 'welfare' else key} {told}")
     for violation in verdict["violations"][:BREACHES]:
         print(violation)
     if len(verdict["violations"]) > BREACHES:
@@ -149,8 +149,8 @@ def _check(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_certificate(options: argparse.Namespace, family: Certifying, instance: Any, data: Any, source: str) -> int:
-    verdict = family.check_certificate(instance, data, source)
+def _check_certificate(options: argparse.Namespace, family: Family, instance: Any, data: Any, source: str) -> int:
+    verdict = _certificates(family).check(instance, data, source)
     if options.json:
         print_json({key: json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
     elif verdict["valid"]:

@@ -15,6 +15,7 @@ import numpy as np
 from bench.family.checks import ANOTHER, Check, Verdict
 from bench.family.parts import Statement
 from formulations.eapm.check import check
+from formulations.report import SolveReport
 from instances.eapm.model import Instance, IntArray, User, profit_rate
 from instances.eapm.solution import Decision
 from online.eapm import registry
@@ -73,7 +74,12 @@ STATEMENTS = (
 )
 
 
-def audit(instance: Instance, run: OnlineRun) -> list[Check]:
+def statements() -> Sequence[Statement]:
+    """The paper's claims in words."""
+    return STATEMENTS
+
+
+def audit(instance: Instance, run: OnlineRun, reference: SolveReport | None = None) -> list[Check]:
     """Every claim of `STATEMENTS` on one run, in their order; `figures` has the reading of the paper."""
     reading = _reading(run.algorithm)
     if reading is None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from bench.family.checks import Check
 from formulations.eapm.check import check
 from instances.eapm.model import Instance
 from online.outcome import OnlineRun
 
 
-def measures(instance: Instance, run: OnlineRun) -> Mapping[str, Fraction | None]:
+def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -> Mapping[str, Fraction | None]:
     """Exact figures by name; None where one is undefined.
 
     Returns

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 import instances
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.family.suite import Suite
 from instances.errors import InputError, shown
 

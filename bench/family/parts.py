@@ -1,67 +1,67 @@
-"""What a family may have besides, one protocol each; commands ask for it where they need it."""
+"""What a family may have besides: each part is an attribute of `Family` that is None where there is none.
+
+Part of a family -> what is lost without it:
+
+* ``certificates`` -> `opt --certificate`, `check --certificate`
+* ``staying`` -> `--no-migration`
+* ``hunting`` -> `search`
+* ``bidding`` -> `audit --task`, `audit --curve`
+* ``audit_claims`` -> `audit --claim` does the work of all claims
+* ``statements``, ``notation`` -> the page's section on what is claimed and what holds
+* ``readings`` -> the page's sentences on how a paper is read
+* ``measures`` -> figures beside the objective
+* ``study`` -> figures about bidding
+* ``standing`` -> the leaderboard's columns on what is proved
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from bench.family.checks import Check
-from bench.family.protocol import Family
-from bench.family.suite import Listed, SolveSettings, Study
+from bench.family.suite import Listed, SolveSettings
 from formulations.report import SolveReport
 from online.outcome import OnlineRun
 
 
-@runtime_checkable
-class Valuing(Family, Protocol):
-    """A family whose objective is not called welfare, in two words at most; no family has to."""
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """Intervals on OPT that anybody can check.
 
-    objective: str
+    Parameters
+    ----------
+    solve : (instance, settings): as `Family.solve`, with whatever more work the report's `certificate` needs; None in
+        it when none could be had.
+    write : (certificate, path): the certificate of a report to a file, whole or not at all.
+    check : (instance, data, source): exact verification of a decoded certificate, by code of its own: ``valid lower
+        upper problem`` at least. `problem` is the first thing wrong, in one line, None when valid; InputError if it is
+        no certificate at all.
+    """
 
-
-def objective(family: Family) -> str:
-    """What the values of the family's solutions are called."""
-    return family.objective if isinstance(family, Valuing) else "welfare"
-
-
-@runtime_checkable
-class Certifying(Family, Protocol):
-    """A family whose intervals on OPT can have certificates; commands ask with isinstance, no family has to."""
-
-    def solve_certified(self, instance: Any, settings: SolveSettings) -> SolveReport:
-        """As `solve`, with whatever more work the report's `certificate` needs; None in it when none could be had."""
-        ...
-
-    def write_certificate(self, certificate: Any, path: Path) -> None:
-        """Write the certificate of a report to a file, whole or not at all."""
-        ...
-
-    def check_certificate(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
-        """Exact verification of a decoded certificate, by code of its own: ``valid lower upper problem`` at least.
-
-        `problem` is the first thing wrong, in one line, None when valid; InputError if it is no certificate at all.
-        """
-        ...
+    solve: Callable[[Any, SolveSettings], SolveReport]
+    write: Callable[[Any, Path], None]
+    check: Callable[[Any, Any, str], Mapping[str, Any]]
 
 
-@runtime_checkable
-class Staying(Family, Protocol):
-    """A family whose tasks may move from node to node, and can be kept from it (`--no-migration`); no family has to."""
+@dataclass(frozen=True, slots=True)
+class Staying:
+    """Tasks that may move from node to node, kept from it.
 
-    def solve_staying(self, instance: Any, settings: SolveSettings, start: Any = None) -> SolveReport:
-        """As `solve`: the optimum with every task on one node, or an interval on it."""
-        ...
+    Parameters
+    ----------
+    solve : (instance, settings): the optimum with every task on one node, or an interval on it.
+    run : (instance, algorithm, prior): under a referee that refuses decisions on two nodes; InputError for an algorithm
+        that cannot.
+    check : (instance, data, source): as `Family.check`, with the constraint that a task stays on one node.
+    """
 
-    def run_staying(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
-        """As `run`, under a referee that refuses decisions on two nodes; InputError for an algorithm that cannot."""
-        ...
-
-    def check_staying(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
-        """As `check`, with the constraint that a task stays on one node."""
-        ...
+    solve: Callable[[Any, SolveSettings], SolveReport]
+    run: Callable[[Any, str, Any], OnlineRun]
+    check: Callable[[Any, Any, str], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,59 +118,21 @@ class Hunted:
     check: Check | None = None
 
 
-@runtime_checkable
-class Hunting(Family, Protocol):
-    """A family that can look for instances that violate a claim; commands ask with isinstance, no family has to."""
+@dataclass(frozen=True, slots=True)
+class Hunting:
+    """The search for instances that violate a claim.
 
-    def claims(self) -> Sequence[Listed]:
-        """The claims that can be searched for."""
-        ...
+    Parameters
+    ----------
+    claims : those that can be searched for.
+    hunt : (claim, settings, state, source, keep, tell): search, from the state of an earlier search (None: from the
+        start; `source` names its file). `keep` is called with the state (JSON values) after every improvement and at
+        the end, `tell` with a line of progress about once a second. InputError for a claim or state that cannot be
+        used.
+    """
 
-    def hunt(
-        self,
-        claim: str,
-        settings: HuntSettings,
-        state: Any,
-        source: str,
-        keep: Callable[[Mapping[str, Any]], None],
-        tell: Callable[[str], None],
-    ) -> Hunted:
-        """Search, from the state of an earlier search (None: from the start; `source` names its file).
-
-        `keep` is called with the state (JSON values) after every improvement and at the end, `tell` with a line of
-        progress about once a second. InputError for a claim or state that cannot be used.
-        """
-        ...
-
-
-@runtime_checkable
-class Ranking(Family, Protocol):
-    """A family that says what is known of its algorithms, for leaderboards; no family has to."""
-
-    def standing(self, algorithm: str) -> Mapping[str, str]:
-        """What is proved or known, by heading: ``guarantee``, ``truthful``, ...; the same headings for all."""
-        ...
-
-
-@runtime_checkable
-class Measuring(Family, Protocol):
-    """A family with figures about a run beside its welfare; no family has to."""
-
-    def measures(self, instance: Any, run: OnlineRun, checks: Sequence[Check]) -> Mapping[str, Fraction | None]:
-        """Exact figures by name, the same names for every run; None where one is undefined. Versioned by `audits`.
-
-        `checks` are the run's audits.
-        """
-        ...
-
-
-@runtime_checkable
-class Studying(Family, Protocol):
-    """A family that makes tables about algorithms for figures; no family has to."""
-
-    def study(self, instance: Any, study: Study, prior: Any = None) -> Sequence[Mapping[str, str]]:
-        """The rows of a study, all with the same keys, exact figures; InputError for one that cannot be made."""
-        ...
+    claims: Callable[[], Sequence[Listed]]
+    hunt: Callable[[str, HuntSettings, Any, str, Callable[[Mapping[str, Any]], None], Callable[[str], None]], Hunted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,44 +158,6 @@ class Statement:
     proof: str = ""
 
 
-@runtime_checkable
-class Claiming(Family, Protocol):
-    """A family whose checks are claims of papers, with a page on what holds; no family has to."""
-
-    def statements(self) -> Sequence[Statement]:
-        """Those settled by proof, then those that audits check, in the order of the audits."""
-        ...
-
-
-@runtime_checkable
-class Interpreting(Family, Protocol):
-    """A family that says how it reads its paper where that can be read in more than one way; no family has to."""
-
-    def readings(self) -> Sequence[str]:
-        """A sentence or two each, for the page."""
-        ...
-
-
-@runtime_checkable
-class Explaining(Family, Protocol):
-    """A family that says what the signs in its statements mean; no family has to."""
-
-    def notation(self) -> Sequence[tuple[str, str]]:
-        """(sign, meaning) pairs, in the order in which they are best read."""
-        ...
-
-
-@runtime_checkable
-class Selecting(Family, Protocol):
-    """A family that can check some of its claims without the work of the others; no family has to."""
-
-    def audit_claims(
-        self, instance: Any, run: OnlineRun, reference: SolveReport, claims: Collection[str]
-    ) -> Sequence[Check]:
-        """The checks of these names of statements; of one that is about another algorithm that it does not apply."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class BidCurve:
     """One bidder's outcome, payment and utility over its bid.
@@ -248,20 +172,17 @@ class BidCurve:
     note: str = ""
 
 
-@runtime_checkable
-class Bidding(Family, Protocol):
-    """A family whose algorithms can be auctions; commands ask with isinstance, no family has to."""
+@dataclass(frozen=True, slots=True)
+class Bidding:
+    """Algorithms that are auctions: what one bidder gains by its bid.
 
-    def utility_curve(self, instance: Any, algorithm: str, task: int) -> BidCurve:
-        """One bidder's outcome, payment and utility: of every bid, or of as many as are tried.
+    Parameters
+    ----------
+    utility_curve : (instance, algorithm, task): the bidder's utility over its bid; InputError for a task that does not
+        exist.
+    audit_bidder : (instance, run, task, claims): what it gains by misreporting, with more work than an audit of all
+        has; of these claims, if any are named.
+    """
 
-        InputError for a task that does not exist and an algorithm that is no auction.
-        """
-        ...
-
-    def audit_bidder(self, instance: Any, run: OnlineRun, task: int, claims: Collection[str] = ()) -> Sequence[Check]:
-        """What one bidder gains by misreporting, with more work than an audit of all has; of these claims, if any.
-
-        InputError for a task that does not exist.
-        """
-        ...
+    utility_curve: Callable[[Any, str, int], BidCurve]
+    audit_bidder: Callable[[Any, OnlineRun, int, Sequence[str]], Sequence[Check]]

@@ -14,8 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.family.parts import objective
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.family.suite import Plot
 from bench.tables import intervals
@@ -138,7 +137,7 @@ def take_means(found: Results, plot: Plot, family: Family) -> MeanRows:
     quantity, axis = find_quantity(plot.kind), find_quantity(plot.kind).title
     if plot.kind in QUANTITIES:
         sense = found.sense
-        axis = axis.format(objective=objective(family), reached=REACHED[sense], ratio=ratio_words(sense))
+        axis = axis.format(objective=family.objective, reached=REACHED[sense], ratio=ratio_words(sense))
     values = CaseValues(found, plot)
     means = pd.DataFrame(list(_means(values)), columns=list(COLUMNS), dtype=object)
     printed = pd.DataFrame(list(_printed(values)), columns=list(PRINTED), dtype=object)

@@ -10,7 +10,7 @@ from typing import Self
 
 import pandas as pd
 
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.family.suite import Plot
 from bench.tables.cells import Table
 from bench.tables.rows import Results

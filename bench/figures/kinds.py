@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.family.suite import Plot
 from bench.figures.data import QUANTITIES
 from bench.figures.drawn import Drawn

@@ -9,8 +9,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from bench.family.parts import Ranking
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.family.suite import Plot
 from bench.figures.data import CaseValues
@@ -83,7 +82,7 @@ def _line(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any]:
         "high": whole.high,
         "decisions_per_second": decided / seconds if seconds else None,
         "constants": "+".join(sources) or "none",
-        **(family.standing(algorithm) if isinstance(family, Ranking) else {}),
+        **(family.standing(algorithm) if family.standing else {}),
         **{f"mean in {group}": intervals.mean(part).mean for group, part in parts.items()},
     }
 

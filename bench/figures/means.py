@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.family.suite import Plot
 from bench.figures.charts import draw_group, draw_lines, find_span, find_spans, is_lines
 from bench.figures.data import MeanRows, take_means

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.family.suite import Plot
 from bench.figures.bidding import draw_charges, draw_curve
 from bench.figures.bids import SAMPLE, Where, find_best

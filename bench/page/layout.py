@@ -12,8 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from bench.family.parts import Explaining, Interpreting, objective
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.figures import overview
 from bench.figures.drawn import Chart, Drawn
 from bench.page.claims import make_claims
@@ -41,14 +40,14 @@ def render_page(found: Results, family: Family, settled: Sequence[Settled] = (),
         summary=str(about.get("summary", "")),
         scale=about.get("scale", "full"),
         only=about.get("only") or (),
-        objective=objective(family),
+        objective=family.objective,
         sense=found.sense,
         figures=[each for each in drawn if not each.is_empty],
         figures_without_data=[each for each in drawn if each.is_empty],
         make_download=make_download,
         overview=_overview(found, family, every),
-        claims=make_claims(settled, family.notation() if isinstance(family, Explaining) else ()),
-        readings=family.readings() if isinstance(family, Interpreting) else (),
+        claims=make_claims(settled, family.notation()),
+        readings=family.readings(),
         checks=list_checks(found, family, every),
         rows=list_rows(found, family, every),
         provenance={name: about.get("provenance", {}).get(name, {}) for name in ("code", "packages", "machine")},
@@ -102,7 +101,7 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
     for row in every:
         rows.setdefault(row["case"], []).append(row)
     by_case = [(case, rows[case.name]) for case in found.cases if case.name in rows]
-    axis = f"{objective(family)}, {family.unit}"
+    axis = f"{family.objective}, {family.unit}"
     ratios = [
         (case.name, partial(overview.draw_ratios, chosen, case.name, found.sense), opt_text(chosen[0], family.unit))
         for case, chosen in by_case

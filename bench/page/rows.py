@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.family.checks import Verdict
-from bench.family.parts import objective
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.tables import ratios
 from bench.tables.cells import Cell, Column, Table, exact_cell, make_cell
 from bench.tables.rows import Results, is_known, online_seconds
@@ -25,7 +24,7 @@ def list_rows(found: Results, family: Family, rows: Sequence[Mapping[Any, Any]])
     spent = online_seconds(found)
     check = family.headline if family.headline in found.checks else ""
     head: list[str | Column] = ["case", Column("group", True), Column("algorithm", True), "OPT, at least"]
-    head += ["OPT, at most", "gap", "proof", f"{objective(family)}, {family.unit}", found.sense.ratio]
+    head += ["OPT, at most", "gap", "proof", f"{family.objective}, {family.unit}", found.sense.ratio]
     head += [found.sense.reached, "admitted"]
     head += [*(check_title(name) for name in found.measures), "constants", "arithmetic"]
     head += [Column(check_title(check), True), "bound"] if check else []

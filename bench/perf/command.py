@@ -6,8 +6,6 @@ of several turns and their ratios; seconds are those of one machine with whateve
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,21 +21,11 @@ def parts() -> dict[str, Part]:
     """The parts of all families, by name."""
     found: dict[str, Part] = {}
     for family in families().values():
-        module = f"{type(family).__module__}.perf"
-        if not _exists(module):
-            continue
-        for part in importlib.import_module(module).PARTS:
+        for part in family.find("PARTS") or ():
             if part.name in found:
-                raise InputError(module, "PARTS", f"{part.name!r} is the name of another part")
+                raise InputError(family.name, "PARTS", f"{part.name!r} is the name of another part")
             found[part.name] = part
     return found
-
-
-def _exists(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # the family's module is no package
-        return False
 
 
 def run(names: Sequence[str], out: Path, quick: bool) -> int:

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.family.suite import YESTERDAY, Case, Study, Suite
 from bench.running import provenance, work
 from bench.running.cluster import POLL, DaskCluster, Pool

@@ -13,9 +13,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from bench.family.column import Family
 from bench.family.known import families
-from bench.family.parts import Measuring, Studying
-from bench.family.protocol import Family
 from bench.family.suite import SolveSettings, Study
 from bench.storage.payload import one_line, report_payload, restored, run_payload
 from bench.storage.store import Piece
@@ -124,7 +123,7 @@ def _measure(
         report = restored(reference, house.solution(instance, _document(reference), "reference"))
         checks = house.audit(instance, run, report)
         found: dict[str, Any] = {"checks": [check.document() for check in checks]}
-        if isinstance(house, Measuring):
+        if house.measures is not None:
             values = house.measures(instance, run, checks)
             found["measures"] = {name: None if value is None else str(value) for name, value in values.items()}
         return online, Piece("audit", identity, audit_key, True, found, None, time.perf_counter() - started)
@@ -145,7 +144,7 @@ def study(
     started = time.perf_counter()
     try:
         house = families()[family]
-        if not isinstance(house, Studying):
+        if house.study is None:
             raise InputError("suite", wanted.name, f"the family {family} makes no studies")
         other = None if prior is None else _instance(family, prior)
         with under(Terms(isolate=isolate)):

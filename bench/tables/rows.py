@@ -28,7 +28,7 @@ COLUMNS = {
     "state": "ok, invalid (the algorithm broke a rule), failed (see reason) or missing (not run yet)",
     "reason": "why it failed or is invalid",
     "opt_status": "optimal, interval or failed",
-    "opt_lower": "OPT is no less: the best verified solution, the solver's or a valid online run's; of costs, a proved bound",
+    "opt_lower": "OPT is no less: the best verified solution (the solver's, a valid run's); of costs, a proved bound",
     "opt_lower_source": "of the verified end: solve, or the algorithm whose run beat the solver's solution",
     "opt_upper": "OPT is no more: a proved bound; where the least is best, the value of a verified solution",
     "opt_proof": "where the bound comes from",

@@ -11,8 +11,7 @@ from typing import Any
 import pandas as pd
 
 from bench.family.checks import Verdict
-from bench.family.parts import objective
-from bench.family.protocol import Family
+from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.tables import ratios
 from bench.tables.rows import Results, group_means, is_known, online_seconds
@@ -89,7 +88,7 @@ def results_text(found: Results, family: Family) -> str:
         rows = every[case.name]
         figures = ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, int | float))
         parts.append(f"{case.name}: {figures or 'no instance'}\n  {opt_text(rows[0], family.unit)}")
-        parts.append(aligned([_line(row, head, spent, objective(family), found.sense) for row in rows], indent="  "))
+        parts.append(aligned([_line(row, head, spent, family.objective, found.sense) for row in rows], indent="  "))
     table = group_means(found.rows, found.sense)
     if not table.empty:
         shown = ["cases", "unbounded", *(name for name in ("undefined", "invalid", "failed") if table[name].any())]

@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from bench.family.checks import Verdict
-from bench.family.parts import Claiming, Statement
-from bench.family.protocol import Family
+from bench.family.column import Family
+from bench.family.parts import Statement
 from bench.storage.store import StoredCase
 from bench.tables.rows import Results, is_known
 from bench.tables.text import aligned
@@ -85,7 +85,7 @@ def settle(found: Results, family: Family) -> list[Settled]:
 
     Those settled by proof stand among them; where no check is about any claim, nothing does.
     """
-    if not isinstance(family, Claiming):
+    if family.statements is None:
         return []
     cases = {case.name: case for case in found.cases}
     rows = found.rows.to_dict("records")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from instances.eapm.model import Instance
 from instances.eapm.solution import Solution
@@ -49,6 +49,18 @@ class CheckReport:
     makespan_ms: int
     value: Fraction | None
     placed: int
+
+    def document(self) -> dict[str, Any]:
+        """The report as the command `check` shows it."""
+        return {
+            "valid": self.valid,
+            "welfare": self.value,
+            "profit": self.profit,
+            "energy_cost": self.energy_cost,
+            "makespan_ms": self.makespan_ms,
+            "admitted": self.placed,
+            "violations": [str(violation) for violation in self.violations],
+        }
 
 
 def check(instance: Instance, solution: Solution) -> CheckReport:

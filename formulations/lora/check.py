@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from instances.lora.model import Instance
 from instances.lora.solution import Decision, Solution
@@ -47,6 +47,17 @@ class CheckReport:
     true_welfare: int
     revenue: int | None
     admitted: int
+
+    def document(self) -> dict[str, Any]:
+        """The report as the command `check` shows it."""
+        return {
+            "valid": self.valid,
+            "welfare": self.welfare,
+            "true_welfare": self.true_welfare,
+            "revenue": self.revenue,
+            "admitted": self.admitted,
+            "violations": [str(violation) for violation in self.violations],
+        }
 
 
 ONE_NODE = "one node"

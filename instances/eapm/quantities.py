@@ -71,7 +71,7 @@ def anchors(instance: Instance) -> Anchors:
     return anchors_of(instance.etc_ms.tolist(), instance.cost.tolist(), count)
 
 
-def figures(instance: Instance) -> Mapping[str, Any]:
+def describe(instance: Instance) -> Mapping[str, Any]:
     """Size and load of the instance, to show beside it (rounded; nothing is decided by them).
 
     ``price`` is the sum of prices over E_min, the mean gamma of the users weighted by cost (None where E_min is 0).

@@ -59,6 +59,11 @@ def families() -> Mapping[str, Parametric]:
     return _FAMILIES
 
 
+def constructions() -> list[tuple[str, str]]:
+    """Name with parameters, and one sentence, of every one of them."""
+    return [(f"{each.name}:{','.join(each.parameters)}", each.summary) for each in families().values()]
+
+
 def generate(recipe: Mapping[str, Any]) -> Instance:
     """The member that a recipe of kind `family` names.
 

@@ -1,0 +1,330 @@
+"""A family of problems as the commands, suites and the store see it, found by convention.
+
+A family called NAME is a column through the four floors: the packages `instances.NAME`, `formulations.NAME`,
+`online.NAME` and `bench.NAME`, of which the last one defines ``FAMILY = Family("NAME", ...)``. What the harness needs
+is looked for in the modules that `CONVENTION` names, when it is needed; what is special, a family overrides. Nothing
+outside these folders knows a family by name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from bench.family.checks import Check
+from bench.family.parts import Bidding, Certificates, Hunting, Statement, Staying
+from bench.family.sense import Sense
+from bench.family.suite import Listed, SolveSettings, Study, Suite
+from formulations.report import SolveReport
+from instances.errors import InputError
+from online.outcome import OnlineRun
+
+CONVENTION: Mapping[str, str] = {
+    "FORMAT": "instances.format",
+    "parse": "instances.format",
+    "dumps": "instances.format",
+    "content_hash": "instances.format",
+    "parse_solution": "instances.solution",
+    "solution_document": "instances.solution",
+    "describe": "instances.quantities",
+    "generate": "instances.generate",
+    "traces": "instances.arrivals",
+    "constructions": "instances.constructions",
+    "VERSION": "formulations.solve",
+    "solve": "formulations.solve",
+    "formulations": "formulations.solve",
+    "export": "formulations.solve",
+    "warm": "formulations.solve",
+    "check": "formulations.check",
+    "write": "formulations.certificate",
+    "verify": "formulations.verify",
+    "GAME": "online.run",
+    "suites": "bench.suites",
+    "member": "bench.suites",
+    "audit": "bench.claims",
+    "audit_claims": "bench.claims",
+    "statements": "bench.claims",
+    "NOTATION": "bench.claims",
+    "warm_audits": "bench.claims",
+    "measures": "bench.measures",
+    "study": "bench.studies",
+    "standing": "bench.standing",
+    "READINGS": "bench.readings",
+    "PARTS": "bench.perf",
+}
+"""Where the harness looks for what, the family's name between floor and module; where there is no such module, or no
+such name in it, in the floor's main module (`MAIN`)."""
+MAIN = {"instances": "format", "formulations": "solve", "online": "run", "bench": ""}
+
+
+class Family:
+    """What a family offers. Instances and solutions are the family's own objects, opaque here.
+
+    Parameters
+    ----------
+    name : of its packages.
+    unit : of its objective.
+    objective : what the values of its solutions are called, in two words at most.
+    sense : whether the most or the least of it is best.
+    headline : name of the check whose verdict stands beside the ratio in tables; empty for none.
+    audits : version of all checks: stored ones of another version are made again.
+    home : package with all the modules of a family that lives elsewhere; empty for one of this house.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        unit: str,
+        *,
+        objective: str = "welfare",
+        sense: Sense = Sense.MOST,
+        headline: str = "",
+        audits: str = "1",
+        home: str = "",
+    ) -> None:
+        self.name, self.unit, self.objective, self.sense = name, unit, objective, sense
+        self.headline, self.audits, self.home = headline, audits, home
+
+    def find(self, what: str) -> Any:
+        """What the convention calls so, or None."""
+        floor, _, module = CONVENTION[what].partition(".")
+        for each in dict.fromkeys((module, MAIN[floor])):
+            words = (self.home, each) if self.home else (floor, self.name, each)
+            place = ".".join(filter(None, words))
+            if _exists(place) and hasattr(loaded := importlib.import_module(place), what):
+                return getattr(loaded, what)
+        return None
+
+    def need(self, what: str) -> Any:
+        """The same; a family without it is none."""
+        found = self.find(what)
+        if found is None:
+            raise AssertionError(f"the family {self.name} has no `{what}` in its module {CONVENTION[what]}")
+        return found
+
+    # Instances.
+
+    @property
+    def format(self) -> str:
+        """The name of its file format."""
+        return str(self.need("FORMAT"))
+
+    def parse(self, data: Any, source: str) -> Any:
+        """The instance in a decoded JSON document; InputError if it is not one."""
+        return self.need("parse")(data, source)
+
+    def dumps(self, instance: Any) -> str:
+        """The instance as the text of its file."""
+        return str(self.need("dumps")(instance))
+
+    def identity(self, instance: Any) -> str:
+        """SHA-256 of the instance's content."""
+        return str(self.need("content_hash")(instance))
+
+    def describe(self, instance: Any) -> Mapping[str, Any]:
+        """Figures to show beside the instance: name, origin, tasks, nodes, slots, load, ..."""
+        found: Mapping[str, Any] = self.need("describe")(instance)
+        return found
+
+    def generate(self, recipe: Mapping[str, Any]) -> Any:
+        """The instance that a case's recipe names."""
+        return self.need("generate")(recipe)
+
+    def traces(self) -> Sequence[Listed]:
+        """The traces that drive the family's generators."""
+        return _listed(self.find("traces"))
+
+    def constructions(self) -> Sequence[Listed]:
+        """The parametric families of instances, with their parameters in the summary."""
+        return _listed(self.find("constructions"))
+
+    # Suites.
+
+    def suites(self) -> Sequence[Suite]:
+        """The family's suites."""
+        found: Sequence[Suite] = self.need("suites")()
+        return found
+
+    def member(self, text: str) -> Suite | None:
+        """The member of a parametric family that ``NAME:KEY=VALUE,...`` names, as a suite of one case; None if NAME is
+        none of them. InputError for parameters that cannot be used.
+        """
+        member = self.find("member")
+        suite: Suite | None = None if member is None else member(text)
+        return suite
+
+    # OPT.
+
+    def formulations(self) -> Sequence[Listed]:
+        """The family's formulations, with the backends of each in the summary."""
+        return _listed(self.need("formulations"))
+
+    def solve(self, instance: Any, settings: SolveSettings, start: Any = None) -> SolveReport:
+        """OPT or an interval on it; `start` is a solution to begin from. InputError for names that do not exist."""
+        report: SolveReport = self.need("solve")(instance, **asdict(settings), start=start)
+        return report
+
+    def solve_key(self, settings: SolveSettings) -> str:
+        """The settings and the code version of the solve: its part of a stored result's key."""
+        chosen = ",".join(f"{key}={value}" for key, value in asdict(settings).items() if value is not None)
+        return f"{chosen} version {self.need('VERSION')}"
+
+    def export(self, instance: Any, kind: str, formulation: str) -> str:
+        """The model as MPS or LP text."""
+        export = self.find("export")
+        if export is None:
+            raise InputError("--format", "", f"the family {self.name} has no models to export")
+        return str(export(instance, kind, formulation))
+
+    def solution_document(self, solution: Any) -> dict[str, Any]:
+        """A solution as JSON values: ``{"decisions": [...]}``."""
+        document: dict[str, Any] = self.need("solution_document")(solution)
+        return document
+
+    def solution(self, instance: Any, data: Any, source: str) -> Any:
+        """The solution in a decoded solution document; InputError if it is not one."""
+        return self.need("parse_solution")(data, source)
+
+    def check(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
+        """Exact verification of a decoded solution file: keys ``valid welfare admitted violations`` at least."""
+        document: Mapping[str, Any] = self.need("check")(instance, self.solution(instance, data, source)).document()
+        return document
+
+    @property
+    def certificates(self) -> Certificates | None:
+        """The certificates of intervals on OPT."""
+        write, verify = self.find("write"), self.find("verify")
+        if write is None or verify is None:
+            return None
+
+        def check(instance: Any, data: Any, source: str) -> Mapping[str, Any]:
+            verdict = verify(instance, data, source)
+            return {
+                "valid": verdict.valid,
+                "lower": verdict.certificate.lower,
+                "upper": verdict.certificate.upper,
+                "problem": verdict.problem or None,
+            }
+
+        return Certificates(
+            lambda instance, settings: self.need("solve")(instance, **asdict(settings), certified=True), write, check
+        )
+
+    # Online.
+
+    def algorithms(self) -> Sequence[Listed]:
+        """The family's online algorithms."""
+        return _listed(self.need("GAME").registry.algorithms)
+
+    def run(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
+        """One run under the referee; `prior` is the instance that `prior=yesterday` in the algorithm's name stands for.
+
+        InputError for an algorithm or option that does not exist.
+        """
+        from online.run import run
+
+        return run(self.need("GAME"), instance, algorithm, prior=prior)
+
+    def algorithm_key(self, algorithm: str) -> str:
+        """The algorithm's canonical name, options and code version: its part of a stored result's key.
+
+        Anyone's own class must exist, and it must be possible to build it.
+        """
+        from online.referee.isolation import require_buildable
+
+        registry = self.need("GAME").registry
+        key = str(registry.canonical(algorithm))
+        require_buildable(registry, algorithm)
+        return key
+
+    # The theory.
+
+    def audit(self, instance: Any, run: OnlineRun, reference: SolveReport) -> Sequence[Check]:
+        """The claims about one run, against the interval on OPT."""
+        audit = self.find("audit")
+        checks: Sequence[Check] = () if audit is None else audit(instance, run, reference)
+        return checks
+
+    @property
+    def audit_claims(self) -> Callable[[Any, OnlineRun, SolveReport, Collection[str]], Sequence[Check]] | None:
+        """Some of the checks, by the names of statements; of one about another algorithm that it does not apply."""
+        found: Callable[..., Sequence[Check]] | None = self.find("audit_claims")
+        return found
+
+    @property
+    def statements(self) -> Callable[[], Sequence[Statement]] | None:
+        """Claims in words: those settled by proof, then those that audits check, in the order of the audits."""
+        found: Callable[[], Sequence[Statement]] | None = self.find("statements")
+        return found
+
+    def notation(self) -> Sequence[tuple[str, str]]:
+        """(sign, meaning) pairs of the statements, in the order in which they are best read."""
+        return tuple(self.find("NOTATION") or ())
+
+    def readings(self) -> Sequence[str]:
+        """How a paper is read where it can be read in more than one way: a sentence or two each."""
+        return tuple(self.find("READINGS") or ())
+
+    @property
+    def measures(self) -> Callable[[Any, OnlineRun, Sequence[Check]], Mapping[str, Fraction | None]] | None:
+        """Exact figures about a run beside its objective, by name, the same names for every run; None: undefined.
+
+        The checks are the run's audits, which version the figures, too.
+        """
+        found: Callable[..., Mapping[str, Fraction | None]] | None = self.find("measures")
+        return found
+
+    @property
+    def study(self) -> Callable[[Any, Study, Any], Sequence[Mapping[str, str]]] | None:
+        """(instance, study, prior): its rows, all with the same keys, exact figures; InputError: it cannot be made."""
+        found: Callable[..., Sequence[Mapping[str, str]]] | None = self.find("study")
+        return found
+
+    @property
+    def standing(self) -> Callable[[str], Mapping[str, str]] | None:
+        """What is proved or known of an algorithm, by heading; the same headings for all."""
+        found: Callable[[str], Mapping[str, str]] | None = self.find("standing")
+        return found
+
+    @property
+    def staying(self) -> Staying | None:
+        """Tasks that are kept from moving."""
+        return None
+
+    @property
+    def hunting(self) -> Hunting | None:
+        """The search for counterexamples."""
+        return None
+
+    @property
+    def bidding(self) -> Bidding | None:
+        """Algorithms that are auctions."""
+        return None
+
+    def warm(self) -> None:
+        """Compile and cache what is compiled."""
+        from online.run import warm
+
+        solvers, audits = self.find("warm"), self.find("warm_audits")
+        if solvers is not None:
+            solvers()
+        warm(self.need("GAME"))
+        if audits is not None:
+            audits()
+
+
+@cache
+def _exists(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _listed(names: Callable[[], Sequence[tuple[str, str]]] | None) -> Sequence[Listed]:
+    return [] if names is None else [Listed(*each) for each in names()]
