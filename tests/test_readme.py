@@ -16,7 +16,7 @@ import bench
 from bench.cli.main import main
 from bench.eapm.suites import READINGS as EAPM_READINGS
 from bench.family.known import families, find_suite
-from bench.figures.content import LEADERBOARD, STUDIED
+from bench.figures.kinds import KINDS
 from bench.lora.paper_suites import RUNS
 from bench.lora.readings import READINGS
 from bench.running.runner import RunOptions, run_suite
@@ -103,7 +103,7 @@ def test_the_tables_of_the_papers_figures_are_those_of_the_committed_run() -> No
     about = json.loads(readme_tables.PAPER.with_name("paper_provenance.json").read_text(encoding="utf-8"))
     assert (about["suite"], about["cases"], about["effort"], about["scale"]) == ("paper", len(suite.cases), 1, "full")
     assert about["only"] == about["algorithms"] == []
-    shown_plots = {plot.name for plot in suite.plots if plot.kind not in (*STUDIED, LEADERBOARD)}
+    shown_plots = {plot.name for plot in suite.plots if plot.kind not in KINDS}
     assert set(rows["plot"]) == shown_plots
 
 

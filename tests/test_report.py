@@ -6,6 +6,7 @@ import html
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -19,10 +20,12 @@ import pytest
 from bench.cli.main import main
 from bench.family.checks import Verdict
 from bench.family.known import families
-from bench.figures import content
-from bench.figures.overview import mean_figure, ratio_figure, time_figure, welfare_figure
+from bench.figures.kinds import draw_figure
+from bench.figures.overview import draw_ratios, draw_reached, draw_times, draw_values
 from bench.page import layout, rows
+from bench.page.render import load_templates, make_breakable, mark_code
 from bench.storage.store import Piece, Store
+from bench.tables.cells import make_cell
 from bench.tables.ratios import interval_text
 from bench.tables.rows import COLUMNS, read_results
 from bench.tables.text import check_title
@@ -105,6 +108,11 @@ def read(page: str) -> Sound:
     return found
 
 
+def markup(macro: str, *values: Any) -> str:
+    """What a macro of parts.html makes of the values."""
+    return str(getattr(load_templates().get_template("parts.html").module, macro)(*values)).strip()
+
+
 def test_the_page_is_sound_and_needs_no_network(folder: Path) -> None:
     """Tags balance, no id stands twice, nothing is fetched, and no address of any kind occurs."""
     page = (folder / "report.html").read_text(encoding="utf-8")
@@ -123,6 +131,26 @@ def test_what_figures_refer_to_is_on_the_page(folder: Path) -> None:
     assert {name for pair in used for name in pair if name} <= set(read(page).ids)
 
 
+def test_templates_are_loaded_where_a_page_is_made_and_not_before() -> None:
+    """The commands start without Jinja and matplotlib; the page needs both."""
+    program = """import sys, bench.cli.main, bench.perf.command
+before = [name for name in ("jinja2", "matplotlib") if name in sys.modules]
+import bench.page.layout
+print(before, "jinja2" in sys.modules)"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] True"
+
+
+def test_words_from_outside_are_text_on_the_page() -> None:
+    """Tags in names, in attributes and between backquotes of a reading are escaped; long names may be broken."""
+    name = '<i>"x"</i>: a&b,c'
+    cell = make_cell(name, css=name, title=name)
+    assert read(markup("cell", cell)).text == [name]
+    assert "<i>" not in markup("cell", cell)
+    assert make_breakable("a<b>:c, d") == "a&lt;b&gt;:<wbr>c,<wbr> d"
+    assert mark_code("`<b>` & `c`") == "<code>&lt;b&gt;</code> &amp; <code>c</code>"
+
+
 def test_every_row_and_its_commands_are_on_the_page(folder: Path) -> None:
     """All rows of the CSV, their ratio, the instance hashes and the commands to reproduce them."""
     text = " ".join(read((folder / "report.html").read_text(encoding="utf-8")).text)
@@ -137,10 +165,10 @@ def test_every_row_and_its_commands_are_on_the_page(folder: Path) -> None:
 @pytest.mark.parametrize(
     "svg",
     [
-        lambda: ratio_figure(ROWS, "x<y"),
-        lambda: welfare_figure(ROWS, "x", "points"),
-        lambda: mean_figure([{**row, "mean_reached": Fraction(1, 3)} for row in ROWS], "x"),
-        lambda: time_figure([("a", [0.001, 2.0]), ("b", [0.0])], "x"),
+        lambda: draw_ratios(ROWS, "x<y"),
+        lambda: draw_values(ROWS, "x", "points"),
+        lambda: draw_reached([{**row, "mean_reached": Fraction(1, 3)} for row in ROWS], "x"),
+        lambda: draw_times([("a", [0.001, 2.0]), ("b", [0.0])], "x"),
     ],
 )
 def test_figures_are_the_same_every_time_and_take_the_pages_colours(svg: object) -> None:
@@ -156,7 +184,7 @@ def test_figures_are_the_same_every_time_and_take_the_pages_colours(svg: object)
 @pytest.mark.parametrize("least", [Fraction(1, 3), Fraction(-1_234_567, 1000)])
 def test_the_figures_beside_bars_are_within_the_picture(least: Fraction) -> None:
     """Percentages stand right of the axis and end before the edge, for parts of OPT and for large losses."""
-    drawn = mean_figure([{"algorithm": f"a{mean}", "mean_reached": mean} for mean in (Fraction(1), least)], "x")
+    drawn = draw_reached([{"algorithm": f"a{mean}", "mean_reached": mean} for mean in (Fraction(1), least)], "x")
     [width] = re.findall(r'viewBox="0 0 ([\d.]+) ', drawn)
     told = re.findall(r'text-anchor: start[^"]*" x="([\d.]+)"[^>]*>([^<]*%)</text>', drawn)
     assert len(told) == 2
@@ -172,7 +200,7 @@ def test_what_stands_below_an_axis_is_within_the_picture(top: int, axis: str) ->
     known = {**ROWS[0], "opt_lower": Fraction(top), "opt_upper": Fraction(top), "welfare": top // 2}
     lost = {**known, "algorithm": "b", "welfare": -top}
     for chosen in ([known], [known, lost], [{**known, "algorithm": "a longer name: of an algorithm"}]):
-        drawn = welfare_figure(chosen, "x", axis)
+        drawn = draw_values(chosen, "x", axis)
         [width] = re.findall(r'viewBox="0 0 ([\d.]+) ', drawn)
         told = re.findall(r'text-anchor: middle[^"]*" x="(-?[\d.]+)"[^>]*>([^<]*)</text>', drawn)
         assert {axis} < {text for _, text in told}
@@ -187,7 +215,7 @@ def test_an_unbounded_ratio_is_sorted_as_the_largest_number(folder: Path) -> Non
     every = found.rows.to_dict("records")
     every[0] |= {"ratio_kind": "unbounded", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
     every[1] |= {"ratio_kind": "undefined", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
-    page = rows.all_rows(found, families()["toy"], every)
+    page = markup("table", rows.list_rows(found, families()["toy"], every))
     assert '<td class="n" data-v="Infinity">unbounded</td>' in page
     assert re.search(r'<td class="n" data-v="">OPT - ALG in ', page)
 
@@ -214,8 +242,8 @@ def test_a_part_of_a_suite_has_no_empty_figures(tmp_path: Path) -> None:
     with Store.open(tmp_path / "results.sqlite", create=False) as store:
         found = read_results(store)
     shown = set(re.findall(r'id="figure-([\w-]+)"', page))
-    drawn = [content.draw(found, plot, families()["toy"]) for plot in found.plots]
-    empty = [each for each in drawn if len(each.means) == len(each.board) == len(each.studies) == 0]
+    drawn = [draw_figure(found, plot, families()["toy"]) for plot in found.plots]
+    empty = [each for each in drawn if all(frame.empty for frame in each.files().values())]
     assert empty
     assert shown == {each.plot.name for each in drawn} - {each.plot.name for each in empty}
     [said] = re.findall(r"<p>Without data here, and left out: (.*?)[.]</p>", page)
@@ -225,7 +253,7 @@ def test_a_part_of_a_suite_has_no_empty_figures(tmp_path: Path) -> None:
 
 def test_names_from_outside_are_text_not_markup() -> None:
     """An algorithm called `a<b:$x_1$` is drawn as it is spelled."""
-    assert "a&lt;b:$x_1$ *" in ratio_figure(ROWS, "x")
+    assert "a&lt;b:$x_1$ *" in draw_ratios(ROWS, "x")
 
 
 def test_csv_columns_are_documented_and_exact(folder: Path) -> None:
@@ -331,7 +359,8 @@ def test_many_figures_are_folded_away_and_very_many_not_drawn() -> None:
     def part(number: int) -> tuple[str, Any, str]:
         return f"case {number}", lambda: drawn.append(number) or "<svg></svg>", "a note"
 
-    open_, closed, none = (layout._drawn([part(i) for i in range(count)], "cases", False) for count in (12, 13, 41))
+    galleries = [layout.make_gallery([part(i) for i in range(count)], "cases", False) for count in (12, 13, 41)]
+    open_, closed, none = (markup("gallery", each) for each in galleries)
     assert len(drawn) == 12 + 13
     assert "<details" not in open_
     assert closed.startswith("<details><summary>A figure for each of the 13 cases")
@@ -345,7 +374,8 @@ def test_a_page_of_many_rows_lists_the_worst_of_each_check_only(folder: Path, mo
         found = read_results(store)
     many = pd.concat([found.rows] * 5, ignore_index=True)
     monkeypatch.setattr(rows, "LISTED", 25)
-    section = rows.checks(replace(found, rows=many), families()["toy"], many.to_dict("records"))
+    checks = rows.list_checks(replace(found, rows=many), families()["toy"], many.to_dict("records"))
+    section = load_templates().get_template("checks.html").render(checks=checks)
     violated = int((many["half"] == "violated").sum())
     assert violated > 25
     assert section.count("<tr>") == 1 + 25

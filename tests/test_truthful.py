@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bench.family.checks import Check, Verdict
-from bench.figures.bids import has
+from bench.figures.bids import has_bid
 from bench.lora.theory.bidder import curve
 from bench.lora.theory.payments import offers, sale, tried
 from bench.lora.theory.payments.cheapest import OutOfSteps, Row, Steps, least_cost
@@ -799,7 +799,7 @@ def test_a_curve_by_trying_says_what_runs_say_and_leaves_no_change_between_neigh
     assume(instance.tasks)
     trials = tried_curve(instance, result, 0)
     rows = list(trials.rows())
-    assert any(has(row, Fraction(int(instance.valuation[0]))) for row in rows)
+    assert any(has_bid(row, Fraction(int(instance.valuation[0]))) for row in rows)
     for row in rows:
         for end in ("from", "to"):
             assert _utility(instance, 0, {"bid": int(row[f"bid_{end}"])}, algorithm) == int(row[f"utility_{end}"])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.family.known import families
 from bench.perf.measured import Measured, Part, _seconds
-from bench.perf.page import csv, page, text_table
+from bench.perf.page import format_csv, format_table, render_page
 from instances.errors import InputError, shown
 from instances.files import write_atomically
 
@@ -50,11 +50,11 @@ def run(names: Sequence[str], out: Path, quick: bool) -> int:
     for part in chosen:
         measured = part.measure(quick, lambda text, part=part: print(f"{part.name}: {text}", file=sys.stderr))  # type: ignore[misc]
         done.append((part, measured))
-        write_atomically(out / f"{part.name}.csv", csv(measured).encode())
-        print(f"{part.name}: {part.summary}\n{text_table(measured)}")
+        write_atomically(out / f"{part.name}.csv", format_csv(measured).encode())
+        print(f"{part.name}: {part.summary}\n{format_table(measured)}")
         for note in measured.notes:
             print(f"  {note}")
         print(flush=True)
-    write_atomically(out / "perf.html", page(done, quick, warm).encode())
+    write_atomically(out / "perf.html", render_page(done, quick, warm).encode())
     print(f"page: {out / 'perf.html'}")
     return 0
