@@ -838,7 +838,7 @@ def test_the_table_of_the_mechanisms_lists_each_with_its_theorem() -> None:
     listed = {row[0].strip("`"): row[1] for row in rows[2:]}
     assert set(listed) == {*MECHANISMS, "greedy"}
     for name, theorem in listed.items():
-        module = importlib.import_module(f"online.lora.{name.replace('-', '_')}")
+        module = importlib.import_module(f"online.lora.algorithms.{name.replace('-', '_')}")
         assert f"Claim (Theorem {theorem})" in (module.__doc__ or "")
         assert f"(Theorem {theorem})" in entries()[name].summary
         assert f"**Theorem {theorem}**" in section

@@ -50,6 +50,7 @@ CONVENTION: Mapping[str, str] = {
     "audit_claims": "bench.claims",
     "statements": "bench.claims",
     "NOTATION": "bench.claims",
+    "AUDITS": "bench.claims",
     "warm_audits": "bench.claims",
     "measures": "bench.measures",
     "study": "bench.studies",
@@ -73,7 +74,6 @@ class Family:
     sense : whether the most or the least of it is best.
     headline : name of the check whose verdict stands beside the ratio in tables; empty for none.
     whole_values : the values of its solutions, and its bounds, are integers.
-    audits : version of all checks: stored ones of another version are made again.
     home : package with all the modules of a family that lives elsewhere; empty for one of this house.
     """
 
@@ -86,11 +86,10 @@ class Family:
         sense: Sense = Sense.MOST,
         headline: str = "",
         whole_values: bool = False,
-        audits: str = "1",
         home: str = "",
     ) -> None:
         self.name, self.unit, self.objective, self.sense = name, unit, objective, sense
-        self.headline, self.whole_values, self.audits, self.home = headline, whole_values, audits, home
+        self.headline, self.whole_values, self.home = headline, whole_values, home
 
     def find(self, what: str) -> Any:
         """What the convention calls so, or None."""
@@ -251,6 +250,11 @@ class Family:
         audit = self.find("audit")
         checks: Sequence[Check] = () if audit is None else audit(instance, run, reference)
         return checks
+
+    @property
+    def audits(self) -> str:
+        """Version of all checks, beside the claims: stored checks of another version are made again."""
+        return str(self.find("AUDITS") or "1")
 
     @property
     def audit_claims(self) -> Callable[[Any, OnlineRun, SolveReport, Collection[str]], Sequence[Check]] | None:
