@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 
 from bench.cli.arguments import Command, add_part_of_suite
@@ -64,8 +65,14 @@ def _generate(options: argparse.Namespace) -> int:
 
 
 def _warm(options: argparse.Namespace) -> int:
-    needed = {find_suite(name)[0].name for name in options.suites} or set(families())
-    for name, family in families().items():
-        if name in needed:
-            family.warm()
+    from bench.running.compiling import compile_all
+
+    chosen: dict[str, Collection[str] | None] = {}
+    for name in options.suites:
+        family, suite = find_suite(name)
+        named = [
+            name for case in suite.cases for name in (*case.algorithms, *(each.algorithm for each in case.studies))
+        ]
+        chosen[family.name] = [*(chosen.get(family.name) or ()), *dict.fromkeys(named)]
+    compile_all(chosen or dict.fromkeys(families()))
     return 0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from bench.family.checks import Check
 from bench.family.protocol import Family
@@ -25,6 +25,26 @@ class Valuing(Family, Protocol):
 def objective(family: Family) -> str:
     """What the values of the family's solutions are called."""
     return family.objective if isinstance(family, Valuing) else "welfare"
+
+
+class Step(NamedTuple):
+    """Something to be compiled: its name, about how many seconds of one core it takes, and the call that does it."""
+
+    name: str
+    seconds: float
+    work: Callable[[], object]
+
+
+@runtime_checkable
+class Compiling(Family, Protocol):
+    """A family with kernels that take seconds to compile; `warm` compiles them side by side, no family has to."""
+
+    def compiling(self, algorithms: Collection[str] | None) -> Sequence[Sequence[Step]]:
+        """Steps in groups, each for a process: no two groups may compile from the same file.
+
+        algorithms : names that are to be run, and audited; None for all there are, with all of their options.
+        """
+        ...
 
 
 @runtime_checkable

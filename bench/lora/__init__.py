@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.family.checks import Check
-from bench.family.parts import BidCurve, Hunted, HuntSettings, Statement
+from bench.family.parts import BidCurve, Hunted, HuntSettings, Statement, Step
 from bench.family.suite import Listed, SolveSettings, Study, Suite
 from formulations.report import SolveReport
 from instances.lora.format import FORMAT, content_hash, dumps, parse
@@ -276,13 +276,15 @@ class LoraFamily:
 
     def warm(self) -> None:
         """Compile and cache the kernels."""
-        from bench.lora.theory import warming
-        from formulations.lora import solve
-        from online.lora import registry
+        for group in self.compiling(None):
+            for step in group:
+                step.work()
 
-        solve.warm()
-        registry.warm()
-        warming.warm()
+    def compiling(self, algorithms: Collection[str] | None) -> Sequence[Sequence[Step]]:
+        """What `warm` compiles, in groups for processes side by side."""
+        from bench.lora.warming import compiling
+
+        return compiling(algorithms)
 
 
 FAMILY = LoraFamily()

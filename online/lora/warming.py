@@ -30,13 +30,22 @@ def small() -> Instance:
     )
 
 
-def warm_up() -> None:
-    """Run every algorithm with every combination of its options: kernels differ by search and arithmetic."""
-    from online.lora.registry import entries, run
+def every_choice() -> list[str]:
+    """Every algorithm with every combination of its options: kernels differ by search and arithmetic."""
+    from online.lora.registry import entries
 
-    instance = small()
+    found = []
     for entry in entries().values():
         choices = {key: option.allowed for key, option in entry.options.items() if option.allowed}
         for values in product(*choices.values()):
             given = [f"{key}={value}" for key, value in zip(choices, values, strict=True)]
-            run(instance, ":".join([entry.name, ",".join(given)] if given else [entry.name]))
+            found.append(":".join([entry.name, ",".join(given)] if given else [entry.name]))
+    return found
+
+
+def warm_up() -> None:
+    """Run every algorithm with every combination of its options."""
+    from online.lora.registry import run
+
+    for name in every_choice():
+        run(small(), name)

@@ -22,7 +22,6 @@ from formulations.kernels import compiled
 from instances.errors import InputError
 from instances.lora.model import IntArray, Public, Task
 
-
 FAR = 2**60
 """Cost of the impossible in integer tables: above any sum of cell costs (10^4 slots times 2^40, and prices)."""
 STATE_LIMIT = 20_000_000

@@ -334,7 +334,9 @@ def pack_nodes(patterns, rate, memory, value, demand, capacity, capacity_mb, nod
                 kept[k, c] = trial[k, c]
         for c in range(classes):
             noisy[c] = size[c] * (1.0 + (0.2 * unit_interval(seed) if tried > 2 else 0.0))
-        fill_nodes(rate, memory, noisy, capacity, capacity_mb, first, nodes, np.int64(SEARCH_STEPS), balance, left, trial)
+        fill_nodes(
+            rate, memory, noisy, capacity, capacity_mb, first, nodes, np.int64(SEARCH_STEPS), balance, left, trial
+        )
         worth = _worth(value, left)
         better = worth < least
         if better:
