@@ -40,7 +40,7 @@ from numba import njit  # noqa: E402  (the cache folder must be chosen first)
 compiled: Any = njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 """Decorator of a kernel."""
 inner: Any = njit(cache=True, nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)
-"""Decorator of what only kernels call: unwrapping a hundred arrays of Python takes longer to compile than most kernels."""
+"""Decorator of what only kernels call: to unwrap sixty arrays of Python takes half a second to compile."""
 inlined: Any = njit(inline="always")
 """Decorator of a part of kernels: its statements are put where it is called."""
 

@@ -70,9 +70,7 @@ def _warm(options: argparse.Namespace) -> int:
     chosen: dict[str, Collection[str] | None] = {}
     for name in options.suites:
         family, suite = find_suite(name)
-        named = [
-            name for case in suite.cases for name in (*case.algorithms, *(each.algorithm for each in case.studies))
-        ]
-        chosen[family.name] = [*(chosen.get(family.name) or ()), *dict.fromkeys(named)]
+        runs = [run for case in suite.cases for run in (*case.algorithms, *(study.algorithm for study in case.studies))]
+        chosen[family.name] = list(dict.fromkeys([*(chosen.get(family.name) or ()), *runs]))
     compile_all(chosen or dict.fromkeys(families()))
     return 0

@@ -99,7 +99,7 @@ def listening(say: Say | None = None) -> Iterator[list[Kernel]]:
     """
     from numba.core import event
 
-    class Listener(event.Listener):
+    class Listener(event.Listener):  # type: ignore[misc]
         def __init__(self) -> None:
             self.open: list[list[Any]] = []
             self.seconds: dict[str, float] = {}

@@ -419,6 +419,6 @@ class Multipliers:
             first = int(self.link[0, each.first])
             rows = slice(first, first + each.last - each.first)
             supplies(
-                each.cells.astype(np.float64), self.share[0, classes, 0].copy(), self.nodes[g], self.price[rows], self.used[rows],
-                penalty, steps, index, mass, self.limit[rows],
+                each.cells.astype(np.float64), self.share[0, classes, 0].copy(), self.nodes[g], self.price[rows],
+                self.used[rows], penalty, steps, index, mass, self.limit[rows],
             )  # fmt: skip

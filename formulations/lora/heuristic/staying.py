@@ -138,7 +138,7 @@ def _insert(p, s, d, i, share, noise):  # type: ignore[no-untyped-def]
                         taken += 1
                 if taken >= need and (total < best or (total == best and entry == at and left < tightest)):
                     best, tightest = total, left
-                    at, node, option = entry, k, o
+                    at, node, option = np.int64(entry), np.int64(k), np.int64(o)
     if at < 0 or best >= p.bid[i]:
         return False
     rate, kind = p.rate[at], p.kind[at]
