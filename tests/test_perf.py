@@ -257,8 +257,8 @@ def test_a_part_becomes_a_table_a_csv_file_and_a_page(
 
 
 def test_every_part_of_every_family_is_known_by_name() -> None:
-    """One of the family `eapm`, six of `lora`."""
-    assert list(command.parts()) == ["eapm", "models", "started", "building", "online", "growth", "scaling"]
+    """One of no family, one of the family `eapm`, six of `lora`."""
+    assert list(command.parts()) == ["startup", "eapm", "models", "started", "building", "online", "growth", "scaling"]
 
 
 def test_scaling_compares_clocks_and_tables_of_whole_runs() -> None:

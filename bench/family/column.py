@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from bench.family.checks import Check
-from bench.family.parts import Bidding, Certificates, Hunting, Statement, Staying
+from bench.family.parts import Bidding, Certificates, Hunting, Statement, Staying, Step
 from bench.family.sense import Sense
 from bench.family.suite import Listed, SolveSettings, Study, Suite
 from formulations.report import SolveReport
@@ -51,7 +51,7 @@ CONVENTION: Mapping[str, str] = {
     "statements": "bench.claims",
     "NOTATION": "bench.claims",
     "AUDITS": "bench.claims",
-    "warm_audits": "bench.claims",
+    "compiling": "bench.warming",
     "measures": "bench.measures",
     "study": "bench.studies",
     "standing": "bench.standing",
@@ -312,16 +312,28 @@ class Family:
         """Algorithms that are auctions."""
         return None
 
+    @property
+    def compiling(self) -> Callable[[Collection[str] | None], Sequence[Sequence[Step]]] | None:
+        """What `warm` compiles: steps in groups, each for a process; no two groups may compile from the same file.
+
+        For the names of algorithms that are to be run, and audited; None for all there are, with all of their options.
+        """
+        found: Callable[[Collection[str] | None], Sequence[Sequence[Step]]] | None = self.find("compiling")
+        return found
+
     def warm(self) -> None:
         """Compile and cache what is compiled."""
         from online.run import warm
 
-        solvers, audits = self.find("warm"), self.find("warm_audits")
+        if self.compiling is not None:
+            for group in self.compiling(None):
+                for step in group:
+                    step.work()
+            return
+        solvers = self.find("warm")
         if solvers is not None:
             solvers()
         warm(self.need("GAME"))
-        if audits is not None:
-            audits()
 
 
 @cache

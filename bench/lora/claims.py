@@ -2,6 +2,5 @@
 
 from bench.lora.theory.audit import audit, audit_claims
 from bench.lora.theory.claims import AUDITS, NOTATION, statements
-from bench.lora.theory.warming import warm as warm_audits
 
-__all__ = ["AUDITS", "NOTATION", "audit", "audit_claims", "statements", "warm_audits"]
+__all__ = ["AUDITS", "NOTATION", "audit", "audit_claims", "statements"]
