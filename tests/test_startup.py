@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from bench.perf import startup
 from bench.perf.measured import Measured
-from bench.perf.page import csv as as_csv
+from bench.perf.page import format_csv as as_csv
 from bench.running import compiling, runner
 from formulations.kernels import ascending
 
