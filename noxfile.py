@@ -64,14 +64,16 @@ def bench(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """The test suite."""
     install(session, "test")
-    session.run("pytest", *session.posargs)
+    # Kernels once, side by side; then the files of tests in two processes.
+    session.run("python", "-m", "bench", "warm")
+    session.run("pytest", "-n", "2", "--dist", "loadfile", *session.posargs)
 
 
 @nox.session
 def theory(session: nox.Session) -> None:
     """Every proved claim on 10,000 exact random instances: `nox -s theory -- [--count N] [--processes N]`."""
     install(session, "test")
-    session.run("python", "-m", "tests.theory_run", *session.posargs)
+    session.run("python", "-m", "tests.tools.theory_run", *session.posargs)
 
 
 @nox.session
