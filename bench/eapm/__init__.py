@@ -2,4 +2,4 @@
 
 from bench.family.column import Family
 
-FAMILY = Family("eapm", "units/s", objective="profit rate")
+FAMILY = Family("eapm", "units/s", objective="profit rate", size=("users", "tasks", "machines"))

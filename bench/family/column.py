@@ -73,6 +73,7 @@ class Family:
     objective : what the values of its solutions are called, in two words at most.
     sense : whether the most or the least of it is best.
     headline : name of the check whose verdict stands beside the ratio in tables; empty for none.
+    size : the figures that `describe` gives by which the smallest of several instances is chosen, most important first.
     whole_values : the values of its solutions, and its bounds, are integers.
     home : package with all the modules of a family that lives elsewhere; empty for one of this house.
     """
@@ -85,11 +86,12 @@ class Family:
         objective: str = "welfare",
         sense: Sense = Sense.MOST,
         headline: str = "",
+        size: Sequence[str] = ("tasks",),
         whole_values: bool = False,
         home: str = "",
     ) -> None:
         self.name, self.unit, self.objective, self.sense = name, unit, objective, sense
-        self.headline, self.whole_values, self.home = headline, whole_values, home
+        self.headline, self.size, self.whole_values, self.home = headline, tuple(size), whole_values, home
 
     def find(self, what: str) -> Any:
         """What the convention calls so, or None."""

@@ -58,4 +58,4 @@ class LoraFamily(Family):
         return Bidding(utility_curve, audit_bidder)
 
 
-FAMILY = LoraFamily("lora", "micro-dollars", headline="theorem5", whole_values=True)
+FAMILY = LoraFamily("lora", "micro-dollars", headline="theorem5", size=("tasks", "slots", "nodes"), whole_values=True)

@@ -10,7 +10,7 @@ from typing import Any
 from bench.family.checks import Verdict
 from bench.tables.cells import Download, Table, make_download
 from bench.tables.text import number
-from bench.tables.verdicts import SIZE, Settled, frame
+from bench.tables.verdicts import Settled, frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ClaimSection:
     notation: Sequence[tuple[str, str]]
     commands: Sequence[str]
     file: Download
-    sizes: Sequence[str] = SIZE
+    sizes: Sequence[str]
 
 
 def make_claims(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] = ()) -> ClaimSection | None:
@@ -68,6 +68,7 @@ def make_claims(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] 
         notation,
         [each.command for each in settled if each.command],
         make_download("claims.csv", frame(settled)),
+        list(dict.fromkeys(name for each in settled for name in each.sizes)),
     )
 
 
