@@ -175,6 +175,7 @@ class _Sweep:
             return
 
         def call(executor: Executor) -> Future[Piece]:
+            self.started.update((each.name, time.monotonic()) for each in self.waiting[address])
             data = self.path(case.instance).read_bytes()
             return executor.submit(work.solve, self.family.name, data, case.instance, planned.solve, case.solve_key)
 
