@@ -1,4 +1,4 @@
-"""The tables of Table 1 of the second paper in README.md and online/eapm/README.md, from committed figures.
+"""The tables of Table 1 of the second paper in bench/eapm/README.md and online/eapm/README.md, from committed figures.
 
 `python -m tests.tools.readme_eapm` writes them into both files; with a FOLDER behind it, it first takes what they need
 from the results of `run eapm-table1` in the folder and writes it to bench/lora/results.
@@ -6,7 +6,6 @@ from the results of `run eapm-table1` in the folder and writes it to bench/lora/
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from fractions import Fraction
@@ -16,9 +15,8 @@ from bench.eapm.suites import READINGS
 from bench.tables.ratios import decimal
 from instances.eapm.paper import GAMMAS, TABLE1
 from online.eapm.registry import parse
-from tests.tools.readme_tables import _table, figures
+from tests.tools.readme_tables import ROOT, _table, figures, write_tables
 
-ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "bench" / "lora" / "results" / "eapm_table1.csv"
 """Means, rounded outward to `PLACES` decimals: the exact ones have hundreds of digits."""
 PRINTED = FIGURES.with_name("eapm_table1_printed.csv")
@@ -139,30 +137,14 @@ def faults() -> str:
 
 
 TABLES = {
-    ("README.md", "eapm table 1"): table1,
-    ("README.md", "eapm readings"): readings,
+    ("bench/eapm/README.md", "eapm table 1"): table1,
+    ("bench/eapm/README.md", "eapm readings"): readings,
     ("online/eapm/README.md", "eapm faults"): faults,
 }
 """Where each table stands, and what makes it."""
 
 
-def block(file: str, name: str) -> str:
-    """The table that stands in a file between its marks."""
-    text = (ROOT / file).read_text(encoding="utf-8")
-    [found] = re.findall(rf"<!-- {name}: begin -->\n(.*?)<!-- {name}: end -->", text, flags=re.DOTALL)
-    return str(found)
-
-
-def write() -> None:
-    """Put every table in its place."""
-    for (file, name), made in TABLES.items():
-        path = ROOT / file
-        before, found, after = path.read_text(encoding="utf-8").partition(f"<!-- {name}: begin -->\n")
-        rest = after.partition(f"<!-- {name}: end -->")
-        path.write_text("".join((before, found, made(), *rest[1:])), encoding="utf-8")
-
-
 if __name__ == "__main__":
     if sys.argv[1:]:
         take(Path(sys.argv[1]))
-    write()
+    write_tables(TABLES)

@@ -1,7 +1,8 @@
-"""The README's tables of Figures 7, 8 and 12, of what the paper prints and of the mechanisms, from committed figures.
+"""The tables of bench/lora/README.md (Figures 7, 8, 12, what the paper prints, the mechanisms) and the README's one.
 
-`python -m tests.tools.readme_tables` prints them; with a FOLDER behind it, it takes what the table of the mechanisms
-needs from the results of `run mechanisms` in the folder and writes it to bench/lora/results.
+`python -m tests.tools.readme_tables` writes them into both files. Those of `lora` are made from committed figures, the
+README's from the table of `quick` in bench/README.md. With a FOLDER behind it, it first takes what the table of the
+mechanisms needs from the results of `run mechanisms` in the folder and writes it to bench/lora/results.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,7 +21,8 @@ import pandas as pd
 from bench.family.checks import Verdict
 from bench.tables.ratios import decimal
 
-PAPER = Path(__file__).resolve().parents[2] / "bench" / "lora" / "results" / "paper.csv"
+ROOT = Path(__file__).resolve().parents[2]
+PAPER = ROOT / "bench" / "lora" / "results" / "paper.csv"
 PRINTED = PAPER.with_name("paper_printed.csv")
 """The paper's percentages beside ours: `printed.csv` of the same run."""
 MECHANISMS = PAPER.with_name("mechanisms.csv")
@@ -38,6 +40,8 @@ GUARANTEES = {
 """The guarantee of each mechanism that its own runs are checked for."""
 DAYS = ("pai", "philly", "helios", "light, Poisson 30", "medium, Poisson 50", "high, Poisson 80")
 PARTS = ("40 tasks", "100 tasks", "200 tasks")
+DAY = "philly_7200"
+"""The case of `quick` that the README shows."""
 COMPARED = (("fig8", "high, Poisson 80"), ("fig4", "50 nodes"))
 
 
@@ -149,6 +153,44 @@ def mechanisms(rows: pd.DataFrame, verdicts: pd.DataFrame) -> str:
     return _table([*head, "truthful on"], lines)
 
 
+def one_day() -> str:
+    """A case of the table of `quick` in bench/README.md, in Markdown; the bound where Theorem 5 has a verdict."""
+    lines = block("bench/README.md", "table of the quick suite").splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"{DAY}: "))
+    rows = []
+    for line in lines[start + 3 : lines.index("", start)]:
+        name, welfare, ratio, admitted, verdict, bound, _, _ = re.split(r"\s{2,}", line.strip())
+        said = f"{verdict} (bound {bound})" if verdict in ("holds", "violated") else verdict
+        rows.append([name, welfare, ratio, admitted, said])
+    return _table(["algorithm", "welfare", "OPT/ALG", "admitted", "Theorem 5"], rows)
+
+
+TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
+    ("README.md", "one day of quick"): one_day,
+    ("bench/lora/README.md", "paper welfare"): lambda: welfare(figures()),
+    ("bench/lora/README.md", "paper printed"): lambda: printed(figures(PRINTED)),
+    ("bench/lora/README.md", "paper ratios"): lambda: ratios(figures()),
+    ("bench/lora/README.md", "mechanisms"): lambda: mechanisms(figures(MECHANISMS), figures(VERDICTS)),
+}
+"""Where each table stands, and what makes it."""
+
+
+def block(file: str, name: str) -> str:
+    """What stands in a file between the marks of a table."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    [found] = re.findall(rf"<!-- {name}: begin -->\n(.*?)<!-- {name}: end -->", text, flags=re.DOTALL)
+    return str(found)
+
+
+def write_tables(tables: Mapping[tuple[str, str], Callable[[], str]]) -> None:
+    """Put every table in its place."""
+    for (file, name), made in tables.items():
+        path = ROOT / file
+        before, found, after = path.read_text(encoding="utf-8").partition(f"<!-- {name}: begin -->\n")
+        rest = after.partition(f"<!-- {name}: end -->")
+        path.write_text("".join((before, found, made(), *rest[1:])), encoding="utf-8")
+
+
 def take(folder: Path) -> None:
     """Copy the figures of a run of `mechanisms`, count its verdicts, and keep its provenance."""
     table = pd.read_csv(folder / "results.csv", dtype=str, keep_default_na=False)
@@ -175,7 +217,4 @@ def take(folder: Path) -> None:
 if __name__ == "__main__":
     if sys.argv[1:]:
         take(Path(sys.argv[1]))
-    print(welfare(figures()))
-    print(ratios(figures()))
-    print(printed(figures(PRINTED)))
-    print(mechanisms(figures(MECHANISMS), figures(VERDICTS)))
+    write_tables(TABLES)
