@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from bench.cli.main import main
 from bench.family.known import families
-from bench.lora.perf import decisions as online
-from bench.lora.perf import models as parts
+from bench.lora.perf.models import decisions as online
+from bench.lora.perf.models import models as parts
 from bench.lora.perf.scaling import scaling, sweep
 from bench.perf import command
 from formulations.lora.solve import solve
