@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from typing import Any
 
 from bench.family.known import find_suite
 from bench.perf.measured import Bars, Measured, Part, Value
-from bench.running import provenance, work
+from bench.running import work
 
 COLUMNS = ("stage", "what", "seconds", "count", "of")
 SUITE = "quick"
@@ -55,21 +56,28 @@ def startup(quick: bool, say: Callable[[str], None]) -> Measured:
 
 def _packages() -> Iterator[_Row]:
     """Size of what is required, with what that requires in turn in a row of its own."""
-    direct = [name for name in provenance.collect()["packages"] if name not in ("python", "ratiobench")]
+    direct = _direct()
     for name in direct:
         yield _row("install", name, None, round(_megabytes(name), 1), "MB")
     others = {each for name in direct for each in _needs(name)} - set(direct)
     yield _row("install", "what these need", None, round(sum(map(_megabytes, others)), 1), "MB")
 
 
+def _direct() -> list[str]:
+    """What has to be installed with ratiobench, extras left out."""
+    try:
+        lines = [line for line in metadata.requires("ratiobench") or () if "extra ==" not in line]
+    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
+        return []
+    return [match.group() for line in lines if (match := re.match(r"[A-Za-z0-9._-]+", line))]
+
+
 def _needs(name: str, known: frozenset[str] = frozenset()) -> set[str]:
     found: set[str] = set()
     for line in metadata.requires(name) or ():
-        other = line.partition(";")[0].strip()
-        for mark in "<>=!~[( ":
-            other = other.partition(mark)[0]
-        other = other.lower().replace("_", "-")
-        if "extra ==" not in line and other not in known | found:
+        match = re.match(r"[A-Za-z0-9._-]+", line)
+        other = match.group().lower().replace("_", "-") if match else ""
+        if "extra ==" not in line and other and other not in known | found:
             try:
                 metadata.distribution(other)
             except metadata.PackageNotFoundError:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv as reader
 import json
 import subprocess
 import sys
 from collections import deque
 from concurrent.futures import Executor, Future
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -151,8 +153,6 @@ def test_the_table_of_startup_is_made_from_its_file() -> None:
         {"stage": "compile", "what": "a.c", "seconds": 3.0, "count": 2, "of": "signatures"},
         {"stage": "tiny", "what": "OPT", "seconds": 4.0, "count": 1, "of": "pieces"},
     ]
-    import csv as reader
-
     text = as_csv(Measured(startup.COLUMNS, rows))
     table = startup.markdown(list(reader.DictReader(text.splitlines()))).splitlines()
     assert "| packages |  | 35 MB |" in table
@@ -165,3 +165,12 @@ def test_importing_bench_loads_nothing_large() -> None:
     """Neither NumPy nor numba nor a solver: their imports take most of a second."""
     code = "import bench, sys; print(sorted({'numpy', 'numba', 'pandas', 'ortools', 'highspy'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_the_table_in_the_readme_is_that_of_the_committed_file() -> None:
+    """Word for word."""
+    folder = Path(startup.__file__).parent
+    with (folder / "startup.csv").open(encoding="utf-8", newline="") as file:
+        table = startup.markdown(list(reader.DictReader(file)))
+    readme = (folder.parent / "README.md").read_text(encoding="utf-8")
+    assert readme.partition("<!-- startup -->\n")[2].partition("\n<!-- /startup -->")[0] == table
