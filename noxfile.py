@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import nox
 import nox.project
 
@@ -16,7 +22,29 @@ PROJECT = nox.project.load_toml("pyproject.toml")
 def install(session: nox.Session, group: str | None = None, extra: str = "") -> None:
     """The package in its own place with the pinned versions, an optional extra, and a group of development tools."""
     tools = nox.project.dependency_groups(PROJECT, group) if group else ()
-    session.install("-q", "-c", "constraints.txt", "-e", f".[{extra}]" if extra else ".", *tools)
+    # Python compiles what is imported, and keeps it: that is a third of the installation that need not be waited for.
+    lazy = [] if os.environ.get("PYTHONDONTWRITEBYTECODE") else ["--no-compile"]
+    with told(session, "installing the packages: half a minute to a minute the first time"):
+        session.install("-q", *lazy, "-c", "constraints.txt", "-e", f".[{extra}]" if extra else ".", *tools)
+
+
+@contextmanager
+def told(session: nox.Session, what: str) -> Iterator[None]:
+    """Say what is done, and every few seconds that it still is."""
+    session.log(what)
+    began, over = time.monotonic(), threading.Event()
+
+    def remind() -> None:
+        while not over.wait(4):
+            session.log(f"... {time.monotonic() - began:.0f} s")
+
+    thread = threading.Thread(target=remind, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 @nox.session
@@ -36,14 +64,16 @@ def bench(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """The test suite."""
     install(session, "test")
-    session.run("pytest", *session.posargs)
+    # Kernels once, side by side; then the files of tests in two processes.
+    session.run("python", "-m", "bench", "warm")
+    session.run("pytest", "-n", "2", "--dist", "loadfile", *session.posargs)
 
 
 @nox.session
 def theory(session: nox.Session) -> None:
     """Every proved claim on 10,000 exact random instances: `nox -s theory -- [--count N] [--processes N]`."""
     install(session, "test")
-    session.run("python", "-m", "tests.theory_run", *session.posargs)
+    session.run("python", "-m", "tests.tools.theory_run", *session.posargs)
 
 
 @nox.session

@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 
 from bench.family.known import families
-from bench.figures import content
-from bench.figures.content import Drawn
+from bench.figures.drawn import Drawn
+from bench.figures.kinds import draw_figure
 from bench.storage.store import EMPTY, STORE, Store
 from bench.tables import verdicts
 from bench.tables.rows import Results, read_results, stages
@@ -42,7 +42,7 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     ------
     InputError : no store there, or the folder cannot be written.
     """
-    from bench.page.layout import page
+    from bench.page.layout import render_page
 
     started = time.perf_counter()
     with Store.open(folder / STORE, create=False) as store:
@@ -58,19 +58,21 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     _write_csv(folder / "seconds.csv", found.seconds)
     if settled:
         _write_csv(folder / "claims.csv", verdicts.frame(settled))
-    drawn = [content.draw(found, plot, family) for plot in found.plots]
-    for file, frame in (pair for each in drawn for pair in each.files.items()):
+    drawn = [draw_figure(found, plot, family) for plot in found.plots]
+    for file, frame in (pair for each in drawn for pair in each.files().items()):
         _write_csv(folder / file, frame)
-    _write_figures(folder, found, drawn)
+    _write_collected(folder, drawn)
+    _write_provenance(folder, found)
     if pictures is not None:
         from bench.figures.files import write_pictures
 
-        written = write_pictures(drawn, pictures, family.unit)
+        written = write_pictures(drawn, pictures)
         where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
         print(f"{len(written)} figures as SVG{where}")
-    write_atomically(folder / "report.html", page(found, family, settled, drawn).encode())
-    said = "\n".join(filter(None, [results_text(found, family), content.text(drawn), verdicts.text(settled)]))
-    print(safe_lines(said))
+    write_atomically(folder / "report.html", render_page(found, family, settled, drawn).encode())
+    printed = "\n".join(filter(None, (each.text() for each in drawn)))
+    told = "\n".join(filter(None, [results_text(found, family), printed, verdicts.text(settled)]))
+    print(safe_lines(told))
     print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
     print(f"page: {folder / 'report.html'}   table: {folder / 'results.csv'}")
     missing = int((found.rows["state"] == "missing").sum())
@@ -86,17 +88,19 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     return 1 if failed else 0
 
 
-def _write_figures(folder: Path, found: Results, drawn: Sequence[Drawn]) -> None:
-    """All means in one file, small enough to keep, and where they come from."""
-    means = [each.means for each in drawn if len(each.means)]
-    if means:
-        _write_csv(folder / "figures.csv", pd.concat(means, ignore_index=True))
-    printed = [each.printed for each in drawn if len(each.printed)]
-    if printed:
-        _write_csv(folder / "printed.csv", pd.concat(printed, ignore_index=True))
-    beside = [each.beside for each in drawn if len(each.beside)]
-    if beside:
-        _write_csv(folder / "printed_means.csv", pd.concat(beside, ignore_index=True))
+def _write_collected(folder: Path, drawn: Sequence[Drawn]) -> None:
+    """The files that figures share: rows of all figures, one below the other."""
+    collected: dict[str, list[pd.DataFrame]] = {}
+    for figure in drawn:
+        for file, frame in figure.collected().items():
+            if len(frame):
+                collected.setdefault(file, []).append(frame)
+    for file, frames in collected.items():
+        _write_csv(folder / file, pd.concat(frames, ignore_index=True))
+
+
+def _write_provenance(folder: Path, found: Results) -> None:
+    """Where the figures come from."""
     about = {key: value for key, value in found.about.items() if key != "plots"}
     keys = sorted({key.partition(" | ")[0] for case in found.cases for _, key in case.algorithms})
     about |= {"cases": len(found.cases), "versions": keys, "solves": sorted({case.solve_key for case in found.cases})}

@@ -56,8 +56,8 @@ class OnlineRun:
     Parameters
     ----------
     algorithm : the name as asked for, options included.
-    label : the name with what must be said beside it, e.g. ``titan (at limit 5 of 144, gap 0.32 %)`` or
-        ``eft (admit=profitable)``.
+    label : the name with what must be said beside it, e.g. ``NAME (at limit 5 of 144, gap 0.32 %)`` or
+        ``NAME (admit=profitable)``.
     version : version of the algorithm's code; part of the key of stored results.
     valid : no rule was broken.
     violations : what the referee caught.

@@ -7,7 +7,7 @@ Algorithms of ours run in this process, anyone's own by its import path in a pro
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Generic
@@ -213,10 +213,16 @@ def warm_once(game: Game[Any], choice: str) -> None:
             spec.entry.warm(small)
 
 
-def warm(game: Game[Any], tell: Callable[[str], None] = lambda line: None) -> None:
+def list_choices(game: Game[Any]) -> list[str]:
+    """Every algorithm with every combination of its options: kernels may differ by them."""
+    return [
+        f"{entry.name}:{options}" if options else entry.name
+        for entry in game.registry.entries().values()
+        for options in entry.choices()
+    ]
+
+
+def warm(game: Game[Any]) -> None:
     """Compile and cache every kernel by running every algorithm, with each of its options, on a small instance."""
-    for entry in game.registry.entries().values():
-        for options in entry.choices():
-            name = f"{entry.name}:{options}" if options else entry.name
-            tell(name)
-            run(game, game.small(), name)
+    for name in list_choices(game):
+        run(game, game.small(), name)

@@ -1,1 +1,1 @@
-"""Tests of the four floors; `tests.strategies` holds the shared Hypothesis strategies."""
+"""Tests of the four floors; `tests.support.strategies` holds the shared Hypothesis strategies."""

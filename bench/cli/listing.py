@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from bench.cli.arguments import Command, add_part_of_suite
@@ -75,8 +75,12 @@ def _generate(options: argparse.Namespace) -> int:
 
 
 def _warm(options: argparse.Namespace) -> int:
-    needed = {find_suite(name)[0].name for name in options.suites} or set(families())
-    for name, family in families().items():
-        if name in needed:
-            family.warm()
+    from bench.running.compiling import compile_all
+
+    chosen: dict[str, Collection[str] | None] = {}
+    for name in options.suites:
+        family, suite = find_suite(name)
+        runs = [run for case in suite.cases for run in (*case.algorithms, *(study.algorithm for study in case.studies))]
+        chosen[family.name] = list(dict.fromkeys([*(chosen.get(family.name) or ()), *runs]))
+    compile_all(chosen or dict.fromkeys(families()))
     return 0

@@ -2,4 +2,4 @@
 
 from bench.family.column import Family
 
-FAMILY = Family("eapm", "units/s", objective="profit rate", audits="2")
+FAMILY = Family("eapm", "units/s", objective="profit rate", size=("users", "tasks", "machines"))

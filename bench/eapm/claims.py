@@ -22,6 +22,8 @@ from instances.eapm.solution import Decision
 from online.eapm import registry
 from online.outcome import OnlineRun
 
+AUDITS = "2"
+"""Version of all checks. Raise it with every claim that is added and every check that comes to say something else."""
 NOTATION = (
     ("a_i, p_i", "tasks in the bag of user i, and what the user pays for it"),
     ("ETC_ij, c", "time of one task of user i on machine j; cost of energy"),

@@ -28,7 +28,7 @@ class Check:
 
     Parameters
     ----------
-    name : ``theorem5``, ``theorem5_repaired``, ``lemma1``, ...
+    name : as its statement is called, in lower case with ``_`` for spaces
     status : the verdict.
     left, right : the two sides of the claimed inequality left <= right, exact; None where undefined.
     reason : why it is undecided or not applicable, or what the sides are.

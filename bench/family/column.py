@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from bench.family.checks import Check
-from bench.family.parts import Bidding, Certificates, Hunting, Statement, Staying
+from bench.family.parts import Bidding, Certificates, Hunting, Statement, Staying, Step
 from bench.family.sense import Sense
 from bench.family.suite import Listed, SolveSettings, Study, Suite
 from formulations.report import SolveReport
@@ -50,7 +50,8 @@ CONVENTION: Mapping[str, str] = {
     "audit_claims": "bench.claims",
     "statements": "bench.claims",
     "NOTATION": "bench.claims",
-    "warm_audits": "bench.claims",
+    "AUDITS": "bench.claims",
+    "compiling": "bench.warming",
     "measures": "bench.measures",
     "study": "bench.studies",
     "standing": "bench.standing",
@@ -72,8 +73,8 @@ class Family:
     objective : what the values of its solutions are called, in two words at most.
     sense : whether the most or the least of it is best.
     headline : name of the check whose verdict stands beside the ratio in tables; empty for none.
+    size : the figures that `describe` gives by which the smallest of several instances is chosen, most important first.
     whole_values : the values of its solutions, and its bounds, are integers.
-    audits : version of all checks: stored ones of another version are made again.
     home : package with all the modules of a family that lives elsewhere; empty for one of this house.
     """
 
@@ -85,12 +86,12 @@ class Family:
         objective: str = "welfare",
         sense: Sense = Sense.MOST,
         headline: str = "",
+        size: Sequence[str] = ("tasks",),
         whole_values: bool = False,
-        audits: str = "1",
         home: str = "",
     ) -> None:
         self.name, self.unit, self.objective, self.sense = name, unit, objective, sense
-        self.headline, self.whole_values, self.audits, self.home = headline, whole_values, audits, home
+        self.headline, self.size, self.whole_values, self.home = headline, tuple(size), whole_values, home
 
     def find(self, what: str) -> Any:
         """What the convention calls so, or None."""
@@ -253,6 +254,11 @@ class Family:
         return checks
 
     @property
+    def audits(self) -> str:
+        """Version of all checks, beside the claims: stored checks of another version are made again."""
+        return str(self.find("AUDITS") or "1")
+
+    @property
     def audit_claims(self) -> Callable[[Any, OnlineRun, SolveReport, Collection[str]], Sequence[Check]] | None:
         """Some of the checks, by the names of statements; of one about another algorithm that it does not apply."""
         found: Callable[..., Sequence[Check]] | None = self.find("audit_claims")
@@ -308,16 +314,28 @@ class Family:
         """Algorithms that are auctions."""
         return None
 
+    @property
+    def compiling(self) -> Callable[[Collection[str] | None], Sequence[Sequence[Step]]] | None:
+        """What `warm` compiles: steps in groups, each for a process; no two groups may compile from the same file.
+
+        For the names of algorithms that are to be run, and audited; None for all there are, with all of their options.
+        """
+        found: Callable[[Collection[str] | None], Sequence[Sequence[Step]]] | None = self.find("compiling")
+        return found
+
     def warm(self) -> None:
         """Compile and cache what is compiled."""
         from online.run import warm
 
-        solvers, audits = self.find("warm"), self.find("warm_audits")
+        if self.compiling is not None:
+            for group in self.compiling(None):
+                for step in group:
+                    step.work()
+            return
+        solvers = self.find("warm")
         if solvers is not None:
             solvers()
         warm(self.need("GAME"))
-        if audits is not None:
-            audits()
 
 
 @cache

@@ -11,6 +11,7 @@ Part of a family -> what is lost without it:
 * ``readings`` -> the page's sentences on how a paper is read
 * ``measures`` -> figures beside the objective
 * ``study`` -> figures about bidding
+* ``compiling`` -> `warm` compiles side by side, and only what the suites need
 * ``standing`` -> the leaderboard's columns on what is proved
 """
 
@@ -20,12 +21,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.family.checks import Check
 from bench.family.suite import Listed, SolveSettings
 from formulations.report import SolveReport
 from online.outcome import OnlineRun
+
+
+class Step(NamedTuple):
+    """Something to be compiled: its name, about how many seconds of one core it takes, and the call that does it."""
+
+    name: str
+    seconds: float
+    work: Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,17 +110,15 @@ class Plot:
     ----------
     name : of its files and its place on the page.
     title : its heading.
-    kind : ``welfare``, ``reached``, ``ratio``, ``revenue``, ``admitted``, ``seconds`` (per task, of all that a run
-        takes), ``deciding`` (seconds of all decisions of a run, with what the referee does between
-        them), or a measure of the family: means over the cases of each group, with their 95 % intervals; or ``curve``,
-        ``charges`` (the studies of the cases of the groups).
+    kind : a quantity (``welfare``, ``reached``, ...; `bench.figures.data`) or a measure of the family: means over the
+        cases of each group, with their 95 % intervals; or the name of a kind of its own (`bench.figures.kinds`).
     groups : places on its axis, in order.
     axis : what the groups vary.
     algorithms : whom it shows; empty for all.
     printed, printed_means : what the paper prints for it.
     note : a sentence below it.
-    hindsight : (label, algorithms): of these, the one with the largest welfare of each case, known only afterwards, is
-        shown under the label.
+    hindsight : (label, algorithms): of these, the one with the best value of each case, known only afterwards, is shown
+        under the label.
     """
 
     name: str

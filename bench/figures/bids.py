@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-HIGHEST = 2**40
-"""Where the curves end: no bid is larger."""
 SAMPLE = 10
 """Tasks shown of those that were charged, as in the paper."""
 
@@ -34,6 +32,7 @@ class Best:
     where : they lie as seen from `bid`.
     other : the other end of their piece; `bid` for a single one.
     closed : whether the other end belongs to the piece.
+    endless : whether they are all bids above `bid`, to the end of the curve.
     """
 
     bid: Fraction
@@ -41,17 +40,18 @@ class Best:
     where: Where
     other: Fraction
     closed: bool = True
+    endless: bool = False
 
-    def said(self, number: Callable[[Fraction], str]) -> str:
+    def describe(self, number: Callable[[Fraction], str]) -> str:
         """Which bids these are, in words: `bids above 0 and up to 4`."""
         text = f"{self.where} {number(self.bid)}"
-        if self.where is Where.ABOVE and self.other < HIGHEST:
+        if self.where is Where.ABOVE and not self.endless:
             text += f" and {'up to' if self.closed else 'below'} {number(self.other)}"
         if self.where is Where.BELOW and self.other > 0:
             text += f" and {'from' if self.closed else 'above'} {number(self.other)}" + " on" * self.closed
         return text
 
-    def place(self, right: Fraction) -> Fraction:
+    def mark_place(self, right: Fraction) -> Fraction:
         """A bid to mark in a figure that ends at `right`: in the middle of the bids above or below an end."""
         if self.where in (Where.AT, Where.NEAR):
             return self.bid
@@ -59,17 +59,19 @@ class Best:
         return (low + high) / 2
 
 
-def best(rows: Sequence[Mapping[str, str]]) -> tuple[Fraction, Best]:
+def find_best(rows: Sequence[Mapping[str, str]]) -> tuple[Fraction, Best]:
     """The utility of the truthful bid, and the best bids: the truthful one unless another gains more."""
     valuation = Fraction(rows[0]["valuation"])
-    truthful = utility(next(row for row in rows if has(row, valuation)), valuation)
+    truthful = utility_of(next(row for row in rows if has_bid(row, valuation)), valuation)
     found = Best(valuation, truthful, Where.AT, valuation)
+    highest = max(Fraction(row["bid_to"]) for row in rows)
     for row in rows:
         for end, other in (("from", "to"), ("to", "from")):
             gain = Fraction(row[f"utility_{end}"])
             if gain > found.utility:
                 bid, far = Fraction(row[f"bid_{end}"]), Fraction(row[f"bid_{other}"])
-                found = Best(bid, gain, _where(row, end, other), far, row[f"{other}_included"] == "true")
+                where, closed = _where(row, end, other), row[f"{other}_included"] == "true"
+                found = Best(bid, gain, where, far, closed, where is Where.ABOVE and far == highest)
     return truthful, found
 
 
@@ -82,7 +84,7 @@ def _where(row: Mapping[str, str], end: str, other: str) -> Where:
     return Where.ABOVE if end == "from" else Where.BELOW
 
 
-def has(row: Mapping[str, str], bid: Fraction) -> bool:
+def has_bid(row: Mapping[str, str], bid: Fraction) -> bool:
     """Whether the bid belongs to the piece."""
     low, high = Fraction(row["bid_from"]), Fraction(row["bid_to"])
     return (low < bid or (low == bid and row["from_included"] == "true")) and (
@@ -90,14 +92,14 @@ def has(row: Mapping[str, str], bid: Fraction) -> bool:
     )
 
 
-def utility(row: Mapping[str, str], bid: Fraction) -> Fraction:
+def utility_of(row: Mapping[str, str], bid: Fraction) -> Fraction:
     """The utility of a bid on the line between the ends of a piece."""
     low, high = Fraction(row["bid_from"]), Fraction(row["bid_to"])
     start, end = Fraction(row["utility_from"]), Fraction(row["utility_to"])
     return start if low == high else start + (end - start) * (bid - low) / (high - low)
 
 
-def sample(rows: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+def take_sample(rows: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
     """At most `SAMPLE` rows, evenly spaced, in order, the first and the last among them."""
     if len(rows) <= SAMPLE:
         return list(rows)

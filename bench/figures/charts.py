@@ -18,8 +18,21 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from bench.family.suite import Plot
-from bench.figures import content
-from bench.figures.svg import DATA, INK, MUTED, OPT, SERIES, STYLE, WIDTH, compact, logarithmic, panel, plain, svg
+from bench.figures.data import OPT_LABEL, MeanRows, find_quantity
+from bench.figures.svg import (
+    DATA,
+    INK,
+    MUTED,
+    OPT,
+    SERIES,
+    STYLE,
+    WIDTH,
+    draw_panel,
+    format_compactly,
+    render_svg,
+    use_logarithms,
+    use_plain_numbers,
+)
 from bench.tables.rows import is_known
 
 MARKS = "osD^vP"
@@ -28,8 +41,6 @@ APART = 5
 """How many times larger one group's figures may be than another's for both to stand on the same axis."""
 WIDE = 50
 """How many times larger the largest mean of a measure is than the smallest where its axis is logarithmic."""
-LINEAR = ("welfare", "reached", "ratio", "revenue", "admitted")
-"""Kinds of figures whose axis does not depend on that."""
 LINES = 6
 """Algorithms up to which the values over groups are lines in one figure."""
 
@@ -43,7 +54,7 @@ class Span:
     log: bool = False
 
 
-def spans(drawn: content.Drawn) -> dict[str, Span]:
+def find_spans(drawn: MeanRows) -> dict[str, Span]:
     """What the axis of every group shows: the same for all, unless some are very much smaller than others."""
     groups = [group for group in drawn.plot.groups if (drawn.means["group"] == group).any()]
     parts = {group: _span(drawn.plot, _with_mean(drawn.means[drawn.means["group"] == group])) for group in groups}
@@ -51,10 +62,10 @@ def spans(drawn: content.Drawn) -> dict[str, Span]:
     sizes = [part.high - start for part in parts.values()]
     if drawn.plot.kind != "reached" and sizes and max(sizes) > APART * min(sizes):
         return parts
-    return dict.fromkeys(groups, span(drawn))
+    return dict.fromkeys(groups, find_span(drawn))
 
 
-def span(drawn: content.Drawn) -> Span:
+def find_span(drawn: MeanRows) -> Span:
     """From the smallest to the largest mean, and of their intervals what is not out of all proportion."""
     return _span(drawn.plot, _with_mean(drawn.means))
 
@@ -63,14 +74,11 @@ def _span(plot: Plot, rows: Sequence[Mapping[Any, Any]]) -> Span:
     ends = [(float(row["mean_lower"]), float(row["mean_upper"])) for row in rows]
     if not ends:
         return Span(0.0, 1.0)
+    quantity = find_quantity(plot.kind)
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     tops = [float(row["high"]) for row in rows if is_known(row["high"])]
     bottoms = [float(row["low"]) for row in rows if is_known(row["low"])]
-    if (
-        plot.kind in content.TIMES
-        or (plot.kind == "ratio" and high > 20)
-        or (plot.kind not in LINEAR and high > WIDE * low > 0)
-    ):
+    if quantity.timed or (plot.kind == "ratio" and high > 20) or (not quantity.linear and high > WIDE * low > 0):
         start = min([low, *(max(bottom, low / 3) for bottom in bottoms)])
         return Span(max(start, 1e-9) / 1.3, max([high, *(min(top, 3 * high) for top in tops)]) * 1.3, True)
     room = max(high - min(low, 0.0), 1e-9)
@@ -85,7 +93,7 @@ def _with_mean(frame: pd.DataFrame) -> list[Mapping[Any, Any]]:
     return [row for row in frame.to_dict("records") if is_known(row["mean_lower"])]
 
 
-def group_panel(drawn: content.Drawn, group: str, shown: Span) -> str:
+def draw_group(drawn: MeanRows, group: str, shown: Span) -> str:
     """All algorithms of one group: a dot for the mean (a bar, where it is an interval), a line for its 95 % interval.
 
     The number stands at the right. An arrow at the right edge: some cases are unbounded and in no mean.
@@ -94,7 +102,7 @@ def group_panel(drawn: content.Drawn, group: str, shown: Span) -> str:
 
     def draw(axes: Axes) -> None:
         if shown.log:
-            logarithmic(axes)
+            use_logarithms(axes)
         axes.set_xlim(shown.low, shown.high)
         for place, row in enumerate(rows):
             _mean(axes, place, row, shown)
@@ -103,12 +111,12 @@ def group_panel(drawn: content.Drawn, group: str, shown: Span) -> str:
         if shown.low < 0 < shown.high:
             axes.axvline(0, color=MUTED, linewidth=0.8)
         if not shown.log:
-            plain(axes.xaxis)
+            use_plain_numbers(axes.xaxis)
             axes.locator_params(axis="x", nbins=4)
         axes.set_xlabel(drawn.axis)
 
     names = [f"{row['algorithm']}{' *' * bool(row['oracle'])}" for row in rows]
-    return panel(names, draw, f"{drawn.plot.name} {group}", right=_texts(drawn.means))
+    return draw_panel(names, draw, f"{drawn.plot.name} {group}", right=_texts(drawn.means))
 
 
 def _texts(means: pd.DataFrame) -> list[str]:
@@ -116,7 +124,7 @@ def _texts(means: pd.DataFrame) -> list[str]:
 
 
 def _text(row: Mapping[Any, Any]) -> str:
-    low, high = compact(float(row["mean_lower"])), compact(float(row["mean_upper"]))
+    low, high = format_compactly(float(row["mean_lower"])), format_compactly(float(row["mean_upper"]))
     if low == high:
         return low
     same = low[-2:] == high[-2:] and low[-2] == " "
@@ -130,8 +138,8 @@ def _mean(axes: Axes, place: int, row: Mapping[Any, Any], shown: Span) -> None:
         axes.text(0.03, place, why, transform=across, va="center", style="italic")
         return
     low, high = float(row["mean_lower"]), float(row["mean_upper"])
-    colour = OPT if row["algorithm"] == content.OPT else DATA
-    if row["algorithm"] == content.OPT:
+    colour = OPT if row["algorithm"] == OPT_LABEL else DATA
+    if row["algorithm"] == OPT_LABEL:
         axes.axvspan(low, max(high, low), color=OPT, alpha=0.25, linewidth=0, zorder=0)
         axes.axvline(high, color=OPT, linewidth=1, zorder=1)
     if is_known(row["low"]):
@@ -147,7 +155,7 @@ def _mean(axes: Axes, place: int, row: Mapping[Any, Any], shown: Span) -> None:
         axes.plot([0.99], [place], ">", color=INK, markersize=6, transform=across, clip_on=False)
 
 
-def lines_chart(drawn: content.Drawn, shown: Span) -> str:
+def draw_lines(drawn: MeanRows, shown: Span) -> str:
     """Means over the groups, one line per algorithm, with its mark, stroke and name at its end."""
     groups = [group for group in drawn.plot.groups if (drawn.means["group"] == group).any()]
     names = list(dict.fromkeys(drawn.means["algorithm"]))
@@ -163,11 +171,11 @@ def lines_chart(drawn: content.Drawn, shown: Span) -> str:
         if shown.log:
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         else:
-            plain(axes.yaxis)
+            use_plain_numbers(axes.yaxis)
         ends: list[tuple[float, str, str]] = []
         # OPT, which only some figures have, takes no number: an algorithm looks the same in all of them.
-        for number, name in enumerate(names, -(content.OPT in names)):
-            colour = OPT if name == content.OPT else SERIES[number % LINES]
+        for number, name in enumerate(names, -(OPT_LABEL in names)):
+            colour = OPT if name == OPT_LABEL else SERIES[number % LINES]
             points = []
             for row in _with_mean(drawn.means[drawn.means["algorithm"] == name]):
                 # Side by side, so that intervals do not cover each other.
@@ -183,15 +191,15 @@ def lines_chart(drawn: content.Drawn, shown: Span) -> str:
                 axes.plot(*zip(*points, strict=True), linestyle=stroke, marker=mark, color=colour, markersize=6)
                 ends.append((points[-1][1], name, colour))
         axes.set_xlim(-0.5, len(groups) - 0.5)
-        axes.set_xticks(range(len(groups)), told_apart(groups))
+        axes.set_xticks(range(len(groups)), shorten_groups(groups))
         for name, place, colour in _apart(axes, ends):
             axes.text(1.02, place, name, transform=axes.transAxes, va="center", color=colour)
         axes.set_xlabel(drawn.plot.axis)
         axes.set_ylabel(drawn.axis)
-        return svg(figure, drawn.plot.title)
+        return render_svg(figure, drawn.plot.title)
 
 
-def told_apart(groups: Sequence[str]) -> list[str]:
+def shorten_groups(groups: Sequence[str]) -> list[str]:
     """What the groups' names do not share, by whole words: ``n = 30``, ``n = 100`` become ``30``, ``100``."""
     words = [group.split(" ") for group in groups]
     least = min(map(len, words))

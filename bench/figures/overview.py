@@ -11,19 +11,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from bench.figures.svg import DATA, MUTED, OPT, STYLE, WIDTH, logarithmic, panel, plain, svg
-from bench.tables.ratios import decimal
+from bench.family.sense import Sense
+from bench.figures.data import REACHED, ratio_words
+from bench.figures.svg import DATA, MUTED, OPT, STYLE, WIDTH, draw_panel, render_svg, use_logarithms, use_plain_numbers
+from bench.tables.ratios import Kind, decimal, open_text
 from bench.tables.rows import is_known
 
 
-def ratio_figure(rows: Sequence[Mapping[Any, Any]], label: str) -> str:
-    """OPT/ALG of every algorithm on one case: the interval as a bar between two dots; 1 is the optimum."""
+def draw_ratios(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = Sense.MOST) -> str:
+    """The ratio of every algorithm on one case: the interval as a bar between two dots; 1 is the optimum."""
 
     def draw(axes: Axes) -> None:
         ends = [float(row["ratio_upper_float"]) for row in rows if is_known(row["ratio_upper_float"])]
         high = max([1.05, *ends])
         if high > 20:
-            logarithmic(axes)
+            use_logarithms(axes)
         axes.set_xlim(0.97 if high < 2 else 0.9, 1 + (high - 1) * 1.12 if high <= 20 else high * 1.6)
         axes.axvline(1, color=OPT, linewidth=1.5)
         for place, row in enumerate(rows):
@@ -33,12 +35,12 @@ def ratio_figure(rows: Sequence[Mapping[Any, Any]], label: str) -> str:
                 axes.plot([low, up], [place, place], "o", color=DATA, markersize=5)
             else:
                 axes.text(0.03, place, _why(row), transform=axes.get_yaxis_transform(), va="center", style="italic")
-        axes.set_xlabel("OPT / ALG (1 is optimal)")
+        axes.set_xlabel(f"{ratio_words(sense)} (1 is optimal)")
 
-    return panel(_names(rows), draw, f"ratio {label}")
+    return draw_panel(_names(rows), draw, f"ratio {label}")
 
 
-def welfare_figure(rows: Sequence[Mapping[Any, Any]], label: str, axis: str) -> str:
+def draw_values(rows: Sequence[Mapping[Any, Any]], label: str, axis: str) -> str:
     """The value of every algorithm on one case as bars, and the interval on OPT as a band."""
 
     def draw(axes: Axes) -> None:
@@ -54,20 +56,20 @@ def welfare_figure(rows: Sequence[Mapping[Any, Any]], label: str, axis: str) -> 
                 axes.text(0.03, place, _why(row), transform=axes.get_yaxis_transform(), va="center", style="italic")
         axes.axvline(0, color=MUTED, linewidth=0.8)
         axes.set_xlabel(axis)
-        plain(axes.xaxis)
+        use_plain_numbers(axes.xaxis)
         axes.locator_params(axis="x", nbins=5)
 
-    return panel(_names(rows), draw, f"welfare {label}")
+    return draw_panel(_names(rows), draw, f"welfare {label}")
 
 
-def mean_figure(rows: Sequence[Mapping[Any, Any]], label: str) -> str:
-    """Mean of ALG/upper over the cases of a group, per algorithm."""
+def draw_reached(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = Sense.MOST) -> str:
+    """Mean of what is certainly reached over the cases of a group, per algorithm."""
 
     means = [row["mean_reached"] for row in rows]
-    told = ["" if mean is None else f"{decimal(100 * mean, 1, up=False)} %" for mean in means]
+    shares = ["" if mean is None else f"{decimal(100 * mean, 1, up=False)} %" for mean in means]
 
     def draw(axes: Axes) -> None:
-        for place, (mean, text) in enumerate(zip(means, told, strict=True)):
+        for place, (mean, text) in enumerate(zip(means, shares, strict=True)):
             if mean is not None:
                 axes.barh(place, float(mean), color=DATA, height=0.6)
                 axes.text(1.03, place, text, transform=axes.get_yaxis_transform(), va="center")
@@ -75,31 +77,31 @@ def mean_figure(rows: Sequence[Mapping[Any, Any]], label: str) -> str:
         axes.set_xlim(least, 1 + (1 - least) / 20)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.axvline(1, color=OPT, linewidth=1.5)
-        axes.set_xlabel("mean of ALG / upper bound on OPT")
+        axes.set_xlabel(f"mean of {REACHED[sense]}")
 
     # A percent sign is as wide as two letters, and some air.
-    return panel(_names(rows), draw, f"mean {label}", right=[f"{text}  " for text in told])
+    return draw_panel(_names(rows), draw, f"mean {label}", right=[f"{text}  " for text in shares])
 
 
-def time_figure(seconds: Sequence[tuple[str, Sequence[float]]], label: str) -> str:
+def draw_times(seconds: Sequence[tuple[str, Sequence[float]]], label: str) -> str:
     """Seconds per piece of work on a logarithmic axis: one dot per case."""
 
     def draw(axes: Axes) -> None:
-        logarithmic(axes)
+        use_logarithms(axes)
         for place, (_, values) in enumerate(seconds):
             axes.plot([max(v, 1e-5) for v in values], [place] * len(values), "o", color=DATA, alpha=0.6, markersize=5)
         every = [max(value, 1e-5) for _, values in seconds for value in values]
         axes.set_xlim(10 ** math.floor(math.log10(min(every))) * 0.8, 10 ** math.ceil(math.log10(max(every))) * 1.25)
         axes.set_xlabel("seconds, one dot per case")
 
-    return panel([name for name, _ in seconds], draw, f"time {label}")
+    return draw_panel([name for name, _ in seconds], draw, f"time {label}")
 
 
-def bars_figure(bars: Sequence[tuple[str, float]], label: str, axis: str) -> str:
+def draw_bars(bars: Sequence[tuple[str, float]], label: str, axis: str) -> str:
     """One positive number per row on a logarithmic axis, written beside its bar."""
 
     def draw(axes: Axes) -> None:
-        logarithmic(axes)
+        use_logarithms(axes)
         values = [value for _, value in bars]
         low = 10 ** (math.floor(math.log10(min(values))) - 1)
         for place, value in enumerate(values):
@@ -109,10 +111,10 @@ def bars_figure(bars: Sequence[tuple[str, float]], label: str, axis: str) -> str
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
         axes.set_xlabel(axis)
 
-    return panel([name for name, _ in bars], draw, label)
+    return draw_panel([name for name, _ in bars], draw, label)
 
 
-def curves_figure(curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], label: str, x: str, y: str) -> str:
+def draw_curves(curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], label: str, x: str, y: str) -> str:
     """Named curves of positive points (x, y), both axes logarithmic."""
     with mpl.rc_context({**STYLE, "svg.hashsalt": label}):
         figure = Figure(figsize=(WIDTH, 3.4), layout="constrained")
@@ -131,13 +133,15 @@ def curves_figure(curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], l
         axes.set_xlabel(x)
         axes.set_ylabel(y)
         axes.legend(frameon=False, fontsize=9)
-        return svg(figure, label)
+        return render_svg(figure, label)
 
 
 def _why(row: Mapping[Any, Any]) -> str:
     """What stands in a row without a figure."""
     if row["state"] != "ok":
         return str(row["state"])
+    if row["ratio_kind"] == Kind.OPEN:
+        return open_text(row["ratio_lower"])
     return str(row["ratio_kind"]) if is_known(row["ratio_kind"]) else "no OPT"
 
 

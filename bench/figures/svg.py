@@ -42,7 +42,7 @@ STYLE = {
 }
 
 
-def logarithmic(axes: Axes) -> None:
+def use_logarithms(axes: Axes) -> None:
     """A logarithmic x-axis with plain numbers."""
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -53,7 +53,7 @@ _SIZES = ((1e12, 1e12, " T"), (1e9, 1e9, " G"), (1e6, 1e6, " M"), (9999.5, 1e3, 
 """From which value on, divided by what, with which letter."""
 
 
-def compact(value: float) -> str:
+def format_compactly(value: float) -> str:
     """Four digits with k, M, G or T behind them; 10,000 is the first with a k."""
     if not math.isfinite(value):
         return "-"
@@ -63,7 +63,7 @@ def compact(value: float) -> str:
     return f"{value:.4g}"
 
 
-def plain(axis: Axis) -> None:
+def use_plain_numbers(axis: Axis) -> None:
     """Numbers of an axis with the k, M, G or T that its largest needs."""
 
     def shown(value: float, _: object) -> str:
@@ -74,7 +74,7 @@ def plain(axis: Axis) -> None:
     axis.set_major_formatter(FuncFormatter(shown))
 
 
-def broken(name: str, width: int = 17) -> str:
+def break_name(name: str, width: int = 17) -> str:
     """A long name on as many lines as it needs, broken behind a colon, a comma or a space."""
     lines = [""]
     for part in re.findall(r"[^:, ]+[:, ]*", name):
@@ -84,7 +84,7 @@ def broken(name: str, width: int = 17) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def panel(
+def draw_panel(
     names: Sequence[str], draw: Callable[[Axes], None], salt: str, *, right: Sequence[str] = (), top: float = 0.1
 ) -> str:
     """One row per name, from the top, the name left of the axis.
@@ -92,7 +92,7 @@ def panel(
     Margins follow from the names and from the texts that stand to the `right`, so that panels with the same of both
     have axes of the same width; `top` is that above the axes, in inches. (Matplotlib's own layout draws all twice.)
     """
-    shown = [broken(name) for name in names]
+    shown = [break_name(name) for name in names]
     height = (0.27, 0.4, 0.54, 0.68)[min(3, max((name.count("\n") for name in shown), default=0))]
     with mpl.rc_context({**STYLE, "svg.hashsalt": salt}):
         tall = 0.5 + top + height * max(1, len(shown))
@@ -111,7 +111,7 @@ def panel(
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         _make_room(figure, axes)
-        return svg(figure, salt)
+        return render_svg(figure, salt)
 
 
 def _make_room(figure: Figure, axes: Axes) -> None:
@@ -142,7 +142,7 @@ def _wide(text: str) -> float:
     return 0.083 * len(text)
 
 
-def svg(figure: Figure, title: str) -> str:
+def render_svg(figure: Figure, title: str) -> str:
     """The figure as an element for a page: no header, no metadata, no addresses, colours of the page."""
     buffer = io.StringIO()
     with warnings.catch_warnings():  # of letters that its own font has not: the page shows them in another

@@ -43,12 +43,9 @@ class LoraFamily(Family):
     def hunting(self) -> Hunting:
         """Local search over tiny instances, in exact arithmetic."""
         from bench.lora.hunt.hunt import hunt
-        from bench.lora.theory.claims import list_hunted
+        from bench.lora.theory.claims import list_hunts
 
-        return Hunting(
-            lambda: [Listed(claim.name, claim.hunt.statement) for claim in list_hunted() if claim.hunt is not None],
-            hunt,
-        )
+        return Hunting(lambda: [Listed(name, how.statement) for name, how in list_hunts().items()], hunt)
 
     @property
     def bidding(self) -> Bidding:
@@ -61,4 +58,4 @@ class LoraFamily(Family):
         return Bidding(utility_curve, audit_bidder)
 
 
-FAMILY = LoraFamily("lora", "micro-dollars", headline="theorem5", whole_values=True, audits="7")
+FAMILY = LoraFamily("lora", "micro-dollars", headline="theorem5", size=("tasks", "slots", "nodes"), whole_values=True)

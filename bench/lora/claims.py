@@ -1,7 +1,6 @@
 """What is claimed of runs in problem P, and checked on them: the laboratory of `bench.lora.theory`."""
 
 from bench.lora.theory.audit import audit, audit_claims
-from bench.lora.theory.claims import NOTATION, statements
-from bench.lora.theory.warming import warm as warm_audits
+from bench.lora.theory.claims import AUDITS, NOTATION, statements
 
-__all__ = ["NOTATION", "audit", "audit_claims", "statements", "warm_audits"]
+__all__ = ["AUDITS", "NOTATION", "audit", "audit_claims", "statements"]

@@ -1,1 +1,1 @@
-"""The page of a run, one module per part: `layout` puts them in order, `markup` knows HTML."""
+"""The page of a run: modules gather what it shows, the templates beside them are its HTML."""

@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.family.known import families
+from bench.perf import startup
 from bench.perf.measured import Measured, Part, _seconds
-from bench.perf.page import csv, page, text_table
+from bench.perf.page import format_csv, format_table, render_page
 from instances.errors import InputError, shown
 from instances.files import write_atomically
 
 
 def parts() -> dict[str, Part]:
-    """The parts of all families, by name."""
-    found: dict[str, Part] = {}
+    """The parts of all families, by name, after those of no family."""
+    found: dict[str, Part] = {part.name: part for part in startup.PARTS}
     for family in families().values():
         for part in family.find("PARTS") or ():
             if part.name in found:
@@ -44,17 +45,19 @@ def run(names: Sequence[str], out: Path, quick: bool) -> int:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(str(out), "", f"cannot be made: {error.strerror}") from None
-    warm = sum(_seconds(family.warm) for family in families().values())
-    print(f"compiling, or loading what was compiled: {warm:.1f} s, in no figure below", file=sys.stderr)
+    warm = 0.0
+    if any(part.warmed for part in chosen):
+        warm = sum(_seconds(family.warm) for family in families().values())
+        print(f"compiling, or loading what was compiled: {warm:.1f} s, in no figure below", file=sys.stderr)
     done: list[tuple[Part, Measured]] = []
     for part in chosen:
         measured = part.measure(quick, lambda text, part=part: print(f"{part.name}: {text}", file=sys.stderr))  # type: ignore[misc]
         done.append((part, measured))
-        write_atomically(out / f"{part.name}.csv", csv(measured).encode())
-        print(f"{part.name}: {part.summary}\n{text_table(measured)}")
+        write_atomically(out / f"{part.name}.csv", format_csv(measured).encode())
+        print(f"{part.name}: {part.summary}\n{format_table(measured)}")
         for note in measured.notes:
             print(f"  {note}")
         print(flush=True)
-    write_atomically(out / "perf.html", page(done, quick, warm).encode())
+    write_atomically(out / "perf.html", render_page(done, quick, warm).encode())
     print(f"page: {out / 'perf.html'}")
     return 0

@@ -49,11 +49,15 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One comparison: `measure(quick, say)` runs it, telling `say` what it is at."""
+    """One comparison: `measure(quick, say)` runs it, telling `say` what it is at.
+
+    warmed : whether all kernels are compiled beforehand.
+    """
 
     name: str
     summary: str
     measure: Callable[[bool, Callable[[str], None]], Measured]
+    warmed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

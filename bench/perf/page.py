@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
-from importlib.resources import files
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from bench.perf.measured import Bars, Curves, Measured, Part, Value
+from bench.perf.measured import Bars, Measured, Part, Value
 from bench.running import provenance
 
+if TYPE_CHECKING:  # matplotlib, pandas and Jinja are loaded where a page is made
+    from bench.figures.drawn import Chart
+    from bench.tables.cells import Cell
 
-def csv(measured: Measured) -> str:
+
+def format_csv(measured: Measured) -> str:
     """The rows as CSV, numbers in full, None as nothing."""
     import io
     from csv import writer
@@ -22,7 +26,7 @@ def csv(measured: Measured) -> str:
     return text.getvalue()
 
 
-def text_table(measured: Measured) -> str:
+def format_table(measured: Measured) -> str:
     """The rows as aligned text."""
     body = [[_shown(row[name]) for name in measured.columns] for row in measured.rows]
     width = [max(map(len, column)) for column in zip(measured.columns, *body, strict=True)]
@@ -46,52 +50,42 @@ def _shown(value: Value) -> str:
     return value
 
 
-def page(done: Sequence[tuple[Part, Measured]], quick: bool, warm: float) -> str:
+def render_page(done: Sequence[tuple[Part, Measured]], quick: bool, warm: float) -> str:
     """One HTML page with the tables and figures; it needs nothing from a network."""
-    body = ["<h1>Speed, side by side</h1>"]
-    size = " Small sizes only (--quick)." if quick else ""
-    body.append(
-        "<p>Every comparison was made within one run, in turns, after a first call that may compile and does not "
-        f"count. Compiling beforehand took {warm:.1f} s. Read the ratios; seconds are those of one machine.{size}</p>"
-    )
-    for part, measured in done:
-        body.append(f"<h2>{escape(part.name)}</h2><p>{escape(part.summary)}</p>")
-        body.extend(f"<p>{escape(note)}</p>" for note in measured.notes)
-        body.append('<div class="grid">' + "\n".join(map(_figure, measured.figures)) + "</div>")
-        body.append(_html_table(measured))
-    about = provenance.collect()
-    body.append("<h2>Provenance</h2>")
-    for name, pairs in about.items():
-        body.append(f"<h3>{escape(name)}</h3><p>{escape(', '.join(' '.join(pair) for pair in pairs.items()))}</p>")
-    style = files("bench.page").joinpath("page.css").read_text(encoding="utf-8")
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>ratiobench: speed</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        + "\n".join(body)
-        + "\n</body>\n</html>\n"
-    )
+    from bench.page.render import render
+
+    parts = [PartOfPage(part, measured, _table(measured), _charts(measured)) for part, measured in done]
+    return render("perf.html", parts=parts, quick=quick, warm=warm, provenance=provenance.collect())
 
 
-def _figure(figure: Bars | Curves) -> str:
+@dataclass(frozen=True, slots=True)
+class PartOfPage:
+    """What was measured, as the page shows it."""
+
+    part: Part
+    measured: Measured
+    table: Sequence[Sequence[Cell]]
+    charts: Sequence[Chart]
+
+
+def _charts(measured: Measured) -> list[Chart]:
     from bench.figures import overview
+    from bench.figures.drawn import Chart
 
-    if isinstance(figure, Bars):
-        svg = overview.bars_figure(figure.bars, figure.title, figure.axis)
-    else:
-        svg = overview.curves_figure(figure.curves, figure.title, figure.x, figure.y)
-    return f"<figure><h3>{escape(figure.title)}</h3>{svg}</figure>"
+    charts = []
+    for figure in measured.figures:
+        if isinstance(figure, Bars):
+            svg = overview.draw_bars(figure.bars, figure.title, figure.axis)
+        else:
+            svg = overview.draw_curves(figure.curves, figure.title, figure.x, figure.y)
+        charts.append(Chart(figure.title, svg, figure.title))
+    return charts
 
 
-def _html_table(measured: Measured) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in measured.columns)
-    lines = "\n".join(
-        "<tr>"
-        + "".join(
-            f"<td{'' if isinstance(row[name], str) else ' class=n'}>{escape(_shown(row[name]))}</td>"
-            for name in measured.columns
-        )
-        + "</tr>"
+def _table(measured: Measured) -> list[list[Cell]]:
+    from bench.tables.cells import Cell
+
+    return [
+        [Cell(_shown(row[name]), "" if isinstance(row[name], str) else "n") for name in measured.columns]
         for row in measured.rows
-    )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>\n{lines}\n</tbody></table></div>'
+    ]

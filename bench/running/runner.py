@@ -33,6 +33,8 @@ from online.terms import Terms, under
 
 OPT = "OPT"
 SCALES = ("full", "small")
+AHEAD = 16
+"""Cases that are generated before the largest of them is begun with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +76,16 @@ class RunOptions:
 
 @dataclass(slots=True)
 class _Job:
-    """A call to be made by a worker, and what to do in the parent with its result or its loss."""
+    """A call to be made by a worker, and what to do in the parent with its result or its loss.
+
+    what : OPT, an algorithm or a study; weight : bytes of the instance's file, as a measure of the work.
+    """
 
     call: Callable[[Executor], Future[Any]]
     done: Callable[[Any], None]
     lost: Callable[[BaseException], None]
+    what: str = ""
+    weight: int = 0
 
 
 @dataclass(slots=True)
@@ -90,7 +97,9 @@ class _Sweep:
     folder: Path
     progress: Progress
     isolate: bool = False
-    queue: deque[_Job] = field(default_factory=deque)
+    planned: deque[_Job] = field(default_factory=deque)
+    queue: list[_Job] = field(default_factory=list)
+    spent: dict[str, float] = field(default_factory=dict)
     waiting: dict[tuple[str, str], list[StoredCase]] = field(default_factory=dict)
     claimed: set[tuple[str, str]] = field(default_factory=set)
     left: dict[str, Counter[str]] = field(default_factory=dict)
@@ -139,7 +148,7 @@ class _Sweep:
             for what in list(self.left[case.name].elements()):
                 self._advance(stored, what, None)
 
-        self.queue.append(_Job(call, made, lost))
+        self.planned.append(_Job(call, made, lost))
 
     def _key(self, algorithm: str) -> str:
         """The algorithm's part of a result's key: anyone's own in a sandbox is kept apart."""
@@ -174,14 +183,14 @@ class _Sweep:
             for each in self.waiting.pop(address):
                 self._measure(each, piece)
 
-        self.queue.appendleft(
-            _Job(call, done, lambda error: done(work.failed("opt", case.instance, case.solve_key, error)))
-        )
+        def lost(error: BaseException) -> None:
+            done(work.failed("opt", case.instance, case.solve_key, error))
+
+        self.queue.append(_Job(call, done, lost, OPT, self._weight(case)))
 
     def _measure(self, case: StoredCase, reference: Piece) -> None:
         """Queue the runs and audits of a case that are not in the store."""
         self._advance(case, OPT, reference.seconds)
-        jobs = []
         for name, key in case.algorithms:
             audit_key = case.audit_key(key)
             online = self.store.get("online", case.instance, key)
@@ -192,7 +201,7 @@ class _Sweep:
                 self._advance(case, name, None)
             else:
                 self.claimed.add((case.instance, audit_key))
-                jobs.append(self._run_job(case, name, key, audit_key, reference))
+                self.queue.append(self._run_job(case, name, key, audit_key, reference))
         for kind, algorithm, task, key in case.studies:
             study = Study(kind, algorithm, task)
             piece = self.store.get("study", case.instance, key)
@@ -202,8 +211,7 @@ class _Sweep:
                 self._advance(case, study.name, None)
             else:
                 self.claimed.add((case.instance, key))
-                jobs.append(self._study_job(case, study, key))
-        self.queue.extendleft(reversed(jobs))
+                self.queue.append(self._study_job(case, study, key))
 
     def _run_job(self, case: StoredCase, name: str, key: str, audit_key: str, reference: Piece) -> _Job:
         def call(executor: Executor) -> Future[tuple[Piece, ...]]:
@@ -224,7 +232,7 @@ class _Sweep:
                 )
             )
 
-        return _Job(call, done, lost)
+        return _Job(call, done, lost, name, self._weight(case))
 
     def _study_job(self, case: StoredCase, study: Study, key: str) -> _Job:
         def call(executor: Executor) -> Future[Piece]:
@@ -236,16 +244,41 @@ class _Sweep:
             self.store.put(piece)
             self._advance(case, study.name, piece.seconds)
 
-        return _Job(call, done, lambda error: done(work.failed("study", case.instance, key, error)))
+        def lost(error: BaseException) -> None:
+            done(work.failed("study", case.instance, key, error))
+
+        return _Job(call, done, lost, study.name, self._weight(case))
+
+    def _weight(self, case: StoredCase) -> int:
+        return self.path(case.instance).stat().st_size
 
     def _advance(self, case: StoredCase, what: str, seconds: float | None) -> None:
         """A piece of the case is there."""
         self.progress.advance((what, case.group), f"{case.name}: {what}", seconds)
+        if seconds is not None:
+            self.spent[what] = max(seconds, self.spent.get(what, 0.0))
         self.left[case.name][what] -= 1
         if not self.left[case.name].total():
             over = sum(not left.total() for left in self.left.values())
             clock = time.monotonic() - self.started[case.name]
             self.progress.line(f"{over} of {len(self.left)} cases: {case.name} done in {clock:.1f} s")
+
+    def _next(self) -> _Job | None:
+        """The next piece of work: long ones first, so that no core waits for the last one; None where there is none.
+
+        A few cases are generated ahead. Of the largest instance that is known, OPT comes first, since its runs wait
+        for it, then what took longest in other cases.
+        """
+        begun = sum(self.left[name].total() > 0 for name in self.started)
+        if self.planned and (not self.queue or begun < AHEAD):
+            return self.planned.popleft()
+        if not self.queue:
+            return None
+
+        def order(job: _Job) -> tuple[int, bool, float]:
+            return job.weight, job.what == OPT, self.spent.get(job.what, 0.0)
+
+        return self.queue.pop(self.queue.index(max(self.queue, key=order)))
 
     def drain(self, pool: Pool) -> None:
         """Work until nothing is left; what is in workers' hands is at most one piece each, so memory stays bounded.
@@ -255,10 +288,9 @@ class _Sweep:
         ExecutorLost : the cluster is gone.
         """
         running: dict[Future[Any], _Job] = {}
-        while self.queue or running:
+        while self.planned or self.queue or running:
             self.progress.workers = pool.parallel()
-            while self.queue and len(running) < self.progress.workers:
-                job = self.queue.popleft()
+            while len(running) < self.progress.workers and (job := self._next()) is not None:
                 running[job.call(pool)] = job
             finished, _ = wait(running, POLL if isinstance(pool, DaskCluster) else None, FIRST_COMPLETED)
             for future in finished:

@@ -30,7 +30,7 @@ def said_of_runs(algorithm: str, labels: Sequence[str]) -> str:
     Parameters
     ----------
     algorithm : the name under which the mean stands.
-    labels : of the runs behind the mean, e.g. ``titan (at limit 5 of 144, gap 0.32 %)``.
+    labels : of the runs behind the mean, e.g. ``NAME (at limit 5 of 144, gap 0.32 %)``.
     """
     counted: dict[str, int] = {}
     worst: dict[str, str] = {}

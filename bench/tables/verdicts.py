@@ -17,8 +17,6 @@ from bench.storage.store import StoredCase
 from bench.tables.rows import Results, is_known
 from bench.tables.text import aligned
 
-SIZE = ("users", "tasks", "slots", "nodes", "machines")
-"""The figures of a case's description by which the smallest witness is chosen, most important first."""
 BY_PROOF = "by proof"
 
 
@@ -30,11 +28,12 @@ class Settled:
     ----------
     statement : the claim.
     counts : how many rows gave each verdict.
-    witness : the violated row of the smallest instance by `SIZE`, then by names, of an algorithm as it is, where
+    witness : the violated row of the smallest instance by `sizes`, then by names, of an algorithm as it is, where
         there is one, before those with options; None without one.
     place : its place among all rows.
     case : its case.
     violators : how many rows of each algorithm violate it, and of how many rows to which it applies.
+    sizes : the figures of a case's description by which the smallest witness is chosen, most important first.
     """
 
     statement: Statement
@@ -43,12 +42,13 @@ class Settled:
     place: int | None = None
     case: StoredCase | None = None
     violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    sizes: Sequence[str] = ()
 
     @property
     def size(self) -> str:
         """The witness in words: `3 tasks, 4 slots, 1 node`."""
         described = {} if self.case is None else self.case.describe
-        counted = [(described[name], name) for name in SIZE if name in described]
+        counted = [(described[name], name) for name in self.sizes if name in described]
         return ", ".join(f"{count} {name.removesuffix('s') if count == 1 else name}" for count, name in counted)
 
     @property
@@ -92,10 +92,12 @@ def settle(found: Results, family: Family) -> list[Settled]:
     said = [each for each in family.statements() if each.proof or each.name in found.checks]
     if all(each.proof for each in said):
         return []
-    return [Settled(each, Counter()) if each.proof else _settle(each, rows, cases) for each in said]
+    return [Settled(each, Counter()) if each.proof else _settle(each, rows, cases, family.size) for each in said]
 
 
-def _settle(statement: Statement, rows: Sequence[Mapping[Any, Any]], cases: Mapping[str, StoredCase]) -> Settled:
+def _settle(
+    statement: Statement, rows: Sequence[Mapping[Any, Any]], cases: Mapping[str, StoredCase], sizes: Sequence[str]
+) -> Settled:
     name = statement.name
     counts = Counter(Verdict(row[name]) for row in rows if is_known(row[name]))
     violated = [place for place, row in enumerate(rows) if row[name] == Verdict.VIOLATED]
@@ -105,7 +107,7 @@ def _settle(statement: Statement, rows: Sequence[Mapping[Any, Any]], cases: Mapp
     def size(place: int) -> tuple[bool, tuple[float, ...], str, str]:
         row = rows[place]
         name = str(row["algorithm"])
-        return ":" in name, _size(cases[row["case"]]), str(row["case"]), name
+        return ":" in name, _size(cases[row["case"]], sizes), str(row["case"]), name
 
     place = min(violated, key=size)
     applied = Counter(
@@ -113,18 +115,19 @@ def _settle(statement: Statement, rows: Sequence[Mapping[Any, Any]], cases: Mapp
     )
     counted = Counter(str(rows[place]["algorithm"]) for place in violated)
     by = {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()}
-    return Settled(statement, counts, rows[place], place, cases[rows[place]["case"]], by)
+    return Settled(statement, counts, rows[place], place, cases[rows[place]["case"]], by, sizes)
 
 
-def _size(case: StoredCase) -> tuple[float, ...]:
+def _size(case: StoredCase, sizes: Sequence[str]) -> tuple[float, ...]:
     """What is not described counts as large."""
-    return tuple(float(case.describe.get(name, "inf")) for name in SIZE)
+    return tuple(float(case.describe.get(name, "inf")) for name in sizes)
 
 
 def frame(settled: Sequence[Settled]) -> pd.DataFrame:
     """The claims as a table: claims.csv. Sides are exact; the witness's columns are empty where none was found."""
     # Every family has its own of these figures.
-    sizes = [name for name in SIZE if any(each.case and name in each.case.describe for each in settled)]
+    every = dict.fromkeys(name for each in settled for name in each.sizes)
+    sizes = [name for name in every if any(each.case and name in each.case.describe for each in settled)]
     lines = []
     for each in settled:
         said, witness = each.statement, each.witness or {}

@@ -16,16 +16,16 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from formulations.backends import Limits, ready, solve
+from formulations.kernels import ascending, compiled
 from formulations.lora.bound.lagrangian import DualBound, value_density
 from formulations.lora.bound.pricing import Pool, Pricer, places, pool
 from formulations.lora.bound.residual import Residual, residual_bound
 from formulations.lora.exhaustive import exhausted
-from formulations.lora.heuristic.improve import chain
-from formulations.lora.heuristic.insertion import begin, insert_all, new_desk
+from formulations.lora.heuristic.blocks import anneal, insert_all
+from formulations.lora.heuristic.insertion import begin, new_desk
 from formulations.lora.heuristic.state import State, copy_state, solution_of_state, type_of_node
 from formulations.lora.models.pooled import Relaxed, relaxed_model
 from formulations.lora.solve import safe_floor
@@ -152,7 +152,7 @@ class _Batch:
         s = copy_state(s)
         begin(self._pool, self._desk, s)
         for share in (*shares, 0.0):
-            insert_all(self._pool, s, self._desk, order, share, False)
+            insert_all(self._pool, s, self._desk, order, share)
         return s
 
     def _search(self) -> None:
@@ -162,7 +162,7 @@ class _Batch:
         heat = HEATS[self._searches % len(HEATS)] * max(0.0, float(np.median(self._pool.bid)))
         self._searches += 1
         with np.errstate(over="ignore"):  # random words wrap around, which plain Python tells of
-            chain(self._pool, s, self._desk, self._rank, 0, BLOCKS, BLOCKS, heat, kept)
+            anneal(self._pool, s, self._desk, self._rank, 0, BLOCKS, BLOCKS, heat, kept)
         self.offer(kept)
 
     def _see_all(self) -> None:
@@ -274,19 +274,28 @@ def warm(instance: Instance) -> None:
     packed_slot(p.memory, p.memory, free[:, 0].copy(), free_mb[:, 0].copy(), PACKING_STEPS)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def packed_slot(rate, memory, free, free_mb, steps):  # type: ignore[no-untyped-def]
     """(cells,) a node for every cell, or -1 for those that a tightest-first packing leaves over.
 
     Large cells first, each on the node that it fills most; then by backtracking, up to a number of steps.
     """
     count, nodes = len(rate), len(free)
-    key = np.empty(count)
+    most = 1
+    most_mb = 1
+    room = np.empty(nodes, np.int64)
+    room_mb = np.empty(nodes, np.int64)
+    for k in range(nodes):
+        room[k], room_mb[k] = free[k], free_mb[k]
+        most, most_mb = max(most, free[k]), max(most_mb, free_mb[k])
+    key = np.empty(count, np.float64)
+    greedy = np.empty(count, np.int64)
+    at = np.empty(count, np.int64)
     for j in range(count):
-        key[j] = -max(rate[j] / max(1, free.max()), memory[j] / max(1, free_mb.max()))
-    order = np.argsort(key, kind="mergesort")
-    greedy = np.full(count, -1, np.int64)
-    room, room_mb = free.copy(), free_mb.copy()
+        key[j] = -max(rate[j] / most, memory[j] / most_mb)
+        greedy[j] = -1
+        at[j] = -1
+    order = ascending(key)
     fits = True
     for j in order:
         best = -1
@@ -301,9 +310,8 @@ def packed_slot(rate, memory, free, free_mb, steps):  # type: ignore[no-untyped-
             fits = False
     if fits:
         return greedy
-    room[:] = free
-    room_mb[:] = free_mb
-    at = np.full(count, -1, np.int64)
+    for k in range(nodes):
+        room[k], room_mb[k] = free[k], free_mb[k]
     level = 0
     while 0 <= level < count:
         steps -= 1

@@ -28,7 +28,7 @@ from formulations.lora.check import check
 from formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
 from formulations.lora.heuristic import staying
 from formulations.lora.heuristic.improve import heuristic
-from formulations.lora.heuristic.improve import warm as warm_search
+from formulations.lora.heuristic.improve import warm as use_search
 from formulations.lora.models import one_node
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.lora.models.formulation import Formulation, number_of_nodes, registry, solution_of, vector_of
@@ -98,6 +98,8 @@ def solve(
     before = time.perf_counter()
     if bounded or certified:
         _warm_once()
+        if not migration:
+            _warm_staying_once()
     if plan.backend != NO_BACKEND and instance.tasks:
         backends.ready(plan.backend)
     began += time.perf_counter() - before
@@ -417,20 +419,44 @@ def _listener(interval: _Interval) -> Callable[[Callable[[], Solution]], None]:
     return tell
 
 
-def warm() -> None:
-    """Compile and cache the kernels of bounds and search by using each once."""
+@cache
+def _tiny() -> tuple[Instance, Pool, DualBound]:
     instance = named("tiny_two_types")
     tasks = pool(instance)
-    for parallel in (True, False):
-        dual = dual_bound(Pricer(tasks, parallel=parallel))
+    return instance, tasks, dual_bound(Pricer(tasks))
+
+
+def warm_bounds() -> None:
+    """Compile and cache the kernels of the bound by using each once."""
+    _tiny()
+
+
+def warm_search() -> None:
+    """Compile and cache the kernels of the search, and those of the bound."""
+    instance, tasks, dual = _tiny()
     heuristic(instance, tasks, dual)
-    warm_search(tasks, dual)
-    staying.heuristic(instance, tasks, dual, enough=2**62)
+    use_search(tasks, dual)
+
+
+def warm_staying() -> None:
+    """Compile and cache the kernels of the search without migration."""
+    staying.heuristic(*_tiny(), enough=2**62)
+
+
+def warm() -> None:
+    """Compile and cache the kernels of bounds and searches by using each once."""
+    warm_search()
+    warm_staying()
 
 
 @cache
 def _warm_once() -> None:
-    warm()
+    warm_search()
+
+
+@cache
+def _warm_staying_once() -> None:
+    warm_staying()
 
 
 def _direct(

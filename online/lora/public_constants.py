@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from formulations.kernels import ascending, compiled
 from formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
 from instances.lora.fitting import first_slots, servable
 from instances.lora.model import Instance, IntArray, frozen
@@ -45,7 +45,7 @@ class Served(NamedTuple):
     net: int
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _window(cost, usable, first, deadline, most, high):  # type: ignore[no-untyped-def]
     """(sum_t max(0, -min_k e), least e, sum of the `most` largest max_k max(0, e), or of all where some e < 0)."""
     width = deadline - first + 1
@@ -63,10 +63,9 @@ def _window(cost, usable, first, deadline, most, high):  # type: ignore[no-untyp
     if least < 0:
         most = width
     dearest = 0
-    if most < width:
-        high[:width].sort()
+    order = ascending(high[:width])
     for t in range(width - min(most, width), width):
-        dearest += high[t]
+        dearest += high[order[t]]
     return credit, least, dearest
 
 

@@ -17,7 +17,7 @@ from bench.lora.hunt.linear_play import LinearPlay, caps, play_linear
 from bench.lora.hunt.sketch import Menu, Play, Sketch, TooLarge, most, optimum, play, ratios
 from bench.lora.hunt.sketch import menu as menu_of
 from bench.lora.theory.claim import Hunt
-from bench.lora.theory.claims import list_hunted
+from bench.lora.theory.claims import list_hunts
 from instances.errors import InputError, shown
 from online.lora.algorithms.posted import gain
 from online.lora.roots import gain_below, share_above
@@ -310,9 +310,7 @@ def _certified(run: LinearPlay, gamma: Fraction) -> Measure:
 
 
 TARGETS: Mapping[str, Target] = {
-    claim.name: Target(name=claim.name, measure=globals()[claim.name], **asdict(claim.hunt))
-    for claim in list_hunted()
-    if claim.hunt is not None
+    name: Target(name=name, measure=globals()[name], **asdict(how)) for name, how in list_hunts().items()
 }
 """The claims that can be searched for."""
 

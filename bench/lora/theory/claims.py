@@ -26,6 +26,8 @@ from bench.lora.theory.payments.sale import without_payments
 from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun
 
+AUDITS = "7"
+"""Version of all checks. Raise it with every claim that is added and every check that comes to say something else."""
 OURS = "this project, online/lora/README.md"
 AS_TAKEN_OR_LEFT = (
     "proved where no constant comes from the bids and each task is charged the least cost over its schedules with room"
@@ -458,6 +460,7 @@ def statements() -> list[Statement]:
     return [claim.state() for claim in CLAIMS]
 
 
-def list_hunted() -> list[Claim]:
-    """The claims whose violations can be searched for; the false ones, where a search ends, first."""
-    return sorted((claim for claim in CLAIMS if claim.hunt), key=lambda claim: claim.standing is not Standing.FALSE)
+def list_hunts() -> dict[str, Hunt]:
+    """How violations are searched for, by claim; the false ones, where a search ends, first."""
+    ordered = sorted(CLAIMS, key=lambda claim: claim.standing is not Standing.FALSE)
+    return {claim.name: claim.hunt for claim in ordered if claim.hunt is not None}

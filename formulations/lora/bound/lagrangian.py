@@ -19,9 +19,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from formulations.kernels import compiled
 from formulations.lora.bound.patterns import ACTIVE, Patterns, node_patterns, node_values, supplies
 from formulations.lora.bound.pricing import Pool, Pricer, base_cost, cheapest, class_cells, fill, places, trace
 from instances.lora.model import IntArray
@@ -190,7 +190,7 @@ def dual_bound(pricer: Pricer, effort: int = 1, over: Callable[[], bool] = never
     return state.proved()._replace(passes=rounds + 1, rent=rent, state=settled)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _answer(p, link, share, order, price, penalty, limit, used, at, pooled, chosen, cost, usable, table):  # type: ignore[no-untyped-def]
     """Each task in turn leaves, and takes its best schedule at prices plus the penalty on overload.
 
@@ -213,25 +213,26 @@ def _answer(p, link, share, order, price, penalty, limit, used, at, pooled, chos
         for g in range(types):
             kind = p.kind[begin + g]
             c = p.klass[begin + g]
-            line = cost[g, :width]
+            line = cost[g]
             for t in range(width):
                 line[t] = base_cost(p, i, kind, first + t)
             for j in range(len(link)):
                 if link[j, c] >= 0:
-                    shares = share[j, c, first : first + width]
-                    prices = price[link[j, c], first : first + width]
-                    loads = used[link[j, c], first : first + width]
-                    limits = limit[link[j, c], first : first + width]
+                    shares = share[j, c, first:]
+                    prices = price[link[j, c], first:]
+                    loads = used[link[j, c], first:]
+                    limits = limit[link[j, c], first:]
                     for t in range(width):
                         rent = prices[t] + penalty * (loads[t] - limits[t])
                         before = max(0.0, rent)
                         after = max(0.0, rent + penalty * shares[t])
                         line[t] += (after * after - before * before) * half
-        fill(p, i, cost[:types, :width], usable, np.inf, table)
-        total, option, x = cheapest(p, i, 1, np.inf, table)
-        pooled[at[i] : at[i] + width] = -1
+        fill(p, i, cost, usable, np.inf, table)
+        total, option, x = cheapest(p, i, 1.0, np.inf, table)
+        for t in range(width):
+            pooled[at[i] + t] = -1
         if option >= 0 and p.bid[i] - total > 0:
-            trace(p, i, cost[:types, :width], usable, np.inf, table, option, x, chosen)
+            trace(p, i, cost, usable, np.inf, table, option, x, chosen)
             for t in range(width):
                 g = chosen[t]
                 pooled[at[i] + t] = g
@@ -418,6 +419,6 @@ class Multipliers:
             first = int(self.link[0, each.first])
             rows = slice(first, first + each.last - each.first)
             supplies(
-                each.cells, self.share[0, classes, 0].copy(), self.nodes[g], self.price[rows], self.used[rows],
-                penalty, steps, index, mass, self.limit[rows],
+                each.cells.astype(np.float64), self.share[0, classes, 0].copy(), self.nodes[g], self.price[rows],
+                self.used[rows], penalty, steps, index, mass, self.limit[rows],
             )  # fmt: skip

@@ -9,11 +9,12 @@ earn separately where classes divide a node badly (the configuration bound of ve
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
+from formulations.kernels import compiled
 from formulations.lora.bound.pricing import Pool
 from instances.lora.model import IntArray
 
@@ -41,7 +42,7 @@ class Patterns(NamedTuple):
     cells: IntArray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _list_patterns(rate, memory, capacity, capacity_mb, limit, steps, out):  # type: ignore[no-untyped-def]
     """Write the maximal patterns to `out`; their number, or -1 when there are more than `limit` or too many steps."""
     classes = len(rate)
@@ -69,7 +70,8 @@ def _list_patterns(rate, memory, capacity, capacity_mb, limit, steps, out):  # t
             if full:
                 if found == limit:
                     return -1
-                out[found] = count
+                for c in range(classes):
+                    out[found, c] = count[c]
                 found += 1
         down = False
         level -= 1
@@ -115,7 +117,7 @@ def node_patterns(p: Pool) -> tuple[Patterns | None, ...]:
     return tuple(listed)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_pattern(count, price):  # type: ignore[no-untyped-def]
     """(value, index) of the pattern of largest sum n_c price_c; exact for integers."""
     best, index = price[0] * 0, -1
@@ -128,19 +130,24 @@ def best_pattern(count, price):  # type: ignore[no-untyped-def]
     return best, index
 
 
-@njit(cache=True, nogil=True)
-def node_values(count, price):  # type: ignore[no-untyped-def]
+def node_values(count: IntArray, price: NDArray[Any]) -> NDArray[Any]:
     """(T,) value of the best pattern in each slot at prices (classes, T); exact for integers."""
     values = np.empty(price.shape[1], price.dtype)
-    line = np.empty(price.shape[0], price.dtype)
-    for t in range(price.shape[1]):
-        line[:] = price[:, t]
-        values[t] = best_pattern(count, line)[0]
+    _node_values(count.astype(price.dtype), price, values)
     return values
 
 
-@njit(cache=True, nogil=True)
-def supplies(count, share, nodes, price, used, penalty, steps, index, mass, limit):  # type: ignore[no-untyped-def]
+@compiled
+def _node_values(count, price, values):  # type: ignore[no-untyped-def]
+    line = np.empty(len(price), price.dtype)
+    for t in range(len(values)):
+        for c in range(len(price)):
+            line[c] = price[c, t]
+        values[t] = best_pattern(count, line)[0]
+
+
+@compiled
+def supplies(patterns, share, nodes, price, used, penalty, steps, index, mass, limit):  # type: ignore[no-untyped-def]
     """Some steps towards the mixture of patterns, in every slot, whose supply leaves the least penalty on overload.
 
     The penalty is sum_c max(0, price_c + penalty * (used_c - limit_c))^2; a step moves nodes from the worst pattern of
@@ -148,13 +155,13 @@ def supplies(count, share, nodes, price, used, penalty, steps, index, mass, limi
 
     Parameters
     ----------
+    patterns : (patterns, classes) as doubles.
     share : (classes,) nodes that a cell takes; nodes : (T,) to be filled.
     price, used : (classes, T) per node, in nodes.
     index, mass : (T, ACTIVE) patterns of the mixture (-1 for none) and the nodes that have them; changed.
     limit : (classes, T) out: supply in nodes.
     """
     classes = len(share)
-    patterns = count.astype(np.float64)
     worth = np.empty(classes)
     for t in range(len(nodes)):
         total = 0.0
@@ -165,7 +172,8 @@ def supplies(count, share, nodes, price, used, penalty, steps, index, mass, limi
             for a in range(ACTIVE):
                 mass[t, a] *= nodes[t] / total
         for _ in range(steps):
-            limit[:, t] = 0.0
+            for c in range(classes):
+                limit[c, t] = 0.0
             for a in range(ACTIVE):
                 if index[t, a] >= 0:
                     for c in range(classes):
@@ -220,7 +228,8 @@ def supplies(count, share, nodes, price, used, penalty, steps, index, mass, limi
                 mass[t, into] += mass[t, worst]
                 index[t, worst] = -1
                 mass[t, worst] = 0.0
-        limit[:, t] = 0.0
+        for c in range(classes):
+            limit[c, t] = 0.0
         for a in range(ACTIVE):
             if index[t, a] >= 0:
                 for c in range(classes):

@@ -8,12 +8,15 @@ search for prices) and in 64-bit integers (to prove bounds).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import config
 from numpy.typing import NDArray
 
+from formulations.kernels import compiled, inlined, inner
 from formulations.lora.covering.schedules import StateSpaceTooLarge, require_table
 from instances.lora.model import Instance, IntArray
 
@@ -250,7 +253,7 @@ def _rows(rates: IntArray, work: int, width: int, negative: IntArray, columns: i
     return _Rows(length, need, at, less, int(length.sum()), 0)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def base_cost(p, i, g, t):  # type: ignore[no-untyped-def]
     """e_igt of pooled task i in micro-dollars."""
     if p.explicit[i] >= 0:
@@ -258,7 +261,7 @@ def base_cost(p, i, g, t):  # type: ignore[no-untyped-def]
     return p.energy[i, g] * p.tariff[g, t]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _step(old, new, cost):  # type: ignore[no-untyped-def]
     """new[x] = min(old[x], old[x-1] + cost)."""
     for x in range(1, len(new)):
@@ -267,7 +270,13 @@ def _step(old, new, cost):  # type: ignore[no-untyped-def]
         new[x] = take if take < skip else skip
 
 
-@njit(cache=True, nogil=True)
+@inlined
+def _copy(old, new):  # type: ignore[no-untyped-def]
+    for x in range(len(new)):
+        new[x] = old[x]
+
+
+@inlined
 def _lower(old, new, cost):  # type: ignore[no-untyped-def]
     """new[x] = min(new[x], old[x] + cost), as far as `new` goes."""
     for x in range(len(new)):
@@ -276,11 +285,11 @@ def _lower(old, new, cost):  # type: ignore[no-untyped-def]
             new[x] = take
 
 
-@njit(cache=True, nogil=True)
+@inner
 def fill(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
     """Fill the task's table backwards over its window; table[t, row position] as in `schedules.cover_table`.
 
-    cost, usable : (types of the task, width) in the order of p.kind.
+    cost, usable : (at least the task's types, at least its width) in the order of p.kind.
     """
     rows = p.row_start[i]
     count = p.row_start[i + 1] - rows
@@ -300,14 +309,14 @@ def fill(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
                 for x in range(0, size, stride):
                     new[x] = far
             else:
-                new[:] = old
+                _copy(old, new)
             if types > 1 and usable[1, t]:
                 _lower(old, new[stride:], cost[1, t])
         return
     for t in range(width - 1, -1, -1):
         new = table[t * size : (t + 1) * size]
         old = table[(t + 1) * size : (t + 2) * size]
-        new[:] = old
+        _copy(old, new)
         if usable[0, t]:
             for o in range(count):
                 begin = p.at[rows + o]
@@ -323,7 +332,7 @@ def fill(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
                         _lower(old[p.at[rows + q] :], new[begin : begin + length], cost[g, t])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def cheapest(p, i, unit, far, table):  # type: ignore[no-untyped-def]
     """(total, option, position) of the cheapest cover in a filled table, vendor price times `unit` included.
 
@@ -349,7 +358,7 @@ def cheapest(p, i, unit, far, table):  # type: ignore[no-untyped-def]
     return best, best_option, best_x
 
 
-@njit(cache=True, nogil=True)
+@inner
 def trace(p, i, cost, usable, far, table, option, x, chosen):  # type: ignore[no-untyped-def]
     """Write the cover that attains table position x at the option's offset: chosen[t] is a local type or -1."""
     rows = p.row_start[i]
@@ -385,7 +394,7 @@ def trace(p, i, cost, usable, far, table, option, x, chosen):  # type: ignore[no
                     break
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _priced(p, i, rent, unit, cost):  # type: ignore[no-untyped-def]
     """cost[g, t] = unit * e + the rent of the cell's class, on the task's window."""
     first = p.first[i]
@@ -397,43 +406,51 @@ def _priced(p, i, rent, unit, cost):  # type: ignore[no-untyped-def]
             cost[g, t] = base_cost(p, i, kind, first + t) * unit + line[first + t]
 
 
-def _answers(p, rent, unit, far, work_area, at, surplus, pooled):  # type: ignore[no-untyped-def]
-    """Best reduced profit max(0, unit*b - cheapest) of every task at the rents, and the schedule that has it.
+@compiled
+def _answers(p, rent, width, at, table, first, step, surplus, pooled):  # type: ignore[no-untyped-def]
+    """Best reduced profit max(0, b - cheapest) of tasks first, first + step, ..., and the schedule that has it.
 
     Parameters
     ----------
-    rent : (C, T) int64 or float64, all non-negative, in 1/unit micro-dollars per cell.
-    work_area : (parts, table) scratch of the rents' type; tasks are dealt to parts by index.
-    at : (n,) where each task's places begin.
+    rent : (C, T) doubles, all non-negative, micro-dollars per cell.
+    width : of the widest window; at : (n,) where each task's places begin; table : scratch.
     surplus : (n,) out.
     pooled : (sum of widths,) out: local type in each slot, -1 for none.
     """
-    parts = work_area.shape[0]
-    for part in prange(parts):
-        table = work_area[part]
-        for i in range(part, len(p.task), parts):
-            types = p.type_start[i + 1] - p.type_start[i]
-            width = p.width[i]
-            cost = np.empty((types, width), rent.dtype)
-            usable = np.ones((types, width), np.bool_)
-            chosen = pooled[at[i] : at[i] + width]
-            chosen[:] = -1
-            _priced(p, i, rent, unit, cost)
-            fill(p, i, cost, usable, far, table)
-            total, option, x = cheapest(p, i, unit, far, table)
-            surplus[i] = 0
-            if option >= 0 and p.bid[i] * unit - total > 0:
-                surplus[i] = p.bid[i] * unit - total
-                trace(p, i, cost, usable, far, table, option, x, chosen)
+    cost = np.empty((len(p.nodes), width))
+    usable = np.ones((len(p.nodes), width), np.bool_)
+    chosen = np.empty(width, np.int64)
+    for i in range(first, len(p.task), step):
+        _priced(p, i, rent, 1.0, cost)
+        fill(p, i, cost, usable, np.inf, table)
+        total, option, x = cheapest(p, i, 1.0, np.inf, table)
+        surplus[i] = 0
+        for t in range(p.width[i]):
+            pooled[at[i] + t] = -1
+        if option >= 0 and p.bid[i] - total > 0:
+            surplus[i] = p.bid[i] - total
+            trace(p, i, cost, usable, np.inf, table, option, x, chosen)
+            for t in range(p.width[i]):
+                pooled[at[i] + t] = chosen[t]
 
 
-_answers_parallel = njit(cache=True, nogil=True, parallel=True)(_answers)
-_answers_serial = njit(cache=True, nogil=True)(_answers)
+@compiled
+def _profits(p, rent, unit, far, width, table, first, step, surplus):  # type: ignore[no-untyped-def]
+    """The same profits in integers: max(0, unit*b - cheapest) at rents in 1/unit micro-dollars per cell."""
+    cost = np.empty((len(p.nodes), width), np.int64)
+    usable = np.ones((len(p.nodes), width), np.bool_)
+    for i in range(first, len(p.task), step):
+        _priced(p, i, rent, unit, cost)
+        fill(p, i, cost, usable, far, table)
+        total, option, _ = cheapest(p, i, unit, far, table)
+        surplus[i] = max(0, p.bid[i] * unit - total) if option >= 0 else 0
+
+
 _PARALLEL_FROM = 1_000
 """Below this many tasks starting threads costs more than it saves; the results are the same."""
 
 PARTS = 16
-"""Tasks are dealt to this many parts whatever the number of threads."""
+"""Then tasks are dealt to this many parts whatever the number of threads."""
 
 
 class Priced(NamedTuple):
@@ -450,23 +467,40 @@ class Pricer:
         self.pool = p
         if parallel is None:
             parallel = p.tasks >= _PARALLEL_FROM
-        self._answers = _answers_parallel if parallel else _answers_serial
-        self._area = np.empty((PARTS, p.table), np.float64)
+        self._parts = PARTS if parallel else 1
+        self._width = int(p.width.max(initial=1))
+        self._area = np.empty((self._parts, p.table), np.float64)
         self._at = places(p)
         self._pooled = np.empty(int(p.width.sum()), np.int64)
 
     def floats(self, rent: NDArray[np.float64]) -> Priced:
         """In doubles, rents in micro-dollars per cell."""
-        surplus = np.empty(self.pool.tasks, np.float64)
-        self._answers(self.pool, rent, 1.0, np.inf, self._area, self._at, surplus, self._pooled)
-        return Priced(surplus, class_cells(self.pool, self._pooled))
+        p, parts = self.pool, self._parts
+        surplus = np.empty(p.tasks, np.float64)
+
+        def work(part: int) -> None:
+            _answers(p, rent, self._width, self._at, self._area[part], part, parts, surplus, self._pooled)
+
+        self._deal(work)
+        return Priced(surplus, class_cells(p, self._pooled))
 
     def integers(self, rent: IntArray, unit: int) -> IntArray:
         """(n,) exact best reduced profits in 1/unit micro-dollars; the caller has made sure that nothing overflows."""
-        surplus = np.empty(self.pool.tasks, np.int64)
+        p, parts = self.pool, self._parts
+        surplus = np.empty(p.tasks, np.int64)
         area = np.empty(self._area.shape, np.int64)
-        self._answers(self.pool, rent, unit, np.int64(2**62), area, self._at, surplus, self._pooled)
+        far = np.int64(2**62)
+        self._deal(lambda part: _profits(p, rent, unit, far, self._width, area[part], part, parts, surplus))
         return surplus
+
+    def _deal(self, work: Callable[[int], None]) -> None:
+        """Do every part, at most as many at a time as there are cores for us."""
+        if self._parts == 1:
+            work(0)
+            return
+        with ThreadPoolExecutor(config.NUMBA_NUM_THREADS) as threads:
+            for _ in threads.map(work, range(self._parts)):
+                pass
 
 
 def places(p: Pool) -> IntArray:
@@ -474,7 +508,7 @@ def places(p: Pool) -> IntArray:
     return np.concatenate([[0], np.cumsum(p.width)[:-1]]).astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def class_cells(p, pooled):  # type: ignore[no-untyped-def]
     """(C, T) number of cells of each class in each slot, of pooled answers (local types, -1 for none)."""
     count = np.zeros((len(p.class_kind), p.tariff.shape[1]))

@@ -9,8 +9,8 @@ capacities of an integer program in which a type's nodes are one pool.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from formulations.kernels import ascending, compiled
 from formulations.lora.bound.lagrangian import Capacity, DualBound, Multipliers, Prices, never
 from formulations.lora.bound.pricing import Pool, Pricer, class_cells
 from instances.lora.model import IntArray
@@ -31,7 +31,7 @@ WEIGHTED, WEIGHTED_ROUNDS, WEIGHTED_PENALTY = 3, 24, 0.02
 """How often the prices found so far become a resource of their own, and the rounds and the first penalty then."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_fill(rent, rate, memory, most, room, room_mb, steps):  # type: ignore[no-untyped-def]
     """At least, and but for the limit on steps exactly, the largest rent of cells that fit into one node.
 
@@ -41,7 +41,7 @@ def best_fill(rent, rate, memory, most, room, room_mb, steps):  # type: ignore[n
     room, room_mb : what the node has left.
     """
     kept = np.empty(len(rent), np.int64)
-    by = np.empty(len(rent))
+    by = np.empty(len(rent), np.float64)
     count = 0
     for c in range(len(rent)):
         if rent[c] > 0 and most[c] > 0 and rate[c] <= room and memory[c] <= room_mb:
@@ -50,11 +50,13 @@ def best_fill(rent, rate, memory, most, room, room_mb, steps):  # type: ignore[n
             count += 1
     if count == 0:
         return np.int64(0)
-    order = kept[:count][np.argsort(by[:count])]
+    order = ascending(by[:count])
+    for level in range(count):
+        order[level] = kept[order[level]]
     # What is left of the classes from a level on is worth at most so much per sample, per MB, and in all.
-    dear = np.zeros(count + 1)
-    dear_mb = np.zeros(count + 1)
-    rest = np.zeros(count + 1)
+    dear = np.zeros(count + 1, np.float64)
+    dear_mb = np.zeros(count + 1, np.float64)
+    rest = np.zeros(count + 1, np.float64)
     for level in range(count - 1, -1, -1):
         c = order[level]
         dear[level] = max(dear[level + 1], rent[c] / rate[c])
@@ -98,7 +100,7 @@ def best_fill(rent, rate, memory, most, room, room_mb, steps):  # type: ignore[n
             down = True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def worth(rent, p, first_node, present, free, free_mb, steps):  # type: ignore[no-untyped-def]
     """(G, T) the sum over a type's nodes of the best set of cells in a slot; exact integers, or a little above.
 
@@ -111,17 +113,25 @@ def worth(rent, p, first_node, present, free, free_mb, steps):  # type: ignore[n
     kinds, slots = p.tariff.shape
     total = np.zeros((kinds, slots), np.int64)
     for g in range(kinds):
-        low = np.searchsorted(p.class_kind, g)
-        high = np.searchsorted(p.class_kind, g, side="right")
+        low = 0
+        high = 0
+        for c in range(len(p.class_kind)):
+            low += p.class_kind[c] < g
+            high += p.class_kind[c] <= g
         if low == high:
             continue
+        line = np.empty(high - low, np.int64)
+        most = np.empty(high - low, np.int64)
         nodes = first_node[g + 1] - first_node[g]
         seen = np.empty((nodes, 2), np.int64)
         value = np.empty(nodes, np.int64)
         for t in range(slots):
-            line = np.ascontiguousarray(rent[low:high, t])
-            most = np.ascontiguousarray(present[low:high, t])
-            if line.max() <= 0:
+            dearest = 0
+            for c in range(low, high):
+                line[c - low] = rent[c, t]
+                most[c - low] = present[c, t]
+                dearest = max(dearest, rent[c, t])
+            if dearest <= 0:
                 continue
             count = 0
             for k in range(first_node[g], first_node[g + 1]):

@@ -12,37 +12,15 @@ Kernels are compiled by numba without fast-math; the same inputs give the same r
 
 from __future__ import annotations
 
-import os
-import tempfile
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.kernels import compiled
 from instances.errors import InputError
 from instances.lora.model import IntArray, Public, Task
-
-
-def _use_writable_kernel_cache() -> None:
-    """Send numba's cache to a user folder when the package's own folder cannot be written."""
-    if "NUMBA_CACHE_DIR" in os.environ or os.access(Path(__file__).parent, os.W_OK):
-        return
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    for folder in (os.path.join(base, "ratiobench"), os.path.join(tempfile.gettempdir(), "ratiobench-cache")):
-        try:
-            os.makedirs(folder, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            os.environ["NUMBA_CACHE_DIR"] = folder
-            return
-
-
-_use_writable_kernel_cache()
-
-from numba import njit  # noqa: E402  (the cache folder must be chosen first)
 
 FAR = 2**60
 """Cost of the impossible in integer tables: above any sum of cell costs (10^4 slots times 2^40, and prices)."""
@@ -147,7 +125,7 @@ def space(task: Task, public: Public) -> Space:
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count_states(rates, work, caps, negative, width, counts, total, cells, less, index, fill):  # type: ignore[no-untyped-def]
     """Walk the count vectors in mixed-radix order and keep those that can matter; with `fill` write them down."""
     types = len(rates)
@@ -229,7 +207,7 @@ def states(rates: IntArray, work: int, width: int, negative: IntArray | None = N
     return States(counts, total, cells, less)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cover_table(cost, usable, less, far, table):  # type: ignore[no-untyped-def]
     """Fill table[t, x]: least cost of taking exactly x among slots t.. of the window; `far` where impossible.
 
@@ -259,7 +237,7 @@ def cover_table(cost, usable, less, far, table):  # type: ignore[no-untyped-def]
             table[t, x] = best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_cover(cost, usable, node, less, far, table, start, x):  # type: ignore[no-untyped-def]
     """The lexicographically smallest list of (slot, node) among the covers that attain table[start, x].
 

@@ -13,25 +13,13 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from formulations.lora.bound.lagrangian import LAST_PENALTY, DualBound, never, value_density
 from formulations.lora.bound.patterns import node_patterns
 from formulations.lora.bound.pricing import Pool
-from formulations.lora.heuristic.insertion import (
-    Desk,
-    another_desk,
-    begin,
-    insert,
-    insert_all,
-    new_desk,
-    pack_pooled,
-    put_back,
-    remove,
-    revert,
-)
-from formulations.lora.heuristic.packing import below, unit_interval
+from formulations.lora.heuristic.blocks import anneal, descend, insert_all
+from formulations.lora.heuristic.insertion import Desk, another_desk, begin, new_desk, pack_pooled
 from formulations.lora.heuristic.state import State, copy_state, empty_state, running_cells, solution_of_state, state_of
 from instances.lora.model import Instance, IntArray
 from instances.lora.solution import Solution
@@ -46,16 +34,12 @@ FIRMNESS = 8
 """Penalty of those rounds, in units of the last one of the search for prices."""
 BLOCKS_PER_TASK = 20
 """Ruin-and-recreate blocks of a descent per unit of effort and task."""
-MOST = 3
-"""Most tasks removed by one block of a descent."""
 CHUNK = 2_000
 """Blocks of a descent between two looks at the clock."""
 BLOCKS = 4_000
 """Blocks of an annealing per unit of effort, plus four per task."""
 HEATS = (0.02, 0.05)
 """First temperatures of the annealings side by side, as fractions of the median bid."""
-MOST_HOT = 6
-"""Most tasks removed by one block of an annealing."""
 PARTS = 2
 """Parts of the day that are improved side by side."""
 
@@ -149,7 +133,7 @@ def _constructed(
     def finished(s: State, order: IntArray, shares: tuple[float, ...]) -> State:
         begin(p, desk, s)
         for share in (*shares, 0.0):
-            insert_all(p, s, desk, order, share, False)
+            insert_all(p, s, desk, order, share)
         return s
 
     best = finished(empty_state(p), orders[0], (0.5,))
@@ -208,7 +192,7 @@ def _anneal(
         for first in range(0, last, BLOCKS):
             if over():
                 break
-            chain(p, state, desk, rank, first, min(last, first + BLOCKS), blocks, heat, kept)
+            anneal(p, state, desk, rank, first, min(last, first + BLOCKS), blocks, heat, kept)
         return kept
 
     for units, planned in doubling(effort):
@@ -239,7 +223,7 @@ def _descend(
         blocks = min(left, CHUNK)
         shares = [blocks * size // max(1, sum(sizes)) for size in sizes]
         jobs = [
-            threads.submit(_part, p, best, each, rank, low, high, share)
+            threads.submit(descend, p, best, each, rank, low, high, share)
             for each, (low, high), share in zip(desks, spans, shares, strict=True)
         ]
         for job in jobs:
@@ -257,127 +241,3 @@ def doubling(total: int) -> Iterator[tuple[int, int]]:
         part = min(planned, total - done)
         yield part, planned
         done += part
-
-
-@njit(cache=True, nogil=True)
-def chance(loss):  # type: ignore[no-untyped-def]
-    """About exp(-loss), in products only, which every machine rounds alike: (1 - loss/4)^4 up to 4, then 0."""
-    base = max(0.0, 1.0 - 0.25 * loss)
-    return (base * base) * (base * base)
-
-
-class _Block(NamedTuple):
-    """Scratch of one block: the tasks it touches and how they were."""
-
-    task: IntArray
-    option: IntArray
-    net: IntArray
-    place: IntArray
-    key: NDArray[np.float64]
-    moves: IntArray
-    order: IntArray
-
-
-@njit(cache=True, nogil=True)
-def _new_block(p, most):  # type: ignore[no-untyped-def]
-    size = 2 * most + 2
-    return _Block(
-        np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64),
-        np.empty((size, p.width.max()), np.int64), np.empty(size, np.float64), np.empty(size, np.int64),
-        np.empty(size, np.int64),
-    )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def _block(p, s, d, b, rank, low, high, most, temperature):  # type: ignore[no-untyped-def]
-    """Ruin and recreate: returns the change of welfare, 0 when it was taken back.
-
-    Takes a random moment, removes up to `most` admitted tasks whose windows contain it and lie in low .. high-1, and
-    inserts them and some rejected ones again in a random order that leans to high rank, at a random share of the rents.
-    """
-    t0 = low + below(d.seed, high - low)
-    size = d.start[t0 + 1] - d.start[t0]
-    if size == 0:
-        return 0
-    count = 0
-    removed = 0
-    added = 0
-    want = 1 + below(d.seed, most)
-    for _ in range(6 * most):
-        i = d.members[d.start[t0] + below(d.seed, size)]
-        seen = p.first[i] < low or p.first[i] + p.width[i] > high
-        for j in range(count):
-            if b.task[j] == i:
-                seen = True
-        if seen:
-            continue
-        if s.option[i] >= 0:
-            if removed >= want:
-                continue
-            removed += 1
-        else:
-            if added > most:
-                continue
-            added += 1
-        b.task[count] = i
-        b.option[count] = s.option[i]
-        b.net[count] = s.net[i]
-        for t in range(p.width[i]):
-            b.place[count, t] = s.place[d.at[i] + t]
-        count += 1
-    change = 0
-    for j in range(count):
-        change -= b.net[j]
-        if b.option[j] >= 0:
-            remove(p, s, d, b.task[j])
-    spread = 0.2 + 0.8 * unit_interval(d.seed)
-    for j in range(count):
-        b.key[j] = -rank[b.task[j]] * (1.0 + spread * (unit_interval(d.seed) - 0.5))
-    share = 1.2 * unit_interval(d.seed)
-    if unit_interval(d.seed) < 0.3:
-        share = 0.0
-    d.used[0] = 0
-    for a, j in enumerate(np.argsort(b.key[:count])):
-        b.moves[j] = d.used[0]
-        b.order[a] = j
-        insert(p, s, d, b.task[j], share, True)
-    for j in range(count):
-        change += s.net[b.task[j]]
-    if change >= 0 or (temperature > 0 and unit_interval(d.seed) < chance(-change / temperature)):
-        return change
-    # Backwards, since whoever came later may have moved who was there before.
-    for a in range(count - 1, -1, -1):
-        j = b.order[a]
-        if s.option[b.task[j]] >= 0:
-            remove(p, s, d, b.task[j])
-        revert(p, s, d, b.moves[j])
-    for j in range(count):
-        if b.option[j] >= 0:
-            put_back(p, s, d, b.task[j], b.option[j], b.net[j], b.place[j])
-    return 0
-
-
-@njit(cache=True, nogil=True)
-def _part(p, s, d, rank, low, high, blocks):  # type: ignore[no-untyped-def]
-    """Blocks that lose nothing, among the tasks whose windows lie in low .. high-1."""
-    if low < high:
-        b = _new_block(p, MOST)
-        for _ in range(blocks):
-            _block(p, s, d, b, rank, low, high, MOST, 0.0)
-
-
-@njit(cache=True, nogil=True)
-def chain(p, s, d, rank, first, last, blocks, heat, kept):  # type: ignore[no-untyped-def]
-    """Blocks first .. last-1 of an annealing of `blocks`; the best state is written to `kept`."""
-    b = _new_block(p, MOST_HOT)
-    welfare = s.net.sum()
-    best = kept.net.sum()
-    for block in range(first, last):
-        welfare += _block(p, s, d, b, rank, 0, p.tariff.shape[1], MOST_HOT, heat * (1.0 - block / blocks))
-        if welfare > best:
-            best = welfare
-            kept.free[:] = s.free
-            kept.free_mb[:] = s.free_mb
-            kept.option[:] = s.option
-            kept.place[:] = s.place
-            kept.net[:] = s.net

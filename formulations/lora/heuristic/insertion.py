@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from formulations.kernels import ascending, compiled, inlined, inner
 from formulations.lora.bound.patterns import Patterns, node_values
 from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
 from formulations.lora.heuristic.packing import FILLS, REFILLS, fractional_packing, pack_nodes
@@ -147,7 +147,7 @@ def begin(p: Pool, desk: Desk, s: State) -> None:
     desk.version[:] += 1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _entry(p, i, kind):  # type: ignore[no-untyped-def]
     """The task's entry for the node type, -1 when it cannot use it."""
     for j in range(p.type_start[i], p.type_start[i + 1]):
@@ -156,7 +156,7 @@ def _entry(p, i, kind):  # type: ignore[no-untyped-def]
     return -1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _move(p, s, d, i, slot, rate, k):  # type: ignore[no-untyped-def]
     """Move task i from its node in the slot to node k, and note it."""
     place = d.at[i] + slot - p.first[i]
@@ -173,7 +173,7 @@ def _move(p, s, d, i, slot, rate, k):  # type: ignore[no-untyped-def]
     d.used[0] = used + 1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def revert(p, s, d, until):  # type: ignore[no-untyped-def]
     """Take back the moves to other nodes after the first `until`, the last one first."""
     while d.used[0] > until:
@@ -184,7 +184,7 @@ def revert(p, s, d, until):  # type: ignore[no-untyped-def]
         d.used[0] = used
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _too_heavy(d, c, kind, slot, nodes):  # type: ignore[no-untyped-def]
     """Do the cells that run and one more of class c weigh more than the nodes can hold?"""
     for r in range(2):
@@ -196,7 +196,7 @@ def _too_heavy(d, c, kind, slot, nodes):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _make_room(p, s, d, c, slot):  # type: ignore[no-untyped-def]
     """A node with room for a cell of class c in the slot, after one move or a new packing; -1 when none is found."""
     kind = p.class_kind[c]
@@ -219,28 +219,34 @@ def _make_room(p, s, d, c, slot):  # type: ignore[no-untyped-def]
                 if to != k and s.free[to, slot] >= mine and s.free_mb[to, slot] >= p.memory[i]:
                     _move(p, s, d, i, slot, mine, to)
                     return k
-    patterns = d.patterns[d.first_pattern[kind] : d.first_pattern[kind + 1], : d.classes[kind]]
+    patterns = d.patterns[d.first_pattern[kind] : d.first_pattern[kind + 1]]
     if len(patterns) == 0:
         return -1
     first, classes = d.first_class[kind], d.classes[kind]
-    demand = d.running[first : first + classes, slot].copy()
+    demand = np.empty(classes, np.int64)
+    for b in range(classes):
+        demand[b] = d.running[first + b, slot]
     demand[c - first] += 1
     weight = np.empty(classes)
     column = np.empty(classes, np.int64)
     level = np.empty(classes)
-    if not fractional_packing(patterns, demand.astype(np.float64), weight, column, level):
+    if not fractional_packing(patterns, demand, weight, column, level):
         return -1
+    filled = 0.0
     for b in range(classes):
         d.weight[1, first + b, slot] = max(0.0, weight[b]) / (1.0 + 1e-8)
-    if level.sum() > last_node - first_node + 1e-6:
+        filled += level[b]
+    if filled > last_node - first_node + 1e-6:
         return -1
     take = np.zeros((last_node - first_node, classes), np.int64)
     left = pack_nodes(
         patterns, p.class_rate[first : first + classes], p.class_memory[first : first + classes], np.ones(classes),
-        demand, p.compute[kind], p.capacity_mb[kind], last_node - first_node, d.seed, take, QUICK_FILLS, 0,
+        demand, p.compute[kind], p.capacity_mb[kind], last_node - first_node, d.seed, take, np.int64(QUICK_FILLS),
+        np.int64(0),
     )  # fmt: skip
-    if left.sum() > 0:
-        return -1
+    for b in range(classes):
+        if left[b] > 0:
+            return -1
     mine = 0
     while take[mine, c - first] == 0:
         mine += 1
@@ -257,7 +263,7 @@ def _make_room(p, s, d, c, slot):  # type: ignore[no-untyped-def]
     return first_node + mine
 
 
-@njit(cache=True, nogil=True)
+@inner
 def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
     """Schedule task i at operational cost plus `share` of the rents, tightest node first, if that pays.
 
@@ -268,7 +274,7 @@ def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
     width = p.width[i]
     first = p.first[i]
     memory = p.memory[i]
-    cost, usable = d.cost[:types, :width], d.usable[:types, :width]
+    cost, usable = d.cost, d.usable
     for g in range(types):
         kind = p.kind[p.type_start[i] + g]
         rate = p.rate[p.type_start[i] + g]
@@ -298,7 +304,7 @@ def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
     fits = False
     for _ in range(RETRIES):
         fill(p, i, cost, usable, np.inf, d.table)
-        total_cost, option, x = cheapest(p, i, 1, np.inf, d.table)
+        total_cost, option, x = cheapest(p, i, 1.0, np.inf, d.table)
         if option < 0 or p.bid[i] - total_cost <= 0:
             return False
         trace(p, i, cost, usable, np.inf, d.table, option, x, d.chosen)
@@ -331,7 +337,7 @@ def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _place(p, s, d, i, t, entry, k):  # type: ignore[no-untyped-def]
     slot = p.first[i] + t
     s.place[d.at[i] + t] = k
@@ -341,7 +347,7 @@ def _place(p, s, d, i, t, entry, k):  # type: ignore[no-untyped-def]
     d.running[p.klass[entry], slot] += 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def remove(p, s, d, i):  # type: ignore[no-untyped-def]
     """Reject task i, which has a place."""
     for t in range(p.width[i]):
@@ -358,7 +364,7 @@ def remove(p, s, d, i):  # type: ignore[no-untyped-def]
     s.net[i] = 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def put_back(p, s, d, i, option, net, nodes):  # type: ignore[no-untyped-def]
     """Give task i, which has no place, the places (nodes by slot of its window) that it had."""
     for t in range(p.width[i]):
@@ -369,16 +375,7 @@ def put_back(p, s, d, i, option, net, nodes):  # type: ignore[no-untyped-def]
     s.net[i] = net
 
 
-@njit(cache=True, nogil=True)
-def insert_all(p, s, d, order, share, dense):  # type: ignore[no-untyped-def]
-    """Insert the tasks without a place, in this order."""
-    for i in order:
-        if s.option[i] < 0:
-            insert(p, s, d, i, share, dense)
-            d.used[0] = 0
-
-
-@njit(cache=True, nogil=True)
+@compiled
 def pack_pooled(p, s, d, pooled):  # type: ignore[no-untyped-def]
     """Put pooled answers (local types) onto the nodes of an empty state, slot by slot; what does not fit is rejected.
 
@@ -423,29 +420,38 @@ def pack_pooled(p, s, d, pooled):  # type: ignore[no-untyped-def]
                     loss[count] = -s.net[i]
                     count += 1
             # Classes: all of the type where its patterns are known, else those that are there.
-            patterns = d.patterns[d.first_pattern[kind] : d.first_pattern[kind + 1], : d.classes[kind]]
-            if len(patterns) > 0:
-                klass = d.first_class[kind] + np.arange(d.classes[kind])
-            else:
-                klass = np.unique(p.klass[entry[:count]])
-            for c in range(len(klass)):
-                local[klass[c]] = c
-            demand = np.zeros(len(klass), np.int64)
+            patterns = d.patterns[d.first_pattern[kind] : d.first_pattern[kind + 1]]
+            for c in range(len(local)):
+                local[c] = -1
+            for j in range(count):
+                local[p.klass[entry[j]]] = 0
+            classes = 0
+            for c in range(d.first_class[kind], d.first_class[kind] + d.classes[kind]):
+                if len(patterns) > 0 or local[c] == 0:
+                    local[c] = classes
+                    classes += 1
+            demand = np.zeros(classes, np.int64)
             for j in range(count):
                 demand[local[p.klass[entry[j]]]] += 1
-            rate = p.class_rate[klass]
-            memory = p.class_memory[klass]
-            # A little for size, so that cells without a price have a value too.
-            value = d.rent[klass, slot] + 1e-3 * (rate / p.compute[kind] + memory / p.capacity_mb[kind])
+            rate = np.empty(classes, np.int64)
+            memory = np.empty(classes, np.int64)
+            value = np.empty(classes)
+            for c in range(len(local)):
+                if local[c] >= 0:
+                    rate[local[c]] = p.class_rate[c]
+                    memory[local[c]] = p.class_memory[c]
+                    # A little for size, so that cells without a price have a value too.
+                    size = p.class_rate[c] / p.compute[kind] + p.class_memory[c] / p.capacity_mb[kind]
+                    value[local[c]] = d.rent[c, slot] + 1e-3 * size
             d.seed[0] = np.uint64(slot * len(p.nodes) + kind + 1) * np.uint64(2654435769)
-            take = np.zeros((p.nodes[kind], len(klass)), np.int64)
+            take = np.zeros((p.nodes[kind], classes), np.int64)
             pack_nodes(
                 patterns, rate, memory, value, demand, p.compute[kind], p.capacity_mb[kind], p.nodes[kind], d.seed,
-                take, FILLS, REFILLS,
+                take, np.int64(FILLS), np.int64(REFILLS),
             )  # fmt: skip
             # Tasks of most welfare are placed first, those left over are rejected.
-            node = np.zeros(len(klass), np.int64)
-            for j in np.argsort(loss[:count], kind="mergesort"):
+            node = np.zeros(classes, np.int64)
+            for j in ascending(loss[:count]):
                 i = members[j]
                 c = local[p.klass[entry[j]]]
                 while node[c] < p.nodes[kind] and take[node[c], c] == 0:

@@ -9,8 +9,8 @@ packings of such demands rarely need more nodes than the fractional one rounded 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from formulations.kernels import ascending, compiled, inlined, inner
 from formulations.lora.bound.patterns import best_pattern
 
 PIVOTS = 300
@@ -23,7 +23,7 @@ SEARCH_STEPS, REFILL_STEPS = 2_000, 500
 """Steps of the search for one node's filling."""
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def next_word(seed):  # type: ignore[no-untyped-def]
     """xorshift64*; seed is a (1,) uint64 array."""
     x = seed[0]
@@ -34,19 +34,19 @@ def next_word(seed):  # type: ignore[no-untyped-def]
     return x * np.uint64(2685821657736338717)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def below(seed, n):  # type: ignore[no-untyped-def]
     """An integer from 0 to n-1."""
     return np.int64((next_word(seed) >> np.uint64(11)) % np.uint64(n))
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def unit_interval(seed):  # type: ignore[no-untyped-def]
     """A double in [0, 1)."""
     return np.float64(next_word(seed) >> np.uint64(11)) / 9007199254740992.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fractional_packing(patterns, demand, weight, column, level):  # type: ignore[no-untyped-def]
     """The fewest nodes, in fractions, whose patterns hold at least the demand: the revised simplex method.
 
@@ -54,7 +54,7 @@ def fractional_packing(patterns, demand, weight, column, level):  # type: ignore
 
     Parameters
     ----------
-    patterns : (patterns, classes) doubles, every class in some pattern; demand : (classes,) doubles.
+    patterns : (patterns, at least classes) doubles, every class in some pattern; demand : (classes,) cells.
     weight : (classes,) out: dual prices; no pattern is worth more than 1 (up to rounding) unless pivots ran out.
     column, level : (classes,) out: basic patterns (-1 for surplus of a class) and their nodes.
     """
@@ -83,7 +83,8 @@ def fractional_packing(patterns, demand, weight, column, level):  # type: ignore
             if weight[c] < weight[negative]:
                 negative = c
         if weight[negative] < -1e-9:
-            entering[:] = 0.0
+            for c in range(size):
+                entering[c] = 0.0
             entering[negative] = -1.0
             enters, index = 0.0, -1
         else:
@@ -91,7 +92,8 @@ def fractional_packing(patterns, demand, weight, column, level):  # type: ignore
             if value <= 1.0 + 1e-9:
                 optimal = True
                 break
-            entering[:] = patterns[index]
+            for c in range(size):
+                entering[c] = patterns[index, c]
             enters = 1.0
         leaves, ratio = -1, np.inf
         for b in range(size):
@@ -105,10 +107,12 @@ def fractional_packing(patterns, demand, weight, column, level):  # type: ignore
             break
         for b in range(size):
             level[b] = ratio if b == leaves else level[b] - ratio * step[b]
-        inverse[leaves] /= step[leaves]
+        for c in range(size):
+            inverse[leaves, c] /= step[leaves]
         for b in range(size):
             if b != leaves:
-                inverse[b] -= step[b] * inverse[leaves]
+                for c in range(size):
+                    inverse[b, c] -= step[b] * inverse[leaves, c]
         cost[leaves] = enters
         column[leaves] = index
     for b in range(size):
@@ -118,13 +122,19 @@ def fractional_packing(patterns, demand, weight, column, level):  # type: ignore
     return optimal
 
 
-@njit(cache=True, nogil=True)
-def _fullest(rate, memory, most, value, capacity, capacity_mb, limit, best_take):  # type: ignore[no-untyped-def]
-    """The counts of largest total value for one node, classes by descending value per sample; greedy first."""
-    classes = len(rate)
-    take = np.zeros(classes, np.int64)
-    opened = np.zeros(classes, np.bool_)
-    best_take[:] = 0
+@inlined
+def _fullest(classes, rate, memory, most, value, capacity, capacity_mb, limit, take, opened, best_take):  # type: ignore[no-untyped-def]
+    """Fill best_take[:classes] with the counts of largest total value for one node; greedy first.
+
+    Parameters
+    ----------
+    rate, memory, most, value : of a cell, by class in descending value per sample, and how many cells there are.
+    take, opened : scratch.
+    """
+    for c in range(classes):
+        take[c] = 0
+        opened[c] = False
+        best_take[c] = 0
     room = capacity
     room_mb = capacity_mb
     total = 0.0
@@ -132,45 +142,41 @@ def _fullest(rate, memory, most, value, capacity, capacity_mb, limit, best_take)
     steps = 0
     level = 0
     while level >= 0:
-        if level == classes:
+        spent = level == classes
+        if not spent and not opened[level]:
+            steps += 1
+            spent = steps > limit or total + value[level] / rate[level] * room <= best * (1 + 1e-12)
+            if not spent:
+                opened[level] = True
+                count = min(most[level], room // rate[level], room_mb // memory[level])
+                take[level] = count
+                room -= count * rate[level]
+                room_mb -= count * memory[level]
+                total += count * value[level]
+                level += 1
+                continue
+        if spent:
             if total > best:
                 best = total
-                best_take[:] = take
+                for c in range(classes):
+                    best_take[c] = take[c]
             level -= 1
-            continue
-        if not opened[level]:
-            steps += 1
-            if steps > limit or total + value[level] / rate[level] * room <= best * (1 + 1e-12):
-                if total > best:
-                    best = total
-                    best_take[:] = take
-                level -= 1
-                continue
-            opened[level] = True
-            count = min(most[level], room // rate[level], room_mb // memory[level])
-            take[level] = count
-            room -= count * rate[level]
-            room_mb -= count * memory[level]
-            total += count * value[level]
-            level += 1
-            continue
-        if take[level] == 0 or steps > limit:
+        elif take[level] == 0 or steps > limit:
             room += take[level] * rate[level]
             room_mb += take[level] * memory[level]
             total -= take[level] * value[level]
             take[level] = 0
             opened[level] = False
             level -= 1
-            continue
-        take[level] -= 1
-        room += rate[level]
-        room_mb += memory[level]
-        total -= value[level]
-        level += 1
-    return best
+        else:
+            take[level] -= 1
+            room += rate[level]
+            room_mb += memory[level]
+            total -= value[level]
+            level += 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def fill_nodes(rate, memory, value, capacity, capacity_mb, first, last, limit, balance, left, take):  # type: ignore[no-untyped-def]
     """Fill the nodes first .. last-1 one after the other, each as full as a bounded search can make it.
 
@@ -189,11 +195,17 @@ def fill_nodes(rate, memory, value, capacity, capacity_mb, first, last, limit, b
     chosen = np.empty(classes, np.int64)
     slope = np.empty(classes, np.float64)
     bent = np.empty(classes, np.float64)
-    found = np.zeros(classes, np.int64)
+    rates = np.empty(classes, np.int64)
+    memories = np.empty(classes, np.int64)
+    most = np.empty(classes, np.int64)
+    values = np.empty(classes, np.float64)
+    found = np.empty(classes, np.int64)
+    trial = np.empty(classes, np.int64)
+    opened = np.empty(classes, np.bool_)
     for k in range(first, last):
-        take[k] = 0
         here = 0
         for c in range(classes):
+            take[k, c] = 0
             if left[c] > 0:
                 bent[c] = value[c] * (1.0 + balance * (left[c] / total[c] - (last - k) / (last - first)))
                 chosen[here] = c
@@ -201,14 +213,18 @@ def fill_nodes(rate, memory, value, capacity, capacity_mb, first, last, limit, b
                 here += 1
         if here == 0:
             continue
-        order = chosen[:here][np.argsort(slope[:here], kind="mergesort")]
-        _fullest(rate[order], memory[order], left[order], bent[order], capacity, capacity_mb, limit, found[:here])
+        order = ascending(slope[:here])
         for j in range(here):
-            take[k, order[j]] = found[j]
-            left[order[j]] -= found[j]
+            c = chosen[order[j]]
+            rates[j], memories[j], most[j], values[j] = rate[c], memory[c], left[c], bent[c]
+        _fullest(here, rates, memories, most, values, capacity, capacity_mb, limit, trial, opened, found)
+        for j in range(here):
+            c = chosen[order[j]]
+            take[k, c] = found[j]
+            left[c] -= found[j]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _worth(value, left):  # type: ignore[no-untyped-def]
     total = 0.0
     for c in range(len(value)):
@@ -216,7 +232,7 @@ def _worth(value, left):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _refill(rate, memory, value, capacity, capacity_mb, nodes, tries, seed, left, take):  # type: ignore[no-untyped-def]
     """Try to place what is left: empty three nodes at random, and fill them again together with it.
 
@@ -224,6 +240,7 @@ def _refill(rate, memory, value, capacity, capacity_mb, nodes, tries, seed, left
     """
     classes = len(rate)
     few = min(3, nodes)
+    zero = np.int64(0)  # a literal would be a type of its own
     chosen = np.empty(few, np.int64)
     pooled = np.empty(classes, np.int64)
     noisy = np.empty(classes, np.float64)
@@ -231,7 +248,7 @@ def _refill(rate, memory, value, capacity, capacity_mb, nodes, tries, seed, left
     before = _worth(value, left)
     for _ in range(tries):
         if before == 0.0:
-            return
+            break
         for a in range(few):
             chosen[a] = below(seed, nodes)
             repeated = True
@@ -246,22 +263,23 @@ def _refill(rate, memory, value, capacity, capacity_mb, nodes, tries, seed, left
             noisy[c] = value[c] * (1.0 + 0.1 * unit_interval(seed))
             for a in range(few):
                 pooled[c] += take[chosen[a], c]
-        fill_nodes(rate, memory, noisy, capacity, capacity_mb, 0, few, REFILL_STEPS, 0.0, pooled, filled)
+        fill_nodes(rate, memory, noisy, capacity, capacity_mb, zero, few, np.int64(REFILL_STEPS), 0.0, pooled, filled)
         after = _worth(value, pooled)
         if after <= before * (1 + 1e-12):
             before = after
-            left[:] = pooled
-            for a in range(few):
-                take[chosen[a]] = filled[a]
+            for c in range(classes):
+                left[c] = pooled[c]
+                for a in range(few):
+                    take[chosen[a], c] = filled[a, c]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pack_nodes(patterns, rate, memory, value, demand, capacity, capacity_mb, nodes, seed, take, fills, refills):  # type: ignore[no-untyped-def]
     """Pack as much of the demand's value as a bounded effort can; returns (classes,) cells left over.
 
     Parameters
     ----------
-    patterns : (patterns, classes) all maximal ones, as doubles, or none at all when they are not known.
+    patterns : (patterns, at least classes) all maximal ones, as doubles, or none at all when they are not known.
     rate, memory, value : (classes,) of a cell, value positive; demand : (classes,) cells.
     take : (nodes, classes) out: cells of each class on each node.
     fills, refills : how many fillings and, if something is left over, refillings are tried.
@@ -277,9 +295,12 @@ def pack_nodes(patterns, rate, memory, value, demand, capacity, capacity_mb, nod
         weight = np.empty(classes)
         column = np.empty(classes, np.int64)
         level = np.empty(classes)
-        fractional_packing(patterns, demand.astype(np.float64), weight, column, level)
+        fractional_packing(patterns, demand, weight, column, level)
         for c in range(classes):
-            size[c] = max(weight[c], 1e-3 / max(1.0, patterns[:, c].max()))
+            most = 1.0
+            for a in range(len(patterns)):
+                most = max(most, patterns[a, c])
+            size[c] = max(weight[c], 1e-3 / most)
         for b in range(classes):
             if column[b] < 0:
                 continue
@@ -295,8 +316,8 @@ def pack_nodes(patterns, rate, memory, value, demand, capacity, capacity_mb, nod
                     whole += 1
     start = left.copy()
     noisy = np.empty(classes)
+    kept = np.empty((whole, classes), np.int64)
     for tried in range(fills if len(patterns) > 0 else 3):
-        left[:] = start
         first = whole
         balance = 0.03
         if tried == 1:
@@ -306,19 +327,27 @@ def pack_nodes(patterns, rate, memory, value, demand, capacity, capacity_mb, nod
         elif tried > 2:
             # Every second try takes a few more nodes apart.
             first = max(0, whole - (tried % 4) * 2)
+        for c in range(classes):
+            left[c] = start[c]
             for k in range(first, whole):
-                for c in range(classes):
-                    left[c] += trial[k, c]
-        kept = trial[first:whole].copy()
+                left[c] += trial[k, c]
+                kept[k, c] = trial[k, c]
         for c in range(classes):
             noisy[c] = size[c] * (1.0 + (0.2 * unit_interval(seed) if tried > 2 else 0.0))
-        fill_nodes(rate, memory, noisy, capacity, capacity_mb, first, nodes, SEARCH_STEPS, balance, left, trial)
+        fill_nodes(
+            rate, memory, noisy, capacity, capacity_mb, first, nodes, np.int64(SEARCH_STEPS), balance, left, trial
+        )
         worth = _worth(value, left)
-        if worth < least:
+        better = worth < least
+        if better:
             least = worth
-            best_left[:] = left
-            take[:] = trial
-        trial[first:whole] = kept
+        for c in range(classes):
+            if better:
+                best_left[c] = left[c]
+                for k in range(nodes):
+                    take[k, c] = trial[k, c]
+            for k in range(first, whole):
+                trial[k, c] = kept[k, c]
         if least == 0.0:
             return best_left
     _refill(rate, memory, value, capacity, capacity_mb, nodes, refills, seed, best_left, take)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.kernels import inlined
 from formulations.lora.bound.pricing import Pool, class_cells, places
 from instances.lora.model import Instance, IntArray
 from instances.lora.solution import Decision, Solution
@@ -51,6 +52,20 @@ def empty_state(p: Pool) -> State:
 def copy_state(s: State) -> State:
     """A copy that shares nothing."""
     return State(*(part.copy() for part in s))
+
+
+@inlined
+def copy_into(s, other):  # type: ignore[no-untyped-def]
+    """Make the other state what this one is."""
+    for k in range(s.free.shape[0]):
+        for t in range(s.free.shape[1]):
+            other.free[k, t] = s.free[k, t]
+            other.free_mb[k, t] = s.free_mb[k, t]
+    for i in range(len(s.net)):
+        other.option[i] = s.option[i]
+        other.net[i] = s.net[i]
+    for at in range(len(s.place)):
+        other.place[at] = s.place[at]
 
 
 def type_of_node(p: Pool) -> IntArray:

@@ -12,15 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from formulations.kernels import ascending, compiled, inlined, inner
 from formulations.lora.bound.lagrangian import DualBound, never, value_density
 from formulations.lora.bound.pricing import Pool, base_cost
-from formulations.lora.heuristic.improve import FEW, Found, Tell, chance, doubling, quiet
+from formulations.lora.heuristic.blocks import chance
+from formulations.lora.heuristic.improve import FEW, Found, Tell, doubling, quiet
 from formulations.lora.heuristic.insertion import Desk, another_desk, new_desk, put_back, remove
 from formulations.lora.heuristic.packing import below, unit_interval
-from formulations.lora.heuristic.state import State, copy_state, empty_state, solution_of_state, state_of
+from formulations.lora.heuristic.state import State, copy_into, copy_state, empty_state, solution_of_state, state_of
 from instances.lora.model import Instance
 from instances.lora.solution import Solution
 
@@ -34,6 +35,7 @@ MOST = 5
 """Most tasks removed by one block."""
 CHUNK = 1_000
 """Blocks between two looks at the clock."""
+_NOBODY = np.empty(0, np.int64)
 
 
 def heuristic(
@@ -66,7 +68,7 @@ def heuristic(
                 break
             state = empty_state(p)
             for each in (share, 0.0):
-                _insert_all(p, state, desk, order, each)
+                _search(p, state, desk, order, each, rank, 0, 0, 1, 0.0, state)
             best = max(best, state, key=lambda state: state.welfare)
     done = 0
     few = p.tasks < FEW
@@ -94,11 +96,11 @@ def _chain(
     for first in range(0, last, CHUNK):
         if over():
             break
-        _blocks(p, state, desk, rank, first, min(last, first + CHUNK), planned, heat, kept)
+        _search(p, state, desk, _NOBODY, 0.0, rank, first, min(last, first + CHUNK), planned, heat, kept)
     return kept
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _insert(p, s, d, i, share, noise):  # type: ignore[no-untyped-def]
     """Schedule task i on one node at operational cost plus `share` of the rents, if its welfare is then positive.
 
@@ -108,7 +110,7 @@ def _insert(p, s, d, i, share, noise):  # type: ignore[no-untyped-def]
     begin = p.type_start[i]
     best = np.inf
     tightest = np.int64(0)
-    at, node, option = -1, -1, -1
+    at, node, option = np.int64(-1), np.int64(-1), np.int64(-1)
     for entry in range(begin, p.type_start[i + 1]):
         kind, rate, c = p.kind[entry], p.rate[entry], p.klass[entry]
         need = (p.work[i] + rate - 1) // rate
@@ -119,7 +121,7 @@ def _insert(p, s, d, i, share, noise):  # type: ignore[no-untyped-def]
             cost[t] = base_cost(p, i, kind, first + t) + share * d.rent[c, first + t]
             if noise > 0:
                 cost[t] += noise * p.bid[i] / need * unit_interval(d.seed)
-        order = np.argsort(cost, kind="mergesort")
+        order = ascending(cost)
         for k in range(d.first_node[kind], d.first_node[kind + 1]):
             for o in range(p.option_start[i], p.option_start[i + 1]):
                 if width - p.offset[o] < need:
@@ -136,16 +138,18 @@ def _insert(p, s, d, i, share, noise):  # type: ignore[no-untyped-def]
                         taken += 1
                 if taken >= need and (total < best or (total == best and entry == at and left < tightest)):
                     best, tightest = total, left
-                    at, node, option = entry, k, o
+                    at, node, option = np.int64(entry), np.int64(k), np.int64(o)
     if at < 0 or best >= p.bid[i]:
         return False
     rate, kind = p.rate[at], p.kind[at]
     need = (p.work[i] + rate - 1) // rate
     cost = d.cost[at - begin, :width]
-    place = np.full(width, -1, np.int64)
+    place = np.empty(width, np.int64)
+    for t in range(width):
+        place[t] = -1
     net = p.bid[i] - p.price[option]
     taken = 0
-    for t in np.argsort(cost, kind="mergesort"):
+    for t in ascending(cost):
         if taken >= need and cost[t] >= 0:
             break
         if t >= p.offset[option] and s.free[node, first + t] >= rate and s.free_mb[node, first + t] >= memory:
@@ -158,15 +162,7 @@ def _insert(p, s, d, i, share, noise):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
-def _insert_all(p, s, d, order, share):  # type: ignore[no-untyped-def]
-    """Insert the rejected tasks in this order."""
-    for i in order:
-        if s.option[i] < 0:
-            _insert(p, s, d, i, share, 0.0)
-
-
-@njit(cache=True, nogil=True)
+@inlined
 def _block(p, s, d, rank, task, option, net, place, key, temperature):  # type: ignore[no-untyped-def]
     """Ruin and recreate at a random moment, half of the time on one node; the change of welfare, 0 if taken back.
 
@@ -199,7 +195,8 @@ def _block(p, s, d, rank, task, option, net, place, key, temperature):  # type: 
                 continue
             added += 1
         task[count], option[count], net[count] = i, s.option[i], s.net[i]
-        place[count, : p.width[i]] = s.place[d.at[i] : d.at[i] + p.width[i]]
+        for t in range(p.width[i]):
+            place[count, t] = s.place[d.at[i] + t]
         count += 1
     change = 0
     for j in range(count):
@@ -213,7 +210,7 @@ def _block(p, s, d, rank, task, option, net, place, key, temperature):  # type: 
     if unit_interval(d.seed) < 0.3:
         share = 0.0
     noise = 0.3 * max(0.0, unit_interval(d.seed) - 0.5)
-    for j in np.argsort(key[:count], kind="mergesort"):
+    for j in ascending(key[:count]):
         _insert(p, s, d, task[j], share, noise)
     for j in range(count):
         change += s.net[task[j]]
@@ -228,21 +225,26 @@ def _block(p, s, d, rank, task, option, net, place, key, temperature):  # type: 
     return 0
 
 
-@njit(cache=True, nogil=True)
-def _blocks(p, s, d, rank, first, last, planned, heat, kept):  # type: ignore[no-untyped-def]
-    """Blocks first .. last-1 of an annealing of `planned`; the best state is written to `kept`."""
+@compiled
+def _search(p, s, d, order, share, rank, first, last, planned, heat, kept):  # type: ignore[no-untyped-def]
+    """Insert the tasks of `order` that have no place, then blocks first .. last-1 of an annealing of `planned`.
+
+    The best state is written to `kept`.
+    """
+    for i in order:
+        if s.option[i] < 0:
+            _insert(p, s, d, i, share, 0.0)
     size = 2 * MOST + 2
     task, option, net = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     place, key = np.empty((size, p.width.max()), np.int64), np.empty(size, np.float64)
-    welfare = s.net.sum()
-    best = kept.net.sum()
+    welfare = 0
+    best = 0
+    for i in range(len(s.net)):
+        welfare += s.net[i]
+        best += kept.net[i]
     for block in range(first, last):
         temperature = heat * (1.0 - block / planned)
         welfare += _block(p, s, d, rank, task, option, net, place, key, temperature)
         if welfare > best:
             best = welfare
-            kept.free[:] = s.free
-            kept.free_mb[:] = s.free_mb
-            kept.option[:] = s.option
-            kept.place[:] = s.place
-            kept.net[:] = s.net
+            copy_into(s, kept)

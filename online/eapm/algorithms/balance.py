@@ -39,8 +39,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 
+from formulations.kernels import compiled, inlined
 from instances.eapm.model import frozen
 from online.eapm.protocol import Decision, Public, User, View
 from online.eapm.registry import Entry, register
@@ -54,7 +54,7 @@ HEADSTART = 5.0
 FLOOR = 1e-3
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _decay(x):  # type: ignore[no-untyped-def]
     """exp(-x) for x >= 0 to 12 digits, from additions and products alone (library versions differ in the last bit)."""
     if x > 64.0:
@@ -68,7 +68,7 @@ def _decay(x):  # type: ignore[no-untyped-def]
     return y
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _weigh(prior, load, width, weight):  # type: ignore[no-untyped-def]
     """weight[j] = q_j exp(L_j / T) in a scale of its own; returns their sum."""
     most = load.max()
@@ -79,7 +79,7 @@ def _weigh(prior, load, width, weight):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _place(load_ms, etc, cost, tasks, worth, paid, user, prior, pieces, shares):  # type: ignore[no-untyped-def]
     """Fill `shares` ((m,) zeros) with the decision and move `prior`, the q_j.
 

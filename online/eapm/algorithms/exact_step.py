@@ -29,8 +29,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 
+from formulations.kernels import ascending, compiled, inlined
 from instances.eapm.model import frozen
 from online.eapm.protocol import Decision, Public, User, View
 
@@ -39,7 +39,7 @@ NEVER = 2**63 - 1
 """Later than any finish time."""
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _larger(a, b, c, d):  # type: ignore[no-untyped-def]
     """The sign of a/b - c/d for integers a, c >= 0 and b, d > 0, without a product that could overflow."""
     sign = 1
@@ -55,7 +55,7 @@ def _larger(a, b, c, d):  # type: ignore[no-untyped-def]
         sign = -sign
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _profit(order, load, etc, cost, tasks, worth, finish):  # type: ignore[no-untyped-def]
     """worth - C(finish); -1 where not all tasks can end by then or nothing is left."""
     left = tasks
@@ -68,7 +68,7 @@ def _profit(order, load, etc, cost, tasks, worth, finish):  # type: ignore[no-un
     return -1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _next(load, etc, tasks, finish):  # type: ignore[no-untyped-def]
     """The least candidate above `finish`, which is no less than any load; NEVER where there is none."""
     least = NEVER
@@ -79,7 +79,7 @@ def _next(load, etc, tasks, finish):  # type: ignore[no-untyped-def]
     return least
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _previous(load, etc, tasks, finish):  # type: ignore[no-untyped-def]
     """The largest candidate below `finish`, which is above every load; the largest load where there is none."""
     largest = 0
@@ -88,14 +88,14 @@ def _previous(load, etc, tasks, finish):  # type: ignore[no-untyped-def]
     return largest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_step(load, etc, cost, tasks, worth, limit, shares):  # type: ignore[no-untyped-def]
     """Fill `shares` ((m,) zeros) with the best step; returns whether `limit` candidates were enough.
 
     worth : P + p_i.
     """
     m = len(load)
-    order = np.argsort(cost, kind="mergesort")
+    order = ascending(cost)
     makespan = load.max()
     first = order[0]
     whole = max(makespan, load[first] + tasks * etc[first])

@@ -38,8 +38,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from formulations.kernels import ascending, compiled
 from instances.eapm.model import frozen
 from instances.errors import InputError
 from online.eapm.algorithms.exact_step import ExactStep
@@ -67,7 +67,7 @@ DEFAULT = Reading("clipped", "true")
 _SYSTEMS = ("negative_shares", "below_makespan", "chosen_negative", "chosen_below")
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _in_doubles(load, etc, cost, energy, tasks, worth, clipped, excluded, actual, shares, found):  # type: ignore[no-untyped-def]
     """The decision in doubles where rounding cannot have changed it; False where exact arithmetic has to decide.
 
@@ -75,7 +75,7 @@ def _in_doubles(load, etc, cost, energy, tasks, worth, clipped, excluded, actual
     shares : (m,) zeros, becomes the decision. found : (4,) zeros, becomes the counts in the order of `_SYSTEMS`.
     """
     m = len(load)
-    order = np.argsort(energy, kind="mergesort")
+    order = ascending(energy)
     makespan = load.max() * 1.0
     # Every sum below has at most 2m terms of one sign, so this covers its relative error several times.
     slack = (4 * m + 32) * 2.0**-52

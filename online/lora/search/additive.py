@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
+from formulations.kernels import compiled, inlined, inner
 from formulations.lora.covering.schedules import (
     STATE_LIMIT,
     TABLE_LIMIT,
@@ -121,7 +121,7 @@ def _first(
     return listed
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _best_nodes(lam, phi, compute, memory, tested, first_node, types, rates, size, first, cost, cell, node):  # type: ignore[no-untyped-def]
     """cell[g, t]: price and operational cost on the type's cheapest node with room (first of equals), inf without any.
 
@@ -131,8 +131,9 @@ def _best_nodes(lam, phi, compute, memory, tested, first_node, types, rates, siz
     for g in range(len(types)):
         best = cell[g]
         where = node[g]
-        best[:] = np.inf
-        where[:] = -1
+        for t in range(width):
+            best[t] = np.inf
+            where[t] = -1
         rate = rates[g]
         for k in range(first_node[types[g]], first_node[types[g] + 1]):
             lam_row = lam[k, first : first + width]
@@ -151,7 +152,7 @@ def _best_nodes(lam, phi, compute, memory, tested, first_node, types, rates, siz
             best[t] += cost[types[g], first + t]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _rows(rates, work, width, negative, limit):  # type: ignore[no-untyped-def]
     """The count vectors that can matter, as rows: the first (slowest) type's count runs, the other types' is fixed.
 
@@ -196,14 +197,16 @@ def _rows(rates, work, width, negative, limit):  # type: ignore[no-untyped-def]
             size += length[o]
     if types <= 2 and positions > 0:
         # All rows as long as the longest, each after a place that stays impossible: a layer is then two long loops.
-        step = length.max() + 1
+        step = 1
+        for o in range(positions):
+            step = max(step, length[o] + 1)
         for o in range(positions):
             at[o] = o * step + 1
         size = positions * step
     return stride, digits, at, length, need, size
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _lower(old, new, step):  # type: ignore[no-untyped-def]
     """new[x] = min(new[x], old[x] + step), as far as `new` goes."""
     for x in range(len(new)):
@@ -212,7 +215,7 @@ def _lower(old, new, step):  # type: ignore[no-untyped-def]
             new[x] = value
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _lower_both(old, new, row, step, leap):  # type: ignore[no-untyped-def]
     """new[x] = min(old[x], old[x - 1] + step, old[x - row] + leap) in one pass; rows are `row` long."""
     new[0] = old[0]
@@ -240,11 +243,12 @@ def _lower_both(old, new, row, step, leap):  # type: ignore[no-untyped-def]
         out[x] = best
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fill(cell, stride, digits, at, length, table):  # type: ignore[no-untyped-def]
     """table[t, x]: least cost of taking exactly x among slots t.. of the window; inf where impossible."""
     types, width = cell.shape
-    table[width, :] = np.inf
+    for x in range(table.shape[1]):
+        table[width, x] = np.inf
     table[width, at[0]] = 0.0
     for t in range(width - 1, -1, -1):
         old = table[t + 1]
@@ -255,7 +259,8 @@ def _fill(cell, stride, digits, at, length, table):  # type: ignore[no-untyped-d
             for o in range(len(at)):
                 new[at[o] - 1] = np.inf
             continue
-        new[:] = old
+        for x in range(len(old)):
+            new[x] = old[x]
         if cell[0, t] < np.inf:
             for o in range(len(at)):
                 if length[o] > 1:
@@ -267,7 +272,7 @@ def _fill(cell, stride, digits, at, length, table):  # type: ignore[no-untyped-d
                         _lower(old[at[o - stride[g]] :], new[at[o] : at[o] + length[o]], cell[g, t])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _walk(cell, node, stride, digits, at, table, t, o, j, chosen):  # type: ignore[no-untyped-def]
     """The smallest list of (slot, node) that attains the state; rows [slot, node, type] in `chosen`."""
     types = cell.shape[0]
@@ -297,7 +302,7 @@ def _walk(cell, node, stride, digits, at, table, t, o, j, chosen):  # type: igno
     return n
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _before(one, other, n):  # type: ignore[no-untyped-def]
     """Whether a list of (slot, node) is lexicographically smaller than another of the same length."""
     for x in range(n):
@@ -308,9 +313,21 @@ def _before(one, other, n):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
-def _programme(cell, node, rates, work, offsets, prices, limit):  # type: ignore[no-untyped-def]
-    """The cheapest cover of the cells (inf: cannot be taken), with vendor; ties as `exact_cover`."""
+@inlined
+def _outer(digits, o):  # type: ignore[no-untyped-def]
+    """Slots that a row takes of all types but the first."""
+    taken = 0
+    for g in range(digits.shape[1]):
+        taken += digits[o, g]
+    return taken
+
+
+@inner
+def _programme(cell, node, rates, work, starts, begin, prices, limit):  # type: ignore[no-untyped-def]
+    """The cheapest cover of the cells (inf: cannot be taken), with vendor; ties as `exact_cover`.
+
+    starts, begin : first usable slot of each option, and the slot of column 0.
+    """
     types, width = cell.shape
     negative = np.zeros(types, np.int64)
     for g in range(types):
@@ -326,9 +343,9 @@ def _programme(cell, node, rates, work, offsets, prices, limit):  # type: ignore
     best = np.inf
     least = np.inf
     pick = -1
-    for option in range(len(offsets)):
-        if offsets[option] < width:
-            layer = table[offsets[option]]
+    for option in range(len(starts)):
+        if starts[option] - begin < width:
+            layer = table[starts[option] - begin]
             low = np.inf
             for o in range(len(at)):
                 for x in range(at[o] + need[o], at[o] + length[o]):
@@ -340,31 +357,34 @@ def _programme(cell, node, rates, work, offsets, prices, limit):  # type: ignore
                 pick = option
     if pick < 0:
         return best, pick, chosen[:0]
-    start = offsets[pick]
+    start = starts[pick] - begin
     fewest = width + 1
     for o in range(len(at)):
         for j in range(need[o], length[o]):
             if table[start, at[o] + j] == least:
-                fewest = min(fewest, j + digits[o].sum())
+                fewest = min(fewest, j + _outer(digits, o))
     found = False
     other = np.empty((width, 3), np.int64)
     for o in range(len(at)):
-        j = fewest - digits[o].sum()
+        j = fewest - _outer(digits, o)
         if need[o] <= j < length[o] and table[start, at[o] + j] == least:
             _walk(cell, node, stride, digits, at, table, start, o, j, other)
             if not found or _before(other, chosen, fewest):
-                chosen[:fewest] = other[:fewest]
+                for x in range(fewest):
+                    for part in range(3):
+                        chosen[x, part] = other[x, part]
                 found = True
     return best, pick, chosen[:fewest]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _first_nodes(compute, memory, first_node, types, rates, size, first, cost, cell, node):  # type: ignore[no-untyped-def]
     """cell[g, t]: operational cost on the type's first node with room, inf without any."""
     width = cell.shape[1]
     for g in range(len(types)):
         where = node[g]
-        where[:] = -1
+        for t in range(width):
+            where[t] = -1
         left = width
         for k in range(first_node[types[g]], first_node[types[g] + 1]):
             for t in range(width):
@@ -377,7 +397,15 @@ def _first_nodes(compute, memory, first_node, types, rates, size, first, cost, c
             cell[g, t] = cost[types[g], first + t] if where[t] >= 0 else np.inf
 
 
-@njit(cache=True, nogil=True)
+@inlined
+def _least(values):  # type: ignore[no-untyped-def]
+    least = values[0]
+    for value in values[1:]:
+        least = min(least, value)
+    return least
+
+
+@inlined
 def _usable(rate, capacity, size):  # type: ignore[no-untyped-def]
     """Types that can hold the task and their rates, the slowest first (of equals in order)."""
     types = np.empty(len(rate), np.int64)
@@ -393,7 +421,7 @@ def _usable(rate, capacity, size):  # type: ignore[no-untyped-def]
     return types[:n], rate[types[:n]]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _answer(found, types, rate, first, cost):  # type: ignore[no-untyped-def]
     """(total, option, cells [node, slot from 1], S, sum e) of what `_programme` found."""
     total, option, rows = found
@@ -409,7 +437,7 @@ def _answer(found, types, rate, first, cost):  # type: ignore[no-untyped-def]
     return total, option, cells, work, energy
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cheapest_schedule(lam, phi, compute, memory, tested, cluster, load, rate, cost, starts, prices, limit):  # type: ignore[no-untyped-def]
     """The schedule of least vendor price plus cell costs in doubles, among the cells with room; ties as `exact_cover`.
 
@@ -430,18 +458,18 @@ def cheapest_schedule(lam, phi, compute, memory, tested, cluster, load, rate, co
     first_node, capacity = cluster
     size, needed, deadline = load
     types, rates = _usable(rate, capacity, size)
-    first = starts.min() - 1
+    first = _least(starts) - 1
     width = deadline - first
     if width <= 0 or len(types) == 0 or width * rates[len(rates) - 1] < needed:
         return np.inf, -1, np.empty((0, 2), np.int64), 0, 0
     cell = np.empty((len(types), width))
     node = np.empty((len(types), width), np.int64)
     _best_nodes(lam, phi, compute, memory, tested, first_node, types, rates, size, first, cost, cell, node)
-    found = _programme(cell, node, rates, needed, starts - (first + 1), prices, limit)
+    found = _programme(cell, node, rates, needed, starts, first + 1, prices, limit)
     return _answer(found, types, rate, first, cost)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_schedule(compute, memory, cluster, load, rate, cost, starts, prices, limit):  # type: ignore[no-untyped-def]
     """`cheapest_schedule` where nothing has a price: a slot's node of each type is the first one with room.
 
@@ -450,18 +478,18 @@ def first_schedule(compute, memory, cluster, load, rate, cost, starts, prices, l
     first_node, capacity = cluster
     size, needed, deadline = load
     types, rates = _usable(rate, capacity, size)
-    first = starts.min() - 1
+    first = _least(starts) - 1
     width = deadline - first
     if width <= 0 or len(types) == 0 or width * rates[len(rates) - 1] < needed:
         return np.inf, -1, np.empty((0, 2), np.int64), 0, 0
     cell = np.empty((len(types), width))
     node = np.empty((len(types), width), np.int64)
     _first_nodes(compute, memory, first_node, types, rates, size, first, cost, cell, node)
-    found = _programme(cell, node, rates, needed, starts - (first + 1), prices, limit)
+    found = _programme(cell, node, rates, needed, starts, first + 1, prices, limit)
     return _answer(found, types, rate, first, cost)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def move_prices(lam, phi, cells, cluster, kind, size, rate, growth, eta_c, eta_m, factor):  # type: ignore[no-untyped-def]
     """lambda <- lambda (1 + B d) + eta (v d) on the cells [node, slot], d = s / C_kp; phi likewise."""
     capacity = cluster[1]

@@ -41,12 +41,13 @@ class Prices(NamedTuple):
     phi_exact: list[Fraction] | None
 
 
-def slot_by_slot(prices: Prices) -> tuple[NDArray[Any], NDArray[Any]]:
-    """lam and phi as the compiled searches take them: (W, K'), a slot's nodes side by side in memory.
+def slot_by_slot(prices: Prices) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """lam and phi as the compiled searches take them: (W, K') doubles, a slot's nodes side by side in memory.
 
     Transposed rather than in Fortran order, which numba does not tell from C order where there is one node or slot.
+    Ranks become doubles too, which hold them exactly, so that the searches are compiled once.
     """
-    return np.ascontiguousarray(prices.lam.T), np.ascontiguousarray(prices.phi.T)
+    return np.ascontiguousarray(prices.lam.T, np.float64), np.ascontiguousarray(prices.phi.T, np.float64)
 
 
 class Choice(NamedTuple):
@@ -146,15 +147,13 @@ def _sizes(public: Public) -> IntArray:
     return np.array([node.count for node in public.node_types], dtype=np.int64)
 
 
-def _doubles(keys: NDArray[Any], exact: list[Fraction] | None) -> NDArray[np.float64]:
+def _doubles(keys: NDArray[np.float64], exact: list[Fraction] | None) -> NDArray[np.float64]:
     if exact is None:
         return keys
-    return np.array([float(exact[key]) for key in keys.tolist()])
+    return np.array([float(exact[int(key)]) for key in keys.tolist()])
 
 
-def objective(
-    prices: Prices, lam: float | int, phi: float | int, net: int, work: int, memory: int, cells: int
-) -> Fraction | float:
+def objective(prices: Prices, lam: float, phi: float, net: int, work: int, memory: int, cells: int) -> Fraction | float:
     """F of a schedule whose largest prices are `lam` and `phi` (doubles, or ranks in exact arithmetic)."""
     if prices.lam_exact is not None and prices.phi_exact is not None:
         return net - prices.lam_exact[int(lam)] * work - prices.phi_exact[int(phi)] * (memory * cells)
@@ -197,7 +196,13 @@ def printed_search(task: Task, public: Public, menu: Space, nodes: IntArray, pri
 
 
 def _printed_exact(
-    task: Task, prices: Prices, kept: tuple[IntArray, ...], cost: IntArray, rates: IntArray, less: IntArray, offset: int
+    task: Task,
+    prices: Prices,
+    kept: tuple[NDArray[Any], ...],
+    cost: IntArray,
+    rates: IntArray,
+    less: IntArray,
+    offset: int,
 ) -> tuple[int, int, int, list[tuple[int, int]], int] | None:
     """The same dynamic programme with exact comparisons: doubles decide where they safely can, fractions otherwise.
 
@@ -210,7 +215,7 @@ def _printed_exact(
     lam_exact, phi_exact = prices.lam_exact, prices.phi_exact
     lam, phi = [float(value) for value in lam_exact], [float(value) for value in phi_exact]
     r, width = task.memory_mb, cost.shape[1]
-    begin, node, lam_rank, phi_rank = (array.tolist() for array in kept)
+    begin, node, lam_rank, phi_rank = (array.astype(np.int64).tolist() for array in kept)
     costs, pred = cost.tolist(), less.tolist()
     # A path: (float objective, S, n, E, lam rank, phi rank, previous path, node row, slot offset).
     layer: list[Any] = [None] * len(pred)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from formulations.kernels import ascending, compiled
 from formulations.lora.covering.schedules import states
 from instances.lora.model import IntArray
 
@@ -29,20 +29,20 @@ class Amounts(NamedTuple):
     depth: IntArray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _amounts(state_work, state_cells, rates, work):  # type: ignore[no-untyped-def]
     left = np.empty(len(state_work) + 1, np.int64)
     left[0] = 0
     for x in range(len(state_work)):
         left[x + 1] = max(0, work - state_work[x])
-    order = np.argsort(left)
+    order = ascending(left)
     amounts = np.empty(len(left), np.int64)
     depth = np.empty(len(left), np.int64)
     count = 0
     for x in order:
         if count == 0 or left[x] != amounts[count - 1]:
             amounts[count] = left[x]
-            depth[count] = np.iinfo(np.int64).max
+            depth[count] = 2**63 - 1
             count += 1
         if x > 0:
             depth[count - 1] = min(depth[count - 1], state_cells[x - 1])
@@ -50,7 +50,14 @@ def _amounts(state_work, state_cells, rates, work):  # type: ignore[no-untyped-d
     for w in range(count):
         for g in range(len(rates)):
             target = max(0, amounts[w] - rates[g])
-            at = np.searchsorted(amounts[:count], target)
+            at = 0
+            high = w
+            while at < high:
+                middle = (at + high) // 2
+                if amounts[middle] < target:
+                    at = middle + 1
+                else:
+                    high = middle
             less[w, g] = at if amounts[at] == target else w
     return less, depth[:count].copy()
 
@@ -61,7 +68,7 @@ def amounts(rates: IntArray, work: int, width: int, task: int | None = None) -> 
     return Amounts(*_amounts(x.work, x.cells, rates, work))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def records(lam, phi, first_node):  # type: ignore[no-untyped-def]
     """The nodes that some price makes better than every earlier node of their type in the slot.
 
@@ -101,7 +108,7 @@ def records(lam, phi, first_node):  # type: ignore[no-untyped-def]
     return begin, node[:rows], lam_of[:rows], phi_of[:rows]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_path(begin, node, lam, phi, first_node, cost, rates, memory, less, depth, offsets, net):  # type: ignore[no-untyped-def]
     """The path of the option with the largest F, in doubles; options in list order, strictly better wins.
 
@@ -141,7 +148,8 @@ def best_path(begin, node, lam, phi, first_node, cost, rates, memory, less, dept
                 break
         if earlier < option:
             continue
-        value[:] = np.inf
+        for w in range(size):
+            value[w] = np.inf
         value[0] = 0.0
         samples[0] = 0
         slots[0] = 0

@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from formulations.kernels import ascending, compiled, inlined
 from formulations.lora.covering.schedules import FAR, States
 from instances.lora.model import IntArray
 
@@ -74,7 +74,7 @@ class Layout(NamedTuple):
     cover_row: IntArray
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def undominated(lam, phi, first, last, begin, lam_of, phi_of):  # type: ignore[no-untyped-def]
     """The price pairs of each (type, slot) that no other node of the type undercuts in both; returns their number.
 
@@ -116,13 +116,13 @@ def undominated(lam, phi, first, last, begin, lam_of, phi_of):  # type: ignore[n
     return rows
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _distinct(values):  # type: ignore[no-untyped-def]
     """The distinct values, ascending, and the index of each value among them."""
     keys = np.empty_like(values)
     at = np.empty(len(values), np.int64)
     count = 0
-    for place in np.argsort(values):
+    for place in ascending(values):
         if count == 0 or values[place] != keys[count - 1]:
             keys[count] = values[place]
             count += 1
@@ -130,7 +130,7 @@ def _distinct(values):  # type: ignore[no-untyped-def]
     return keys[:count].copy(), at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ranked(lam, phi, first, last):  # type: ignore[no-untyped-def]
     """(begin, lam_at, phi_at, distinct lambdas, distinct phis) of the undominated cells; see `Cells`."""
     begin = np.empty(len(first) * lam.shape[0] + 1, np.int64)
@@ -142,7 +142,7 @@ def ranked(lam, phi, first, last):  # type: ignore[no-untyped-def]
     return begin, lam_at, phi_at, lam_keys, phi_keys
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _rows(less, state_work, state_cells, rate, work):  # type: ignore[no-untyped-def]
     size, types = less.shape
     row_of = np.empty(size, np.int64)
@@ -188,7 +188,7 @@ def layout(x: States, cost: IntArray, rates: IntArray, work: int) -> Layout:
     return Layout(cost.astype(kind), rates, work, far, x.less, x.work, x.cells, *rows)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def open_cells(cells, i, j, usable):  # type: ignore[no-untyped-def]
     """Mark the cells that the pair admits; returns the largest indices among their entries that it admits."""
     types, width = usable.shape
@@ -210,7 +210,7 @@ def open_cells(cells, i, j, usable):  # type: ignore[no-untyped-def]
     return top_lam, top_phi
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _most_work(usable, rates):  # type: ignore[no-untyped-def]
     """The work of every slot's fastest usable type together."""
     types, width = usable.shape
@@ -224,10 +224,11 @@ def _most_work(usable, rates):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def limit(p, wanted, length):  # type: ignore[no-untyped-def]
     """length[o]: how much of row o the wanted covers can come from; 0 for rows that none needs."""
-    length[:] = 0
+    for o in range(len(length)):
+        length[o] = 0
     for c in range(len(p.cover)):
         if wanted[c]:
             o = p.cover_row[c]
@@ -239,7 +240,7 @@ def limit(p, wanted, length):  # type: ignore[no-untyped-def]
                     length[p.before[o, g]] = max(length[p.before[o, g]], length[o])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill(p, usable, length, slot_of, table):  # type: ignore[no-untyped-def]
     """Fill table[m, x]: least cost of taking exactly x among the last m usable slots; returns the number of those.
 
@@ -260,7 +261,8 @@ def fill(p, usable, length, slot_of, table):  # type: ignore[no-untyped-def]
         fastest = max(fastest, p.rates[g])
     # Taking one slot of any type lowers a row's need by at most this.
     step = (fastest + p.rates[0] - 1) // p.rates[0]
-    table[0, :] = p.far[0]
+    for x in range(table.shape[1]):
+        table[0, x] = p.far[0]
     table[0, 0] = 0
     m = 0
     for t in range(width - 1, -1, -1):
@@ -298,7 +300,9 @@ def fill(p, usable, length, slot_of, table):  # type: ignore[no-untyped-def]
                     value = p.cost.dtype.type(take[j] + cost)
                     target[skip + j] = value if value < stay[j] else stay[j]
             else:
-                target[:] = old[begin + low : begin + high]
+                stay = old[begin + low : begin + high]
+                for j in range(high - low):
+                    target[j] = stay[j]
             for g in range(1, types):
                 if usable[g, t] and p.before[o, g] >= 0:
                     cost = p.cost[g, t]
@@ -310,7 +314,7 @@ def fill(p, usable, length, slot_of, table):  # type: ignore[no-untyped-def]
     return m
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _layer(slot_of, m, offset):  # type: ignore[no-untyped-def]
     """The number of usable slots from `offset` on."""
     while m > 0 and slot_of[m] < offset:
@@ -318,7 +322,7 @@ def _layer(slot_of, m, offset):  # type: ignore[no-untyped-def]
     return m
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _own_maxima(p, cells, usable, slot_of, table, m, x, i, j):  # type: ignore[no-untyped-def]
     """The largest price indices of a cover that attains table[m, x], taking each cell's cheapest lambda, then phi."""
     width = p.cost.shape[1]
@@ -343,7 +347,7 @@ def _own_maxima(p, cells, usable, slot_of, table, m, x, i, j):  # type: ignore[n
     return top_lam, top_phi
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _at_most(prices, low, high, cap):  # type: ignore[no-untyped-def]
     """The largest index in low..high of a price at most `cap`, or low."""
     while low < high:
@@ -355,7 +359,7 @@ def _at_most(prices, low, high, cap):  # type: ignore[no-untyped-def]
     return low
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _between(prices, low, high):  # type: ignore[no-untyped-def]
     """Where to split low..high (low < high): by value, but no part less than a quarter of the indices."""
     quarter = (high - low) // 4
@@ -363,7 +367,7 @@ def _between(prices, low, high):  # type: ignore[no-untyped-def]
     return max(low, min(high - 1, max(low + quarter, min(middle, high - 1 - quarter))))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no-untyped-def]
     """The best F, and rows [lam index, phi index, option, state, E] of what comes within the tolerance of it.
 
@@ -380,8 +384,11 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
     types, width = p.cost.shape
     covers = len(p.cover)
     lam, phi = cells.lam, cells.phi
-    work = p.state_work[p.cover]
-    memory_used = memory * p.state_cells[p.cover]
+    work = np.empty(covers, np.int64)
+    memory_used = np.empty(covers, np.int64)
+    for c in range(covers):
+        work[c] = p.state_work[p.cover[c]]
+        memory_used[c] = memory * p.state_cells[p.cover[c]]
     usable = np.zeros((types, width), np.bool_)
     slot_of = np.empty(width + 1, np.int64)
     table = np.empty((width + 1, len(p.state_work)), p.cost.dtype)
@@ -399,12 +406,14 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
     boxes = np.empty((64, 5), np.int64)
     values = np.empty((64, covers))
     boxes[0, 0], boxes[0, 1], boxes[0, 2], boxes[0, 3], boxes[0, 4] = 0, len(lam) - 1, 0, len(phi) - 1, 0
-    values[0] = np.inf
+    for c in range(covers):
+        values[0, c] = np.inf
     depth = 1
     while depth > 0:
         depth -= 1
         i1, i2, j1, j2, solved = boxes[depth]
-        value[:] = values[depth]
+        for c in range(covers):
+            value[c] = values[depth, c]
         while True:
             least = best - slack * (scale + abs(best)) if best > -np.inf else -np.inf
             if not solved:
@@ -422,7 +431,8 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
                 m = fill(p, usable, length, slot_of, table)
                 programmes += 1
                 solved = 1
-                value[:] = -np.inf
+                for c in range(covers):
+                    value[c] = -np.inf
                 for option in range(len(offsets)):
                     layer[option] = _layer(slot_of, m, offsets[option])
                     q = layer[option]
@@ -498,8 +508,9 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
             if depth + 2 > len(boxes):
                 boxes = np.concatenate((boxes, np.empty_like(boxes)))
                 values = np.concatenate((values, np.empty_like(values)))
-            values[depth] = value
-            values[depth + 1] = value
+            for c in range(covers):
+                values[depth, c] = value[c]
+                values[depth + 1, c] = value[c]
             by_lam = (lam[i2] - lam[i1]) * work[pick] >= (phi[j2] - phi[j1]) * memory_used[pick]
             if (by_lam and i1 < i2) or j1 == j2:
                 a = _between(lam, i1, i2)
@@ -518,19 +529,20 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
     return best, found[:rows], programmes
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _keep(found, figure, rows, least):  # type: ignore[no-untyped-def]
     """Move the rows with a figure of at least `least` to the front; returns their number."""
     kept = 0
     for row in range(rows):
         if figure[row] >= least:
-            found[kept] = found[row]
+            for part in range(found.shape[1]):
+                found[kept, part] = found[row, part]
             figure[kept] = figure[row]
             kept += 1
     return kept
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_schedule(p, cells, lam, phi, lam_top, phi_top, first, last, i, j, offset, state):  # type: ignore[no-untyped-def]
     """The lexicographically smallest list of (slot, node) among the covers of the pair that attain the least E.
 
@@ -545,7 +557,9 @@ def first_schedule(p, cells, lam, phi, lam_top, phi_top, first, last, i, j, offs
     types, width = p.cost.shape
     usable = np.zeros((types, width), np.bool_)
     open_cells(cells, i, j, usable)
-    wanted = p.cover == state
+    wanted = np.empty(len(p.cover), np.bool_)
+    for c in range(len(p.cover)):
+        wanted[c] = p.cover[c] == state
     length = np.empty(len(p.outer), np.int64)
     limit(p, wanted, length)
     slot_of = np.empty(width + 1, np.int64)

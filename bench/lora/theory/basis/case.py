@@ -86,7 +86,7 @@ class Case:
     instance: Instance
     run: OnlineRun
     reference: SolveReport
-    _shared: dict[tuple[Any, ...], Any] = field(default_factory=dict, compare=False, repr=False)
+    _shared: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def share(self, make: Callable[..., Value], *args: Hashable) -> Value:
         """What ``make(case, *args)`` gives, made once for all claims that look at the run."""

@@ -23,10 +23,10 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from bench.lora.theory.basis.memo import keep_by_content
+from formulations.kernels import compiled
 from formulations.lora.covering.schedules import STATE_LIMIT, StateSpaceTooLarge, space
 from instances.lora.model import Instance, IntArray
 
@@ -169,7 +169,7 @@ class Climb:
         return self._best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sums(rates, work, width, limit):  # type: ignore[no-untyped-def]
     """The sums of rates below `work` in ascending order, and where one more cell leads.
 
@@ -181,11 +181,15 @@ def _sums(rates, work, width, limit):  # type: ignore[no-untyped-def]
         of the covered, leads to itself. And whether n <= limit.
     """
     types = len(rates)
-    fastest = rates.max()
+    fastest = 0
+    for rate in rates:
+        fastest = max(fastest, rate)
     room = 64
     total = np.zeros(room, np.int64)
     fewest = np.zeros(room, np.int64)
-    after = np.full((room, types), -1, np.int64)
+    after = np.empty((room, types), np.int64)
+    for g in range(types):
+        after[0, g] = -1
     at = np.zeros(types, np.int64)
     count = 1
     while True:
@@ -198,6 +202,7 @@ def _sums(rates, work, width, limit):  # type: ignore[no-untyped-def]
             break
         # The fewest cells that make it.
         cells = width + 1
+        # Every rate that leads here is done with that sum.
         for g in range(types):
             if at[g] < count and total[at[g]] + rates[g] == value:
                 cells = min(cells, fewest[at[g]] + 1)
@@ -206,11 +211,16 @@ def _sums(rates, work, width, limit):  # type: ignore[no-untyped-def]
         if kept and count >= limit:
             return after[:1], False
         if kept and count == room:
-            total = np.concatenate((total, np.zeros(room, np.int64)))
-            fewest = np.concatenate((fewest, np.zeros(room, np.int64)))
-            after = np.concatenate((after, np.full((room, types), -1, np.int64)))
             room *= 2
-        # Every rate that leads here is done with that sum.
+            # Every rate that leads here is done with that sum.
+            longer = np.zeros(room, np.int64)
+            more = np.zeros(room, np.int64)
+            further = np.empty((room, types), np.int64)
+            for j in range(count):
+                longer[j], more[j] = total[j], fewest[j]
+                for g in range(types):
+                    further[j, g] = after[j, g]
+            total, fewest, after = longer, more, further
         for g in range(types):
             if at[g] < count and total[at[g]] + rates[g] == value:
                 after[at[g], g] = count if kept else -1
@@ -218,17 +228,20 @@ def _sums(rates, work, width, limit):  # type: ignore[no-untyped-def]
         if kept:
             total[count] = value
             fewest[count] = cells
+            for g in range(types):
+                after[count, g] = -1
             count += 1
     # What leads to M or beyond is the covered row, which leads to itself.
     found = np.empty((count + 1, types), np.int64)
     for j in range(count):
         for g in range(types):
             found[j, g] = count if total[j] + rates[g] >= work else after[j, g]
-    found[count] = count
+    for g in range(types):
+        found[count, g] = count
     return found, True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _best(worth, cost, rates, after, offsets, base, never):  # type: ignore[no-untyped-def]
     """(value, option, cost, work, cells) of the cover of largest base + sum of worth; value `never` if there is none.
 
@@ -237,7 +250,9 @@ def _best(worth, cost, rates, after, offsets, base, never):  # type: ignore[no-u
     types, width = worth.shape
     states = after.shape[0]
     # Of each sum: the largest worth of cells in the slots behind t that cover the rest, and what those cells add up to.
-    value = np.full(states, never)
+    value = np.empty(states, worth.dtype)
+    for j in range(states):
+        value[j] = never
     value[states - 1] = 0
     spent = np.zeros((states, 3), np.int64)
     best = (never, -1, 0, 0, 0)

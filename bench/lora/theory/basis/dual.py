@@ -15,13 +15,14 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from bench.lora.theory.basis.memo import keep_by_content
+from formulations.kernels import compiled
 from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, pool
 from formulations.lora.covering.schedules import Cover, space
 from instances.lora.model import Instance, IntArray, Public, Task
+from instances.lora.named import named
 from online.lora.search.additive import exact_cover
 
 Number = Fraction | float | int
@@ -150,7 +151,7 @@ def _cheapest(task: Task, public: Public, prices: _Whole) -> Cover | None:
     return exact_cover(task, menu, cost, node, prices.unit)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _frontier(lam, phi, first_node, start, pairs):  # type: ignore[no-untyped-def]
     """The price pairs of a type's nodes in a slot that no other node's undercut: the cheapest node is one of these.
 
@@ -187,7 +188,7 @@ def _frontier(lam, phi, first_node, start, pairs):  # type: ignore[no-untyped-de
             start[g * slots + t + 1] = count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _values(p, start, pairs, slots, unit, far, value):  # type: ignore[no-untyped-def]
     """unit b_i - cost of the cheapest schedule of every pooled task, in integers or doubles as the prices are.
 
@@ -386,3 +387,12 @@ def _array(prices: Mapping[tuple[int, int], Any], shape: tuple[int, int], dtype:
 def dual_of(instance: Instance) -> Dual:
     """`Dual` of the instance; kept for the last few instances."""
     return Dual(instance)
+
+
+def warm() -> None:
+    """Compile and cache the kernels, in integers and in doubles."""
+    instance = named("tiny_two_types")
+    dual = Dual(instance)
+    dual.exact({}, {})
+    none = np.zeros((instance.nodes, instance.slots))
+    dual.doubles(none, none)

@@ -1,0 +1,301 @@
+"""The rows of figures of means: over the cases of a group, with their 95 % intervals, and what papers print for them.
+
+Cases of a group are repetitions (other seeds or days). A mean is exact. Its interval is Student's t (`intervals.mean`);
+where every case is an interval itself (OPT, the ratio), the mean of the lower ends less its t-interval and the mean of
+the upper ends plus its t-interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from bench.family.column import Family
+from bench.family.sense import Sense
+from bench.family.suite import Plot
+from bench.tables import intervals
+from bench.tables.ratios import Kind, better
+from bench.tables.rows import DECIDING, Results, is_known, online_seconds
+from bench.tables.sayings import said_of_runs
+from bench.tables.text import check_title
+
+OPT_LABEL = "OPT"
+"""The algorithm of the rows of OPT among those of a figure of welfare."""
+_ENDLESS = (Kind.UNBOUNDED, Kind.OPEN)
+COLUMNS = {
+    "plot": "name of the figure",
+    "kind": "what is averaged",
+    "group": "whose cases",
+    "algorithm": "name with options, or OPT",
+    "cases": "cases in the mean",
+    "mean_lower": "exact mean over the cases (of the lower ends, where each case is an interval); seconds: float",
+    "mean_upper": "the same of the upper ends; equal to mean_lower where every case is a number",
+    "low": "float: lower end of the 95 % interval of the mean; empty for one case",
+    "high": "float: its upper end",
+    "unbounded": "cases whose ratio is unbounded, or has a least value only, which no mean contains",
+    "left_out": "other cases without a figure: failed, invalid, undefined",
+    "oracle": "whether constants come from the instance under test",
+    "said": "what was said beside the name of the runs in the mean, in short",
+}
+"""Columns of NAME.csv for a figure of means."""
+PRINTED = {
+    "plot": "name of the figure",
+    "group": "whose cases",
+    "algorithm": "who is better",
+    "than": "than whom",
+    "paper_percent": "by how much, as the paper prints it",
+    "cases": "cases with both",
+    "percent": "exact: 100 (mean / mean - 1) over the same cases; empty where the mean below is not positive",
+    "low": "float: lower end of its 95 % interval (Fieller); empty where it is unbounded",
+    "high": "float: its upper end",
+}
+"""Columns of NAME_printed.csv."""
+PRINTED_MEANS = {
+    "plot": "name of the figure",
+    "group": "whose cases",
+    "algorithm": "name with options",
+    "paper": "the mean, as the paper prints it",
+    "cases": "cases in ours",
+    "mean": "our mean: the same as mean_lower of the figure",
+    "low": "float: lower end of its 95 % interval",
+    "high": "float: its upper end",
+}
+"""Columns of NAME_paper.csv."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What figures of means can show of every case.
+
+    Parameters
+    ----------
+    title : what the axis says, with places for what depends on the family.
+    money : whether it is in the family's unit.
+    timed : whether a clock decides it: its means are floats, its axis is logarithmic.
+    linear : whether its axis stays linear however far the means are apart.
+    """
+
+    title: str
+    money: bool = False
+    timed: bool = False
+    linear: bool = False
+
+
+QUANTITIES = {
+    "welfare": Quantity("mean {objective}", money=True, linear=True),
+    "reached": Quantity("mean of {reached}", linear=True),
+    "ratio": Quantity("mean of {ratio} (1 is optimal)", linear=True),
+    "revenue": Quantity("mean revenue", money=True, linear=True),
+    "admitted": Quantity("mean of admitted tasks", linear=True),
+    # Of all that a run takes.
+    "seconds": Quantity("mean of seconds per task", timed=True),
+    # All decisions of a run, with what the referee does between them.
+    "deciding": Quantity("mean seconds of a run's decisions", timed=True),
+}
+"""Those of every family, by the plot's kind; all others are measures of the family."""
+
+
+REACHED = {Sense.MOST: "ALG / upper bound on OPT", Sense.LEAST: "lower bound on OPT / ALG"}
+"""The part of OPT that is certainly reached, in words."""
+
+
+def ratio_words(sense: Sense) -> str:
+    """The ratio as the axis of a figure has it."""
+    return sense.ratio.replace("/", " / ")
+
+
+def find_quantity(kind: str) -> Quantity:
+    """What figures of means of this kind show."""
+    title = check_title(kind)
+    return QUANTITIES.get(kind, Quantity(f"mean of {title[:1].lower()}{title[1:]}"))
+
+
+@dataclass(frozen=True, slots=True)
+class MeanRows:
+    """The rows of a figure of means.
+
+    Parameters
+    ----------
+    plot : what was asked for.
+    axis : what is shown, in words.
+    means : `COLUMNS`, in the order of groups and algorithms.
+    printed : `PRINTED`, one row per comparison that the paper prints.
+    beside : `PRINTED_MEANS`, one row per mean that the paper prints.
+    """
+
+    plot: Plot
+    axis: str
+    means: pd.DataFrame
+    printed: pd.DataFrame
+    beside: pd.DataFrame
+
+
+def take_means(found: Results, plot: Plot, family: Family) -> MeanRows:
+    """The rows of a figure of means, from the results."""
+    quantity, axis = find_quantity(plot.kind), find_quantity(plot.kind).title
+    if plot.kind in QUANTITIES:
+        sense = found.sense
+        axis = axis.format(objective=family.objective, reached=REACHED[sense], ratio=ratio_words(sense))
+    values = CaseValues(found, plot)
+    means = pd.DataFrame(list(_means(values)), columns=list(COLUMNS), dtype=object)
+    printed = pd.DataFrame(list(_printed(values)), columns=list(PRINTED), dtype=object)
+    beside = pd.DataFrame(list(_beside(plot, means)), columns=list(PRINTED_MEANS), dtype=object)
+    return MeanRows(plot, f"{axis}, {family.unit}" if quantity.money else axis, means, printed, beside)
+
+
+class CaseValues:
+    """The figure of every case: an interval [lower, upper] or nothing."""
+
+    def __init__(self, found: Results, plot: Plot) -> None:
+        self.plot = plot
+        rows = found.rows.drop_duplicates(["case", "algorithm"])
+        self.rows = choose_in_hindsight(
+            rows[rows["group"].isin(plot.groups)].to_dict("records"), plot.hindsight, found.sense
+        )
+        present = dict.fromkeys(str(row["algorithm"]) for row in self.rows)
+        wanted = [*plot.algorithms, *found.about.get("algorithms", ())] if plot.algorithms else list(present)
+        self.algorithms = [name for name in dict.fromkeys(wanted) if name in present]
+        self.tasks = {case.name: case.describe.get("tasks") for case in found.cases}
+        self.seconds = online_seconds(found)
+        self.deciding = online_seconds(found, DECIDING)
+
+    def of(self, group: str, algorithm: str) -> list[Mapping[Any, Any]]:
+        """The rows of an algorithm in a group."""
+        return [row for row in self.rows if row["group"] == group and row["algorithm"] == algorithm]
+
+    def value(self, row: Mapping[Any, Any], kind: str) -> tuple[Fraction, Fraction] | None:
+        """The figure of a valid run, as an interval; None where there is none."""
+        if row["state"] != "ok":
+            return None
+        if kind == "seconds":
+            seconds, tasks = self.seconds.get((row["case"], row["algorithm"])), self.tasks.get(row["case"])
+            if seconds is None or not tasks:
+                return None
+            return (Fraction(seconds) / int(tasks),) * 2
+        if kind == "deciding":
+            alone = self.deciding.get((row["case"], row["algorithm"]))
+            return None if alone is None else (Fraction(alone),) * 2
+        lower, upper = (row["ratio_lower"], row["ratio_upper"]) if kind == "ratio" else (row.get(kind), row.get(kind))
+        return (Fraction(lower), Fraction(upper)) if is_known(lower) and is_known(upper) else None  # type: ignore[arg-type]
+
+
+def choose_in_hindsight(
+    rows: Sequence[Mapping[Any, Any]], groups: Sequence[tuple[str, Sequence[str]]], sense: Sense
+) -> list[Mapping[Any, Any]]:
+    """The rows with, per case and (label, algorithms), the algorithm of the best value once more under the label.
+
+    Of the algorithms only the first one keeps its own place: the others are there to be chosen from.
+    """
+    hidden = {name for _, names in groups for name in names[1:]}
+    found = [row for row in rows if row["algorithm"] not in hidden]
+    for label, names in groups:
+        best: dict[str, Mapping[Any, Any]] = {}
+        for row in rows:
+            if row["algorithm"] in names and row["state"] == "ok":
+                other = best.get(row["case"])
+                if other is None or better(row["welfare"], other["welfare"], sense):
+                    best[row["case"]] = row
+        for row in best.values():
+            of_case = [i for i, other in enumerate(found) if other["case"] == row["case"]]
+            after = [i for i in of_case if found[i]["algorithm"] == names[0]] or of_case
+            found.insert(after[-1] + 1 if after else len(found), {**row, "algorithm": label})
+    return found
+
+
+def _means(values: CaseValues) -> Iterator[dict[str, Any]]:
+    plot = values.plot
+    for group in plot.groups:
+        if plot.kind == "welfare":
+            yield from _optimum(values, group)
+        for algorithm in values.algorithms:
+            rows = values.of(group, algorithm)
+            if not rows:
+                continue
+            unbounded = [row for row in rows if plot.kind == "ratio" and row["ratio_kind"] in _ENDLESS]
+            valued = [(row, values.value(row, plot.kind)) for row in rows]
+            figures = [pair for _, pair in valued if pair is not None]
+            behind = [row for row, pair in valued if pair is not None] + unbounded
+            yield {
+                **_mean(plot, group, algorithm, figures),
+                "unbounded": len(unbounded),
+                "left_out": len(rows) - len(unbounded) - len(figures),
+                "oracle": any("oracle" in str(row["constants_source"]) for row in rows),
+                "said": said_of_runs(algorithm, [str(row["label"]) for row in behind]),
+            }
+
+
+def _optimum(values: CaseValues, group: str) -> Iterator[dict[str, Any]]:
+    """OPT of every case once, as an interval."""
+    cases = {row["case"]: row for row in values.rows if row["group"] == group}
+    figures = [
+        (Fraction(row["opt_lower"]), Fraction(row["opt_upper"])) for row in cases.values() if is_known(row["opt_lower"])
+    ]
+    if cases:
+        nothing = {"unbounded": 0, "left_out": len(cases) - len(figures), "oracle": False, "said": ""}
+        yield {**_mean(values.plot, group, OPT_LABEL, figures), **nothing}
+
+
+def _mean(plot: Plot, group: str, algorithm: str, figures: Sequence[tuple[Fraction, Fraction]]) -> dict[str, Any]:
+    lower, upper = (intervals.mean([pair[end] for pair in figures]) for end in (0, 1))
+    means: list[Fraction | float | None] = [lower.mean, upper.mean]
+    if find_quantity(plot.kind).timed:  # measured by a clock: digits beyond a float's say nothing
+        means = [None if each is None else float(each) for each in means]
+    return {
+        "plot": plot.name,
+        "kind": plot.kind,
+        "group": group,
+        "algorithm": algorithm,
+        "cases": lower.cases,
+        "mean_lower": means[0],
+        "mean_upper": means[1],
+        "low": lower.low,
+        "high": upper.high,
+    }
+
+
+def _printed(values: CaseValues) -> Iterator[dict[str, Any]]:
+    """What the paper prints beside what was found, over the cases in which both algorithms have a figure."""
+    kind = values.plot.kind
+    if kind == "ratio" or find_quantity(kind).timed:
+        kind = "welfare"
+    for figure in values.plot.printed:
+        ours, others = (
+            {row["case"]: values.value(row, kind) for row in values.of(figure.group, name)}
+            for name in (figure.algorithm, figure.than)
+        )
+        pairs = [(ours[case], others.get(case)) for case in ours]
+        both = [(a[0], b[0]) for a, b in pairs if a is not None and b is not None]
+        found = intervals.improvement([a for a, _ in both], [b for _, b in both])
+        yield {
+            "plot": values.plot.name,
+            "group": figure.group,
+            "algorithm": figure.algorithm,
+            "than": figure.than,
+            "paper_percent": figure.percent,
+            "cases": found.cases,
+            "percent": found.mean,
+            "low": found.low,
+            "high": found.high,
+        }
+
+
+def _beside(plot: Plot, means: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The means that the paper prints beside ours."""
+    ours = {(row["group"], row["algorithm"]): row for row in means.to_dict("records")}
+    for figure in plot.printed_means:
+        row = ours.get((figure.group, figure.algorithm))
+        if row is not None:
+            yield {
+                "plot": plot.name,
+                "group": figure.group,
+                "algorithm": figure.algorithm,
+                "paper": figure.value,
+                "cases": row["cases"],
+                "mean": row["mean_lower"],
+                "low": row["low"],
+                "high": row["high"],
+            }

@@ -1,0 +1,43 @@
+"""The kinds of figures: a class each, in one table. Whatever is no name of it is a quantity whose means are shown.
+
+A new kind is a module with a subclass of `Drawn` and an entry here: the report, the page and the files of pictures
+ask nothing but the methods of `Drawn`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from bench.family.column import Family
+from bench.family.suite import Plot
+from bench.figures.data import QUANTITIES
+from bench.figures.drawn import Drawn
+from bench.figures.leaderboard import Leaderboard
+from bench.figures.means import Means
+from bench.figures.studies import Charges, Curves
+from bench.tables.rows import Results
+from instances.errors import InputError, shown
+
+KINDS: dict[str, type[Drawn]] = {"curve": Curves, "charges": Charges, "leaderboard": Leaderboard}
+"""Kinds of figures by name; a figure of any other kind is one of `Means`."""
+TAKEN = ("results", "seconds", "claims", "figures", "printed", "printed_means", "provenance")
+"""Names of other files of a report."""
+
+
+def draw_figure(found: Results, plot: Plot, family: Family) -> Drawn:
+    """The data of one figure.
+
+    Raises
+    ------
+    InputError : a name that its files cannot have, a kind that is neither one of ours nor a measure of the family.
+    """
+    known = (*QUANTITIES, *KINDS)
+    if plot.kind not in known and found.measures and plot.kind not in found.measures:
+        problem = f"{shown(plot.kind)} is not one of {', '.join((*known, *found.measures))}"
+        raise InputError("suite", f"plots, {plot.name}, kind", problem)
+    if not re.fullmatch(r"[\w-]+", plot.name) or plot.name in TAKEN:
+        problem = (
+            f"{shown(plot.name)} is no name for a file of its own (letters, digits, _ and -; not {', '.join(TAKEN)})"
+        )
+        raise InputError("suite", "plots", problem)
+    return KINDS.get(plot.kind, Means).draw(found, plot, family)

@@ -1,0 +1,107 @@
+"""The kind `leaderboard`: a table of algorithms, the best mean first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Self
+
+import pandas as pd
+
+from bench.family.column import Family
+from bench.family.sense import Sense
+from bench.family.suite import Plot
+from bench.figures.data import CaseValues
+from bench.figures.drawn import Drawn
+from bench.tables import intervals
+from bench.tables.cells import Cell, Table, exact_cell, make_cell
+from bench.tables.rows import Results, is_known
+from bench.tables.sayings import said_of_runs, with_said
+
+COLUMNS = {
+    "algorithm": "name with options",
+    "cases": "cases with a figure, of all groups",
+    "mean_reached": "exact mean over all cases of ALG/upper, of costs lower/ALG: at least this part of OPT is reached",
+    "low": "float: lower end of its 95 % interval (Student's t)",
+    "high": "float: its upper end",
+    "decisions_per_second": "float: tasks over seconds of all decisions, by the clock",
+    "constants": "what it had to know in advance: none, prior (another day), given, or oracle (the day itself)",
+    "said": "what was said beside the name of the runs in the mean, in short",
+}
+"""Columns of a leaderboard's CSV file; before `said` what the family knows of it, and `mean in GROUP` per group."""
+
+
+@dataclass(frozen=True)
+class Leaderboard(Drawn):
+    """A row per algorithm in `board`: `COLUMNS`. Whoever used oracle constants stands below all others."""
+
+    board: pd.DataFrame
+    sense: Sense
+
+    @classmethod
+    def draw(cls, found: Results, plot: Plot, family: Family) -> Self:
+        """The rows, from the results."""
+        values = CaseValues(found, replace(plot, kind="reached"))
+        lines = [_line(values, algorithm, family) for algorithm in values.algorithms]
+        lines.sort(key=lambda line: ("oracle" in line["constants"], -(line["mean_reached"] or Fraction(-1))))
+        return cls(plot, family.unit, pd.DataFrame(lines, dtype=object), found.sense)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing belongs to it."""
+        return self.board.empty
+
+    def files(self) -> dict[str, pd.DataFrame]:
+        """NAME.csv."""
+        return {f"{self.plot.name}.csv": self.board}
+
+    def shown(self) -> Sequence[Table]:
+        """Figures rounded down, what is known of each algorithm, then the groups."""
+        groups = [name for name in self.board.columns if name.startswith("mean in ")]
+        about = [name for name in self.board.columns if name not in COLUMNS and name not in groups]
+        head = ["algorithm", f"mean {self.sense.reached}", "95 % interval", *about, "constants", "decisions/s"]
+        head += [name.removeprefix("mean in ") for name in groups]
+        return [Table("Leaderboard", head, [_cells(row, about, groups) for row in _records(self.board)], css="text")]
+
+
+def _line(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any]:
+    rows = [row for row in values.rows if row["algorithm"] == algorithm]
+    parts = {
+        group: [v[0] for v in (values.value(r, "reached") for r in rows if r["group"] == group) if v is not None]
+        for group in values.plot.groups
+    }
+    whole = intervals.mean([each for part in parts.values() for each in part])
+    timed = [row for row in rows if row["state"] == "ok" and (row["case"], algorithm) in values.deciding]
+    seconds = sum(values.deciding[row["case"], algorithm] for row in timed)
+    decided = sum(int(values.tasks.get(row["case"]) or 0) for row in timed)
+    sources = sorted({str(row["constants_source"]) for row in rows if is_known(row["constants_source"])})
+    return {
+        "algorithm": algorithm,
+        "cases": whole.cases,
+        "mean_reached": whole.mean,
+        "low": whole.low,
+        "high": whole.high,
+        "decisions_per_second": decided / seconds if seconds else None,
+        "constants": "+".join(sources) or "none",
+        **(family.standing(algorithm) if family.standing else {}),
+        **{f"mean in {group}": intervals.mean(part).mean for group, part in parts.items()},
+        "said": said_of_runs(algorithm, [str(row["label"]) for row in rows if values.value(row, "reached")]),
+    }
+
+
+def _records(board: pd.DataFrame) -> list[dict[Any, Any]]:
+    return board.to_dict("records")
+
+
+def _cells(row: dict[Any, Any], about: Sequence[str], groups: Sequence[str]) -> list[Cell]:
+    pace = row["decisions_per_second"]
+    return [
+        make_cell(with_said(row["algorithm"], row["said"])),
+        exact_cell(row["mean_reached"]),
+        make_cell(f"{row['low']:.3f} to {row['high']:.3f}" if is_known(row["low"]) else "-"),
+        *(make_cell(row[name]) for name in about),
+        make_cell(row["constants"]),
+        make_cell(f"{pace:,.0f}" if is_known(pace) else "-", sort=pace, numeric=True),
+        *(exact_cell(row[name]) for name in groups),
+    ]

@@ -1,0 +1,53 @@
+"""HTML from the templates of this folder; all text is escaped unless it was marked as markup here."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from bench.tables.cells import Table
+from bench.tables.text import check_title
+
+
+def render(template: str, **values: Any) -> str:
+    """The document that a template makes of the values; it has the style sheet and needs nothing from a network."""
+    sheet = Markup(files("bench.page").joinpath("page.css").read_text(encoding="utf-8"))
+    return load_templates().get_template(template).render(sheet=sheet, **values) + "\n"
+
+
+@cache
+def load_templates() -> Environment:
+    """The templates of this folder, read when they are first used."""
+    made = Environment(
+        loader=PackageLoader("bench.page", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.do"],
+    )
+    made.filters |= {
+        "breakable": make_breakable,
+        "check_title": check_title,
+        "code_words": mark_code,
+        "css_class": lambda words: words.replace(" ", "-"),
+        "drawing": Markup,
+        "signs": lambda words: words.replace("<=", "≤").replace(">=", "≥"),
+    }
+    made.tests["table"] = lambda part: isinstance(part, Table)
+    return made
+
+
+def make_breakable(name: Any) -> Markup:
+    """A long name that may be broken where its parts end."""
+    return Markup(re.sub(r"([:,_/]|&amp;)(?=.)", r"\1<wbr>", str(escape(name))))
+
+
+def mark_code(text: str) -> Markup:
+    """A sentence whose words between backquotes are code."""
+    return Markup(re.sub("`(.*?)`", r"<code>\1</code>", str(escape(text))))

@@ -1,0 +1,129 @@
+"""Tables for the page as plain records: cells with exact figures rounded to be read, headings, links to take along."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from bench.tables.rows import is_known
+from bench.tables.text import number
+
+EMBEDDED = 400_000
+"""Bytes of a CSV file up to which the page itself carries it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table.
+
+    Parameters
+    ----------
+    text : what is read.
+    css : its classes.
+    sort : the number it is sorted by, empty where there is none; None: it is sorted by its text.
+    title : its tool tip.
+    choice : the value to choose rows by, where the text is not that value.
+    href : where a link over the text leads.
+    """
+
+    text: str
+    css: str = ""
+    sort: str | None = None
+    title: str = ""
+    choice: str = ""
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A heading, and whether rows can be chosen by the values below it."""
+
+    name: str
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that is sorted by its headings.
+
+    Parameters
+    ----------
+    label : what it is called where it is not seen.
+    head : a heading per column.
+    rows : cells, as many as headings.
+    ids : what links to the rows refer to; empty, or one per row.
+    filtered : whether a box and lists to choose rows by stand above it.
+    css : a class of the table.
+    folded : the sentence under which it is folded away; empty: it is not.
+    """
+
+    label: str
+    head: Sequence[str | Column]
+    rows: Sequence[Sequence[Cell]]
+    ids: Sequence[str] = ()
+    filtered: bool = False
+    css: str = ""
+    folded: str = ""
+
+    @property
+    def columns(self) -> list[Column]:
+        """The headings as columns."""
+        return [Column(each) if isinstance(each, str) else each for each in self.head]
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A CSV file beside the page.
+
+    Parameters
+    ----------
+    name : of the file.
+    link : the file as an address that holds it; empty above `EMBEDDED` bytes: the page then says where it lies.
+    """
+
+    name: str
+    link: str
+
+
+def make_cell(value: Any, *, css: str = "", sort: Any = None, title: str = "", numeric: bool = False) -> Cell:
+    """A cell with text; `sort` is the number that a `numeric` one is sorted by."""
+    if not numeric:
+        return Cell(str(value), css, title=title)
+    return Cell(str(value), f"n {css}".rstrip(), str(sort) if is_known(sort) else "", title)
+
+
+def exact_cell(value: Any, *, up: bool = False) -> Cell:
+    """A cell with an exact figure: rounded to read (down, or up), the fraction as its tool tip; words stay words."""
+    if not is_known(value):
+        return make_cell("-", numeric=True)
+    try:
+        figure = Fraction(value)
+    except (ValueError, TypeError):
+        return make_cell(value)
+    title = "" if figure.denominator == 1 else str(figure)
+    return make_cell(number(figure, up=up), sort=float(figure), title=title, numeric=True)
+
+
+def mean_cell(value: Any, *, up: bool = False) -> Cell:
+    """A cell with a mean: exact ones as `exact_cell` has them, floats with six digits."""
+    if not isinstance(value, float) or not is_known(value):
+        return exact_cell(value, up=up)
+    return make_cell(f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:.6g}", sort=value, numeric=True)
+
+
+def count_cell(value: Any) -> Cell:
+    """A cell with a number as it stands."""
+    return make_cell(value, sort=value, numeric=True)
+
+
+def make_download(name: str, frame: pd.DataFrame) -> Download:
+    """The link that saves a table as the CSV file that lies beside the page, byte for byte."""
+    data = frame.to_csv(index=False, lineterminator="\n").encode()
+    if len(data) > EMBEDDED:
+        return Download(name, "")
+    return Download(name, f"data:text/csv;charset=utf-8;base64,{base64.b64encode(data).decode()}")

@@ -1,0 +1,182 @@
+"""Ruin and recreate: the compiled search of `improve` and `batch`.
+
+There is one kernel, for insertion alone too, and one place in it that inserts: half of all compiling was of `insert`,
+by itself and once more in each of its callers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.kernels import ascending, compiled, inlined
+from formulations.lora.bound.pricing import Pool
+from formulations.lora.heuristic.insertion import Desk, insert, put_back, remove, revert
+from formulations.lora.heuristic.packing import below, unit_interval
+from formulations.lora.heuristic.state import State, copy_into
+from instances.lora.model import IntArray
+
+MOST = 3
+"""Most tasks removed by one block of a descent."""
+MOST_HOT = 6
+"""Most tasks removed by one block of an annealing."""
+_NOBODY = np.empty(0, np.int64)
+_NO_RANK = np.empty(0)
+
+
+def insert_all(p: Pool, s: State, d: Desk, order: IntArray, share: float) -> None:
+    """Insert the tasks without a place, in this order, at a share of the rents; nobody moves for them."""
+    _search(p, s, d, order, share, _NO_RANK, 0, 0, 0, 0, 1, 1, 0.0, False, s)
+
+
+def descend(p: Pool, s: State, d: Desk, rank: NDArray[np.float64], low: int, high: int, blocks: int) -> None:
+    """Blocks that lose nothing, among the tasks whose windows lie in low .. high-1."""
+    if low < high:
+        _search(p, s, d, _NOBODY, 0.0, rank, low, high, MOST, 0, blocks, 1, 0.0, False, s)
+
+
+def anneal(
+    p: Pool, s: State, d: Desk, rank: NDArray[np.float64], first: int, last: int, blocks: int, heat: float, kept: State
+) -> None:
+    """Blocks first .. last-1 of an annealing of `blocks`; the best state is written to `kept`."""
+    _search(p, s, d, _NOBODY, 0.0, rank, 0, p.tariff.shape[1], MOST_HOT, first, last, blocks, heat, True, kept)
+
+
+@inlined
+def chance(loss):  # type: ignore[no-untyped-def]
+    """About exp(-loss), in products only, which every machine rounds alike: (1 - loss/4)^4 up to 4, then 0."""
+    base = max(0.0, 1.0 - 0.25 * loss)
+    return (base * base) * (base * base)
+
+
+class _Block(NamedTuple):
+    """Scratch of one block: the tasks it touches and how they were."""
+
+    task: IntArray
+    option: IntArray
+    net: IntArray
+    place: IntArray
+    key: NDArray[np.float64]
+    moves: IntArray
+    order: IntArray
+    listed: IntArray
+
+
+@inlined
+def _new_block(p, most):  # type: ignore[no-untyped-def]
+    size = 2 * most + 2
+    return _Block(
+        np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64),
+        np.empty((size, p.width.max()), np.int64), np.empty(size, np.float64), np.empty(size, np.int64),
+        np.empty(size, np.int64), np.empty(size, np.int64),
+    )  # fmt: skip
+
+
+@inlined
+def _ruin(p, s, d, b, rank, low, high, most):  # type: ignore[no-untyped-def]
+    """Remove up to `most` admitted tasks and list them with some rejected ones, in the order of insertion.
+
+    They are met at a random moment, their windows lie in low .. high-1, and the order is random but leans to high rank.
+    Returns their number, the change of welfare, and a random share of the rents.
+    """
+    count = 0
+    removed = 0
+    added = 0
+    change = 0
+    share = 0.0
+    t0 = low + below(d.seed, high - low)
+    size = d.start[t0 + 1] - d.start[t0]
+    if size > 0:
+        want = 1 + below(d.seed, most)
+        for _ in range(6 * most):
+            i = d.members[d.start[t0] + below(d.seed, size)]
+            seen = p.first[i] < low or p.first[i] + p.width[i] > high
+            for j in range(count):
+                if b.task[j] == i:
+                    seen = True
+            if seen:
+                continue
+            if s.option[i] >= 0:
+                if removed >= want:
+                    continue
+                removed += 1
+            else:
+                if added > most:
+                    continue
+                added += 1
+            b.task[count] = i
+            b.option[count] = s.option[i]
+            b.net[count] = s.net[i]
+            for t in range(p.width[i]):
+                b.place[count, t] = s.place[d.at[i] + t]
+            count += 1
+        for j in range(count):
+            change -= b.net[j]
+            if b.option[j] >= 0:
+                remove(p, s, d, b.task[j])
+        spread = 0.2 + 0.8 * unit_interval(d.seed)
+        for j in range(count):
+            b.key[j] = -rank[b.task[j]] * (1.0 + spread * (unit_interval(d.seed) - 0.5))
+        share = 1.2 * unit_interval(d.seed)
+        if unit_interval(d.seed) < 0.3:
+            share = 0.0
+        order = ascending(b.key[:count])
+        for a in range(count):
+            b.order[a] = order[a]
+            b.listed[a] = b.task[order[a]]
+    return count, change, share
+
+
+@inlined
+def _settle(p, s, d, b, count, change, temperature):  # type: ignore[no-untyped-def]
+    """The change of welfare after the insertion; 0 when it was taken back, `change` being that of the removals."""
+    for j in range(count):
+        change += s.net[b.task[j]]
+    if change < 0 and not (temperature > 0 and unit_interval(d.seed) < chance(-change / temperature)):
+        # Backwards, since whoever came later may have moved who was there before.
+        for a in range(count - 1, -1, -1):
+            j = b.order[a]
+            if s.option[b.task[j]] >= 0:
+                remove(p, s, d, b.task[j])
+            revert(p, s, d, b.moves[j])
+        for j in range(count):
+            if b.option[j] >= 0:
+                put_back(p, s, d, b.task[j], b.option[j], b.net[j], b.place[j])
+        change = 0
+    return change
+
+
+@compiled
+def _search(p, s, d, order, share, rank, low, high, most, first, last, planned, heat, apart, kept):  # type: ignore[no-untyped-def]
+    """Blocks first .. last-1 of `planned`, or where `most` is 0 the insertion of `order` as the only block.
+
+    A block removes some tasks and inserts them and some rejected ones again; tasks may be moved to other nodes of a
+    slot to make room, and what lost too much is taken back. With `apart` the best state is written to `kept`.
+    """
+    b = _new_block(p, most)
+    ruined = most > 0
+    welfare = 0
+    best = 0
+    for i in range(len(s.net)):
+        welfare += s.net[i]
+        best += kept.net[i]
+    for block in range(first, last):
+        listed = order
+        count = len(order)
+        change = 0
+        if ruined:
+            listed = b.listed
+            count, change, share = _ruin(p, s, d, b, rank, low, high, most)
+        d.used[0] = 0
+        for a in range(count):
+            if ruined:
+                b.moves[b.order[a]] = d.used[0]
+            if s.option[listed[a]] < 0:
+                insert(p, s, d, listed[a], share, ruined)
+        if ruined:
+            welfare += _settle(p, s, d, b, count, change, heat * (1.0 - block / planned))
+            if apart and welfare > best:
+                best = welfare
+                copy_into(s, kept)

@@ -1,0 +1,381 @@
+"""The search for counterexamples: exact, repeatable, taken up where it stopped, and confirmed by the audit."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.cli.main import main
+from bench.family.checks import Verdict
+from bench.family.parts import Hunted, HuntSettings
+from bench.lora.hunt import hunt as hunting
+from bench.lora.hunt import shrink as shrinking
+from bench.lora.hunt.hunt import confirm, hunt
+from bench.lora.hunt.moves import Bounds, Draws, changed, raised, size, start, within
+from bench.lora.hunt.shrink import shrink
+from bench.lora.hunt.sketch import Sketch, TooLarge, instance, menu, play, ratios
+from bench.lora.hunt.targets import GROWTH, TARGETS, measure_sketch
+from bench.lora.theory.claims import CLAIMS
+from instances.errors import InputError
+from instances.lora import content_hash, read
+from instances.lora.named import named
+from tests.support.laboratory import sketch_of
+from tests.support.literal import run_pdftsp
+from tests.support.toy_family import toy  # noqa: F401
+from tests.tools.theory_run import sketch_of_number
+
+FALSE = ("theorem5", "lemma3", "lemma4", "theorem3")
+TRUE = tuple(name for name in TARGETS if name not in FALSE)
+BOUNDS = (
+    Bounds(4, 4, 3, 50, -9, True),
+    Bounds(6, 5, 1, 200, None, False),
+    Bounds(2, 1, 2, 7, 0, True),
+)
+
+
+@pytest.fixture(autouse=True)
+def short_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer random changes at the end of shrinking: the searches are the same, only witnesses may be larger."""
+    monkeypatch.setattr(shrinking, "POLISH", 150)
+
+
+def same(one: Hunted, other: Hunted) -> bool:
+    """Whether two searches ended alike."""
+    keys = ("claim", "violated", "tries", "left", "right", "score")
+    if any(getattr(one, key) != getattr(other, key) for key in keys):
+        return False
+    if one.instance is None or other.instance is None:
+        return one.instance is other.instance
+    return content_hash(one.instance) == content_hash(other.instance)
+
+
+@pytest.mark.parametrize("claim", FALSE)
+def test_a_false_claim_is_violated_from_scratch(claim: str) -> None:
+    """Within 8,000 tries of the default search; the audit of a run under the referee says so too."""
+    found = hunt(claim, HuntSettings(tries=8000))
+    assert found.violated
+    assert found.tries < 8000
+    assert found.check is not None
+    assert found.check.status is Verdict.VIOLATED
+    assert found.left is not None
+    assert found.right is not None
+    assert found.left > found.right
+    sketch = sketch_of(found.instance)
+    assert len(sketch.jobs) <= 6
+    assert sketch.slots <= 5
+    if claim in ("theorem5", "lemma3"):
+        assert (found.check.left, found.check.right) == (found.left, found.right)
+
+
+def test_lemma_3_needs_two_tasks_and_two_slots() -> None:
+    """The shrunk witness is as small as the theory's: with one slot, or one task, the lemma is true."""
+    sketch = sketch_of(hunt("lemma3", HuntSettings(tries=8000)).instance)
+    assert (len(sketch.jobs), sketch.slots, sketch.nodes) == (2, 2, 1)
+
+
+@pytest.mark.parametrize("claim", TRUE)
+def test_a_true_claim_is_approached_and_not_violated(claim: str) -> None:
+    """The closest instance is one to which the audit applies the claim, and it holds there."""
+    found = hunt(claim, HuntSettings(tries=400, seed=3))
+    assert not found.violated
+    assert found.tries == 400
+    assert found.score is not None
+    assert 0 < found.score <= 1
+    assert found.check is not None
+    assert found.check.status is Verdict.HOLDS
+
+
+@pytest.mark.parametrize("claim", TARGETS)
+def test_measures_and_audits_agree_on_random_sketches(claim: str) -> None:
+    """Two ways of computing: what the search calls violated is violated, what it does not is not."""
+    target = TARGETS[claim]
+    draws = Draws("agree", claim)
+    seen: dict[bool, int] = {True: 0, False: 0}
+    for j in range(40):
+        bounds = Bounds(4, 4, target.nodes, 12, target.costs, target.vendors)
+        sketch = start(draws, bounds)
+        if j % 4:
+            kinds = tuple(kind._replace(compute=2 * kind.compute, memory=2 * kind.memory) for kind in sketch.kinds)
+            sketch = sketch._replace(kinds=kinds)
+        sketch = raised(sketch) if target.raised and j % 3 else sketch
+        measure = measure_sketch(target, sketch)
+        if measure is None:
+            continue
+        check = confirm(target, instance(sketch))
+        assert check is not None
+        assert check.status in (Verdict.HOLDS, Verdict.VIOLATED)
+        if measure.violated or claim != "theorem3":  # the search tries some bids, the audit all
+            assert (check.status is Verdict.VIOLATED) == measure.violated
+        if claim not in ("lemma2", "lemma4", "theorem3"):  # the sides of those are told otherwise
+            assert (check.left, check.right) == (measure.left, measure.right)
+        seen[measure.violated] += 1
+    assert sum(seen.values()) >= 10
+    assert claim in FALSE or not seen[True]
+
+
+def test_a_sketch_runs_as_the_algorithm_written_literally() -> None:
+    """F, admission and schedule of every task, over enumerated schedules in fractions."""
+    compared = 0
+    for j in range(80):
+        sketch = sketch_of_number(j)
+        twin = play(sketch, [menu(sketch, job) for job in sketch.jobs], *ratios(sketch.jobs))
+        for answer, (value, admitted, cells, _) in zip(
+            twin.answers, run_pdftsp(instance(sketch), "exact"), strict=True
+        ):
+            if answer.plan is None:
+                assert value is None
+                continue
+            assert Fraction(answer.value, answer.over) == value
+            assert answer.admitted == admitted
+            assert tuple((c // sketch.slots, c % sketch.slots + 1) for c in answer.plan.cells) == cells
+            compared += 1
+    assert compared > 100
+
+
+def test_the_same_seed_gives_the_same_result() -> None:
+    """And another seed another one."""
+    first, again = (hunt("theorem5_repaired", HuntSettings(tries=300, seed=5)) for _ in range(2))
+    assert same(first, again)
+    assert not same(first, hunt("theorem5_repaired", HuntSettings(tries=300, seed=6)))
+
+
+@pytest.mark.parametrize(
+    ("claim", "stops"), [("theorem5_repaired", (1, 37, 250)), ("theorem5", (900,)), ("lemma3", (5,))]
+)
+def test_a_search_that_was_interrupted_ends_as_if_it_had_not_been(claim: str, stops: tuple[int, ...]) -> None:
+    """Stopped after some tries and taken up from what it kept, written to JSON in between."""
+    whole = hunt(claim, HuntSettings(tries=1000, seed=1))
+    state: Any = None
+    for stop in stops:
+        kept: list[Any] = []
+        hunt(claim, HuntSettings(tries=stop, seed=1), state, "state", kept.append)
+        state = json.loads(json.dumps(kept[-1]))
+        assert state["tries"] == stop
+    resumed = hunt(claim, HuntSettings(tries=1000, seed=1), state, "state")
+    assert same(whole, resumed)
+    assert resumed.fresh == resumed.tries - stops[-1]
+
+
+def test_a_search_that_was_broken_off_keeps_where_it_was() -> None:
+    """An interrupt in the middle: the state is kept on the way out, and leads to the same end."""
+    whole = hunt("theorem5_repaired_a", HuntSettings(tries=500))
+    kept: list[Any] = []
+
+    def keep(state: Any) -> None:
+        kept.append(json.loads(json.dumps(state)))
+        if len(kept) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        hunt("theorem5_repaired_a", HuntSettings(tries=500), keep=keep)
+    assert same(whole, hunt("theorem5_repaired_a", HuntSettings(tries=500), kept[-1], "state"))
+
+
+@pytest.mark.parametrize("calls", [1, 100, 101, 237])
+def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
+    """The state before it is kept, not half of one."""
+    whole = hunt("lemma3", HuntSettings(tries=400, tasks=2, slots=1))
+    kept: list[Any] = []
+    plain, left = hunting.measure_sketch, calls
+
+    def broken(*arguments: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise KeyboardInterrupt
+        return plain(*arguments)
+
+    monkeypatch.setattr(hunting, "measure_sketch", broken)
+    with pytest.raises(KeyboardInterrupt):
+        hunt("lemma3", HuntSettings(tries=400, tasks=2, slots=1), keep=kept.append)
+    state = json.loads(json.dumps(kept[-1]))
+    assert state["tries"] < 400
+    assert same(whole, hunt("lemma3", HuntSettings(tries=400, tasks=2, slots=1), state, "state"))
+
+
+@pytest.mark.parametrize("claim", TARGETS)
+def test_the_least_limits_are_enough_to_search(claim: str) -> None:
+    """One task, one slot, one node, no number above 1."""
+    found = hunt(claim, HuntSettings(tasks=1, slots=1, nodes=1, largest=1, tries=60))
+    assert found.tries <= 60
+
+
+def test_smaller_goes_on_to_fewer_tasks() -> None:
+    """After a violation only smaller ones count; the state says how many tasks are tried."""
+    kept: list[Any] = []
+    found = hunt("lemma4", HuntSettings(tries=400, smaller=True), keep=kept.append)
+    assert found.violated
+    assert len(sketch_of(found.instance).jobs) == 2
+    assert kept[-1]["tasks"] == 1
+    assert found.tries == 400
+
+
+def test_nothing_that_shrinking_tries_is_left_to_take_away() -> None:
+    """From thm5_lead_L10, 11 tasks: the witness violates Theorem 5, and is smaller in every respect or as small."""
+    target, before = TARGETS["theorem5"], sketch_of(named("thm5_lead_L10"))
+    small = shrink(target, before, Fraction(1), ("test",))
+    measure = measure_sketch(target, small)
+    assert measure is not None
+    assert measure.violated
+    assert size(small) < size(before)
+    assert len(small.jobs) <= 6
+    for i in range(len(small.jobs)):
+        less = small._replace(jobs=(*small.jobs[:i], *small.jobs[i + 1 :]))
+        fewer = measure_sketch(target, less)
+        assert fewer is None or not fewer.violated
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_every_move_leaves_an_instance_within_the_bounds(bounds: Bounds) -> None:
+    """Tasks, slots and nodes never pass them; the file format takes whatever a search may measure."""
+    draws = Draws("moves", str(bounds))
+    for _ in range(20):
+        sketch = start(draws, bounds)
+        for _ in range(60):
+            after = changed(sketch, draws, bounds)
+            assert 1 <= len(after.jobs) <= bounds.tasks
+            assert 1 <= after.slots <= bounds.slots
+            assert 1 <= after.nodes <= bounds.nodes
+            if within(after, bounds):
+                assert sketch_of(instance(after)) == _plain(after)
+                sketch = after
+
+
+def _plain(sketch: Sketch) -> Sketch:
+    """Cost tables of zeros left out."""
+    jobs = tuple(
+        job if any(cost for row in job.costs for cost in row) else job._replace(costs=()) for job in sketch.jobs
+    )
+    return sketch._replace(jobs=jobs)
+
+
+def test_raised_bids_give_bbar_of_at_least_one() -> None:
+    """Over every minimal schedule, and exactly 1 where a bid was raised."""
+    draws = Draws("raised")
+    for _ in range(100):
+        sketch = raised(start(draws, BOUNDS[0]))
+        for job in sketch.jobs:
+            try:
+                its = menu(sketch, job)
+            except TooLarge:
+                continue
+            assert all(p.net >= p.work + job.memory * len(p.cells) for p in its.plans if p.minimal)
+
+
+def test_words_are_drawn_as_if_never_interrupted() -> None:
+    """A stream taken up after any number of words goes on with the next one."""
+    whole = Draws("a", 1)
+    expected = [whole.below(1000) for _ in range(1500)]
+    for stop in (0, 1, 511, 512, 1300):
+        first = Draws("a", 1)
+        head = [first.below(1000) for _ in range(stop)]
+        rest = Draws("a", 1, skip=first.used)
+        assert head + [rest.below(1000) for _ in range(1500 - stop)] == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"format": "other"}, "format"),
+        ({"version": 0}, "version"),
+        ({"claim": "lemma3"}, "claim"),
+        ({"settings": {"tasks": 3}}, "settings"),
+        ({"tries": -1}, "tries"),
+        ({"tries": True}, "tries"),
+        ({"words": None}, "words"),
+        ({"here": [1, 2]}, "here"),
+        ({"best": [1, [[1, 1, 1]], [[1, 1, 1, 1, 1.5, [1], [], []]]]}, "best"),
+        ({"top": [1, [[1, 1, 1]], [[1, 1, 2, 1, 1, [1], [], []]]]}, "top"),
+    ],
+)
+def test_a_state_that_does_not_fit_is_refused(change: dict[str, Any], where: str) -> None:
+    """One line with the file and the field."""
+    kept: list[Any] = []
+    hunt("theorem5", HuntSettings(tries=50), keep=kept.append)
+    state = {**json.loads(json.dumps(kept[-1])), **change}
+    with pytest.raises(InputError) as caught:
+        hunt("theorem5", HuntSettings(tries=60), state, "state.json")
+    assert (caught.value.source, caught.value.field) == ("state.json", where)
+    assert "\n" not in str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------------ the command
+
+
+@pytest.mark.usefixtures("toy")
+def test_the_command_writes_a_witness_that_audit_confirms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file of the instance format, beside the search's state; JSON on standard output, progress elsewhere."""
+    folder = tmp_path / "found"
+    arguments = ["search", "lemma3", "--tries", "5000", "--seed", "2", "--out", str(folder)]
+    assert main([*arguments, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["violated"] is True
+    assert told["check"]["status"] == "violated"
+    witness = folder / "lemma3.json"
+    assert content_hash(read(witness)) == content_hash(instance(sketch_of(read(witness))))
+    assert main(["audit", str(witness), "--algorithm", "pdftsp", "--json"]) == 0
+    audit = {check["name"]: check["status"] for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert audit["lemma3"] == "violated"
+    assert main(arguments) == 2
+    assert "--resume goes on with it" in capsys.readouterr().err
+    assert main([*arguments, "--resume"]) == 0
+    assert "VIOLATED" in capsys.readouterr().out
+    assert main([*arguments, "--resume", "--tasks", "3"]) == 2
+    assert "lemma3.state.json: settings" in capsys.readouterr().err
+
+
+def test_the_command_resumes_to_the_same_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """200 tries and then 500 in all: the witness of 500 at once."""
+    texts = []
+    for name, steps in (("once", ["500"]), ("twice", ["200", "500"])):
+        for j, tries in enumerate(steps):
+            more = ["--resume"] if j else []
+            arguments = ["search", "lemma2", "--tries", tries, "--out", str(tmp_path / name), *more]
+            assert main(arguments) == 0
+        texts.append((tmp_path / name / "lemma2.json").read_text())
+    assert texts[0] == texts[1]
+    assert "not violated after 500 tries" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["theorem6"], "'theorem6' is not one of theorem5, lemma3"),
+        (["theorem5", "--resume"], "--resume: needs --out DIR"),
+        (["theorem5", "--out", "{}/none", "--resume"], "none/theorem5.state.json"),
+    ],
+)
+def test_a_search_that_cannot_begin_says_why(
+    arguments: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status 2, one line."""
+    assert main(["search", *(each.format(tmp_path) for each in arguments)]) == 2
+    error = capsys.readouterr().err
+    assert line in error
+    assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--tasks", "9"], ["--tasks", "0"], ["--slots", "x"], ["--seed", "-1"], ["--tries", "1", "--seconds", "1"]],
+)
+def test_limits_outside_their_range_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """By the parser, in one line, with status 2."""
+    with pytest.raises(SystemExit) as caught:
+        main(["search", "theorem5", *arguments])
+    assert caught.value.code == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_every_claim_with_a_hunt_has_one_target() -> None:
+    """With its name, and an algorithm whose audit has a check of that name; `posted` has the measure's B."""
+    assert set(TARGETS) == {claim.name for claim in CLAIMS if claim.hunt is not None}
+    assert tuple(TARGETS)[: len(FALSE)] == FALSE
+    assert TARGETS["theorem_a"].algorithm == f"posted:growth={GROWTH}"
+    for name, target in TARGETS.items():
+        assert target.name == name
+        assert confirm(target, instance(sketch_of_number(1))) is not None

@@ -1,0 +1,181 @@
+"""The family in five files of bench/family/README.md, written out word by word: commands, referee, checker."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.cli.main import main
+from bench.family.known import families
+
+README = Path(__file__).resolve().parents[2] / "bench" / "family" / "README.md"
+POLICIES = """
+import random
+
+from queue_family.algorithms import Policy, Shortest
+
+
+class Mine(Shortest):
+    pass
+
+
+class Deaf(Policy):
+    at_completion = at_capacity = None
+
+    def next(self, view):
+        return max(view.left)
+
+
+class Gone(Policy):
+    def next(self, view):
+        return 0
+
+
+class Text(Policy):
+    def next(self, view):
+        return "the first"
+
+
+class Coin(Policy):
+    def next(self, view):
+        return random.choice(sorted(view.left)) if view.left else None
+
+
+class Idle(Policy):
+    def next(self, view):
+        return None
+
+
+class Many(Policy):
+    asked = 0
+
+    def next(self, view):
+        # Counts the questions of all runs in a file: what it answers is no function of the past.
+        with open("asked.txt", "a+") as file:
+            file.write("x")
+            file.seek(0)
+            count = len(file.read())
+        return sorted(view.left)[count % len(view.left)] if view.left else None
+"""
+
+
+@pytest.fixture
+def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The family, its files in a folder that is the current one."""
+    text = README.read_text(encoding="utf-8")
+    blocks = re.findall(r"## `queue_family/(\S+)`\n.*?```python\n(.*?)```", text, flags=re.DOTALL)
+    assert len(blocks) == 5
+    (tmp_path / "queue_family").mkdir()
+    for name, code in blocks:
+        (tmp_path / "queue_family" / name).write_text(code, encoding="utf-8")
+    (tmp_path / "policies.py").write_text(POLICIES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("RATIOBENCH_FAMILIES", "queue_family")
+    families.cache_clear()
+    yield families()["queue"]
+    families.cache_clear()
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("queue_family", "policies")]:
+        del sys.modules[name]
+
+
+def _json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    assert main([*words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_every_command_works(family: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run, page, generate, opt, check, online, audit, list: the least is best, ratios are not below 1."""
+    assert main(["run", "queue", "--workers", "1", "--quiet", "--out", "out"]) == 0
+    table = capsys.readouterr().out
+    assert "ALG/OPT" in table
+    assert "mean lower/ALG" in table
+    assert "OPT/ALG" not in table
+    rows = (tmp_path / "out" / "results.csv").read_text().splitlines()
+    assert len(rows) == 9
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "ALG/OPT" in page
+    assert "OPT/ALG" not in page
+    assert main(["generate", "queue", "--out", "gen"]) == 0
+    capsys.readouterr()
+    for file in sorted(map(str, Path("gen").iterdir())):
+        best = _json(capsys, "opt", file, "--solution", "best.json")
+        assert _json(capsys, "check", file, "best.json")["valid"]
+        first = _json(capsys, "online", file, "--algorithm", "first")
+        assert first["valid"]
+        assert first["value"] == first["welfare"] >= best["lower"] == best["upper"]
+        mine = _json(capsys, "online", file, "--algorithm", "policies:Mine", "--solution", "mine.json")
+        assert mine["value"] == best["lower"]
+        assert _json(capsys, "check", file, "mine.json")["welfare"] == best["lower"]
+        ratio = _json(capsys, "audit", file, "--algorithm", "first")["ratio"]
+        assert ratio["lower"] == ratio["upper"]
+    assert main(["opt", file]) == 0
+    assert "lower bound proved by: theorem" in capsys.readouterr().out
+
+
+def test_the_least_is_what_enumeration_finds(family: Any) -> None:
+    """On tiny instances: every order in which jobs could be preferred, at every event."""
+    documents = importlib.import_module("queue_family.format")
+    solve = importlib.import_module("queue_family.solve")
+    for jobs in (((0, 5), (1, 2), (2, 1)), ((0, 3), (4, 1), (4, 2)), ((0, 4), (6, 3), (7, 1))):
+        instance = documents.Instance("tiny", jobs, ((2, 4),))
+        costs = []
+        for order in permutations(range(3)):
+
+            def answer(event: str, job: int, second: int, left: dict[int, int], order: Any = order) -> int | None:
+                return next((i for i in order if i in left), None)
+
+            costs.append(solve.replay(instance, answer)[0])
+        best = solve.solve(instance, "auto", "auto", 1, 0, None)
+        assert best.lower == best.upper <= min(costs)
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("Gone", "runs"),
+        ("Text", "protocol"),
+        ("Coin", "draws"),
+        ("Idle", "starves"),
+        ("Many", "not reproducible"),
+        ("Deaf", "starves"),
+    ],
+)
+def test_the_referee_judges_answers_at_every_event(
+    family: Any, name: str, rule: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A job that is gone, no job, a coin, nobody at work, another answer in a second run; no method, no answer."""
+    assert main(["generate", "queue", "--out", "gen"]) == 0
+    capsys.readouterr()
+    found = _json(capsys, "online", "gen/queue0.json.gz", "--algorithm", f"policies:{name}")
+    assert not found["valid"]
+    assert found["violations"][0].startswith(f"{rule}:")
+
+
+def test_a_log_that_was_altered_is_found(family: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """An entry less, an entry more, another job: by the checker alone."""
+    assert main(["generate", "queue", "--out", "gen"]) == 0
+    assert main(["opt", "gen/queue0.json.gz", "--solution", "best.json"]) == 0
+    entries = json.loads(Path("best.json").read_text())["decisions"]
+    altered = [entries[:-1], [*entries, ["arrival", 0, 0]], [[*entries[0][:2], 7], *entries[1:]]]
+    for decisions in altered:
+        Path("bad.json").write_text(json.dumps({"decisions": decisions}))
+        capsys.readouterr()
+        assert not _json(capsys, "check", "gen/queue0.json.gz", "bad.json")["valid"]
+
+
+def test_a_bad_file_is_one_line(family: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """It names the file, the field and the value; status 2."""
+    Path("bad.json").write_text(
+        json.dumps({"format": "ratiobench/queue/1", "name": "x", "jobs": [[0, 0]], "closed": []})
+    )
+    assert main(["opt", "bad.json"]) == 2
+    assert capsys.readouterr().err == "ratiobench: bad.json: jobs[0]: 0 is less than 1\n"

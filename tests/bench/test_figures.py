@@ -1,0 +1,524 @@
+"""The figures that suites ask for: their data against the rows of results.csv, and their drawings."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+import statistics
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+from bench.family.column import Family
+from bench.family.sense import Sense
+from bench.family.suite import Plot, Study
+from bench.figures import bidding, charts, data, leaderboard
+from bench.figures.bids import Best, Where, find_best, take_sample
+from bench.figures.data import MeanRows, take_means
+from bench.figures.drawn import Chart, Drawn, Text
+from bench.figures.kinds import KINDS, draw_figure
+from bench.figures.overview import draw_ratios
+from bench.figures.studies import Curves, list_studies
+from bench.page.layout import render_page
+from bench.storage.store import Store
+from bench.tables import ratios
+from bench.tables.cells import Table, make_cell
+from bench.tables.rows import Results, StudyTable, read_results
+from instances.errors import InputError
+from tests.support.toy_family import ToyFamily, made, toy  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("toy")
+
+T2 = 4.302653  # Student's t at 95 % with two degrees of freedom
+GROUPS = ("5", "10", "20")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of three groups of three cases, with one algorithm that the suite does not name."""
+    return made("toy-plots", tmp_path_factory.mktemp("toy"), "--algorithm", "above:mark=30")
+
+
+@pytest.fixture
+def found(folder: Path) -> Results:
+    """The same, read."""
+    with Store.open(folder / "results.sqlite", create=False) as store:
+        return read_results(store)
+
+
+def drawn(found: Results, kind: str, groups: tuple[str, ...] = GROUPS, **more: Any) -> Drawn:
+    """A figure of this kind over all groups."""
+    return draw_figure(found, Plot("it", "It", kind, groups, "numbers", **more), ToyFamily())
+
+
+def means_of(found: Results, kind: str, groups: tuple[str, ...] = GROUPS, **more: Any) -> MeanRows:
+    """The rows of a figure of means of this kind."""
+    return take_means(found, Plot("it", "It", kind, groups, "numbers", **more), ToyFamily())
+
+
+def test_means_and_intervals_follow_from_the_rows(folder: Path, found: Results) -> None:
+    """Exact means of every group and algorithm, with t(2) s / sqrt(3) to both sides, recomputed from results.csv."""
+    rows = pd.read_csv(folder / "results.csv", dtype=str)
+    means = means_of(found, "welfare").means
+    assert list(means.columns) == list(data.COLUMNS)
+    assert all(data.COLUMNS.values())
+    assert len(means) == 3 * (5 + 1)
+    for row in means[means["algorithm"] != data.OPT_LABEL].to_dict("records"):
+        chosen = rows[(rows["group"] == row["group"]) & (rows["algorithm"] == row["algorithm"])]["welfare"]
+        values = [int(value) for value in chosen]
+        assert row["cases"] == 3
+        assert row["mean_lower"] == row["mean_upper"] == Fraction(sum(values), 3)
+        half = T2 * statistics.stdev(values) / math.sqrt(3)
+        assert row["low"] == pytest.approx(statistics.fmean(values) - half, rel=1e-5, abs=1e-9)
+        assert row["high"] == pytest.approx(statistics.fmean(values) + half, rel=1e-5, abs=1e-9)
+
+
+def test_opt_stands_among_the_welfares_as_an_interval(found: Results) -> None:
+    """One row per group: the mean of the lower ends, the mean of the upper ends, and an interval around both."""
+    means = means_of(found, "welfare").means
+    for row in means[means["algorithm"] == data.OPT_LABEL].to_dict("records"):
+        cases = found.rows[found.rows["group"] == row["group"]].drop_duplicates("case")
+        assert row["mean_lower"] == sum(cases["opt_lower"]) / Fraction(3)
+        assert row["mean_upper"] == sum(cases["opt_upper"]) / Fraction(3)
+        assert row["low"] < row["mean_lower"] < row["mean_upper"] < row["high"]
+    assert data.OPT_LABEL not in set(means_of(found, "reached").means["algorithm"])
+
+
+def test_ratios_widen_outward_and_unbounded_ones_are_counted(found: Results) -> None:
+    """Lower ends make the lower end, upper ends the upper; who earned nothing is in no mean and is said."""
+    figure = means_of(found, "ratio")
+    for row in figure.means.to_dict("records"):
+        chosen = found.rows[(found.rows["group"] == row["group"]) & (found.rows["algorithm"] == row["algorithm"])]
+        bounded = chosen[chosen["ratio_kind"] == "interval"]
+        assert row["unbounded"] == (chosen["ratio_kind"] == "unbounded").sum()
+        assert row["cases"] == len(bounded)
+        if row["cases"]:
+            lower, upper = list(bounded["ratio_lower"]), list(bounded["ratio_upper"])
+            assert (row["mean_lower"], row["mean_upper"]) == (sum(lower) / len(lower), sum(upper) / len(upper))
+        if row["cases"] == 3:
+            low = float(row["mean_lower"]) - T2 * statistics.stdev(map(float, lower)) / math.sqrt(3)
+            high = float(row["mean_upper"]) + T2 * statistics.stdev(map(float, upper)) / math.sqrt(3)
+            assert (row["low"], row["high"]) == (pytest.approx(low, rel=1e-5), pytest.approx(high, rel=1e-5))
+    assert (figure.means["unbounded"] == 3).any()
+    assert "unbounded" in charts.draw_group(figure, "5", charts.find_span(figure))
+
+
+def test_other_kinds_are_the_columns_of_that_name(found: Results) -> None:
+    """Measures of the family and columns of the table by name; seconds are divided by the tasks of the case."""
+    first = found.rows[(found.rows["group"] == "10") & (found.rows["algorithm"] == "first")]
+    for kind, column in (("share", "share"), ("reached", "reached"), ("admitted", "admitted")):
+        means = means_of(found, kind, algorithms=("first",)).means
+        row = means[(means["group"] == "10") & (means["algorithm"] == "first")].iloc[0]
+        assert row["mean_lower"] == sum(map(Fraction, first[column])) / 3
+    seconds = found.seconds[(found.seconds["stage"] == "online") & (found.seconds["algorithm"] == "first")]
+    chosen = seconds[seconds["case"].isin(first["case"])]["seconds"]
+    means = means_of(found, "seconds", algorithms=("first",)).means
+    row = means[(means["group"] == "10") & (means["algorithm"] == "first")].iloc[0]
+    assert row["mean_lower"] == pytest.approx(sum(chosen) / 3 / 10)
+    revenue = means_of(found, "revenue").means  # nobody pays anything here
+    assert (revenue["left_out"] == 3).all()
+    assert revenue["mean_lower"].isna().all()
+
+
+def test_an_algorithm_that_was_added_is_in_every_figure(found: Results) -> None:
+    """Also in those that name theirs; and a figure shows those that it names, in their order."""
+    assert list(means_of(found, "share", algorithms=("one", "first")).means["algorithm"])[:3] == [
+        "one",
+        "first",
+        "above:mark=30",
+    ]
+    assert found.about["algorithms"] == ["above:mark=30"]
+
+
+def test_the_smallest_witness_has_the_fewest_tasks(folder: Path) -> None:
+    """Five numbers before ten and twenty, whatever the names of the cases are."""
+    claim = pd.read_csv(folder / "claims.csv", dtype=str).iloc[0]
+    assert claim["witness_tasks"] == "5"
+    assert claim["witness_case"].startswith("5 ")
+
+
+def test_what_the_paper_prints_stands_beside_ours(folder: Path) -> None:
+    """By how many percent of the mean welfare, exactly, over the same cases."""
+    printed = pd.read_csv(folder / "sizes_printed.csv", dtype=str)
+    assert list(printed.columns) == list(data.PRINTED)
+    rows = pd.read_csv(folder / "results.csv", dtype=str)
+    rows = rows[rows["group"] == "10"]
+    first, one = (sum(map(int, rows[rows["algorithm"] == name]["welfare"])) for name in ("first", "one"))
+    row = printed.iloc[0]
+    assert Fraction(row["percent"]) == 100 * (Fraction(first, one) - 1)
+    assert (row["paper_percent"], row["cases"]) == ("150", "3")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<td>one</td>" in page
+    assert f">{float(Fraction(row['percent'])):.2f}</td>" in page
+    assert "Numbers are not drawn as in the paper." in page
+    assert "python -m bench run toy-plots --algorithm above:mark=30" in page
+
+
+def test_failed_and_invalid_runs_are_left_out_and_counted(tmp_path: Path) -> None:
+    """They are in no mean, and the figure says how many there were."""
+    from bench.cli.main import main
+
+    assert main(["run", "toy-bad", "--out", str(tmp_path), "--quiet", "--workers", "1"]) == 1
+    with Store.open(tmp_path / "results.sqlite", create=False) as store:
+        bad = read_results(store)
+    means = means_of(bad, "welfare", ("all",)).means.set_index("algorithm")
+    assert dict(means["left_out"]) == {data.OPT_LABEL: 0, "first": 0, "raises": 1, "dies": 1, "cheats": 1}
+    assert means.loc["cheats", "mean_lower"] is None
+
+
+def test_a_figure_of_groups_that_did_not_run_is_empty(found: Results) -> None:
+    """No row, and axes without anything on them."""
+    figure = means_of(found, "welfare", ("nowhere",))
+    assert len(figure.means) == 0
+    assert charts.find_spans(figure) == {}
+
+
+def test_hindsight_shows_the_best_of_several_per_case(found: Results) -> None:
+    """The label has, case by case, the largest welfare of its algorithms; all but the first are hidden."""
+    rows = found.rows[found.rows["group"] == "20"]
+    names = ("first", "above:mark=50", "above:mark=30")
+    figure = means_of(found, "welfare", hindsight=(("best of three", names),))
+    shown_ = list(figure.means[figure.means["group"] == "20"]["algorithm"])
+    assert shown_ == [data.OPT_LABEL, "first", "best of three", "one", "above:mark=100"]
+    best_of = [
+        rows[(rows["case"] == case) & rows["algorithm"].isin(names)]["welfare"].max() for case in set(rows["case"])
+    ]
+    means = figure.means.set_index(["group", "algorithm"])
+    assert means.loc[("20", "best of three"), "mean_lower"] == sum(best_of, Fraction(0)) / len(best_of)
+
+
+def least(found: Results) -> Results:
+    """The same runs, had they been of costs; OPT may be 0 in the largest group."""
+    rows = []
+    for row in found.rows.to_dict("records"):
+        value, lower = row["welfare"] + (row["group"] != "20"), int(row["group"] != "20")
+        ratio = ratios.ratio(lower, lower + 1, value, Sense.LEAST)
+        row |= {"welfare": value, "opt_lower": lower, "opt_upper": lower + 1, "ratio_kind": ratio.kind.value}
+        for end, figure in (("lower", ratio.lower), ("upper", ratio.upper)):
+            row |= {f"ratio_{end}": figure, f"ratio_{end}_float": None if figure is None else float(figure)}
+        rows.append(row | {"reached": ratios.reached(lower, lower + 1, value, Sense.LEAST)})
+    return replace(found, about={**found.about, "sense": "least"}, rows=pd.DataFrame(rows, dtype=object))
+
+
+def test_figures_of_costs_say_so(found: Results) -> None:
+    """Axes and headings have the ratio and the part reached upside down; in hindsight the least cost is best."""
+    costs = least(found)
+    assert means_of(costs, "ratio").axis == "mean of ALG / OPT (1 is optimal)"
+    assert means_of(costs, "reached").axis == "mean of lower bound on OPT / ALG"
+    assert means_of(found, "ratio").axis == "mean of OPT / ALG (1 is optimal)"
+    assert means_of(found, "reached").axis == "mean of ALG / upper bound on OPT"
+    assert means_of(found, "welfare").axis == "mean welfare, points"
+    [table] = drawn(costs, "leaderboard").shown()
+    assert isinstance(table, Table)
+    assert table.head[1] == "mean lower/ALG"
+    means = means_of(costs, "welfare", hindsight=(("best", ("first", "one")),)).means.set_index(["group", "algorithm"])
+    for group in GROUPS:
+        assert means.loc[(group, "best"), "mean_lower"] < means.loc[(group, "first"), "mean_lower"]
+
+
+def test_a_ratio_that_has_a_least_value_only_is_in_no_mean(found: Results) -> None:
+    """It is counted with the unbounded ones, and drawn as words."""
+    means = means_of(least(found), "ratio").means.set_index(["group", "algorithm"])
+    assert tuple(means.loc[("5", "first"), ["cases", "unbounded", "left_out"]]) == (3, 0, 0)
+    assert tuple(means.loc[("20", "first"), ["cases", "unbounded", "left_out"]]) == (0, 3, 0)
+    row = {"algorithm": "a", "state": "ok", "ratio_kind": "open", "ratio_lower": Fraction(3, 2)}
+    svg = draw_ratios([{**row, "ratio_upper_float": None}], "x", Sense.LEAST)
+    assert "at least 1.5" in svg
+    assert "ALG / OPT (1 is optimal)" in svg
+
+
+def test_a_page_of_costs_says_which_end_was_verified(found: Results) -> None:
+    """The verified end is the upper one, the ratio is ALG/OPT, in the words and in the heads of the tables."""
+    page = render_page(least(found), ToyFamily())
+    words = re.sub(r"\s+", " ", page)
+    assert "its upper end is the welfare of a solution that was verified exactly, its lower end is a proved" in words
+    assert "every competitive ratio ALG/OPT is an interval" in words
+    assert '<th scope="col">ALG/OPT</th><th scope="col">lower/ALG</th>' in page
+    assert "at least " in page
+    assert "OPT/ALG" not in re.sub(r"<style>.*?</style>|<script>.*?</script>", "", page, flags=re.DOTALL)
+
+
+def test_a_leaderboard_ranks_by_the_mean_and_oracles_last(found: Results) -> None:
+    """Means over all cases, decisions per second, the source of constants; whoever knew the day itself stands below."""
+    figure = drawn(found, "leaderboard")
+    assert isinstance(figure, leaderboard.Leaderboard)
+    board = figure.board
+    assert set(leaderboard.COLUMNS) <= set(board.columns)
+    for row in board.to_dict("records"):
+        chosen = found.rows[(found.rows["algorithm"] == row["algorithm"]) & found.rows["group"].isin(GROUPS)]
+        assert row["cases"] == len(chosen) == 9
+        assert row["mean_reached"] == sum(chosen["reached"], Fraction(0)) / 9
+        assert row["mean in 5"] == sum(chosen[chosen["group"] == "5"]["reached"], Fraction(0)) / 3
+    ranked = [("oracle" in row["constants"], -row["mean_reached"]) for row in board.to_dict("records")]
+    assert ranked == sorted(ranked)
+
+
+def test_a_figure_of_an_unknown_kind_is_refused(found: Results) -> None:
+    """Once measures are known, a kind that is none of them is a slip of the suite's author."""
+    with pytest.raises(InputError, match="welfair"):
+        drawn(replace(found, measures=("size",)), "welfair")
+
+
+class Largest(Drawn):
+    """A kind of figure that a test adds: one chart, one table, rows of its own in a file that figures share."""
+
+    @classmethod
+    def draw(cls, found: Results, plot: Plot, family: Family) -> Largest:
+        return cls(plot, family.unit)
+
+    @property
+    def is_empty(self) -> bool:
+        return False
+
+    def files(self) -> dict[str, pd.DataFrame]:
+        return {f"{self.plot.name}.csv": pd.DataFrame({"largest": [99]})}
+
+    def collected(self) -> dict[str, pd.DataFrame]:
+        return {"largest_of_all.csv": pd.DataFrame({"plot": [self.plot.name]})}
+
+    def draw_charts(self) -> list[Chart]:
+        return [Chart("A & B", '<svg role="img"><text>drawn</text></svg>', "A <heading>", "A note <there>.")]
+
+    def shown(self) -> list[Text | Table]:
+        return [Table("Largest", ["name"], [[make_cell("<first>")]])]
+
+    def details(self) -> list[Text | Table]:
+        return [Text("Words & <signs>.", css="method")]
+
+    def text(self) -> str:
+        return "the largest is 99"
+
+
+def test_a_kind_of_figure_is_one_class_and_one_entry(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files, page, pictures and terminal take all of it from the table of kinds; what it says is text, not markup."""
+    from bench.cli.main import main
+
+    plots = [Plot("mine", "Mine <here>", "largest", GROUPS, "numbers"), Plot("yours", "Yours", "largest", GROUPS, "")]
+    monkeypatch.setitem(KINDS, "largest", Largest)
+    monkeypatch.setattr(Results, "plots", plots)
+    shutil.copy(folder / "results.sqlite", tmp_path)
+    capsys.readouterr()
+    assert main(["report", str(tmp_path), "--figures", str(tmp_path / "svg")]) == 0
+    assert "the largest is 99\nthe largest is 99" in capsys.readouterr().out
+    assert (tmp_path / "mine.csv").read_text() == "largest\n99\n"
+    assert (tmp_path / "largest_of_all.csv").read_text() == "plot\nmine\nyours\n"
+    assert "<text>drawn</text>" in (tmp_path / "svg" / "mine-a-b.svg").read_text()
+    page = (tmp_path / "report.html").read_text()
+    [section] = re.findall(r'<section class="figure" id="figure-mine">.*?</section>', page, flags=re.DOTALL)
+    for part in (
+        "<h3>Mine &lt;here&gt;</h3>",
+        "<h4>A &lt;heading&gt;</h4><svg",
+        "<text>drawn</text>",
+        "A note &lt;there&gt;.",
+        "<td>&lt;first&gt;</td>",
+        '<p class="method">Words &amp; &lt;signs&gt;.</p>',
+        'download="mine.csv"',
+    ):
+        assert part in section
+
+
+@pytest.mark.parametrize("name", ["results", "claims", "a/b", "", "x.csv"])
+def test_figures_whose_files_would_be_others_are_refused(found: Results, name: str) -> None:
+    """Nothing else of the report is overwritten, nothing is written elsewhere."""
+    with pytest.raises(InputError, match="no name for a file"):
+        draw_figure(found, Plot(name, "It", "welfare", GROUPS, "numbers"), ToyFamily())
+
+
+def test_studies_are_found_by_kind_group_and_algorithm(found: Results) -> None:
+    """Rows with whose they are; a study that could not be made is a row with the reason."""
+    figure = drawn(found, "curve", ("5", "20"))
+    assert isinstance(figure, Curves)
+    assert [(each.case, each.study.kind) for each in figure.studies] == [("5 run 0", "curve"), ("20 run 0", "curve")]
+    frame = figure.files()["it.csv"]
+    assert list(frame["case"]) == ["5 run 0"] * 2 + ["20 run 0"] * 2
+    assert {"bid_from", "utility_to", "algorithm"} <= set(frame.columns)
+    assert drawn(found, "curve", algorithms=("one",)).is_empty
+    failed = StudyTable("case", "group", Study("curve", "x", 1), (), "no such task")
+    assert list_studies([failed]).to_dict("records") == [
+        {"case": "case", "group": "group", "algorithm": "x", "reason": "no such task"}
+    ]
+
+
+def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int = 10) -> dict[str, str]:
+    """A piece of a curve; `ends` as in mathematics: `[)`."""
+    return {
+        "valuation": str(valuation),
+        "bid_from": str(low),
+        "bid_to": str(high),
+        "from_included": str(ends[0] == "[").lower(),
+        "to_included": str(ends[1] == "]").lower(),
+        "utility_from": str(gains[0]),
+        "utility_to": str(gains[1]),
+    }
+
+
+def gain(bid: int, utility: int, where: Where, other: int, closed: bool = True, endless: bool = False) -> Best:
+    """What is expected, in integers."""
+    return Best(Fraction(bid), Fraction(utility), where, Fraction(other), closed, endless)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "truthful", "expected"),
+    [
+        # It wins and pays the same from 4 on: nothing is better than the truth.
+        ([piece(0, 4, (0, 0), "[)"), piece(4, 99, (6, 6), "[]")], 6, gain(10, 6, Where.AT, 10)),
+        # It would win above 12 only: any bid above gains.
+        ([piece(0, 12, (0, 0), "[]"), piece(12, 99, (5, 5), "(]")], 0, gain(12, 5, Where.ABOVE, 99, endless=True)),
+        # Below 8 it is served best.
+        ([piece(0, 8, (7, 7), "[)"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, Where.AT, 8, False)),
+        ([piece(0, 8, (7, 7), "()"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, Where.ABOVE, 8, False)),
+        # The less it bids the more it gains, down to an end that loses.
+        ([piece(0, 3, (0, 0), "[]"), piece(3, 20, (9, -8), "(]")], 2, gain(3, 9, Where.NEAR, 20)),
+        ([piece(0, 3, (0, 0), "[)"), piece(3, 20, (9, -8), "[]")], 2, gain(3, 9, Where.AT, 20)),
+    ],
+)
+def test_the_best_bid_of_a_curve_is_found_with_its_end(pieces: list[Any], truthful: int, expected: Best) -> None:
+    """Open and closed ends, flat and falling pieces; the truth wins ties."""
+    assert find_best(pieces) == (truthful, expected)
+    assert 0 <= expected.mark_place(Fraction(30)) <= 30
+
+
+@pytest.mark.parametrize(
+    ("where", "bid", "other", "closed", "said"),
+    [
+        (Where.ABOVE, 0, 4, True, "bids above 0 and up to 4"),
+        (Where.ABOVE, 0, 4, False, "bids above 0 and below 4"),
+        (Where.ABOVE, 7, 99, True, "bids above 7"),
+        (Where.BELOW, 8, 0, True, "bids below 8"),
+        (Where.BELOW, 8, 3, True, "bids below 8 and from 3 on"),
+        (Where.AT, 8, 9, True, "the bid 8"),
+    ],
+)
+def test_the_best_bids_are_said_with_both_their_ends(
+    where: Where, bid: int, other: int, closed: bool, said: str
+) -> None:
+    """No bid outside of the piece is said to gain."""
+    assert gain(bid, 1, where, other, closed, endless=other == 99).describe(str) == said
+
+
+def test_the_sample_of_charges_is_evenly_spaced() -> None:
+    """Ten of many, in order, with the first and the last; all of few."""
+    rows = [{"task": str(i)} for i in range(46)]
+    assert [int(row["task"]) for row in take_sample(rows)] == [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]
+    assert take_sample(rows[:7]) == rows[:7]
+
+
+def test_groups_share_an_axis_unless_they_are_far_apart(found: Results) -> None:
+    """The same limits for all groups; their own where one has figures many times those of another."""
+    figure = means_of(found, "welfare")
+    assert len(set(charts.find_spans(figure).values())) == 1
+    far = figure.means.copy()
+    for name in ("mean_lower", "mean_upper", "low", "high"):
+        far.loc[far["group"] == "20", name] = [each * 1000 for each in far.loc[far["group"] == "20", name]]
+    spans = charts.find_spans(replace(figure, means=far))
+    assert len(set(spans.values())) == 3
+    assert spans["20"].high > 100 * spans["5"].high
+
+
+def test_a_measure_that_one_algorithm_has_fifty_times_as_large_is_shown_by_its_logarithm(found: Results) -> None:
+    """Certificates of 1.6 and 380 beside each other; welfare keeps its axis."""
+    figure = means_of(found, "share")
+    assert not charts.find_span(figure).log
+    wide = figure.means.copy()
+    for name in ("mean_lower", "mean_upper", "low", "high"):
+        wide[name] = [Fraction(300)] + [Fraction(2)] * (len(wide) - 1)
+    shown = charts.find_span(replace(figure, means=wide))
+    assert shown.log
+    assert shown.low < 2 < 300 < shown.high
+    assert "<svg" in charts.draw_group(replace(figure, means=wide), "5", shown)
+    assert not charts.find_span(replace(figure, plot=replace(figure.plot, kind="welfare"), means=wide)).log
+
+
+def test_lines_are_drawn_over_numbers_only(found: Results) -> None:
+    """Groups that differ in a number, three at least, and few algorithms; panels otherwise."""
+    few = means_of(found, "share", algorithms=("one", "first"))
+    assert charts.is_lines(few.plot, few.means)
+    for groups in (("5", "10"), ("pai", "philly", "helios"), ("pai 1", "philly 2", "helios 3")):
+        assert not charts.is_lines(replace(few.plot, groups=groups), few.means)
+    nodes = replace(few.plot, groups=("50 nodes", "100 nodes", "150 nodes"))
+    assert charts.is_lines(nodes, few.means)
+    many = pd.concat([few.means, few.means.assign(algorithm=[f"a{i}" for i in range(len(few.means))])])
+    assert not charts.is_lines(few.plot, many)
+
+
+@pytest.mark.parametrize("what", ["panel", "ratio", "lines", "curve", "charges"])
+def test_charts_are_the_same_every_time_and_take_the_pages_colours(found: Results, what: str) -> None:
+    """Two drawings are alike byte for byte; every colour is the page's; every algorithm's name is written out."""
+
+    def draw() -> str:
+        if what in ("panel", "ratio"):
+            figure = means_of(found, "welfare" if what == "panel" else "ratio")
+            return charts.draw_group(figure, "10", charts.find_spans(figure)["10"])
+        if what == "lines":
+            figure = means_of(found, "seconds")
+            return charts.draw_lines(figure, charts.find_span(figure))
+        study = next(each for each in found.studies if each.study.kind == what)
+        return {"curve": bidding.draw_curve, "charges": bidding.draw_charges}[what](study.rows, "label", "points")
+
+    svg = draw()
+    assert svg == draw()
+    colours = set(re.findall(r"(?:fill|stroke): ([^;\"]+)", svg)) - {"none"}
+    assert all(colour == "currentColor" or colour.startswith("var(--") for colour in colours)
+    if what in ("panel", "ratio", "lines"):
+        assert all(name in svg for name in ("first", "one", "mark=50", "mark=100"))
+
+
+def test_every_colour_that_figures_use_is_defined_for_light_dark_and_paper() -> None:
+    """The style sheet gives each of them a value three times."""
+    from importlib.resources import files
+
+    from bench.figures import svg as drawing
+
+    style = files("bench.page").joinpath("page.css").read_text(encoding="utf-8")
+    names = re.findall(r"var\((--\w+)\)", " ".join(drawing._PAGE.values()))
+    assert len(names) == 9
+    for name in names:
+        assert len(re.findall(rf"{name}: #", style)) == 3
+
+
+def test_figures_are_files_of_their_own_on_request(folder: Path, tmp_path: Path) -> None:
+    """SVG documents with colours for light and dark, one per chart, and all means in one table with its provenance."""
+    from bench.cli.main import main
+
+    assert main(["report", str(folder), "--figures", str(tmp_path / "svg")]) == 0
+    pictures = sorted((tmp_path / "svg").glob("*.svg"))
+    assert pictures
+    for picture in pictures:
+        root = ElementTree.fromstring(picture.read_text(encoding="utf-8"))
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        used = set(re.findall(r"var\((--\w+)\)", picture.read_text(encoding="utf-8")))
+        style = root.findtext("{http://www.w3.org/2000/svg}style") or ""
+        assert used <= set(re.findall(r"(--\w+):", style))
+        assert "prefers-color-scheme: dark" in style
+    with Store.open(folder / "results.sqlite", create=False) as store:
+        names = [plot.name for plot in read_results(store).plots if plot.kind not in KINDS]
+    means = pd.read_csv(folder / "figures.csv", dtype=str)
+    assert list(dict.fromkeys(means["plot"])) == names
+    about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    assert about["suite"] == "toy-plots"
+    assert any("first" in version for version in about["versions"])
+
+
+@pytest.mark.parametrize(
+    ("groups", "labels"),
+    [
+        (("gamma 1.05", "gamma 1.1"), ["1.05", "1.1"]),
+        (("gamma 1.2, n = 30", "gamma 1.2, n = 2000"), ["30", "2000"]),
+        (("fig13: Poisson 10", "fig13: light, Poisson 30"), ["Poisson 10", "light, Poisson 30"]),
+        (("50 nodes", "100 nodes"), ["50", "100"]),
+        (("5", "10"), ["5", "10"]),
+        (("one two", "one"), ["one two", "one"]),
+    ],
+)
+def test_the_axis_of_a_line_figure_says_what_differs(groups: tuple[str, ...], labels: list[str]) -> None:
+    """Words that all groups share, before and behind, are left out; nothing is left empty."""
+    assert charts.shorten_groups(groups) == labels

@@ -1,0 +1,296 @@
+"""`bench perf`: the driver, the yardsticks against what is shipped, and the tables. No test reads a clock."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.cli.main import main
+from bench.family.known import families
+from bench.lora.perf import decisions as online
+from bench.lora.perf import models as parts
+from bench.lora.perf.scaling import scaling, sweep
+from bench.perf import command
+from bench.perf.measured import Bars, Curves, Measured, Part, Value, in_turns
+from formulations.lora.solve import solve
+from instances.lora.generate import generate
+from instances.lora.model import Instance
+from instances.seeds import Stream
+from online.lora.search.maxprice import window
+from tests.support.strategies import tiny_instances
+from tests.support.toy_family import toy  # noqa: F401
+
+
+def _quiet(text: str) -> None:
+    assert text
+
+
+def _state(instance: Instance, seed: int, values: int) -> online.State:
+    """Random prices from few values, so that they tie often."""
+    public = instance.public("")
+    stream = Stream("test_perf", seed)
+    shape = (public.nodes, public.slots)
+    lam, phi = (stream.integers(0, values, public.nodes * public.slots).reshape(shape) / 3.0 for _ in range(2))
+    return online.State(public, lam, phi, [instance.task(i) for i in range(instance.tasks)])
+
+
+@settings(max_examples=120)
+@given(instance=tiny_instances(), seed=st.integers(0, 2**20), values=st.sampled_from([1, 2, 4, 50]))
+def test_the_literal_programme_in_samples_decides_as_the_shipped_one(
+    instance: Instance, seed: int, values: int
+) -> None:
+    """Same F, option, schedule, S and E in doubles, ties included."""
+    state = _state(instance, seed, values)
+    for task in state.tasks:
+        if window(task, state.public) is not None:
+            assert online.by_literal(state, task) == online.by_printed(state, task)
+
+
+@settings(max_examples=120)
+@given(instance=tiny_instances(), seed=st.integers(0, 2**20), values=st.sampled_from([1, 2, 4, 50]))
+def test_pruning_does_not_change_the_best_f(instance: Instance, seed: int, values: int) -> None:
+    """Every pair of prices against branch and bound, bit for bit."""
+    state = _state(instance, seed, values)
+    for task in state.tasks:
+        if window(task, state.public) is not None:
+            choice = online.by_exact(state, task)
+            assert online.by_unpruned(state, task) == (-np.inf if choice is None else choice.value)
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**20), values=st.sampled_from([1, 3, 1000]), tasks=st.integers(1, 12), loose=st.booleans())
+def test_additive_prices_cost_what_the_dynamic_programme_says(seed: int, values: int, tasks: int, loose: bool) -> None:
+    """The flow between bins finds the least cost; its cells are a cover in the window that costs as much."""
+    instance = generate(
+        {"kind": "paper", "tasks": tasks, "nodes": {"a100": 2, "a40": 3}, "slots": 40, "quiet": 10,
+         "deadlines": "loose" if loose else "uniform", "seed": ["test_perf", seed]}
+    )  # fmt: skip
+    state = _state(instance, seed, values)
+    public, lam, phi = state.public, state.lam, state.phi
+    flat = online.batch(state.tasks, public)
+    cost, option = np.empty(tasks), np.empty(tasks, np.int64)
+    cells = np.empty((tasks, public.slots), np.int16)
+    online.additive_decisions(flat, np.ascontiguousarray(lam.T), np.ascontiguousarray(phi.T), cost, option, cells)
+    for i, task in enumerate(state.tasks):
+        assert cost[i] == pytest.approx(online.by_additive(state, task), rel=1e-12)
+        if np.isinf(cost[i]):
+            assert (cells[i] < 0).all()
+            continue
+        first, price = sorted((each.first, each.price) for each in task.options)[option[i]]
+        slots = np.flatnonzero(cells[i] >= 0)
+        nodes = cells[i, slots]
+        kinds = public.type_of_node[nodes]
+        assert first <= slots.min() + 1
+        assert slots.max() + 1 <= task.deadline
+        assert task.rate[kinds].sum() >= task.work
+        priced = lam[nodes, slots] * task.rate[kinds] + phi[nodes, slots] * task.memory_mb + task.cost[kinds, slots]
+        assert price + priced.sum() == pytest.approx(cost[i], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["tiny_negative_tariff", "tiny_rate_zero", "thm5_T5_3tasks"])
+def test_additive_prices_refuse_what_they_are_not_written_for(name: str) -> None:
+    """A negative cost, a type that cannot run the task, or a cluster of one type, is an error and no figure."""
+    state = _state(generate({"kind": "named", "name": name}), 1, 3)
+    with pytest.raises(ValueError, match="additive prices are timed on"):
+        online.batch(state.tasks, state.public)
+
+
+def _small_day() -> Instance:
+    return generate(
+        {"kind": "paper", "tasks": 90, "nodes": 4, "slots": 30, "quiet": 6, "data": [500, 900], "epochs": [1, 2],
+         "seed": ["test_perf", "day"]}
+    )  # fmt: skip
+
+
+def test_online_decisions_are_compared_and_counted() -> None:
+    """Every contender has its row; the literal programme is once its own speed."""
+    measured = online.measure(_small_day(), 40, 3, 12, 1, _quiet)
+    assert measured.columns == online.COLUMNS
+    names = [row["search"] for row in measured.rows]
+    assert len(names) == 10
+    assert names[:2] == ["Algorithm 2 literally, units of 1 sample", "search=exact without pruning"]
+    assert [row["times_literal"] for row in measured.rows if row["search"] == names[0]] == [1.0]
+    assert {row["tasks"] for row in measured.rows} == {3, len(online.middle_of_day(_small_day(), 40, 12).tasks)}
+
+
+@pytest.mark.parametrize("contender", ["by_printed", "by_exact", "by_additive"])
+def test_a_search_that_decides_otherwise_gets_no_figure(contender: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Speed of something that is not the same is not reported."""
+    original: Callable[..., object] = getattr(online, contender)
+
+    def wrong(state: online.State, task: object) -> object:
+        found = original(state, task)
+        return 1.0 if isinstance(found, float) else found._replace(value=1.5)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(online, contender, wrong)
+    with pytest.raises(RuntimeError, match="task "):
+        online.measure(_small_day(), 40, 3, 12, 1, _quiet)
+
+
+def test_prices_in_the_middle_of_a_day_are_those_of_a_run() -> None:
+    """After all tasks they are the final prices of pdFTSP in doubles."""
+    from online.lora.run import run
+    from online.lora.traces import PriceTrace
+
+    instance = _small_day()
+    state = online.middle_of_day(instance, instance.tasks - 1, 5)
+    shorter = online.middle_of_day(instance, 10, 5)
+    assert (state.lam >= shorter.lam).all()
+    assert (state.lam > shorter.lam).any()
+    trace = run(instance, "pdftsp:arith=float").trace
+    assert isinstance(trace, PriceTrace)
+    last = {(k, t - 1) for (k, t), price in trace.lam.items() if price != state.lam[k, t - 1]}
+    offer = trace.offers[-1]
+    assert last <= {(k, t - 1) for k, t in offer.cells}
+
+
+def test_models_are_compared_at_equal_seconds_on_verified_incumbents() -> None:
+    """Ours and HiGHS agree on what can be had; a gap is never negative, bounds are above all incumbents."""
+    measured = parts.models([(6, 2, 8)], 0.5, {"highs": "1"}, _quiet)
+    assert measured.columns == parts.MODELS
+    contenders = [(row["model"], row["solver"]) for row in measured.rows]
+    assert contenders == [(parts.OURS, "-"), ("tight", "highs"), ("printed", "highs")]
+    incumbents = [int(str(row["incumbent"])) for row in measured.rows if row["incumbent"] is not None]
+    bounds = [int(str(row["bound"])) for row in measured.rows if row["bound"] is not None]
+    assert incumbents
+    assert max(incumbents) <= min(bounds)
+
+
+def test_solvers_begin_from_our_solution_and_lose_nothing_of_it() -> None:
+    """A solver's incumbent is at least the start that it was given; all bounds are above all incumbents."""
+    measured = parts.started([(6, 2, 8), (12, 2, 12)], 0.5, ["highs"], _quiet)
+    assert measured.columns == parts.STARTED
+    for name in ("6_2_8", "12_2_12"):
+        mine, highs = (row for row in measured.rows if row["instance"] == name)
+        assert (mine["who"], highs["who"]) == ("opt", "tight / highs from our solution")
+        assert int(str(highs["incumbent"])) >= solve(parts.contention(*map(int, name.split("_"))), "auto", "none").lower
+        assert max(int(str(row["incumbent"])) for row in (mine, highs)) <= min(
+            int(str(row["bound"])) for row in (mine, highs)
+        )
+
+
+def test_no_useful_incumbent_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None, or up to half of the best bound, is not useful; a row says so."""
+    answers = iter([None, 0, 2**60])
+
+    def answer(*_: object) -> parts.Answer:
+        return parts.Answer(next(answers), 2**62, 0.0, 0.5, "limit")
+
+    monkeypatch.setattr(parts, "direct", answer)
+    measured = parts.models([(6, 2, 8)], 0.2, {"highs": "1", "scip": "2"}, _quiet)
+    assert [row["useful"] for row in measured.rows] == [True, False, False, True]
+    assert [row["gap"] for row in measured.rows][1:3] == [None, 1.0]
+
+
+def test_a_model_that_is_too_large_is_a_row_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not built, and the row says how many columns it would have."""
+    monkeypatch.setattr(parts, "COLUMNS_AT_MOST", 10)
+    answer = parts.direct(parts.contention(6, 2, 8), "tight", "highs", 0.5)
+    assert answer.incumbent is None
+    assert answer.ended.startswith("not built: ")
+
+
+def test_building_is_timed_for_both_models_in_one_process() -> None:
+    """PuLP's row is once PuLP's seconds; both have the columns that they say."""
+    measured = parts.building([(5, 2, 6), (8, 2, 8)], 1, _quiet)
+    assert measured.columns == parts.BUILDING
+    assert [row["tasks"] for row in measured.rows] == [5, 5, 8, 8]
+    for row in measured.rows:
+        assert (row["ratio"] == 1.0) == (row["model"] == "printed (PuLP)")
+        assert int(str(row["columns"])) > 0
+
+
+def test_growth_has_a_row_per_day_and_run_and_a_curve_per_number_of_nodes() -> None:
+    """Ratios are against the smallest day on the same nodes."""
+    measured = parts.growth([(12, 2), (24, 2), (12, 3)], _quiet)
+    assert measured.columns == parts.GROWTH
+    assert len(measured.rows) == 3 * (1 + len(parts.ONLINE_RUNS))
+    assert [row["times_smallest"] for row in measured.rows if row["tasks"] == 12] == [1.0] * 6
+    assert [len(each.curves) for each in measured.figures if isinstance(each, Curves)] == [2, 2, 2]
+
+
+def test_contenders_take_turns_and_the_first_call_does_not_count() -> None:
+    """a b, then a b as often as asked."""
+    called: list[str] = []
+    spent = in_turns({name: lambda name=name: called.append(name) for name in "ab"}, 3)  # type: ignore[misc]
+    assert called == list("ab" * 4)
+    assert set(spent) == {"a", "b"}
+
+
+def _toy(quick: bool, say: Callable[[str], None]) -> Measured:
+    say("working")
+    rows: list[dict[str, Value]] = [{"name": "a,b", "x": 0.1 + 0.2, "n": 12345, "none": None, "yes": quick}]
+    figures: list[Bars | Curves] = [
+        Bars("bars <1>", "per second", [("a", 3.0), ("b", 4e6)]),
+        Curves("curves", "x", "y", [("c", [(1, 0.5), (10, 5)])]),
+    ]
+    return Measured(("name", "x", "n", "none", "yes"), rows, figures, ("A note.",))
+
+
+def test_a_part_becomes_a_table_a_csv_file_and_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Numbers are in full in the CSV file; the page has both figures and loads nothing."""
+    part = Part("toy", "A toy.", _toy)
+    monkeypatch.setattr(command, "parts", lambda: {"toy": part})
+    monkeypatch.setattr(command, "families", dict)
+    assert main(["perf", "toy", "toy", "--quick", "--out", str(tmp_path / "deep" / "out")]) == 0
+    printed = capsys.readouterr()
+    assert "toy: working" in printed.err
+    assert printed.out.count("toy: A toy.") == 1
+    assert "12,345" in printed.out
+    folder = tmp_path / "deep" / "out"
+    head, row = csv.reader(io.StringIO((folder / "toy.csv").read_text()))
+    assert head == ["name", "x", "n", "none", "yes"]
+    assert row == ["a,b", "0.30000000000000004", "12345", "", "True"]
+    page = (folder / "perf.html").read_text()
+    assert page.count("<svg") == 2
+    assert "bars &lt;1&gt;" in page
+    assert "http" not in page
+
+
+def test_every_part_of_every_family_is_known_by_name() -> None:
+    """One of no family, one of the family `eapm`, six of `lora`."""
+    assert list(command.parts()) == ["startup", "eapm", "models", "started", "building", "online", "growth", "scaling"]
+
+
+def test_scaling_compares_clocks_and_tables_of_whole_runs() -> None:
+    """A row per number of workers, the first being the measure; the table does not depend on it."""
+    measured = scaling(sweep(2, 25, 1), 25, (1, 2), 1, lambda _: None)
+    assert [(row["workers"], row["same_table"]) for row in measured.rows] == [(1, True), (2, True)]
+    assert measured.rows[0]["times_one_worker"] == 1.0
+    assert all(float(str(row[name])) > 0 for row in measured.rows for name in ("clock_seconds", "work_seconds"))
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_family_without_measurements_is_no_obstacle() -> None:
+    """Its module has nothing of that name beside it."""
+    assert "toy" in families()
+    assert "online" in command.parts()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nothing"], ["nothing", "models", "growth"]),
+        (["online", "--out", "{file}"], ["{file}"]),
+    ],
+)
+def test_unusable_requests_are_one_line_and_status_2(
+    arguments: list[str], words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A part that does not exist, a folder that is a file: nothing runs."""
+    file = tmp_path / "file"
+    file.touch()
+    assert main(["perf", *(argument.format(file=file) for argument in arguments)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    for word in words:
+        assert word.format(file=file) in lines[0]

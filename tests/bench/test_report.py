@@ -1,0 +1,416 @@
+"""The tables and the page: exact figures in the CSV, one self-contained page that is sound HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bench.cli.main import main
+from bench.family.checks import Verdict
+from bench.family.known import families
+from bench.figures.kinds import draw_figure
+from bench.figures.overview import draw_ratios, draw_reached, draw_times, draw_values
+from bench.page import layout, rows
+from bench.page.render import load_templates, make_breakable, mark_code
+from bench.storage.store import Piece, Store
+from bench.tables.cells import make_cell
+from bench.tables.ratios import interval_text
+from bench.tables.rows import COLUMNS, read_results
+from bench.tables.text import check_title
+from tests.support.toy_family import made, toy  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("toy")
+
+VOID = {"meta", "br", "wbr", "path", "use", "rect", "circle", "line"}
+ROWS: list[dict[str, Any]] = [
+    {
+        "algorithm": "a<b:$x_1$",
+        "state": "ok",
+        "constants_source": "oracle",
+        "ratio_kind": "interval",
+        "ratio_lower_float": 1.2,
+        "ratio_upper_float": 30.0,
+        "welfare": 5,
+        "opt_lower": Fraction(6),
+        "opt_upper": Fraction(150),
+    },
+    {
+        "algorithm": "nothing",
+        "state": "ok",
+        "constants_source": "none",
+        "ratio_kind": "unbounded",
+        "ratio_lower_float": None,
+        "ratio_upper_float": float("nan"),
+        "welfare": -2,
+        "opt_lower": Fraction(6),
+        "opt_upper": Fraction(150),
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the results of the toy suite, made once."""
+    return made("toy", tmp_path_factory.mktemp("toy"))
+
+
+class Sound(HTMLParser):
+    """Reads a page and notes unbalanced tags, duplicate ids, and everything that would be fetched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stack: list[str] = []
+        self.ids: list[str] = []
+        self.fetched: list[str] = []
+        self.problems: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {key: value or "" for key, value in attrs}
+        self.ids += [values["id"]] if "id" in values else []
+        self.fetched += [
+            value
+            for key, value in values.items()
+            if key in {"src", "href", "srcset", "data"} and not value.startswith(("#", "data:text/csv;"))
+        ]
+        if tag in {"link", "iframe", "object", "embed", "base"}:
+            self.fetched.append(tag)
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in VOID:
+            return
+        if not self.stack or self.stack.pop() != tag:
+            self.problems.append(f"</{tag}>")
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def read(page: str) -> Sound:
+    """The page, read."""
+    found = Sound()
+    found.feed(page)
+    found.close()
+    return found
+
+
+def markup(macro: str, *values: Any) -> str:
+    """What a macro of parts.html makes of the values."""
+    return str(getattr(load_templates().get_template("parts.html").module, macro)(*values)).strip()
+
+
+def test_the_page_is_sound_and_needs_no_network(folder: Path) -> None:
+    """Tags balance, no id stands twice, nothing is fetched, and no address of any kind occurs."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    found = read(page)
+    assert (found.problems, found.stack, found.fetched) == ([], [], [])
+    assert len(found.ids) == len(set(found.ids))
+    assert "://" not in page
+    assert "@import" not in page
+    assert "url(" not in re.sub(r"url\(#\w+\)", "", page)
+
+
+def test_what_figures_refer_to_is_on_the_page(folder: Path) -> None:
+    """Every marker and clip path that an SVG uses is defined on the same page."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    used = set(re.findall(r'url\(#(\w+)\)|href="#(\w+)"', page))
+    assert {name for pair in used for name in pair if name} <= set(read(page).ids)
+
+
+def test_templates_are_loaded_where_a_page_is_made_and_not_before() -> None:
+    """The commands start without Jinja and matplotlib; the page needs both."""
+    program = """import sys, bench.cli.main, bench.perf.command
+before = [name for name in ("jinja2", "matplotlib") if name in sys.modules]
+import bench.page.layout
+print(before, "jinja2" in sys.modules)"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] True"
+
+
+def test_words_from_outside_are_text_on_the_page() -> None:
+    """Tags in names, in attributes and between backquotes of a reading are escaped; long names may be broken."""
+    name = '<i>"x"</i>: a&b,c'
+    cell = make_cell(name, css=name, title=name)
+    assert read(markup("cell", cell)).text == [name]
+    assert "<i>" not in markup("cell", cell)
+    assert make_breakable("a<b>:c, d") == "a&lt;b&gt;:<wbr>c,<wbr> d"
+    assert mark_code("`<b>` & `c`") == "<code>&lt;b&gt;</code> &amp; <code>c</code>"
+
+
+def test_every_row_and_its_commands_are_on_the_page(folder: Path) -> None:
+    """All rows of the CSV, their ratio, the instance hashes and the commands to reproduce them."""
+    text = " ".join(read((folder / "report.html").read_text(encoding="utf-8")).text)
+    frame = pd.read_csv(folder / "results.csv", dtype=str)
+    for row in frame.to_dict("records"):
+        assert str(row["instance"]) in text
+        assert interval_text(Fraction(row["ratio_lower"]), Fraction(row["ratio_upper"])) in text
+    assert "python -m bench run toy" in text
+    assert "--effort 2" in text
+
+
+@pytest.mark.parametrize(
+    "svg",
+    [
+        lambda: draw_ratios(ROWS, "x<y"),
+        lambda: draw_values(ROWS, "x", "points"),
+        lambda: draw_reached([{**row, "mean_reached": Fraction(1, 3)} for row in ROWS], "x"),
+        lambda: draw_times([("a", [0.001, 2.0]), ("b", [0.0])], "x"),
+    ],
+)
+def test_figures_are_the_same_every_time_and_take_the_pages_colours(svg: object) -> None:
+    """Two drawings are alike byte for byte; every colour is the page's, so light, dark and print can choose it."""
+    assert callable(svg)
+    drawn = svg()
+    assert drawn == svg()
+    colours = set(re.findall(r"(?:fill|stroke): ([^;\"]+)", drawn)) - {"none"}
+    assert colours <= {"currentColor", "var(--muted)", "var(--data)", "var(--opt)"}
+    assert read(drawn).problems == []
+
+
+@pytest.mark.parametrize("least", [Fraction(1, 3), Fraction(-1_234_567, 1000)])
+def test_the_figures_beside_bars_are_within_the_picture(least: Fraction) -> None:
+    """Percentages stand right of the axis and end before the edge, for parts of OPT and for large losses."""
+    drawn = draw_reached([{"algorithm": f"a{mean}", "mean_reached": mean} for mean in (Fraction(1), least)], "x")
+    [width] = re.findall(r'viewBox="0 0 ([\d.]+) ', drawn)
+    told = re.findall(r'text-anchor: start[^"]*" x="([\d.]+)"[^>]*>([^<]*%)</text>', drawn)
+    assert len(told) == 2
+    for x, text in told:
+        # A letter of this size takes up to 6 units, a percent sign up to 10.
+        assert float(x) + 6 * len(text) + 4 <= float(width)
+
+
+@pytest.mark.parametrize("top", [96_690_976, 762_812_916, 288_385_850, 7, 12_345])
+@pytest.mark.parametrize("axis", ["welfare, micro-dollars", "profit rate, units of money per second and machine"])
+def test_what_stands_below_an_axis_is_within_the_picture(top: int, axis: str) -> None:
+    """Ticks at the very end of the axis, of values that reach just beyond them, and long titles."""
+    known = {**ROWS[0], "opt_lower": Fraction(top), "opt_upper": Fraction(top), "welfare": top // 2}
+    lost = {**known, "algorithm": "b", "welfare": -top}
+    for chosen in ([known], [known, lost], [{**known, "algorithm": "a longer name: of an algorithm"}]):
+        drawn = draw_values(chosen, "x", axis)
+        [width] = re.findall(r'viewBox="0 0 ([\d.]+) ', drawn)
+        told = re.findall(r'text-anchor: middle[^"]*" x="(-?[\d.]+)"[^>]*>([^<]*)</text>', drawn)
+        assert {axis} < {text for _, text in told}
+        for x, text in told:
+            assert 0 <= float(x) - 2.9 * len(text) <= float(x) + 2.9 * len(text) <= float(width), text
+
+
+def test_an_unbounded_ratio_is_sorted_as_the_largest_number(folder: Path) -> None:
+    """Its cell says infinity to the script of the page; what is undefined or missing says nothing."""
+    with Store.open(folder / "results.sqlite", create=False) as store:
+        found = read_results(store)
+    every = found.rows.to_dict("records")
+    every[0] |= {"ratio_kind": "unbounded", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
+    every[1] |= {"ratio_kind": "undefined", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
+    page = markup("table", rows.list_rows(found, families()["toy"], every))
+    assert '<td class="n" data-v="Infinity">unbounded</td>' in page
+    assert re.search(r'<td class="n" data-v="">OPT - ALG in ', page)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+def test_the_pages_script_sorts_unknown_last_and_unbounded_above_all_numbers() -> None:
+    """Up: numbers, unbounded, unknown; down: unbounded, numbers, unknown."""
+    script = files("bench.page").joinpath("page.js").read_text(encoding="utf-8")
+    [function] = re.findall(r"^function compared\(.*?^}", script, re.DOTALL | re.MULTILINE)
+    program = f"""{function}
+        const texts = ["3", "Infinity", "", "12", "-", "Infinity", "1.5"];
+        for (const down of [false, true]) {{
+          const cells = texts.map((text) => ({{ text, number: Number(text) }}));
+          console.log(cells.sort((a, b) => compared(a, b, true, down)).map(({{ text }}) => text).join());
+        }}"""
+    done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1.5,3,12,Infinity,Infinity,,-", "Infinity,Infinity,12,3,1.5,,-"]
+
+
+def test_a_part_of_a_suite_has_no_empty_figures(tmp_path: Path) -> None:
+    """`--only` one group: figures of other groups are named, not drawn; without it all are there."""
+    made("toy-plots", tmp_path, "--only", "5 run*")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    with Store.open(tmp_path / "results.sqlite", create=False) as store:
+        found = read_results(store)
+    shown = set(re.findall(r'id="figure-([\w-]+)"', page))
+    drawn = [draw_figure(found, plot, families()["toy"]) for plot in found.plots]
+    empty = [each for each in drawn if all(frame.empty for frame in each.files().values())]
+    assert empty
+    assert shown == {each.plot.name for each in drawn} - {each.plot.name for each in empty}
+    [said] = re.findall(r"<p>Without data here, and left out: (.*?)[.]</p>", page)
+    assert html.unescape(said).split("; ") == [each.plot.title for each in empty]
+    assert "Nothing has run yet" not in page
+
+
+def test_names_from_outside_are_text_not_markup() -> None:
+    """An algorithm called `a<b:$x_1$` is drawn as it is spelled."""
+    assert "a&lt;b:$x_1$ *" in draw_ratios(ROWS, "x")
+
+
+def test_csv_columns_are_documented_and_exact(folder: Path) -> None:
+    """Each column is documented or belongs to a check; exact figures agree with each other as fractions."""
+    frame = pd.read_csv(folder / "results.csv", dtype=str)
+    checks = {f"half{part}" for part in ("", "_left", "_right", "_reason", "_figures")}
+    assert set(frame.columns) == set(COLUMNS) | {"share"} | checks
+    assert all(COLUMNS.values())
+    for row in frame.to_dict("records"):
+        lower, upper, welfare = (Fraction(row[name]) for name in ("opt_lower", "opt_upper", "welfare"))
+        assert Fraction(row["ratio_lower"]) == lower / welfare
+        assert Fraction(row["ratio_upper"]) == upper / welfare
+        assert Fraction(row["reached"]) * upper == welfare
+        assert float(row["ratio_upper_float"]) == float(upper / welfare)
+
+
+def test_claims_are_counted_and_the_smallest_witness_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """claims.csv and the page say the same of the stored checks as a count over results.csv does."""
+    frame = pd.read_csv(folder / "results.csv", dtype=str)
+    claims = pd.read_csv(folder / "claims.csv", dtype=str)
+    assert list(claims["claim"]) == ["half", "sum"]  # nothing was checked about `third`, and no proof is given
+    claim = claims.iloc[0]
+    for verdict in Verdict:
+        assert int(claim[verdict.value.replace(" ", "_")]) == (frame["half"] == verdict.value).sum()
+    violated = frame[frame["half"] == "violated"].sort_values(["case", "algorithm"])  # all cases are of one size
+    assert len(violated) > 0
+    witness = violated.iloc[0]
+    assert (claim["witness_case"], claim["witness_algorithm"]) == (witness["case"], witness["algorithm"])
+    assert (claim["left"], claim["right"]) == (witness["half_left"], witness["half_right"])
+    assert Fraction(claim["left"]) > Fraction(claim["right"])
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert f'href="#row-{witness.name}"' in page
+    assert "What the paper claims and what holds" in page
+    capsys.readouterr()
+    main(["report", str(folder)])
+    assert f"half   false     {claim['holds']} holds, {claim['violated']} violated" in capsys.readouterr().out
+
+
+def test_a_claim_that_a_proof_settles_stands_with_its_proof(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In claims.csv, on the page and in the terminal; no verdict is counted, and nothing leads to a check of it."""
+    claim = pd.read_csv(folder / "claims.csv", dtype=str).set_index("claim").loc["sum"]
+    assert claim["proof"] == "No number < 0 is left out."
+    assert {claim[verdict.value.replace(" ", "_")] for verdict in Verdict} == {"0"}
+    assert claim[["witness_case", "left", "right", "command"]].isna().all()
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    row = page.partition('<tr id="claim-sum"')[2].partition("</tr>")[0]
+    assert "<td>by proof</td>" in row
+    assert "proof: No number &lt; 0 is left out." in row
+    assert "#check-sum" not in page
+    capsys.readouterr()
+    main(["report", str(folder)])
+    assert re.search(r"^  sum +proved +by proof +-$", capsys.readouterr().out, flags=re.MULTILINE)
+
+
+def test_the_page_says_how_the_paper_is_read(folder: Path) -> None:
+    """What the family says of it, once, as text."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.count("<li>Numbers: <code>room</code> counts those &lt; 9 too.</li>") == 1
+    assert '<a href="#readings">How the paper is read</a>' in page
+
+
+def test_links_on_the_page_lead_somewhere(folder: Path) -> None:
+    """Every link to a place on the page has its place."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    links = set(re.findall(r'<a href="#([^"]+)"', page))
+    assert links
+    assert links <= set(read(page).ids)
+
+
+def test_a_better_online_run_raises_the_lower_end_of_opt(tmp_path: Path) -> None:
+    """A valid run is a verified solution: no ratio below 1 is printed where one beat the solver's solution."""
+    assert main(["run", "toy", "--out", str(tmp_path), "--quiet"]) == 0
+    with Store.open(tmp_path / "results.sqlite") as store:
+        case = store.cases()[0]
+        opt = store.get("opt", case.instance, case.solve_key)
+        assert opt is not None
+        weak = {**opt.payload, "lower": 1, "status": "interval"}
+        store.put(Piece("opt", case.instance, case.solve_key, True, weak, opt.solution, opt.seconds))
+    assert main(["report", str(tmp_path)]) == 0
+    frame = pd.read_csv(tmp_path / "results.csv", dtype=str)
+    chosen = frame[frame["case"] == case.name].set_index("algorithm")
+    assert chosen.loc["first", "opt_lower_source"] == "first"
+    assert chosen.loc["first", "ratio_lower"] == "1"
+    assert chosen["ratio_lower"].map(Fraction).min() == 1
+
+
+def test_report_of_a_folder_says_the_same_as_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`report` writes the same CSV again, and prints the table and where the page is."""
+    before = (folder / "results.csv").read_bytes()
+    capsys.readouterr()
+    assert main(["report", str(folder)]) == 0
+    output = capsys.readouterr().out
+    assert (folder / "results.csv").read_bytes() == before
+    assert "OPT in [249, 250] points" in output
+    assert "mean ALG/upper" in output
+    assert str(folder / "report.html") in output
+
+
+def test_many_figures_are_folded_away_and_very_many_not_drawn() -> None:
+    """Above 12 the reader opens them; above 40 the page says where to look instead, and nothing is drawn."""
+    drawn: list[int] = []
+
+    def part(number: int) -> tuple[str, Any, str]:
+        return f"case {number}", lambda: drawn.append(number) or "<svg></svg>", "a note"
+
+    galleries = [layout.make_gallery([part(i) for i in range(count)], "cases", False) for count in (12, 13, 41)]
+    open_, closed, none = (markup("gallery", each) for each in galleries)
+    assert len(drawn) == 12 + 13
+    assert "<details" not in open_
+    assert closed.startswith("<details><summary>A figure for each of the 13 cases")
+    assert 'href="#rows"' in none
+    assert "<figure" not in none
+
+
+def test_a_page_of_many_rows_lists_the_worst_of_each_check_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is violated comes first, and how many rows are left out is said; all are in the table of all rows."""
+    with Store.open(folder / "results.sqlite", create=False) as store:
+        found = read_results(store)
+    many = pd.concat([found.rows] * 5, ignore_index=True)
+    monkeypatch.setattr(rows, "LISTED", 25)
+    checks = rows.list_checks(replace(found, rows=many), families()["toy"], many.to_dict("records"))
+    section = load_templates().get_template("checks.html").render(checks=checks)
+    violated = int((many["half"] == "violated").sum())
+    assert violated > 25
+    assert section.count("<tr>") == 1 + 25
+    assert section.count('class="violated"') == 25
+    assert f"{len(many) - 25} more in <code>results.csv</code>" in section
+
+
+def test_titles_of_checks_are_words() -> None:
+    """`theorem5_repaired` reads `Theorem 5 repaired`."""
+    assert check_title("theorem5_repaired") == "Theorem 5 repaired"
+    assert check_title("lemma1") == "Lemma 1"
+    assert check_title("theorem_c_a_priori") == "Theorem C a priori"
+    assert check_title("individual_rationality") == "Individual rationality"
+
+
+def test_results_say_which_commit_made_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the checkout, and whether files differ from it; nothing where there is no checkout or no git."""
+    from bench.running import provenance
+
+    root = tmp_path / "checkout"
+    (root / "bench").mkdir(parents=True)
+    monkeypatch.setattr(provenance, "__file__", str(root / "bench" / "running" / "provenance.py"))
+    assert provenance.collect()["code"] == {}
+
+    def git(*words: str) -> str:
+        me = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
+        done = subprocess.run(["git", "-C", str(root), *me, *words], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    git("init", "-q")
+    (root / "bench" / "x.py").write_text("")
+    git("add", ".")
+    git("commit", "-q", "-m", "one")
+    assert provenance.collect()["code"] == {"commit": git("rev-parse", "HEAD"), "changed since": "no"}
+    (root / "bench" / "x.py").write_text("x = 1\n")
+    assert provenance.collect()["code"]["changed since"] == "yes"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert provenance.collect()["code"] == {}

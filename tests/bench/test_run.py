@@ -1,0 +1,459 @@
+"""Running suites: the same numbers however it is run, nothing lost or done twice after a kill, failures as rows."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bench.cli.main import main
+from bench.running.machine import default_workers
+from bench.running.pool import SpawnPool, WorkerLost
+from bench.running.progress import Progress
+from bench.storage.store import Store
+from instances.lora.named import expected
+from instances.seeds import Stream
+from tests.support.toy_family import toy  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("toy")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(suite: str, out: Path, *more: str) -> int:
+    """`run` in this process."""
+    return main(["run", suite, "--out", str(out), "--quiet", *more])
+
+
+def table(out: Path) -> bytes:
+    """The exact table of a folder."""
+    return (out / "results.csv").read_bytes()
+
+
+def rows(out: Path) -> dict[str, dict[Any, Any]]:
+    """The rows of a one-case suite by algorithm."""
+    frame = pd.read_csv(out / "results.csv", dtype=str, keep_default_na=False)
+    return {row["algorithm"]: row for row in frame.to_dict("records")}
+
+
+def start(
+    suite: str, out: Path, log: Path, nap: float, *more: str, largest_file: int | None = None
+) -> subprocess.Popen[str]:
+    """`run` in a process group of its own, with two workers and pieces of work that take `nap` seconds."""
+    import resource
+
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TOY_NAP": str(nap), "TOY_LOG": str(log)}
+    command = [sys.executable, "-m", "bench", "run", suite, "--out", str(out), "--workers", "2", *more]
+
+    def limit() -> None:
+        if largest_file is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
+
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, env=environment, cwd=ROOT, text=True, stderr=pipe, stdout=pipe, process_group=0, preexec_fn=limit
+    )
+
+
+def pieces(out: Path) -> int:
+    """Pieces of work in the store so far."""
+    path = out / "results.sqlite"
+    if not path.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(path, timeout=30)) as connection:
+            return int(connection.execute("SELECT count(*) FROM pieces WHERE stage != 'generate'").fetchone()[0])
+    except sqlite3.OperationalError:  # its tables are being made
+        return 0
+
+
+def wait_for_pieces(process: subprocess.Popen[str], out: Path, count: int) -> None:
+    """Until so many pieces are stored, or the run is over."""
+    while process.poll() is None and pieces(out) < count:
+        time.sleep(0.002)
+
+
+def family_left(log: Path) -> list[int]:
+    """Processes of that run that are still alive, known by the log in their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"TOY_LOG={log}".encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_until_gone(log: Path) -> None:
+    """Until no process of that run is left; a run that leaves one behind never gets here."""
+    for _ in range(3000):
+        if not family_left(log):
+            return
+        time.sleep(0.01)
+    pytest.fail(f"processes {family_left(log)} outlived their run")
+
+
+def test_figures_do_not_depend_on_workers_or_repetition(tmp_path: Path) -> None:
+    """One worker, two workers, and a second look at finished results give the same bytes."""
+    assert run("toy", tmp_path / "one", "--workers", "1") == 0
+    assert run("toy", tmp_path / "two", "--workers", "2") == 0
+    assert table(tmp_path / "one") == table(tmp_path / "two")
+    assert run("toy", tmp_path / "one") == 0
+    assert table(tmp_path / "one") == table(tmp_path / "two")
+
+
+def test_opt_is_solved_once_per_content_and_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cases of one content share the reference and the runs; a repeated run does nothing again."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("TOY_LOG", str(log))
+    assert run("toy", tmp_path / "out") == 0
+    first = Counter(line for line in log.read_text().splitlines() if not line.startswith("generate"))
+    assert set(first.values()) == {1}
+    assert sum(line.startswith("opt") for line in first) == 4
+    log.unlink()
+    assert run("toy", tmp_path / "out") == 0
+    assert all(line.startswith("generate") for line in log.read_text().splitlines())
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
+def test_20_kills_at_random_moments_then_resume_equal_the_uninterrupted_run(tmp_path: Path) -> None:
+    """While it starts, and some pieces further and some milliseconds later; nothing stored is lost or done again."""
+    assert run("toy-many", tmp_path / "whole") == 0
+    out, log = tmp_path / "out", tmp_path / "log"
+    moments = Stream("tests", "kills")
+    for kill in range(20):
+        process = start("toy-many", out, log, 0.2)
+        before = pieces(out)
+        if kill % 4 == 0:
+            time.sleep(moments.integer(0, 900) / 1000)
+        else:
+            wait_for_pieces(process, out, before + moments.integer(1, 2))
+            time.sleep(moments.integer(0, 20) / 1000)
+        assert process.poll() is None
+        stored = pieces(out)
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        assert pieces(out) >= stored
+    if Path("/proc").is_dir():
+        wait_until_gone(log)
+    process = start("toy-many", out, log, 0.0)
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert table(out) == table(tmp_path / "whole")
+    assert "many 39" in output
+    # A kill costs at most what the two workers had in hand.
+    done = Counter(line for line in log.read_text().splitlines() if line.startswith(("opt", "online")))
+    assert sum(count - 1 for count in done.values()) <= 2 * 20
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
+def test_ctrl_c_is_one_line_status_130_and_stops_the_workers(tmp_path: Path) -> None:
+    """The signal goes to the whole group, as a terminal sends it; the next run ends what was begun."""
+    assert run("toy", tmp_path / "whole") == 0
+    out, log = tmp_path / "out", tmp_path / "log"
+    process = start("toy", out, log, nap=0.05)
+    wait_for_pieces(process, out, 3)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate()
+    assert process.returncode == 130
+    complaints = [line for line in errors.splitlines() if " cases: " not in line]
+    assert complaints == ["ratiobench: interrupted; what was finished is kept"]
+    if Path("/proc").is_dir():
+        wait_until_gone(log)
+    assert run("toy", out) == 0
+    assert table(out) == table(tmp_path / "whole")
+
+
+def test_a_failure_costs_one_row_and_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An exception, a dead process and a broken rule: three rows with reasons, and the honest row beside them."""
+    assert run("toy-bad", tmp_path) == 1
+    found = rows(tmp_path)
+    assert {name: row["state"] for name, row in found.items()} == {
+        "first": "ok",
+        "raises": "failed",
+        "dies": "failed",
+        "cheats": "invalid",
+    }
+    assert found["raises"]["reason"] == "ZeroDivisionError: nothing to divide"
+    assert found["dies"]["reason"] == "WorkerLost: the worker process died"
+    assert found["cheats"]["reason"].startswith("room: task")
+    assert found["cheats"]["ratio_kind"] == ""
+    assert found["first"]["ratio_kind"] == "interval"
+    said = capsys.readouterr().err
+    assert "2 of 4 rows failed" in said
+    assert "1 of 4 rows are invalid" in said
+
+
+def test_failures_are_tried_again_only_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain second run leaves failures alone, --retry-failed does only them, --fresh does everything."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("TOY_LOG", str(log))
+
+    def done(*options: str) -> list[str]:
+        log.write_text("")
+        assert run("toy-bad", tmp_path / "out", *options) == 1
+        return sorted(line.split()[-1] for line in log.read_text().splitlines() if line.startswith("online"))
+
+    assert done() == ["cheats", "dies", "first", "raises"]
+    assert done() == []
+    assert done("--retry-failed") == ["dies", "raises"]
+    assert done("--fresh") == ["cheats", "dies", "first", "raises"]
+
+
+def test_an_instance_that_cannot_be_made_is_a_row(tmp_path: Path) -> None:
+    """The other case of the suite is run all the same."""
+    assert run("toy-none", tmp_path) == 1
+    found = pd.read_csv(tmp_path / "results.csv", dtype=str, keep_default_na=False).set_index(["case", "algorithm"])
+    assert found.loc[("none", "first"), "reason"] == "no instance: RuntimeError: this recipe cannot be made"
+    assert found.loc[("toy0", "first"), "state"] == "ok"
+
+
+def test_a_piece_over_the_limit_is_ended_and_the_rest_goes_on(tmp_path: Path) -> None:
+    """An algorithm that hangs is a failed row; the one after it runs in a new process."""
+    assert run("toy-slow", tmp_path, "--limit", "4", "--workers", "1") == 1
+    found = rows(tmp_path)
+    assert found["hangs"]["reason"] == "WorkerLost: ended at the limit of 4 s"
+    assert found["first"]["state"] == "ok"
+
+
+def test_one_more_algorithm_runs_in_every_case(tmp_path: Path) -> None:
+    """`--algorithm` adds a row per case and re-uses what was there."""
+    assert run("toy", tmp_path) == 0
+    before = pieces(tmp_path)
+    assert run("toy", tmp_path, "--algorithm", "above:mark=70") == 0
+    frame = pd.read_csv(tmp_path / "results.csv")
+    assert (frame["algorithm"] == "above:mark=70").sum() == 5
+    assert pieces(tmp_path) == before + 2 * 4
+
+
+def test_stored_instances_are_the_ones_that_were_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every row's instance lies beside the store, and `online` on that file gives the row's welfare."""
+    assert run("toy", tmp_path) == 0
+    frame = pd.read_csv(tmp_path / "results.csv", dtype=str)
+    row = frame[(frame["case"] == "toy2") & (frame["algorithm"] == "first")].iloc[0]
+    capsys.readouterr()
+    assert main(["online", str(tmp_path / "instances" / f"{row['instance']}.json.gz"), "--algorithm", "first"]) == 0
+    assert f"welfare {row['welfare']} " in capsys.readouterr().out
+
+
+def test_any_concurrent_futures_executor_carries_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--dask uses nothing but the client's executor: with threads behind it the table is the same."""
+
+    class Client:
+        def __init__(self, address: str, **_: Any) -> None:
+            assert address == "tcp://scheduler:1"
+
+        def get_executor(self, **_: Any) -> Executor:
+            return ThreadPoolExecutor(3)
+
+        def nthreads(self) -> dict[str, int]:
+            return {"a": 2, "b": 1}
+
+    assert run("toy", tmp_path / "pool") == 0
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
+    monkeypatch.setattr("bench.running.cluster._find_scheduler", lambda distributed, address: None)
+    assert run("toy", tmp_path / "dask", "--dask", "tcp://scheduler:1") == 0
+    assert table(tmp_path / "dask") == table(tmp_path / "pool")
+
+
+def test_an_unsound_store_is_refused_and_nothing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The folder holds what it held: no instances beside the garbage; the same where a file is in the way."""
+    garbage, blocked = tmp_path / "garbage", tmp_path / "blocked"
+    for folder, name in ((garbage, "results.sqlite"), (blocked, "instances")):
+        folder.mkdir()
+        (folder / name).write_bytes(b"garbage " * 200)
+        assert run("toy", folder) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+        assert [path.name for path in folder.iterdir()] == [name]
+        assert (folder / name).read_bytes() == b"garbage " * 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the size of files as Linux does")
+def test_a_disk_that_fills_up_is_one_line_and_the_run_can_be_resumed(tmp_path: Path) -> None:
+    """Files that cannot grow stop the run with status 1; what was stored stays, and the next run ends it."""
+    out = tmp_path / "out"
+    process = start("toy-plots", out, tmp_path / "log", 0.0, "--quiet", largest_file=64 * 1024)
+    output, errors = process.communicate()
+    assert process.returncode == 1, errors
+    assert output == ""
+    assert errors.count("\n") == 1, errors
+    assert "results.sqlite: the result could not be stored" in errors
+    assert "earlier results are kept" in errors
+    stored = pieces(out)
+    assert stored > 5
+    wait_until_gone(tmp_path / "log")
+    (tmp_path / "log").unlink()
+    process = start("toy-plots", out, tmp_path / "log", 0.0)
+    process.communicate()
+    assert process.returncode == 0
+    assert run("toy-plots", tmp_path / "whole") == 0
+    assert table(out) == table(tmp_path / "whole")
+
+
+def test_damaged_instance_files_are_made_again(tmp_path: Path) -> None:
+    """Cut off, overwritten or deleted between two runs: the next run repairs them before it reads any."""
+    assert run("toy", tmp_path) == 0
+    before = table(tmp_path)
+    files = sorted((tmp_path / "instances").iterdir())
+    contents = [file.read_bytes() for file in files]
+    files[0].write_bytes(contents[0][:20])
+    files[1].write_bytes(b"garbage")
+    files[2].unlink()
+    with Store.open(tmp_path / "results.sqlite") as store:
+        store.connection.execute("DELETE FROM pieces WHERE stage = 'audit'")
+    assert run("toy", tmp_path) == 0
+    assert table(tmp_path) == before
+    assert [file.read_bytes() for file in files] == contents
+
+
+def test_some_cases_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--only` runs and shows what its patterns fit, in the suite's order; the rest comes with the next full run."""
+    assert run("toy", tmp_path, "--only", "toy[12]", "--only", "twi?") == 0
+    assert list(pd.read_csv(tmp_path / "results.csv")["case"].unique()) == ["toy1", "toy2", "twin"]
+    done = pieces(tmp_path)
+    assert run("toy", tmp_path) == 0
+    assert pd.read_csv(tmp_path / "results.csv")["case"].nunique() == 5
+    # A part again: pieces stay, the table is that of the part.
+    assert run("toy", tmp_path, "--only", "toy3") == 0
+    assert list(pd.read_csv(tmp_path / "results.csv")["case"].unique()) == ["toy3"]
+    assert pieces(tmp_path) > done
+    capsys.readouterr()
+    assert run("toy", tmp_path, "--only", "toy1", "--only", "nothing*") == 2
+    assert "--only: 'nothing*' fits no case of toy: toy0, toy1, toy2, toy3, twin" in capsys.readouterr().err
+
+
+def test_the_command_that_makes_the_table_stands_in_the_store(tmp_path: Path) -> None:
+    """What is run and how hard, quoted for a shell; not where, nor by how many workers."""
+    assert (
+        run("toy", tmp_path, "--only", "toy[01]", "--algorithm", "above:mark=9", "--effort", "3", "--workers", "1") == 0
+    )
+    with Store.open(tmp_path / "results.sqlite") as store:
+        command = store.about()["command"]
+    assert command == "python -m bench run toy --only 'toy[01]' --algorithm above:mark=9 --effort 3"
+
+
+def test_the_time_left_weighs_kinds_of_work() -> None:
+    """Two OPT of 20 s and eight runs of 1 s are 48 s for one worker, whatever the number of finished pieces."""
+    progress = Progress({("OPT", "a"): 3, ("fast", "a"): 10, ("fast", "b"): 1}, quiet=True)
+    assert progress.remaining() is None
+    progress.advance(("OPT", "a"), "", 20.0)
+    for seconds in (0.5, 1.5):
+        progress.advance(("fast", "a"), "", seconds)
+    # The group without a finished piece is put at what the same work takes elsewhere.
+    assert progress.remaining() == 2 * 20 + 8 * 1 + 1
+    progress.workers = 2
+    assert progress.remaining() == 49 / 2
+    progress.advance(("fast", "b"), "", 9.0)
+    progress.advance(("OPT", "a"), "", None)
+    assert progress.remaining() == (20 + 8) / 2
+
+
+def test_a_terminal_sees_a_bar_and_a_file_sees_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bar has counts and the time left; without a terminal there is no bar; quiet leaves warnings alone."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "100")
+    for stream, quiet in ((Terminal(), False), (io.StringIO(), False), (Terminal(), True)):
+        progress = Progress({("OPT", ""): 4}, quiet=quiet, stream=stream)
+        progress.advance(("OPT", ""), "a: OPT", 50.0)
+        progress.line("1 of 4 cases: a done")
+        progress.warn("a warning")
+        progress.close()
+        text = stream.getvalue()
+        assert ("1/4, about 2 min left  a: OPT" in text) == (stream.isatty() and not quiet)
+        assert ("1 of 4 cases: a done\n" in text) != quiet
+        assert "a warning\n" in text
+
+
+def test_a_report_of_nothing_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty file, and a store in which no run has begun; neither is touched."""
+    for name in ("empty", "begun"):
+        store = tmp_path / name / "results.sqlite"
+        store.parent.mkdir()
+        if name == "empty":
+            store.touch()
+        else:
+            Store.open(store).close()
+        before = store.read_bytes()
+        assert main(["report", str(store.parent)]) == 2
+        assert "holds no results; `run SUITE --out DIR`" in capsys.readouterr().err
+        assert store.read_bytes() == before
+        assert [path.name for path in store.parent.iterdir()] == [store.name]
+
+
+def test_without_distributed_dask_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The missing package is named, status 2, and nothing is written."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert run("toy", tmp_path / "out", "--dask", "tcp://scheduler:1") == 2
+    assert "`distributed`, which is not installed: pip install -e '.[dask]'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_dead_process_of_the_pool_is_replaced() -> None:
+    """The piece that it ran is lost, the next one runs in another process."""
+    with SpawnPool(1) as pool:
+        before = pool.submit(os.getpid).result()
+        with pytest.raises(WorkerLost):
+            pool.submit(os.kill, before, signal.SIGKILL).result()
+        after = pool.submit(os.getpid).result()
+    assert len({before, after, os.getpid()}) == 3
+
+
+def test_short_memory_means_fewer_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One worker per core while 2 GiB each are free, never none."""
+    monkeypatch.setattr("bench.running.machine.usable_cores", lambda: 8)
+    for free, workers in ((None, 8), (64 * 2**30, 8), (7 * 2**30, 3), (2**20, 1)):
+        monkeypatch.setattr("bench.running.machine.usable_bytes", lambda free=free: free)
+        assert default_workers() == workers
+
+
+def test_the_tiny_suite_proves_every_optimum_and_both_counterexamples(tmp_path: Path) -> None:
+    """All shipped instances: OPT is the stored one, every run keeps the rules, Theorem 5 fails where it is known to."""
+    assert run("tiny", tmp_path) == 0
+    frame = pd.read_csv(tmp_path / "results.csv", dtype=str, keep_default_na=False)
+    assert set(frame["state"]) == {"ok"}
+    golden = {name: expected(name).get("opt") for name in frame["case"].unique()}
+    assert sum(value is not None for value in golden.values()) >= 15
+    for row in frame.to_dict("records"):
+        assert row["opt_lower"] == row["opt_upper"]
+        assert golden[row["case"]] in (None, row["opt_lower"])
+    chosen = {row["case"]: row for row in frame.to_dict("records") if row["algorithm"] == "pdftsp"}
+    for case, ratio, bound in (("thm5_T5_3tasks", "26", "49/2"), ("thm5_T4_4tasks_strict", "13", "12")):
+        row = chosen[case]
+        assert (row["theorem5"], row["theorem5_right"]) == ("violated", bound)
+        assert (row["ratio_lower"], row["ratio_upper"], row["constants_source"]) == (ratio, ratio, "oracle")
+
+
+def test_a_small_scale_has_its_own_cases_folder_and_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--scale small` runs the suite's small cases; a suite without them says so and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "fig10", "--scale", "small", "--quiet", "--workers", "1"]) == 0
+    with Store.open(tmp_path / "results" / "fig10-small" / "results.sqlite", create=False) as store:
+        about = store.about()
+        assert about["command"] == "python -m bench run fig10 --scale small"
+        assert [case.name for case in store.cases()] == ["pai_40"]
+    capsys.readouterr()
+    assert main(["run", "toy", "--scale", "small", "--quiet"]) == 2
+    assert "--scale" in capsys.readouterr().err
+    assert not (tmp_path / "results" / "toy-small").exists()

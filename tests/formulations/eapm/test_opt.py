@@ -1,0 +1,676 @@
+"""EAPM offline: solvers against brute force, exact bounds, certificates that cannot be forged, exported models."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from formulations import backends, worker
+from formulations.backends import BackendResult
+from formulations.eapm import bounds, models, search
+from formulations.eapm import certificate as certificates
+from formulations.eapm.certificate import Certificate, parse, seal
+from formulations.eapm.check import check
+from formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, splits, ways
+from formulations.eapm.solve import export, formulations, solve
+from formulations.eapm.summed import split, summed, totals_of
+from formulations.eapm.verify import Wrong, require_upper, verify
+from formulations.report import UNLIMITED, Proof, Status, Termination
+from instances.eapm import Instance, Solution
+from instances.eapm import parse as parse_instance
+from instances.eapm.format import FORMAT, content_hash
+from instances.eapm.generate import generate
+from instances.errors import InputError
+from instances.files import load_json
+from instances.seeds import Stream
+from tests.support.eapm_strategies import eapm_instances, placements
+
+Document = dict[str, Any]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _workers_end_with_the_module() -> Iterator[None]:
+    yield
+    worker.close_all()
+
+
+def made(seed: int, users: int, types: int = 30, machines: int = 9, gamma: int = 120) -> Instance:
+    """Times that differ by a factor of up to 30, powers by one of 2, prices gamma percent of the least cost."""
+    stream = Stream("test_eapm_opt", seed)
+    kinds = [
+        {
+            "name": f"t{k}",
+            "etc_ms": stream.integers(100, 3000, machines).tolist(),
+            "apc_mw": stream.integers(80_000, 160_000, machines).tolist(),
+        }
+        for k in range(types)
+    ]
+    bags = []
+    for i in range(users):
+        k, tasks = i % types, stream.integer(200, 1000)
+        least = min(t * w for t, w in zip(kinds[k]["etc_ms"], kinds[k]["apc_mw"], strict=True))
+        bags.append({"type": k, "tasks": tasks, "price": gamma * tasks * least // 100})
+    names = [f"m{j}" for j in range(machines)]
+    return small(kinds, bags, names)
+
+
+def small(kinds: list[Document], users: list[Document], machines: list[str], energy_price: int = 1) -> Instance:
+    """An instance from its parts."""
+    data = {"format": FORMAT, "name": "made", "energy_price": energy_price, "machines": machines}
+    return parse_instance(data | {"task_types": kinds, "users": users})
+
+
+def literal_rate(instance: Instance, solution: Solution) -> Fraction:
+    """(4) term by term."""
+    profit = sum(int(p) for p in instance.price)
+    loads = [0] * len(instance.machines)
+    for i, decision in enumerate(solution):
+        assert decision is not None
+        for j, share in enumerate(decision):
+            etc, apc = int(instance.etc_ms[instance.kind[i], j]), int(instance.apc_mw[instance.kind[i], j])
+            profit -= share * instance.energy_price * etc * apc
+            loads[j] += share * etc
+    return Fraction(profit, max(loads) * 1000)
+
+
+def literal_solutions(instance: Instance) -> Iterator[Solution]:
+    """Every solution, user by user: all m-tuples of 0..a_i that add up to a_i."""
+    machines = len(instance.machines)
+    menus = [[x for x in itertools.product(range(int(a) + 1), repeat=machines) if sum(x) == a] for a in instance.tasks]
+    yield from itertools.product(*menus)
+
+
+def literal_optimum(instance: Instance) -> Fraction:
+    """OPT by looking at every solution."""
+    return max(literal_rate(instance, solution) for solution in literal_solutions(instance))
+
+
+@settings(max_examples=60)
+@given(st.data(), eapm_instances())
+def test_the_check_computes_objective_4_of_any_valid_solution(data: st.DataObject, instance: Instance) -> None:
+    """Against the literal formula, with the parts that make it up."""
+    solution = data.draw(placements(instance))
+    report = check(instance, solution)
+    assert report.valid
+    assert report.value == literal_rate(instance, solution) == Fraction(report.profit, 1000 * report.makespan_ms)
+    assert report.profit == sum(instance.price.tolist()) - report.energy_cost
+    assert report.placed == instance.users
+
+
+@settings(max_examples=60)
+@given(st.data(), eapm_instances())
+def test_the_check_names_the_equation_that_a_spoiled_solution_breaks(data: st.DataObject, instance: Instance) -> None:
+    """One decision is changed; the breach names its user."""
+    solution: list[Any] = list(data.draw(placements(instance)))
+    i = data.draw(st.integers(0, instance.users - 1))
+    shares = solution[i]
+    spoiled, equation = data.draw(
+        st.sampled_from(
+            [
+                (None, "5"),
+                ((shares[0] + 1, *shares[1:]), "5"),
+                ((*shares, 0), "7"),
+                ((), "7"),
+                ((-1, *shares[1:]), "7"),
+                ((True, *shares[1:]), "7"),
+                ((0.5, *shares[1:]), "7"),
+            ]
+        )
+    )
+    solution[i] = spoiled
+    report = check(instance, tuple(solution))
+    assert not report.valid
+    assert [(each.equation, each.user) for each in report.violations] == [(equation, i)]
+    assert report.value is None
+    assert report.placed == instance.users - 1
+
+
+def test_the_check_counts_decisions() -> None:
+    """One too few and one too many break (5)."""
+    instance = made(1, 2, types=2, machines=2)
+    whole = split(summed(instance), search.cheapest(summed(instance)))
+    for solution in (whole[:1], (*whole, whole[0])):
+        report = check(instance, solution)
+        assert [each.equation for each in report.violations] == ["5"]
+        assert str(report.violations[0]).startswith("(5) ")
+
+
+@settings(max_examples=100)
+@given(eapm_instances())
+def test_enumeration_over_types_finds_what_looking_at_every_user_finds(instance: Instance) -> None:
+    """Summing the users of a type loses nothing, and no solution is forgotten."""
+    assume(np.prod([(a + 1) ** len(instance.machines) for a in instance.tasks.tolist()]) < 20_000)
+    value, solution = enumerate_optimum(instance)
+    assert value == literal_optimum(instance)
+    assert check(instance, solution).value == value
+
+
+def test_enumeration_refuses_what_is_too_large() -> None:
+    """By counting only, however large."""
+    instance = made(2, 60)
+    assert ways(summed(instance)) > WAYS_LIMIT
+    with pytest.raises(ValueError, match="more than"):
+        enumerate_optimum(instance)
+    report = solve(instance, "enumeration")
+    assert "enumeration" in report.message
+    assert report.status is Status.INTERVAL
+
+
+def test_one_task_is_enumerated_on_as_many_machines_as_the_format_allows() -> None:
+    """`auto` looks at all 1,000 ways, and the best machine is found."""
+    stream = Stream("test_eapm_opt wide")
+    etc, apc = stream.integers(1, 3000, 1000).tolist(), stream.integers(0, 9, 1000).tolist()
+    price = 20_000
+    kind = {"name": "t", "etc_ms": etc, "apc_mw": apc}
+    instance = small([kind], [{"type": 0, "tasks": 1, "price": price}], [f"m{j}" for j in range(1000)])
+    best = max(Fraction(price - t * w, 1000 * t) for t, w in zip(etc, apc, strict=True))
+    report = solve(instance)
+    assert (report.formulation, report.status, report.message) == ("enumeration", Status.OPTIMAL, "")
+    assert report.lower == best == report.upper
+
+
+@pytest.mark.parametrize("types", [64, 65, 10_000])
+def test_any_number_of_types_on_one_machine_is_enumerated(types: int) -> None:
+    """There is one way only; it is found without a word."""
+    kinds = [{"name": f"t{k}", "etc_ms": [k + 1], "apc_mw": [1]} for k in range(types)]
+    instance = small(kinds, [{"type": k, "tasks": 2, "price": 3 * k + 3} for k in range(types)], ["m"])
+    value, solution = enumerate_optimum(instance)
+    assert solution == ((2,),) * types
+    assert value == literal_rate(instance, solution)
+    report = solve(instance)
+    assert (report.formulation, report.status, report.message) == ("enumeration", Status.OPTIMAL, "")
+    assert report.proof is Proof.ENUMERATION
+    assert report.upper == value
+
+
+def test_enumeration_refuses_tables_that_no_memory_holds() -> None:
+    """Two tasks on 774 machines are few ways, but of 774 numbers each."""
+    machines = 774
+    kind = {"name": "t", "etc_ms": [1] * machines, "apc_mw": [1] * machines}
+    instance = small([kind], [{"type": 0, "tasks": 2, "price": 9}], [f"m{j}" for j in range(machines)])
+    assert ways(summed(instance)) <= WAYS_LIMIT
+    with pytest.raises(ValueError, match="more than"):
+        enumerate_optimum(instance)
+
+
+@pytest.mark.parametrize(("tasks", "machines"), [(0, 3), (7, 1), (2**40, 1), (1, 5), (4, 3), (3, 4)])
+def test_splits_are_all_ordered_sums_once_and_in_order(tasks: int, machines: int) -> None:
+    """As many as there are, none twice, the first machine's share slowest."""
+    found = [tuple(row) for row in splits(tasks, machines).tolist()]
+    assert found == sorted(set(found))
+    assert all(sum(row) == tasks and min(row) >= 0 and len(row) == machines for row in found)
+    assert len(found) == math.comb(tasks + machines - 1, machines - 1)
+
+
+@settings(max_examples=200)
+@given(eapm_instances())
+def test_dinkelbach_equals_brute_force(instance: Instance) -> None:
+    """OPT of 200 random tiny instances, proved, attained, and the certificate's bound is not below it."""
+    optimum = enumerate_optimum(instance)[0]
+    report = solve(instance, "dinkelbach")
+    assert report.lower == optimum == report.upper, report.message
+    assert report.status is Status.OPTIMAL
+    assert check(instance, report.solution).value == optimum
+    assert isinstance(report.certificate, Certificate)
+    assert report.certificate.upper >= optimum
+    assert verify(instance, certificates.document(report.certificate)).valid
+    assert not report.message
+
+
+@settings(max_examples=60)
+@given(eapm_instances(), st.sampled_from(["auto", "charnes-cooper", "enumeration"]), st.booleans())
+def test_every_other_formulation_holds_the_optimum_in_its_interval(
+    instance: Instance, formulation: str, certified: bool
+) -> None:
+    """With and without being asked for the best prices; `auto` and `enumeration` are exact here."""
+    optimum = enumerate_optimum(instance)[0]
+    report = solve(instance, formulation, certified=certified)
+    assert report.lower <= optimum <= report.upper
+    if formulation != "charnes-cooper":
+        assert report.lower == report.upper
+    assert check(instance, report.solution).value == report.lower
+    assert isinstance(report.certificate, Certificate)
+    assert verify(instance, certificates.document(report.certificate)).valid
+
+
+@settings(max_examples=12)
+@given(eapm_instances())
+def test_cbc_agrees_with_brute_force(instance: Instance) -> None:
+    """The other backend, on instances with a profit (the others need none)."""
+    assume(summed(instance).surplus > 0)
+    optimum = enumerate_optimum(instance)[0]
+    report = solve(instance, "dinkelbach", "cbc")
+    assert report.lower == optimum
+    assert report.upper >= optimum
+
+
+@settings(max_examples=100)
+@given(eapm_instances(max_users=2))
+def test_the_closed_form_is_the_optimum_where_everything_loses(instance: Instance) -> None:
+    """No price pays for the energy: prices of 0 and energy that costs."""
+    instance = replace(instance, price=np.zeros_like(instance.price), energy_price=1, cache={})
+    problem = summed(instance)
+    assume(problem.surplus < 0)
+    totals, bound = bounds.best_loss(problem)
+    assert bound.upper == problem.value(totals) == literal_optimum(instance) < 0
+    assert solve(instance, "charnes-cooper").backend == "none"
+
+
+@settings(max_examples=100)
+@given(st.data(), eapm_instances())
+def test_the_priced_bound_is_the_least_of_its_direction_and_holds(data: st.DataObject, instance: Instance) -> None:
+    """D(t w) = P exactly, and OPT is not above; the bound of equal prices is one of them."""
+    problem = summed(instance)
+    assume(problem.surplus > 0)
+    machines = len(instance.machines)
+    direction = data.draw(st.lists(st.integers(1, 50), min_size=machines, max_size=machines))
+    t = bounds.least_multiple(problem, direction)
+
+    def priced(multiple: Fraction) -> Fraction:
+        return sum(
+            (
+                a * min(c + multiple * w * e for c, e, w in zip(cost, etc, direction, strict=True))
+                for a, cost, etc in zip(*(x.tolist() for x in (problem.tasks, problem.cost, problem.etc)), strict=True)
+            ),
+            Fraction(0),
+        )
+
+    assert priced(t) == problem.price
+    assert priced(t * Fraction(10**12 - 1, 10**12)) < problem.price
+    optimum = enumerate_optimum(instance)[0]
+    assert bounds.priced(problem, direction).upper == t * sum(direction) / 1000 >= optimum
+    assert bounds.trivial(problem).upper >= optimum
+
+
+@settings(max_examples=60)
+@given(st.data(), eapm_instances(max_users=2))
+def test_no_solution_that_reaches_a_rate_is_shorter_than_the_bound_on_its_makespan(
+    data: st.DataObject, instance: Instance
+) -> None:
+    """For the rate of any solution that makes a profit."""
+    machines = len(instance.machines)
+    rates = [(literal_rate(instance, each), check(instance, each).makespan_ms) for each in literal_solutions(instance)]
+    positive = sorted(rate for rate, _ in rates if rate > 0)
+    assume(positive)
+    rate = data.draw(st.sampled_from(positive))
+    direction = data.draw(st.lists(st.integers(1, 50), min_size=machines, max_size=machines))
+    bound = bounds.shortest_makespan(summed(instance), direction, 1000 * rate)
+    assert 1 <= bound <= min(makespan for other, makespan in rates if other >= rate)
+
+
+def test_large_prices_are_rounded_up_and_still_prove_the_bound() -> None:
+    """Where exact prices do not fit the limit, the rounded ones cost next to nothing."""
+    problem = summed(made(3, 60))
+    direction = [2**50 + 7 * j for j in range(9)]
+    exact = bounds.least_multiple(problem, direction) * sum(direction) / 1000
+    bound = bounds.priced(problem, direction)
+    assert max(*bound.prices, bound.scale) <= bounds.PRICE_LIMIT
+    assert exact <= bound.upper <= exact * (1 + Fraction(1, 10**12))
+
+
+@settings(max_examples=40)
+@given(st.data(), eapm_instances(max_users=5, max_tasks=6))
+def test_totals_split_into_whole_bags_and_back(data: st.DataObject, instance: Instance) -> None:
+    """Any solution and the split of its totals have the same value, and the split is valid."""
+    problem, solution = summed(instance), data.draw(placements(instance))
+    totals = totals_of(problem, solution)
+    again = split(problem, totals)
+    assert (totals_of(problem, again) == totals).all()
+    assert check(instance, again).value == check(instance, solution).value == problem.value(totals)
+
+
+@settings(max_examples=40)
+@given(st.data(), eapm_instances(max_users=5, max_tasks=6))
+def test_a_descent_keeps_the_totals_whole_and_never_loses(data: st.DataObject, instance: Instance) -> None:
+    """From any solution."""
+    problem = summed(instance)
+    totals = totals_of(problem, data.draw(placements(instance)))
+    after = search.descend(problem, totals)
+    assert (after.sum(axis=1) == problem.tasks).all()
+    assert after.min() >= 0
+    assert problem.value(after) >= problem.value(totals)
+
+
+@pytest.mark.parametrize("gamma", ["1.05", "1.5"])
+@pytest.mark.parametrize("users", [30, 2000])
+def test_thirty_types_and_nine_machines_close_to_a_ten_thousandth(users: int, gamma: str) -> None:
+    """Whatever the number of users, with a certificate of the priced bound that is as close."""
+    instance = generate({"kind": "users", "users": users, "gamma": gamma, "seed": 4})
+    report = solve(instance, effort=4, gap=1e-4)
+    assert report.lower > 0
+    assert report.upper - report.lower <= report.upper / 10_000
+    assert check(instance, report.solution).value == report.lower
+    assert isinstance(report.certificate, Certificate)
+    assert report.certificate.upper - report.lower <= report.upper / 5_000
+    assert verify(instance, certificates.document(report.certificate)).valid
+    assert not report.time_limited
+
+
+def test_without_a_solver_the_interval_is_within_a_twentieth() -> None:
+    """Prices by weights: far better than equal prices and simple rules; no solver is started or named."""
+    for gamma in ("1.1", "1.5"):
+        instance = generate({"kind": "users", "users": 200, "gamma": gamma, "seed": 5})
+        report, close = solve(instance, backend="none"), solve(instance, "charnes-cooper")
+        assert (report.backend, report.termination, report.proof) == ("none", Termination.NONE, Proof.LAGRANGIAN)
+        assert report.upper - report.lower <= report.upper / 20
+        assert report.lower <= close.upper
+        assert close.lower <= report.upper <= close.upper * Fraction(101, 100)
+
+
+def test_a_limit_in_seconds_is_said() -> None:
+    """The interval is as true as any; that it may differ elsewhere is marked."""
+    instance = made(4, 30)
+    report = solve(instance, seconds=0.5, effort=UNLIMITED)
+    assert report.time_limited
+    assert 0 < report.lower < report.upper
+
+
+def test_the_exact_bound_is_the_linear_program_s_optimum() -> None:
+    """Within 1e-9: against HiGHS's own value of the exported relaxation's model."""
+    instance = made(5, 200)
+    problem = summed(instance)
+    relaxed = backends.solve("highs", models.charnes_cooper(problem, plain=True)).bound
+    report = solve(instance, "charnes-cooper")
+    assert report.proof is Proof.LAGRANGIAN
+    assert float(report.upper) == pytest.approx(relaxed, rel=1e-9)
+    assert report.upper < bounds.trivial(problem).upper
+
+
+def test_more_effort_never_widens_the_interval() -> None:
+    """Both ends, on an instance that one unit leaves open, and the same again for the same effort."""
+    instance = made(6, 12, types=6, machines=4)
+    reports = [solve(instance, "dinkelbach", effort=effort) for effort in (1, 2, 3)]
+    for less, more in itertools.pairwise(reports):
+        assert more.lower >= less.lower
+        assert more.upper <= less.upper
+    assert reports[0].lower < reports[0].upper
+    again = solve(instance, "dinkelbach", effort=2)
+    assert (again.lower, again.upper, again.solution) == (reports[1].lower, reports[1].upper, reports[1].solution)
+
+
+def test_a_start_is_used_where_it_is_better_and_told_where_it_is_wrong() -> None:
+    """An optimal start stands; one that leaves tasks out is dropped with the equation it breaks."""
+    instance = made(7, 30)
+    best = solve(instance, "charnes-cooper")
+    # Without a solver it is not found.
+    assert solve(instance, backend="none").lower < best.lower
+    assert solve(instance, backend="none", start=best.solution).lower == best.lower
+    broken = (tuple(0 for _ in instance.machines), *best.solution[1:])
+    assert "(5) user 0" in solve(instance, backend="none", start=broken).message
+
+
+def test_a_backend_that_fails_or_lies_leaves_a_true_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crash, nonsense values, and a bound below what is attained."""
+    instance = made(8, 12, types=6, machines=4)
+    best = solve(instance, "dinkelbach")
+    for values, bound, end in (
+        (None, None, Termination.CRASH),
+        (1e7, 1e9, Termination.OPTIMAL),
+        (-3.0, -1e9, Termination.OPTIMAL),
+        (0.4, None, Termination.LIMIT),
+    ):
+
+        def answer(*call: Any, v: float | None = values, b: float | None = bound, t: Any = end) -> BackendResult:
+            n = len(call[1].columns)
+            return BackendResult(t, None if v is None else np.full(n, v), b)
+
+        monkeypatch.setattr(backends, "solve", answer)
+        report = solve(instance, "dinkelbach")
+        assert check(instance, report.solution).value == report.lower <= best.upper
+        if bound != -1e9:
+            assert report.upper >= best.lower
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({"formulation": "tight"}, "formulation"),
+        ({"backend": "cplex"}, "backend"),
+        ({"formulation": "charnes-cooper", "backend": "cbc"}, "backend"),
+        ({"formulation": "dinkelbach", "backend": "none"}, "backend"),
+        ({"formulation": "enumeration", "backend": "highs"}, "backend"),
+        ({"effort": 0}, "effort"),
+        ({"effort": True}, "effort"),
+        ({"gap": 1.0}, "gap"),
+        ({"seconds": 0.0}, "seconds"),
+    ],
+)
+def test_settings_that_do_not_exist_or_go_together_are_input_errors(arguments: Document, field: str) -> None:
+    """One line that names the setting."""
+    with pytest.raises(InputError) as caught:
+        solve(made(1, 2, types=2, machines=2), **arguments)
+    assert caught.value.field == field
+
+
+def test_every_formulation_is_listed_and_can_be_asked_for() -> None:
+    """The names of the list are the names that `solve` takes."""
+    instance = made(1, 1, types=1, machines=2)
+    names = [name for name, _ in formulations()]
+    assert names == ["dinkelbach", "charnes-cooper", "enumeration", "auto"]
+    assert len({solve(instance, name).lower for name in names[2:]}) == 1
+
+
+def optimum_read(reader: str, path: Path) -> float:
+    """The optimum of the file as the reader prints it, as a maximum."""
+    reply = worker.worker(reader).call(f"formulations.backends.{reader}:optimum_of_file", str(path))
+    assert reply.termination is None, reply.message
+    value: float = reply.value[0]
+    return value if path.suffix == ".lp" else -value
+
+
+@pytest.mark.parametrize("kind", ["mps", "lp"])
+@pytest.mark.parametrize("reader", ["highs", "cbc"])
+def test_exported_models_read_back_have_our_optimum(kind: str, reader: str, tmp_path: Path) -> None:
+    """The relaxation's is the certified bound; the fixed-rate program's is 0 at OPT, of either sign of OPT."""
+    path = tmp_path / f"model.{kind}"
+    for gamma in (130, 80):
+        instance = made(9, 3, types=3, machines=3, gamma=gamma)
+        if reader == "highs":  # `optimum_of_file` reads what CBC says of integer programs
+            path.write_text(export(instance, kind, "charnes-cooper"))
+            upper = float(solve(instance, "charnes-cooper").upper)
+            assert optimum_read(reader, path) == pytest.approx(max(0.0, upper), rel=1e-6, abs=1e-9)
+        path.write_text(export(instance, kind))
+        report = solve(instance, "dinkelbach")
+        scale = sum(instance.price.tolist()) / 1e6
+        # What a better rate could still be worth over the makespan.
+        room = float(report.upper - report.lower) * check(instance, report.solution).makespan_ms / 1000
+        assert -1e-6 * scale <= optimum_read(reader, path) <= 1.01 * room + 1e-6 * scale
+
+
+def test_an_export_at_a_rate_below_opt_has_a_positive_optimum() -> None:
+    """The objective is profit - rate * makespan of the best solution at that rate, here by enumeration."""
+    for gamma, factor in ((150, Fraction(1, 2)), (50, Fraction(2))):
+        instance = small(
+            [
+                {"name": "a", "etc_ms": [3, 5], "apc_mw": [5000, 3000]},
+                {"name": "b", "etc_ms": [4, 2], "apc_mw": [2000, 9000]},
+            ],
+            [{"type": 0, "tasks": 4, "price": 600 * gamma}, {"type": 1, "tasks": 3, "price": 240 * gamma}],
+            ["x", "y"],
+        )
+        rate = factor * 1000 * literal_optimum(instance)
+        best = max(
+            report.profit - rate * report.makespan_ms
+            for report in (check(instance, each) for each in literal_solutions(instance))
+        )
+        found = backends.solve("highs", models.plain_at_rate(summed(instance), rate)).bound
+        assert found == pytest.approx(float(best) / 1e6, rel=1e-6)
+        assert best > 0
+
+
+@pytest.mark.parametrize(("kind", "formulation"), [("xml", "auto"), ("mps", "enumeration"), ("lp", "tight")])
+def test_what_cannot_be_exported_is_an_input_error(kind: str, formulation: str) -> None:
+    """A format or a formulation."""
+    with pytest.raises(InputError):
+        export(made(1, 2, types=2, machines=2), kind, formulation)
+
+
+def resealed(document: Document) -> Document:
+    """The document with the seal that its content asks for: what a forger would write."""
+    return document | {"sha256": seal(parse(document)[0])}
+
+
+def refused(instance: Instance, document: Document) -> bool:
+    """Whether the checker refuses it, as malformed or as not true."""
+    try:
+        return not verify(instance, document).valid
+    except InputError:
+        return True
+
+
+def spoil(key: str, change: Callable[[Any], Any]) -> Callable[[Document], Document]:
+    """The document with one field changed."""
+    return lambda document: document | {key: change(copy.deepcopy(document[key]))}
+
+
+def _shifted(decisions: list[list[int]]) -> list[list[int]]:
+    decisions[0][0], decisions[0][1] = decisions[0][0] - 1, decisions[0][1] + 1
+    return decisions
+
+
+FORGERIES: dict[str, Callable[[Document], Document]] = {
+    "another instance": spoil("instance", lambda _: "0" * 64),
+    "a lower upper end": spoil("upper", lambda _: "1/1000"),
+    "a higher lower end": spoil("lower", lambda _: "1000000/1"),
+    "a lower end that is too low": spoil("lower", lambda _: "0/1"),
+    "a rate not in lowest terms": spoil("lower", lambda text: "/".join(str(2 * int(part)) for part in text.split("/"))),
+    "a decimal rate": spoil("upper", lambda _: "1.5"),
+    "a rate over 0": spoil("upper", lambda _: "1/0"),
+    "a price less": spoil("prices", lambda prices: [prices[0] - 1, *prices[1:]]),
+    "a price more": spoil("prices", lambda prices: [prices[0] + 1, *prices[1:]]),
+    "a negative price": spoil("prices", lambda prices: [-1, *prices[1:]]),
+    "no prices": spoil("prices", lambda _: []),
+    "a larger scale": spoil("scale", lambda scale: scale + 1),
+    "scale 0": spoil("scale", lambda _: 0),
+    "a task that moved": spoil("decisions", _shifted),
+    "a task too many": spoil("decisions", lambda rows: [[rows[0][0] + 1, *rows[0][1:]], *rows[1:]]),
+    "a user without decision": spoil("decisions", lambda rows: [None, *rows[1:]]),
+    "a user too many": spoil("decisions", lambda rows: [*rows, rows[0]]),
+    "a share for no machine": spoil("decisions", lambda rows: [[*rows[0], 0], *rows[1:]]),
+    "a field more": lambda document: document | {"note": "trust me"},
+    "a field less": lambda document: {key: value for key, value in document.items() if key != "prices"},
+    "another format": spoil("format", lambda text: text + "0"),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_certificate_that_was_changed_is_refused(forgery: str) -> None:
+    """With the old seal, and where its form allows it, with the seal that fits."""
+    instance = made(10, 3, types=3, machines=3)
+    report = solve(instance, "charnes-cooper")
+    assert isinstance(report.certificate, Certificate)
+    document = certificates.document(report.certificate)
+    assert verify(instance, document).valid
+    forged = FORGERIES[forgery](document)
+    assert forged != document
+    assert refused(instance, forged)
+    try:
+        parse(forged)
+    except InputError:
+        return
+    assert refused(instance, resealed(forged))
+
+
+def test_a_negative_upper_end_needs_no_prices_and_cannot_be_lowered() -> None:
+    """Where everything loses: the closed form is OPT, any rate below it is refused, any above it is proved."""
+    instance = made(11, 3, types=3, machines=3, gamma=70)
+    report = solve(instance)
+    assert isinstance(report.certificate, Certificate)
+    assert report.lower == report.upper < 0
+    assert verify(instance, certificates.document(report.certificate)).valid
+    for factor, true in ((Fraction(10**9 + 1, 10**9), False), (Fraction(10**9 - 1, 10**9), True)):
+        other = replace(report.certificate, upper=report.certificate.upper * factor)
+        assert verify(instance, certificates.document(other)).valid == true
+    for wrong in ({"prices": (0, 0, 0)}, {"scale": 2}):
+        assert not verify(instance, certificates.document(replace(report.certificate, **wrong))).valid
+
+
+@settings(max_examples=250)
+@given(st.data(), eapm_instances(max_users=2))
+def test_the_checker_accepts_an_upper_end_if_and_only_if_no_solution_speaks_against_it(
+    data: st.DataObject, instance: Instance
+) -> None:
+    """Its sums are minima over all solutions, looked at one by one: with prices, and without for a negative rate."""
+    machines = len(instance.machines)
+    seen = [(check(instance, each), totals_of(summed(instance), each)) for each in literal_solutions(instance)]
+    etc, paid = summed(instance).etc, sum(instance.price.tolist())
+    optimum = max(report.value for report, _ in seen if report.value is not None)
+    prices: tuple[int, ...] = ()
+    if optimum < 0 or data.draw(st.integers(0, 9)) == 0:
+        scale = 1
+        near = optimum if optimum < 0 else Fraction(-1)
+        upper = near * data.draw(st.sampled_from([Fraction(k, 8) for k in range(1, 17)]))
+        u = -1000 * upper
+        true = all(report.energy_cost - u * report.makespan_ms >= paid for report, _ in seen)
+        assert true == (optimum <= upper)
+    else:
+        scale = data.draw(st.sampled_from([1, 7]))
+        most = int(2000 * optimum * scale / machines) + 2
+        prices = tuple(data.draw(st.lists(st.integers(0, most), min_size=machines, max_size=machines)))
+        upper = Fraction(sum(prices), 1000 * scale)
+        least = min(
+            scale * report.energy_cost
+            + sum(w * int(load) for w, load in zip(prices, (x * etc).sum(axis=0), strict=True))
+            for report, x in seen
+        )
+        true = least >= scale * paid
+        assert optimum <= upper or not true
+    claim = Certificate(content_hash(instance), scale, prices, upper, Fraction(0), ())
+    assert accepted(instance, claim) == true
+
+
+def accepted(instance: Instance, claim: Certificate) -> bool:
+    """Whether the checker takes the claim's upper end."""
+    try:
+        require_upper(instance, claim)
+    except Wrong:
+        return False
+    return True
+
+
+def test_a_negative_price_proves_nothing() -> None:
+    """It would lower the sum of the prices on a machine that nobody uses."""
+    instance = small(
+        [{"name": "t", "etc_ms": [1, 1], "apc_mw": [0, 9]}], [{"type": 0, "tasks": 2, "price": 6}], ["x", "y"]
+    )
+    assert literal_optimum(instance) == Fraction(3, 1000)
+    for prices, true in (((3, 0), True), ((3, -1), False), ((4, -1), False), ((2, 0), False)):
+        claim = Certificate("", 1, prices, Fraction(sum(prices), 1000), Fraction(0), ())
+        assert accepted(instance, claim) == true
+
+
+def test_certificates_survive_the_file(tmp_path: Path) -> None:
+    """Written and read, packed or not, the same document."""
+    instance = made(12, 3, types=3, machines=3)
+    report = solve(instance, "charnes-cooper")
+    assert isinstance(report.certificate, Certificate)
+    for name in ("proof.json", "proof.json.gz"):
+        certificates.write(report.certificate, tmp_path / name)
+        read, written_seal = certificates.read(tmp_path / name)
+        assert (read, written_seal) == (report.certificate, seal(report.certificate))
+    text = json.dumps(certificates.document(report.certificate)).encode()
+    assert verify(instance, load_json(text, "proof")).valid
+    assert verify(made(13, 3, types=3, machines=3), load_json(text, "proof")).problem.endswith("another instance")
+
+
+def test_the_largest_numbers_of_the_format_are_exact() -> None:
+    """Sums near 2^62: the check, the bound and the loss agree to the last unit."""
+    kinds = [{"name": "t", "etc_ms": [2**20, 2**20 - 1], "apc_mw": [2**20 - 3, 2**20]}]
+    for price in (0, 2**60, 2**60 + 1, 2**62):
+        instance = small(kinds, [{"type": 0, "tasks": 2**20, "price": price}], ["x", "y"])
+        report = solve(instance, "charnes-cooper")
+        assert check(instance, report.solution).value == report.lower == literal_rate(instance, report.solution)
+        assert isinstance(report.certificate, Certificate)
+        assert verify(instance, certificates.document(report.certificate)).valid

@@ -1,0 +1,248 @@
+"""Without migration: checker, optimum, bounds, heuristic and commands agree with looking at everything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+import bench
+from bench.cli.main import main
+from bench.family.known import families, find_suite
+from formulations import worker
+from formulations.lora.bound.lagrangian import dual_bound
+from formulations.lora.bound.pricing import Pricer, pool
+from formulations.lora.check import check
+from formulations.lora.models import one_node
+from formulations.lora.models.enumerate import enumerate_optimum
+from formulations.lora.models.formulation import registry
+from formulations.lora.solve import solve
+from formulations.report import Proof, Status
+from instances.errors import InputError
+from instances.lora import Decision, Instance, parse
+from instances.lora.format import document
+from instances.lora.generate import generate
+from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
+from tests.support.strategies import tiny_instances
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _workers_end_with_the_module() -> Iterator[None]:
+    yield
+    worker.close_all()
+
+
+def swap() -> Instance:
+    """Two nodes, each taken in one of two slots by a task that can run nowhere else; the third needs both slots.
+
+    With migration it takes what is left and OPT is 5 + 5 + 7; on one node it displaces one of the others.
+    """
+    task = {"arrival": 1, "memory_mb": 1, "energy_wh": [0, 0], "vendors": []}
+    node = {"count": 1, "compute": 1, "memory_mb": 1, "tariff": [0, 0]}
+    return parse(
+        {
+            "format": "ratiobench/lora/1",
+            "name": "swap",
+            "slots": 2,
+            "slot_seconds": 600,
+            "base_memory_mb": 0,
+            "node_types": [node | {"name": "a"}, node | {"name": "b"}],
+            "tasks": [
+                task | {"deadline": 1, "work": 1, "bid": 5, "rate": [1, 0]},
+                task | {"deadline": 2, "work": 2, "bid": 7, "rate": [1, 1]},
+                task | {"arrival": 2, "deadline": 2, "work": 1, "bid": 5, "rate": [0, 1]},
+            ],
+        }
+    )
+
+
+MOVING = (Decision(None, ((0, 1),)), Decision(None, ((1, 1), (0, 2))), Decision(None, ((1, 2),)))
+
+
+def written(folder: Path, instance: Instance) -> str:
+    """The instance's file."""
+    path = folder / "instance.json"
+    path.write_text(json.dumps(document(instance)))
+    return str(path)
+
+
+def test_the_checker_refuses_a_migrating_solution() -> None:
+    """Valid for P; without migration one breach more, which names task and nodes."""
+    assert check(swap(), MOVING).valid
+    report = check(swap(), MOVING, migration=False)
+    assert [str(breach) for breach in report.violations] == ["(one node) task 1: runs on nodes 0, 1"]
+    assert report.welfare == 17
+    stay = (None, Decision(None, ((0, 1), (0, 2))), MOVING[2])
+    assert check(swap(), stay, migration=False).valid
+
+
+def test_the_two_optima_differ() -> None:
+    """17 with migration, 12 without; every way of `solve` says so."""
+    assert enumerate_optimum(swap())[0] == solve(swap()).lower == 17
+    assert enumerate_optimum(swap(), migration=False)[0] == 12
+    for formulation in ("auto", "one-node", "enumerate"):
+        report = solve(swap(), formulation, migration=False)
+        assert (report.status, report.lower, report.upper) == (Status.OPTIMAL, 12, 12)
+        assert check(swap(), report.solution, migration=False).valid
+    heuristic = solve(swap(), backend="none", migration=False)
+    assert heuristic.lower == 12
+    assert heuristic.upper in range(12, 18)
+
+
+def wide_instance(number: int) -> Instance:
+    """A contended instance on three nodes of one type, so that order and renumbering of nodes have work to do."""
+    data = document(contended_instance(number))
+    data["slots"] = 3
+    data["node_types"] = [node | {"count": 3, "tariff": node["tariff"][:3]} for node in data["node_types"][:1]]
+    data["tasks"] = [
+        task
+        | {"arrival": min(2, task["arrival"]), "deadline": min(3, task["deadline"]), "rate": task["rate"][:1]}
+        | {key: task[key][:1] for key in ("energy_wh", "cost") if key in task}
+        for task in data["tasks"] * 2
+    ][:6]
+    data["tasks"].sort(key=lambda task: task["arrival"])
+    return parse(data)
+
+
+def test_the_interval_is_that_of_brute_force() -> None:
+    """On small contended instances: solver and enumeration agree; bounds alone and search alone are on their sides."""
+    differ = 0
+    cases = [*(contended_instance(number) for number in range(40)), *(wide_instance(number) for number in range(20))]
+    for instance in cases:
+        free, _ = enumerate_optimum(instance)
+        optimum, _ = enumerate_optimum(instance, migration=False)
+        assert optimum <= free
+        differ += optimum < free
+        report = solve(instance, "one-node", migration=False)
+        assert (report.lower, report.upper, report.message) == (optimum, optimum, ""), instance.name
+        assert check(instance, report.solution, migration=False).valid
+        assert one_node.standalone_bound(instance) >= optimum
+        tasks = pool(instance)
+        dual = dual_bound(Pricer(tasks))
+        assert optimum <= one_node.lagrangian_bound(tasks, dual) <= dual.upper
+        model = model_of(instance, "one-node")
+        assert len(model.columns) == one_node.columns(instance)
+    assert differ > 2
+
+
+def test_the_search_finds_the_optimum_of_small_instances() -> None:
+    """No solver: what is found stays on a node, and is the optimum on nearly all."""
+    missed = 0
+    for number in range(15):
+        instance = wide_instance(number) if number % 2 else contended_instance(number)
+        optimum, _ = enumerate_optimum(instance, migration=False)
+        report = solve(instance, backend="none", migration=False)
+        assert report.lower <= optimum <= report.upper
+        assert check(instance, report.solution, migration=False).welfare == report.lower
+        assert report.message == ""
+        missed += report.lower < optimum
+    assert missed <= 1
+
+
+@settings(max_examples=60)
+@given(tiny_instances())
+def test_any_tiny_instance_is_solved_without_migration(instance: Instance) -> None:
+    """Rates of 0, negative costs, vendors, windows that are empty: the same optimum by model and by enumeration."""
+    optimum, solution = enumerate_optimum(instance, migration=False)
+    verdict = check(instance, solution, migration=False)
+    assert (verdict.valid, verdict.welfare) == (True, optimum)
+    report = solve(instance, migration=False)
+    assert (report.lower, report.upper, report.message) == (optimum, optimum, "")
+
+
+def test_each_row_of_the_model_matters() -> None:
+    """Without one kind of them some optimum is wrong; without the order of nodes none is."""
+    undecided = {"stay", "run", "work", "compute", "memory"}
+    for number in range(60):
+        instance = contended_instance(number)
+        model = model_of(instance, "one-node")
+        optimum = optimum_of(model)
+        assert optimum_of(without(model, "order")) == optimum
+        undecided -= {each for each in sorted(undecided) if optimum_of(without(model, each)) != optimum}
+        if not undecided:
+            break
+    assert not undecided
+
+
+def test_a_bound_without_migration_is_none_on_opt() -> None:
+    """`--formulation one-node` alone is about P: the model's bound of 12 is not taken for one on OPT, which is 17."""
+    assert not registry()["one-node"].exact
+    report = solve(swap(), "one-node")
+    assert (report.lower, report.upper) == (17, 17)
+    assert report.proof is not Proof.BRANCH_AND_BOUND
+
+
+def test_a_crowded_day_has_an_interval_that_the_checker_confirms() -> None:
+    """A part of a day, effort 1: both ends, on real nodes, reproducibly."""
+    instance = generate(next(case.recipe for case in find_suite("quick")[1].cases if case.name == "pai_40"))
+    report, again = (solve(instance, backend="none", migration=False) for _ in range(2))
+    assert check(instance, report.solution, migration=False).welfare == report.lower
+    assert 0.9 * report.upper < report.lower <= report.upper
+    assert (report.lower, report.upper, report.solution) == (again.lower, again.upper, again.solution)
+
+
+@pytest.mark.parametrize("formulation", ["tight", "cpsat", "printed", "nonsense"])
+def test_formulations_of_p_are_refused(formulation: str) -> None:
+    """They are other problems."""
+    with pytest.raises(InputError, match="not one of auto, one-node, enumerate"):
+        solve(swap(), formulation, migration=False)
+
+
+def test_there_is_no_certificate_without_migration() -> None:
+    """Refused before any work."""
+    with pytest.raises(InputError, match="certificate"):
+        solve(swap(), certified=True, migration=False)
+
+
+# ---------------------------------------------------------------------------------------------------- commands
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit status and both streams of a command."""
+    status = main(arguments)
+    return status, *capsys.readouterr()
+
+
+def test_opt_says_that_nothing_migrates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Text and JSON; the solution passes `check --no-migration`, the one of plain `opt` does not."""
+    file, solution = written(tmp_path, swap()), str(tmp_path / "solution.json")
+    status, out, _ = told(capsys, "opt", file, "--no-migration", "--solution", solution)
+    assert (status, out.splitlines()[0]) == (0, "OPT without migration = 12 micro-dollars")
+    assert "a verified solution that keeps every task on one node" in out
+    assert told(capsys, "check", file, solution, "--no-migration")[1].startswith("valid\n")
+    status, out, _ = told(capsys, "opt", file, "--no-migration", "--json")
+    about: dict[str, Any] = json.loads(out)
+    assert (about["migration"], about["lower"], about["upper"], about["formulation"]) == (False, 12, 12, "one-node")
+    assert told(capsys, "opt", file, "--solution", solution)[1].startswith("OPT = 17")
+    assert told(capsys, "check", file, solution)[1].startswith("valid\n")
+    status, out, _ = told(capsys, "check", file, solution, "--no-migration")
+    assert (status, out.splitlines()[0]) == (0, "NOT VALID")
+    assert "(one node) task 1: runs on nodes 0, 1" in out
+    assert "migration" not in json.loads(told(capsys, "opt", file, "--json")[1])
+    assert bench.opt(file, migration=False).lower == 12
+
+
+def test_certificates_are_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 2, and nothing is written."""
+    file, certificate = written(tmp_path, swap()), tmp_path / "certificate.json"
+    for command in ("opt", "check"):
+        certificate.write_text("{}") if command == "check" else None
+        status, out, err = told(capsys, command, file, "--no-migration", "--certificate", str(certificate))
+        assert (status, out) == (2, "")
+        assert err.count("\n") == 1
+        assert "--no-migration" in err
+        assert command == "check" or not certificate.exists()
+
+
+def test_a_family_in_which_nothing_moves_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """EAPM places a bag for good: one line, exit 2."""
+    eapm = families()["eapm"]
+    path = tmp_path / "eapm.json"
+    path.write_text(eapm.dumps(eapm.generate(eapm.suites()[0].cases[0].recipe)))
+    status, out, err = told(capsys, "opt", str(path), "--no-migration")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "eapm" in err

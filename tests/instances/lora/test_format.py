@@ -1,0 +1,491 @@
+"""The file format: what is written reads back identical, and whatever is not allowed is one line that names it."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances.errors import InputError
+from instances.fields import LIMIT
+from instances.files import check_writable, write_atomically
+from instances.lora import content_hash, document, dumps, loads, parse, read, write
+from instances.lora.format import BID_SUM_LIMIT, SCHEMA, SLOT_LIMIT
+from instances.lora.generate import generate
+from instances.lora.named import names, path
+from tests.support.strategies import instance_documents, tiny_documents
+
+Document = dict[str, Any]
+Change = Callable[[Document], None]
+
+
+def valid() -> Document:
+    """A small valid document with every field in use."""
+    return {
+        "format": "ratiobench/lora/1",
+        "name": "valid",
+        "origin": {"by": "hand"},
+        "slots": 3,
+        "slot_seconds": 600,
+        "base_memory_mb": 2,
+        "node_types": [
+            {"name": "a", "count": 2, "compute": 10, "memory_mb": 8, "tariff": [1, -2, 3]},
+            {"name": "b", "count": 1, "compute": 5, "memory_mb": 9, "tariff": [1, 1, 1]},
+        ],
+        "tasks": [
+            {
+                "arrival": 1, "deadline": 3, "memory_mb": 2, "work": 7, "bid": 30, "valuation": 28, "rate": [4, 2],
+                "energy_wh": [2, 1], "vendors": [{"price": 3, "delay": 1}],
+            },
+            {
+                "arrival": 2, "deadline": 2, "memory_mb": 1, "work": 3, "bid": 9, "rate": [3, 0],
+                "cost": [[0, -1, 2], [4, 4, 4]], "vendors": [],
+            },
+        ],
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def validator() -> jsonschema.protocols.Validator:
+    """The shipped JSON Schema."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+@settings(max_examples=150)
+@given(instance_documents())
+def test_what_is_written_reads_back_identical(data: Document) -> None:
+    """Writing and reading again gives the same hash, the same document and the same text."""
+    instance = parse(data)
+    again = loads(dumps(instance))
+    assert content_hash(again) == content_hash(instance)
+    assert document(again) == document(instance)
+    assert dumps(again) == dumps(instance)
+
+
+@settings(max_examples=100)
+@given(instance_documents())
+def test_the_document_of_a_parsed_document_says_the_same(data: Document) -> None:
+    """Nothing is clipped or lost: the document that comes out is the one that went in, defaults left out."""
+    out = document(parse(data))
+    data.setdefault("origin", {})
+    for task in data["tasks"]:
+        if task.get("valuation") == task["bid"]:
+            del task["valuation"]
+    assert out == data
+
+
+@settings(max_examples=25)
+@given(data=instance_documents())
+def test_files_plain_and_gzipped_read_back_identical(data: Document, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A .json and a .json.gz of one instance have its hash, and writing twice gives the same bytes."""
+    folder = tmp_path_factory.mktemp("files")
+    instance = parse(data)
+    for name in ("instance.json", "instance.json.gz"):
+        write(instance, folder / name)
+        first = (folder / name).read_bytes()
+        again = read(folder / name)
+        assert content_hash(again) == content_hash(instance)
+        write(again, folder / name)
+        assert (folder / name).read_bytes() == first
+    assert gzip.decompress((folder / "instance.json.gz").read_bytes()) == (folder / "instance.json").read_bytes()
+    assert sorted(file.name for file in folder.iterdir()) == ["instance.json", "instance.json.gz"]
+
+
+@settings(max_examples=150)
+@given(data=instance_documents())
+def test_the_schema_accepts_what_the_reader_accepts(data: Document, validator: jsonschema.protocols.Validator) -> None:
+    """Every valid document satisfies the JSON Schema."""
+    validator.validate(data)
+
+
+@settings(max_examples=150)
+@given(data=tiny_documents())
+def test_the_schema_accepts_tiny_instances(data: Document, validator: jsonschema.protocols.Validator) -> None:
+    """Every tiny instance satisfies the JSON Schema, as written back too."""
+    validator.validate(document(parse(data)))
+
+
+@pytest.mark.parametrize("name", names())
+def test_shipped_instances_satisfy_the_schema(name: str, validator: jsonschema.protocols.Validator) -> None:
+    """Every shipped file satisfies the JSON Schema and is named as its file."""
+    data = json.loads(path(name).read_text(encoding="utf-8"))
+    validator.validate(data)
+    assert data["name"] == name
+    assert dumps(read(path(name))) == path(name).read_text(encoding="utf-8")
+
+
+def test_generated_instances_satisfy_the_schema(validator: jsonschema.protocols.Validator) -> None:
+    """A generated instance satisfies the JSON Schema."""
+    validator.validate(document(generate({"kind": "paper", "nodes": 3, "tasks": 30, "seed": ["schema"]})))
+
+
+def test_the_hash_ignores_name_and_origin() -> None:
+    """Two files that differ in name and origin are the same instance."""
+    first, second = valid(), valid()
+    second["name"] = "another"
+    second["origin"] = {"generator": "x", "seed": [1]}
+    third = valid()
+    del third["origin"]
+    assert content_hash(parse(first)) == content_hash(parse(second)) == content_hash(parse(third))
+
+
+def test_the_hash_is_pinned() -> None:
+    """The identity of an instance does not change from version to version."""
+    canonical = valid()
+    del canonical["name"], canonical["origin"]
+    canonical["tasks"][1]["valuation"] = 9
+    text = json.dumps(canonical, sort_keys=True, separators=(",", ":"))
+    assert content_hash(parse(valid())) == hashlib.sha256(text.encode()).hexdigest()
+    assert content_hash(parse(valid())) == "f03effbd5778966fee636b35e39abe3f769231e6b6a69c5eae9f0a5d1e46e56f"
+
+
+def test_a_valuation_equal_to_the_bid_may_be_left_out() -> None:
+    """The hash covers the valuation, whose default is the bid."""
+    given_out, left_out, other = valid(), valid(), valid()
+    given_out["tasks"][1]["valuation"] = 9
+    other["tasks"][1]["valuation"] = 8
+    assert content_hash(parse(given_out)) == content_hash(parse(left_out))
+    assert content_hash(parse(other)) != content_hash(parse(left_out))
+
+
+def test_the_hash_covers_the_order_of_tasks() -> None:
+    """Ties are decided in list order, so another order is another instance."""
+    first, second = valid(), valid()
+    for data in (first, second):
+        data["tasks"][1]["arrival"] = 1
+    second["tasks"].reverse()
+    assert content_hash(parse(first)) != content_hash(parse(second))
+
+
+def integer_places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Where integers stand in a document, origin apart."""
+    if isinstance(value, dict):
+        found = [integer_places(inner, (*place, key)) for key, inner in value.items() if key != "origin"]
+        return [one for many in found for one in many]
+    if isinstance(value, list):
+        return [one for j, inner in enumerate(value) for one in integer_places(inner, (*place, j))]
+    return [place] if isinstance(value, int) else []
+
+
+def at(data: Document, place: tuple[Any, ...]) -> Any:
+    """The container of a place."""
+    for key in place[:-1]:
+        data = data[key]
+    return data
+
+
+@pytest.mark.parametrize("place", integer_places(valid()), ids=lambda place: ".".join(map(str, place)))
+def test_the_hash_covers_every_integer(place: tuple[Any, ...]) -> None:
+    """Changing any number of the content by one gives another hash, or is not allowed."""
+    hashes = []
+    for step in (0, 1, -1):
+        data = valid()
+        at(data, place)[place[-1]] += step
+        with contextlib.suppress(InputError):
+            hashes.append(content_hash(parse(data)))
+    # One slot more or less does not agree with the tariffs; every other number can move at least one way.
+    assert len(hashes) >= (1 if place == ("slots",) else 2)
+    assert len(set(hashes)) == len(hashes)
+
+
+@pytest.mark.parametrize("place", integer_places(valid()), ids=lambda place: ".".join(map(str, place)))
+@pytest.mark.parametrize("wrong", [True, 1.0, 1.5, float("nan"), float("inf"), "1", None, [], {}, 2**40 + 1, 10**40])
+def test_a_number_of_another_kind_is_named(place: tuple[Any, ...], wrong: Any) -> None:
+    """Booleans, floats, NaN, strings, null, lists, objects and huge integers are errors at every number."""
+    data = valid()
+    at(data, place)[place[-1]] = wrong
+    field = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place).removeprefix(".")
+    for source, act in (("file", lambda: parse(data, "file")), ("text", lambda: loads(json.dumps(data), "text"))):
+        with pytest.raises(InputError) as caught:
+            act()
+        message = str(caught.value)
+        assert message.startswith(f"{source}: {field}: ")
+        assert "\n" not in message
+
+
+def put(*place: Any) -> Callable[[Any], Change]:
+    """A change that puts a value at a place."""
+
+    def with_value(value: Any) -> Change:
+        def change(data: Document) -> None:
+            at(data, place)[place[-1]] = value
+
+        return change
+
+    return with_value
+
+
+def drop(*place: Any) -> Change:
+    """A change that removes a field."""
+
+    def change(data: Document) -> None:
+        del at(data, place)[place[-1]]
+
+    return change
+
+
+BROKEN: list[tuple[str, Change, str, str, bool]] = [
+    # what, change, the field and a piece of the message, and whether the schema can see it
+    ("other format", put("format")("ratiobench/lora/2"), "format", "'ratiobench/lora/2'", True),
+    ("no format", drop("format"), "format", "null", True),
+    ("no slots", drop("slots"), "slots", "missing", True),
+    ("no slot_seconds", drop("slot_seconds"), "slot_seconds", "missing", True),
+    ("no base memory", drop("base_memory_mb"), "base_memory_mb", "missing", True),
+    ("no node types", drop("node_types"), "node_types", "missing", True),
+    ("no tasks", drop("tasks"), "tasks", "missing", True),
+    ("no name", drop("name"), "name", "missing", True),
+    ("unknown field", put("colour")("red"), "colour", "unknown field", True),
+    ("unknown field of a node type", put("node_types", 1, "gpu")(1), "node_types[1].gpu", "unknown field", True),
+    ("unknown field of a task", put("tasks", 0, "weight")(1), "tasks[0].weight", "unknown field", True),
+    ("unknown field of a vendor", put("tasks", 0, "vendors", 0, "x")(1), "tasks[0].vendors[0].x", "unknown", True),
+    ("a field with a line break", put("a\nb")(1), "a\nb", "unknown field", True),
+    ("no count", drop("node_types", 0, "count"), "node_types[0].count", "missing", True),
+    ("no tariff", drop("node_types", 0, "tariff"), "node_types[0].tariff", "missing", True),
+    ("no bid", drop("tasks", 0, "bid"), "tasks[0].bid", "missing", True),
+    ("no rate", drop("tasks", 0, "rate"), "tasks[0].rate", "missing", True),
+    ("no vendors", drop("tasks", 0, "vendors"), "tasks[0].vendors", "missing", True),
+    ("no delay", drop("tasks", 0, "vendors", 0, "delay"), "tasks[0].vendors[0].delay", "missing", True),
+    ("empty name", put("name")(""), "name", "''", True),
+    ("name of another type", put("name")(7), "name", "7", True),
+    ("lone surrogate", put("name")("\ud800"), "name", "surrogate", False),
+    ("node name of another type", put("node_types", 0, "name")(None), "node_types[0].name", "null", True),
+    ("origin of another type", put("origin")([1]), "origin", "a list of 1", True),
+    ("NaN in the origin", put("origin", "x")([{"y": float("nan")}]), "origin.x[0].y", "nan", False),
+    ("huge integer in the origin", put("origin", "x")(10**30), "origin.x", "more than 29 digits", False),
+    ("no node type at all", put("node_types")([]), "node_types", "at least one", True),
+    ("node types of another type", put("node_types")({}), "node_types", "an object", True),
+    ("a node type of another type", put("node_types", 0)(3), "node_types[0]", "3", True),
+    ("tasks of another type", put("tasks")("none"), "tasks", "'none'", True),
+    ("a task of another type", put("tasks", 1)(None), "tasks[1]", "null", True),
+    ("vendors of another type", put("tasks", 0, "vendors")(None), "tasks[0].vendors", "null", True),
+    ("a vendor of another type", put("tasks", 0, "vendors", 0)([3, 1]), "tasks[0].vendors[0]", "a list of 2", True),
+    ("no slot", put("slots")(0), "slots", "0", True),
+    ("too many slots", put("slots")(SLOT_LIMIT + 1), "slots", "10001", True),
+    ("slot of no length", put("slot_seconds")(0), "slot_seconds", "0", True),
+    ("negative base memory", put("base_memory_mb")(-1), "base_memory_mb", "-1", True),
+    ("base memory fills a node", put("base_memory_mb")(8), "base_memory_mb", "8 is not below", False),
+    ("a second node without room", put("node_types", 1, "memory_mb")(2), "base_memory_mb", "node_types[1]", False),
+    ("no node of the type", put("node_types", 0, "count")(0), "node_types[0].count", "0", True),
+    ("no compute", put("node_types", 0, "compute")(0), "node_types[0].compute", "0", True),
+    ("short tariff", put("node_types", 0, "tariff")([1, 2]), "node_types[0].tariff", "2 entries; 3", False),
+    ("long tariff", put("node_types", 0, "tariff")([1] * 4), "node_types[0].tariff", "4 entries; 3", False),
+    ("tariff of another type", put("node_types", 0, "tariff")(5), "node_types[0].tariff", "5", True),
+    ("tariff over the limit", put("node_types", 0, "tariff", 1)(-LIMIT - 1), "node_types[0].tariff[1]", "-10", True),
+    ("arrival 0", put("tasks", 0, "arrival")(0), "tasks[0].arrival", "0", True),
+    ("arrival after the last slot", put("tasks", 1, "arrival")(4), "tasks[1].arrival", "4", False),
+    ("arrivals out of order", put("tasks", 0, "arrival")(3), "tasks[1].arrival", "2 is before 3", False),
+    ("deadline before arrival", put("tasks", 1, "deadline")(1), "tasks[1].deadline", "1 is before", False),
+    ("deadline after the last slot", put("tasks", 0, "deadline")(4), "tasks[0].deadline", "4", False),
+    ("no memory", put("tasks", 0, "memory_mb")(0), "tasks[0].memory_mb", "0", True),
+    ("no work", put("tasks", 0, "work")(0), "tasks[0].work", "0", True),
+    ("negative bid", put("tasks", 0, "bid")(-1), "tasks[0].bid", "-1", True),
+    ("bid over the limit", put("tasks", 0, "bid")(LIMIT + 1), "tasks[0].bid", str(LIMIT + 1), True),
+    ("negative valuation", put("tasks", 0, "valuation")(-3), "tasks[0].valuation", "-3", True),
+    ("negative rate", put("tasks", 0, "rate", 1)(-1), "tasks[0].rate[1]", "-1", True),
+    ("short rate list", put("tasks", 0, "rate")([1]), "tasks[0].rate", "1 entries; 2", False),
+    ("long rate list", put("tasks", 0, "rate")([1, 2, 3]), "tasks[0].rate", "3 entries; 2", False),
+    ("rate as a number", put("tasks", 0, "rate")(4), "tasks[0].rate", "4", True),
+    ("negative energy", put("tasks", 0, "energy_wh", 0)(-1), "tasks[0].energy_wh[0]", "-1", True),
+    ("short energy list", put("tasks", 0, "energy_wh")([1]), "tasks[0].energy_wh", "1 entries; 2", False),
+    ("cost over the limit", put("tasks", 0, "energy_wh", 0)(LIMIT // 2), "tasks[0].energy_wh[0]", "2^40", False),
+    ("both energy and cost", put("tasks", 1, "energy_wh")([1, 1]), "tasks[1].energy_wh", "both given", True),
+    ("neither energy nor cost", drop("tasks", 0, "energy_wh"), "tasks[0].energy_wh", "neither given", True),
+    ("cost for one type only", put("tasks", 1, "cost")([[1, 1, 1]]), "tasks[1].cost", "1 entries; 2", False),
+    ("cost for two slots only", put("tasks", 1, "cost", 0)([1, 1]), "tasks[1].cost[0]", "2 entries; 3", False),
+    ("cost row of another type", put("tasks", 1, "cost", 1)(4), "tasks[1].cost[1]", "4", True),
+    ("negative price", put("tasks", 0, "vendors", 0, "price")(-1), "tasks[0].vendors[0].price", "-1", True),
+    ("negative delay", put("tasks", 0, "vendors", 0, "delay")(-1), "tasks[0].vendors[0].delay", "-1", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "field", "piece", "seen"), [b[1:] for b in BROKEN], ids=[b[0] for b in BROKEN])
+def test_each_broken_document_is_one_line_that_names_it(
+    change: Change, field: str, piece: str, seen: bool, validator: jsonschema.protocols.Validator
+) -> None:
+    """A document broken in one place gives an error that names the file, the field and the value."""
+    data = valid()
+    parse(data)
+    change(data)
+    with pytest.raises(InputError) as caught:
+        parse(data, "broken.json")
+    assert caught.value.source == "broken.json"
+    assert caught.value.field == field
+    assert piece in caught.value.problem
+    assert len(str(caught.value).splitlines()) == 1
+    assert validator.is_valid(data) is not seen
+
+
+def test_the_sum_of_bids_is_limited() -> None:
+    """Each bid may be fine and their sum not: it must stay within 2^52."""
+    data = valid()
+    count = BID_SUM_LIMIT // LIMIT
+    data["tasks"] = [{**data["tasks"][0], "bid": LIMIT} for _ in range(count)]
+    assert int(parse(data).bid.sum()) == BID_SUM_LIMIT
+    data["tasks"].append({**data["tasks"][0], "bid": 1})
+    with pytest.raises(InputError, match=rf"tasks\[{count}\]\.bid: 1 takes the sum of bids over 2\^52"):
+        parse(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "piece"),
+    [
+        (b"", "line 1 column 1", "not JSON"),
+        (b"[1, 2]", "document", "a list of 2 is not an object"),
+        (b"null", "document", "null is not an object"),
+        (b'{"a": 1,}', "line 1 column", "not JSON"),
+        (b'{"name": "a", "name": "b"}', "name", "twice in one object ('a', then 'b')"),
+        (b'{"tasks": [{"bid": 1, "bid": 1}]}', "tasks[0].bid", "(1, then 1)"),
+        (
+            b'{"tasks": [{"bid": 1}, {"x": [[], {"bid": 3, "z": 1, "bid": {}}]}]}',
+            "tasks[1].x[1].bid",
+            "(3, then an",
+        ),
+        (b'{"a": {"b": 1, "b": 2}, "c": 1, "c": 2, "c": 3}', "c", "(1, then 2)"),
+        (b'{"name": "\xff"}', "", "not UTF-8 text at byte 10"),
+        (b"[" * 200_000, "", "nested too deeply"),
+    ],
+)
+def test_files_that_are_no_document_are_named(text: bytes, field: str, piece: str, tmp_path: Path) -> None:
+    """Text that is not a JSON object without duplicate keys is an error with the place."""
+    file = tmp_path / "broken.json"
+    file.write_bytes(text)
+    with pytest.raises(InputError) as caught:
+        read(file)
+    assert caught.value.source == str(file)
+    assert caught.value.field.startswith(field)
+    assert piece in caught.value.problem
+
+
+def test_a_truncated_gzip_is_named(tmp_path: Path) -> None:
+    """A .json.gz that is cut anywhere is an error and never a shorter instance."""
+    file = tmp_path / "cut.json.gz"
+    write(parse(valid()), file)
+    whole = file.read_bytes()
+    for size in range(3, len(whole), 7):
+        file.write_bytes(whole[:size])
+        with pytest.raises(InputError, match="not a complete gzip file"):
+            read(file)
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 0x55
+    file.write_bytes(damaged)
+    with pytest.raises(InputError):
+        read(file)
+
+
+def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
+    """What cannot be opened is an error with the file's name."""
+    for target in (tmp_path / "absent.json", tmp_path):
+        with pytest.raises(InputError, match="cannot be read") as caught:
+            read(target)
+        assert caught.value.source == str(target)
+
+
+def test_the_empty_name_is_no_file() -> None:
+    """It is quoted, not left out of the message."""
+    with pytest.raises(InputError, match=r"^'': the empty name"):
+        read("")
+
+
+def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path) -> None:
+    """A folder, a file below nothing, a file system that takes no files; a question leaves nothing behind."""
+    (tmp_path / "folder").mkdir()
+    bad = [tmp_path / "folder", tmp_path / "none" / "x"] + [Path("/proc/x")] * Path("/proc").is_dir()
+    for target in bad:
+        with pytest.raises(InputError, match="cannot be written") as caught:
+            check_writable(target)
+        assert caught.value.source == str(target)
+        with pytest.raises(InputError, match="cannot be written"):
+            write_atomically(target, b"x")
+    (tmp_path / "old").write_bytes(b"old")
+    for name in ("old", "new"):
+        check_writable(tmp_path / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "old"]
+    assert (tmp_path / "old").read_bytes() == b"old"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    """So are devices, such as /dev/null."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        check_writable(pipe)
+        write_atomically(pipe, b"through")
+        assert os.read(reader, 100) == b"through"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_writing_into_a_missing_folder_leaves_nothing(tmp_path: Path) -> None:
+    """A file that cannot be written is an error with its name, and nothing is left behind."""
+    with pytest.raises(InputError, match="cannot be written"):
+        write(parse(valid()), tmp_path / "absent" / "a.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_instances_are_read_only() -> None:
+    """No column of an instance can be changed."""
+    instance = parse(valid())
+    for name in ("arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(instance, name)[0] = 1
+    for i in range(instance.tasks):
+        with pytest.raises(ValueError, match="read-only"):
+            instance.cost(i)[0, 0] = 1
+
+
+def test_costs_are_energy_times_tariff_or_as_given() -> None:
+    """e_ikt is the exact product, or the explicit table."""
+    instance = parse(valid())
+    assert instance.cost(0).tolist() == [[2, -4, 6], [1, 1, 1]]
+    assert instance.cost(1).tolist() == [[0, -1, 2], [4, 4, 4]]
+    assert instance.cost(0).dtype == np.int64
+
+
+@settings(max_examples=200)
+@given(
+    data=tiny_documents(),
+    junk=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+        lambda inner: st.lists(inner, max_size=2),
+        max_leaves=3,
+    ),
+    pick=st.data(),
+)
+def test_no_damage_gets_past_the_reader_as_another_error(data: Document, junk: Any, pick: st.DataObject) -> None:
+    """Any value in any place is either read or an InputError of one line; there is no other failure."""
+    place = pick.draw(st.sampled_from(all_places(data)))
+    at(data, place)[place[-1]] = junk
+    problem = ""
+    try:
+        instance = parse(data, "damaged")
+    except InputError as error:
+        problem = str(error)
+    else:
+        assert content_hash(loads(dumps(instance))) == content_hash(instance)
+    assert len(problem.splitlines()) <= 1
+
+
+def all_places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place of a document."""
+    inner: list[tuple[Any, Any]] = []
+    if isinstance(value, dict):
+        inner = list(value.items())
+    elif isinstance(value, list):
+        inner = list(enumerate(value))
+    return [(*place, key) for key, _ in inner] + [one for key, v in inner for one in all_places(v, (*place, key))]

@@ -1,0 +1,41 @@
+"""A payment above the bid breaks no rule of the problem, but no output hides it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bench.cli.main import main
+from instances.lora.named import named, path
+from online.lora.run import run
+
+SAID = "charged above their bid: 2 of 3 admitted"
+
+
+def test_every_output_says_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`online` as text and JSON, the table, the CSV file and the page; the run stays valid."""
+    name, file = "tests.support.contestants:Overcharges", str(path("thm5_T5_3tasks"))
+    assert main(["online", file, "--algorithm", name]) == 0
+    assert capsys.readouterr().out.startswith(f"{name} ({SAID}): welfare ")
+    assert main(["online", file, "--algorithm", name, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["valid"], said["label"], said["counts"]) == (True, f"{name} ({SAID})", {"charged_above_bid": 2})
+    out = tmp_path / "out"
+    options = ["--only", "thm5_T5_3tasks", "--algorithm", name, "--out", str(out), "--quiet"]
+    assert main(["run", "quick", *options]) == 0
+    assert SAID in capsys.readouterr().out
+    assert SAID in (out / "report.html").read_text(encoding="utf-8")
+    table = pd.read_csv(out / "results.csv").set_index("algorithm")
+    assert table.loc[name, "state"] == "ok"
+    assert SAID in str(table.loc[name, "label"])
+
+
+def test_a_payment_of_the_bid_is_not_said() -> None:
+    """Nor are those below, nor those that nobody charges."""
+    for name in ("pdftsp", "greedy", "eft", "posted"):
+        found = run(named("thm5_T5_3tasks"), name)
+        assert "above" not in found.label
+        assert "charged_above_bid" not in found.counts

@@ -1,0 +1,304 @@
+"""What every registered algorithm must satisfy, with each of its options; the registry names them all."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.lora.check import check
+from formulations.lora.models.enumerate import enumerate_optimum
+from instances.errors import InputError
+from instances.lora import Decision, Instance, content_hash, document, parse, read_solution, solution_document, write
+from instances.lora.generate import generate
+from instances.lora.named import named
+from online.lora.registry import REGISTRY, algorithms, canonical, entries
+from online.lora.registry import parse as parse_name
+from online.lora.run import play, run
+from online.outcome import OnlineRun, Source
+from tests.support.strategies import tiny_instances
+
+
+def _variants() -> Iterator[str]:
+    for entry in entries().values():
+        yield entry.name
+        for key, option in entry.options.items():
+            yield from (f"{entry.name}:{key}={value}" for value in option.allowed or () if value != option.default)
+    yield "pdftsp:search=printed,units=canonical"
+    yield "pdftsp:arith=float,search=printed"
+
+
+VARIANTS = tuple(_variants())
+PRICED_AT_MOST_THE_BID = (
+    "greedy", "eris", "pdftsp:payment=critical", "posted", "minimal-edit", "capped", "bbar-rule",
+)  # fmt: skip
+"""Charges that contain the operational cost; (14) does not, so a negative cost can take it above the bid."""
+
+_PAPER = {"kind": "paper", "arrivals": {"trace": "pai"}, "start": 60, "slots": 30, "quiet": 8}
+
+
+@pytest.fixture(scope="module", params=["pai_24", "many_types"])
+def generated(request: pytest.FixtureRequest) -> Instance:
+    """A small part of a trace-driven day; and the same with vendors on all tasks and single nodes."""
+    name = str(request.param)
+    nodes = {"pai_24": {"a100": 1, "a40": 1}, "many_types": {"a100": 2, "a40": 3}}[name]
+    return generate(_PAPER | {"name": name, "seed": ["contract", name], "tasks": 24, "nodes": nodes})
+
+
+def _fixed(
+    original: Instance, variant: str, instance: Instance, *, with_constants_of: Instance | None = None
+) -> OnlineRun:
+    """The run on `instance` with the seed, options and constants of the original."""
+    spec = parse_name(variant)
+    assert spec.entry is not None
+    algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), original.tasks))
+    constants = REGISTRY.settle_constants(
+        spec, tuple(getattr(algorithm, "constants", ())), with_constants_of or original
+    )
+    return play(instance, algorithm, variant, "1", constants, content_hash(original))
+
+
+def _obeys(instance: Instance, result: OnlineRun, variant: str) -> None:
+    assert result.valid, result.violations
+    verdict = check(instance, result.decisions)
+    assert verdict.valid, verdict.violations
+    assert (result.welfare, result.true_welfare) == (verdict.welfare, verdict.true_welfare)
+    assert (result.revenue, result.admitted) == (verdict.revenue, verdict.admitted)
+    admitted = [(i, decision) for i, decision in enumerate(result.decisions) if decision is not None]
+    assert len({decision.payment is None for _, decision in admitted}) <= 1
+    costs_below_zero = any((instance.cost(i) < 0).any() for i, _ in admitted)
+    for i, decision in admitted:
+        if decision.payment is not None and (variant.startswith(PRICED_AT_MOST_THE_BID) or not costs_below_zero):
+            assert decision.payment <= int(instance.bid[i])
+            assert costs_below_zero or decision.payment >= 0
+        assert type(decision.vendor) in (int, type(None))
+        assert all(type(number) is int for cell in decision.cells for number in cell)
+        assert list(decision.cells) == sorted(decision.cells, key=lambda cell: cell[1])
+
+
+def _alike(one: OnlineRun, other: OnlineRun) -> bool:
+    return (one.decisions, one.welfare, one.label, one.counts) == (
+        other.decisions,
+        other.welfare,
+        other.label,
+        other.counts,
+    )
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@settings(max_examples=60)
+@given(instance=tiny_instances())
+def test_a_run_is_valid_repeatable_and_below_opt(variant: str, instance: Instance) -> None:
+    """On tiny instances: the referee's and the verifier's figures, a second run, brute force."""
+    result = run(instance, variant)
+    _obeys(instance, result, variant)
+    assert _alike(result, run(instance, variant))
+    optimum, _ = enumerate_optimum(instance)
+    assert result.welfare <= optimum
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@settings(max_examples=50)
+@given(instance=tiny_instances(max_tasks=5), data=st.data())
+def test_decisions_do_not_depend_on_later_arrivals(variant: str, instance: Instance, data: st.DataObject) -> None:
+    """With seed and constants given: later tasks altered, then cut away. A batch is one decision."""
+    whole = _fixed(instance, variant, instance)
+    spec = parse_name(variant)
+    assert spec.entry is not None
+    batch = hasattr(spec.entry.make(spec.options), "decide_batch")
+    ends = [i for i in range(1, instance.tasks) if not batch or instance.arrival[i] != instance.arrival[i - 1]]
+    if not ends:
+        return
+    end = data.draw(st.sampled_from(ends))
+    altered: dict[str, Any] = document(instance)
+    for task in altered["tasks"][end:]:
+        task["bid"] = data.draw(st.integers(0, 60))
+        task["work"] = data.draw(st.integers(1, 8))
+        task["memory_mb"] = data.draw(st.integers(1, 4))
+        task.pop("valuation", None)
+    cut = altered | {"tasks": altered["tasks"][:end]}
+    for other in (parse(altered), parse(cut)):
+        again = _fixed(instance, variant, other, with_constants_of=instance)
+        assert again.decisions[:end] == whole.decisions[:end]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_trace_driven_part_is_served_by_the_rules(
+    generated: Instance, variant: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """24 tasks, tens of slots: valid, repeatable, something admitted, and the solution file reads back."""
+    result = run(generated, variant)
+    _obeys(generated, result, variant)
+    assert _alike(result, run(generated, variant))
+    assert result.admitted > 0
+    half = generated.tasks // 2
+    while generated.arrival[half] == generated.arrival[half - 1]:
+        half += 1
+    data = document(generated)
+    data["tasks"] = data["tasks"][:half]
+    assert _fixed(generated, variant, parse(data)).decisions == result.decisions[:half]
+    file = tmp_path_factory.mktemp("solution") / "solution.json"
+    file.write_text(json.dumps(solution_document(result.decisions)))
+    assert read_solution(file) == result.decisions
+
+
+def test_an_empty_instance_and_an_empty_menu_are_served() -> None:
+    """No tasks; and a task without any schedule: decision null, welfare 0."""
+    data = document(named("tiny_empty_window"))
+    for variant in VARIANTS:
+        empty = run(parse(data | {"tasks": []}), variant)
+        assert (empty.valid, empty.welfare, empty.decisions) == (True, 0, ())
+        assert run(named("tiny_empty_window"), variant).valid
+        assert run(named("tiny_rate_zero"), variant).valid
+
+
+def test_no_solver_is_loaded_into_the_process_that_runs_algorithms() -> None:
+    """Titan's MILP is solved in a worker; a fresh process runs every algorithm and has no solver among its modules."""
+    code = (
+        "import sys\n"
+        "from instances.lora.named import named\n"
+        "from online.lora.registry import entries\n"
+        "from online.lora.run import run\n"
+        "for name in entries():\n"
+        "    assert run(named('tiny_contention'), name).valid\n"
+        "found = {'highspy', 'ortools', 'pulp', 'pyscipopt', 'gurobipy'} & set(sys.modules)\n"
+        "sys.exit(f'loaded: {found}' if found else 0)\n"
+    )
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=root)
+    assert done.returncode == 0, done.stderr
+
+
+def test_names_have_one_spelling() -> None:
+    """Options at their defaults are left out, the others sorted; a version stands behind."""
+    assert canonical("pdftsp:search=exact") == canonical("pdftsp") == "pdftsp version 1"
+    assert canonical("pdftsp:units=canonical,arith=float") == canonical("pdftsp:arith=float,units=canonical")
+    assert canonical("pdftsp:alpha=3.50") == canonical("pdftsp:alpha=7/2") == "pdftsp:alpha=7/2 version 1"
+    assert {name for name, _ in algorithms()} == set(entries()) >= {"pdftsp", "titan", "eft", "ntm", "greedy", "eris"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "nobody", "pdftsp:search", "pdftsp:search=", "pdftsp:search=best", "pdftsp:what=1", "greedy:alpha=1",
+     "pdftsp:alpha=x", "pdftsp:alpha=-1", "pdftsp:alpha=1e999999999", "pdftsp:alpha=1/0", "pdftsp:alpha=nan",
+     "pdftsp:money=0", "pdftsp:search=exact,search=printed", "greedy:prior=x.json", "titan:effort=0", "titan:effort=x",
+     "titan:gap=1", "titan:gap=x",
+     "pdftsp:prior=no_such_file.json", "eris:eris_low=0", "eris:eris_low=3,eris_high=2"],
+)  # fmt: skip
+def test_names_that_do_not_exist_are_input_errors(name: str) -> None:
+    """One line, before anything runs."""
+    with pytest.raises(InputError) as caught:
+        run(named("tiny_contention"), name)
+    assert "\n" not in str(caught.value)
+
+
+def test_constants_have_sources(tmp_path: Path) -> None:
+    """Oracle by default; given; prior, whose content is part of the key; the instance itself is never a prior."""
+    instance = named("thm5_T5_3tasks")
+    write(named("thm5_lead_L10"), tmp_path / "prior.json")
+    constants = run(instance, "pdftsp").constants
+    assert [(c.name, c.value, c.source) for c in constants] == [
+        ("alpha", 6, Source.ORACLE),
+        ("beta", 6, Source.ORACLE),
+    ]
+    name = f"pdftsp:beta=1/2,prior={tmp_path / 'prior.json'}"
+    result = run(instance, name)
+    assert [(c.name, c.value, c.source) for c in result.constants] == [
+        ("alpha", 2, Source.PRIOR),
+        ("beta", Fraction(1, 2), Source.GIVEN),
+    ]
+    assert result.constants[0].detail == str(tmp_path / "prior.json")
+    first = canonical(name)
+    write(named("thm5_T4_4tasks_strict"), tmp_path / "prior.json")
+    assert canonical(name) != first
+    write(instance, tmp_path / "prior.json")
+    assert run(instance, name).constants[0].source is Source.ORACLE
+
+
+def test_every_option_that_is_taken_is_listed() -> None:
+    """Constants and the prior file too, in `list` and where an option does not exist; none where none is declared."""
+    summaries = dict(algorithms())
+    for name, entry in entries().items():
+        constants = tuple(getattr(parse_name(name).entry.make(parse_name(name).options), "constants", ()))  # type: ignore[union-attr]
+        taken = (*entry.options, *constants, *(["prior"] if constants else []))
+        with pytest.raises(InputError) as caught:
+            parse_name(f"{name}:nonsense=1")
+        assert caught.value.problem == f"no such option; {name} has {', '.join(taken) or 'none'}"
+        for key in taken:
+            assert f"{key}=" in summaries[name]
+        assert ("prior=FILE" in summaries[name]) == bool(constants)
+    assert "alpha=NUMBER" in summaries["pdftsp"]
+
+
+def test_a_cluster_that_no_run_can_hold_is_an_input_error() -> None:
+    """A valid file may count a million million nodes; the books of a run cannot."""
+    data = document(named("tiny_contention"))
+    data["node_types"][0]["count"] = 2**40
+    with pytest.raises(InputError, match="cells"):
+        run(parse(data), "greedy")
+
+
+def test_extreme_figures_do_not_overflow() -> None:
+    """Rates, memory, bids and costs at the format's limits: every algorithm stays valid and below OPT."""
+    top = 2**40
+    for cost in (0, top, -top):
+        instance = parse(
+            {
+                "format": "ratiobench/lora/1", "name": "extreme", "slots": 3, "slot_seconds": 1, "base_memory_mb": 1,
+                "node_types": [{"name": "a", "count": 1, "compute": top, "memory_mb": top, "tariff": [0, 0, 0]}],
+                "tasks": [
+                    {"arrival": 1, "deadline": 3, "memory_mb": memory, "work": work, "bid": top - j,
+                     "rate": [rate], "cost": [[cost, 0, cost]], "vendors": [{"price": top * (j % 2), "delay": 0}]}
+                    for j, (memory, work, rate) in enumerate([(1, 1, top), (top - 1, top, top), (1, top, top // 2)])
+                ],
+            }
+        )  # fmt: skip
+        optimum, _ = enumerate_optimum(instance)
+        for variant in VARIANTS:
+            result = run(instance, variant)
+            _obeys(instance, result, variant)
+            assert result.welfare <= optimum
+
+
+def test_the_referee_keeps_what_was_decided_first() -> None:
+    """An algorithm of ours that alters a list it gave back is named; the first version stands in the books."""
+
+    class Fickle:
+        def start(self, public: Any, constants: Any) -> None:
+            self.last: list[list[int]] = []
+
+        def decide(self, task: Any, view: Any) -> Any:
+            for cell in self.last:
+                cell[1] += 1
+            self.last = [[0, 1]]
+            return (None, self.last, None) if task.index == 0 else None
+
+    instance = named("thm5_lead_L4")
+    result = play(instance, Fickle(), "fickle", "1", (), "")
+    assert [str(violation) for violation in result.violations] == [
+        "changed decision: task 0: the answer was altered after it had been given"
+    ]
+    assert result.decisions[0] == Decision(None, ((0, 1),), None)
+    assert not result.valid
+
+
+def test_the_view_of_an_algorithm_of_ours_is_read_only() -> None:
+    """Writing to it is an error at once."""
+
+    class Writes:
+        def start(self, public: Any, constants: Any) -> None:
+            pass
+
+        def decide(self, task: Any, view: Any) -> Any:
+            view.compute[0, 0] = 5
+
+    with pytest.raises(ValueError, match="read-only"):
+        play(named("thm5_lead_L4"), Writes(), "writes", "1", (), "")

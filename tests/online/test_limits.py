@@ -1,0 +1,99 @@
+"""No row looks better or worse by a limit that it does not tell: every algorithm where its work limit bites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from formulations.backends import BackendResult
+from formulations.lora import batch
+from formulations.report import Termination
+from instances.eapm.generate import generate as generate_eapm
+from instances.errors import InputError
+from instances.lora.format import parse
+from instances.lora.generate import generate
+from online.eapm.algorithms import exact_step
+from online.eapm.registry import entries as eapm_entries
+from online.eapm.run import run as run_eapm
+from online.lora.registry import entries
+from online.lora.run import run
+from tests.online.test_hostile import long_task
+
+CROWD = {
+    "kind": "paper", "name": "crowd", "seed": ["crowd"], "arrivals": {"trace": "pai"}, "tasks": 60, "start": 60,
+    "slots": 24, "quiet": 4, "nodes": {"a100": 1, "a40": 1},
+}  # fmt: skip
+
+
+def _too_large(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task whose table is too large is no rejection that nobody sees: the run ends, and names task and limit."""
+    data = long_task(60_000)
+    data["tasks"][-1]["rate"] = [7, 9]
+    with pytest.raises(InputError, match=r"tasks\[5\].*(at most|the most)"):
+        run(parse(data), name)
+
+
+def _titan(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that stop at once and no search: batches that may not be answered best are counted in the label."""
+    _too_large(name, monkeypatch)
+    monkeypatch.setattr(batch, "solve", lambda *_: BackendResult(Termination.LIMIT))
+    monkeypatch.setattr(batch._Batch, "_search", lambda self: None)
+    result = run(generate(CROWD), name)
+    at_limit, batches = result.counts["at_limit"], result.counts["batches"]
+    assert at_limit > 0
+    assert f"at limit {at_limit} of {batches}" in result.label
+
+
+def _exact_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One candidate a step: users whose step may not be the best are counted in the label."""
+    instance = generate_eapm({"kind": "table1", "seed": ["limits"]})
+    whole = run_eapm(instance, name)
+    assert (whole.label, whole.counts["cut_short"]) == (name, 0)
+    monkeypatch.setattr(exact_step, "LIMIT", 1)
+    result = run_eapm(instance, name)
+    assert result.counts["cut_short"] > 0
+    assert f"at limit {result.counts['cut_short']} of " in result.label
+
+
+def _none(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is searched: where the others stop at a limit it answers, and has none to tell."""
+    data = long_task(60_000)
+    data["tasks"][-1]["rate"] = [7, 9]
+    result = run(parse(data), name)
+    assert result.valid
+    assert "limit" not in result.label
+
+
+def _none_of_bags(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with bags of tasks, where only exact steps are cut short."""
+    monkeypatch.setattr(exact_step, "LIMIT", 1)
+    result = run_eapm(generate_eapm({"kind": "table1", "seed": ["limits"]}), name)
+    assert result.valid
+    assert "cut_short" not in result.counts
+    assert "limit" not in result.label
+
+
+LORA: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
+    "pdftsp": _too_large, "pdftsp:search=printed": _too_large, "titan": _titan, "eft": _none, "ntm": _none,
+    "greedy": _too_large, "eris": _too_large, "posted": _too_large, "minimal-edit": _too_large, "capped": _too_large,
+    "bbar-rule": _too_large,
+}  # fmt: skip
+EAPM: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
+    "online": _none_of_bags, "online:rule=exact-step": _exact_step, "greedy": _none_of_bags, "average": _none_of_bags,
+    "balance": _none_of_bags,
+}  # fmt: skip
+
+
+def test_every_algorithm_stands_in_these_lists() -> None:
+    """Whoever registers one says here what its work limit does."""
+    for known, listed in ((entries(), LORA), (eapm_entries(), EAPM)):
+        assert set(known) == {name.partition(":")[0] for name in listed}
+
+
+@pytest.mark.parametrize(("name", "bites"), [*LORA.items(), *EAPM.items()])
+def test_a_limit_that_bites_is_told(
+    name: str, bites: Callable[[str, pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the row's label, or as the reason why there is no row."""
+    bites(name, monkeypatch)

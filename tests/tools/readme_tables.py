@@ -1,0 +1,220 @@
+"""The tables of bench/lora/README.md (Figures 7, 8, 12, what the paper prints, the mechanisms) and the README's one.
+
+`python -m tests.tools.readme_tables` writes them into both files. Those of `lora` are made from committed figures, the
+README's from the table of `quick` in bench/README.md. With a FOLDER behind it, it first takes what the table of the
+mechanisms needs from the results of `run mechanisms` in the folder and writes it to bench/lora/results.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+
+from bench.family.checks import Verdict
+from bench.tables.ratios import decimal
+
+ROOT = Path(__file__).resolve().parents[2]
+PAPER = ROOT / "bench" / "lora" / "results" / "paper.csv"
+PRINTED = PAPER.with_name("paper_printed.csv")
+"""The paper's percentages beside ours: `printed.csv` of the same run."""
+MECHANISMS = PAPER.with_name("mechanisms.csv")
+VERDICTS = PAPER.with_name("mechanisms_verdicts.csv")
+PROVENANCE = PAPER.with_name("mechanisms_provenance.json")
+LOADS = ("0.8", "1.6", "2.5")
+GUARANTEES = {
+    "pdftsp": "theorem5_repaired",
+    "posted": "theorem_a",
+    "minimal-edit": "theorem_b",
+    "capped": "theorem_c",
+    "bbar-rule": "theorem_c",
+    "greedy": "theorem_g",
+}
+"""The guarantee of each mechanism that its own runs are checked for."""
+DAYS = ("pai", "philly", "helios", "light, Poisson 30", "medium, Poisson 50", "high, Poisson 80")
+PARTS = ("40 tasks", "100 tasks", "200 tasks")
+DAY = "philly_7200"
+"""The case of `quick` that the README shows."""
+COMPARED = (("fig8", "high, Poisson 80"), ("fig4", "50 nodes"))
+
+
+def figures(file: Path = PAPER) -> pd.DataFrame:
+    """The means of a committed run; exact figures are text."""
+    return pd.read_csv(file, dtype=str, keep_default_na=False)
+
+
+def _cell(
+    rows: pd.DataFrame, plots: Sequence[str], group: str, algorithm: str, told: Callable[[pd.Series], str]
+) -> str:
+    names = [f"{plot}: {group}" for plot in plots]
+    found = rows[rows["plot"].isin(plots) & rows["group"].isin(names) & (rows["algorithm"] == algorithm)]
+    return told(found.iloc[0]) if len(found) and found.iloc[0]["mean_lower"] else "-"
+
+
+def _welfare(row: pd.Series) -> str:
+    """Millions of micro-dollars: the mean, and half of its 95 % interval."""
+    mean = (Fraction(row["mean_lower"]) + Fraction(row["mean_upper"])) / 2
+    half = (float(row["high"]) - float(row["low"])) / 2
+    return f"{float(mean) / 1e6:.2f} ± {half / 1e6:.2f}"
+
+
+def _ratio(row: pd.Series) -> str:
+    """The upper end of the mean of OPT/ALG, rounded up, and how many cases are unbounded and not in it."""
+    unbounded = f" ({row['unbounded']} unbounded)" if int(row["unbounded"]) else ""
+    return decimal(Fraction(row["mean_upper"]), 3, up=True) + unbounded
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+
+
+def welfare(rows: pd.DataFrame) -> str:
+    """Figures 7 and 8 as one table in Markdown: mean welfare by day."""
+    chosen = rows[rows["plot"].isin(("fig7", "fig8"))]
+    lines = [
+        [f"{name}{' *' * ('True' in set(part['oracle']))}"]
+        + [_cell(chosen, ("fig7", "fig8"), group, str(name), _welfare) for group in DAYS]
+        for name, part in chosen.groupby("algorithm", sort=False)
+    ]
+    return _table(["algorithm", *(group.rpartition(", ")[2] for group in DAYS)], lines)
+
+
+def ratios(rows: pd.DataFrame) -> str:
+    """Figure 12 as a table in Markdown: mean of OPT/ALG by instances."""
+    chosen = rows[rows["plot"] == "fig12"]
+    groups = (*PARTS, *DAYS)
+    lines = [
+        [f"{name}{' *' * ('True' in set(part['oracle']))}"]
+        + [_cell(chosen, ("fig12",), group, str(name), _ratio) for group in groups]
+        for name, part in chosen.groupby("algorithm", sort=False)
+    ]
+    return _table(["algorithm", *(group.rpartition(", ")[2] for group in groups)], lines)
+
+
+def printed(rows: pd.DataFrame) -> str:
+    """By how many percent each form of pdFTSP is above each of the others, beside the paper's figure, in Markdown."""
+    named = {(row["plot"], row["group"], row["algorithm"], row["than"]): row for row in rows.to_dict("records")}
+    ours = list(dict.fromkeys(rows["algorithm"]))
+
+    def cell(plot: str, group: str, name: str, than: str) -> str:
+        row = named.get((plot, f"{plot}: {group}", name, than))
+        if row is None or not row["percent"]:
+            return "-"
+        interval = f" ({float(row['low']):.0f} to {float(row['high']):.0f})" if row["low"] else ""
+        return f"{float(Fraction(row['percent'])):.0f}{interval}"
+
+    lines = [
+        [than]
+        + [
+            text
+            for plot, group in COMPARED
+            for text in (
+                named[plot, f"{plot}: {group}", ours[0], than]["paper_percent"],
+                *(cell(plot, group, name, than) for name in ours),
+            )
+        ]
+        for than in dict.fromkeys(rows["than"])
+    ]
+    head = [text for _, group in COMPARED for text in (f"{group.rpartition(', ')[2]}: paper", *ours)]
+    return _table(["above", *head], lines)
+
+
+def mechanisms(rows: pd.DataFrame, verdicts: pd.DataFrame) -> str:
+    """The table of the mechanisms in Markdown: means over the days of a load or over all, and whose theorem holds."""
+
+    def mean(plot: str, name: str, load: str = "") -> str:
+        part = rows[(rows["plot"] == f"mechanisms_{plot}") & (rows["algorithm"] == name)]
+        chosen = [row for row in part.to_dict("records") if not load or row["group"].endswith(f" {load}")]
+        # Every group has as many days. Rounded to the safe side: less of the bound, a larger certificate.
+        end = "mean_lower" if plot == "reached" else "mean_upper"
+        ends = [Fraction(row[end]) for row in chosen if row[end]]
+        return decimal(sum(ends, Fraction(0)) / len(ends), 3, up=plot == "certificate") if ends else "-"
+
+    lines = []
+    for name in dict.fromkeys(rows["algorithm"]):
+        said = verdicts[verdicts["algorithm"] == name].iloc[0]
+        held, days, gains = int(said["holds"]), int(said["days"]), int(said["lie_gains"])
+        others = f", else {said['else']}" if held < days else ""
+        truthful = f"{said['truthful']} of {days}" + (f"; a lie gains on {gains}" if gains else "")
+        lines.append(
+            [str(name), *(mean("reached", name, load) for load in LOADS)]
+            + [mean(plot, name) for plot in ("certificate", "revenue_share", "long_fairness")]
+            + [f"{held} of {days}{others} (`{said['claim']}`)", truthful]
+        )
+    head = ["mechanism", *(f"load {LOADS[0]}", *LOADS[1:]), "certificate", "revenue", "long tasks", "theorem holds on"]
+    return _table([*head, "truthful on"], lines)
+
+
+def one_day() -> str:
+    """A case of the table of `quick` in bench/README.md, in Markdown; the bound where Theorem 5 has a verdict."""
+    lines = block("bench/README.md", "table of the quick suite").splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"{DAY}: "))
+    rows = []
+    for line in lines[start + 3 : lines.index("", start)]:
+        name, welfare, ratio, admitted, verdict, bound, _, _ = re.split(r"\s{2,}", line.strip())
+        said = f"{verdict} (bound {bound})" if verdict in ("holds", "violated") else verdict
+        rows.append([name, welfare, ratio, admitted, said])
+    return _table(["algorithm", "welfare", "OPT/ALG", "admitted", "Theorem 5"], rows)
+
+
+TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
+    ("README.md", "one day of quick"): one_day,
+    ("bench/lora/README.md", "paper welfare"): lambda: welfare(figures()),
+    ("bench/lora/README.md", "paper printed"): lambda: printed(figures(PRINTED)),
+    ("bench/lora/README.md", "paper ratios"): lambda: ratios(figures()),
+    ("bench/lora/README.md", "mechanisms"): lambda: mechanisms(figures(MECHANISMS), figures(VERDICTS)),
+}
+"""Where each table stands, and what makes it."""
+
+
+def block(file: str, name: str) -> str:
+    """What stands in a file between the marks of a table."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    [found] = re.findall(rf"<!-- {name}: begin -->\n(.*?)<!-- {name}: end -->", text, flags=re.DOTALL)
+    return str(found)
+
+
+def write_tables(tables: Mapping[tuple[str, str], Callable[[], str]]) -> None:
+    """Put every table in its place."""
+    for (file, name), made in tables.items():
+        path = ROOT / file
+        before, found, after = path.read_text(encoding="utf-8").partition(f"<!-- {name}: begin -->\n")
+        rest = after.partition(f"<!-- {name}: end -->")
+        path.write_text("".join((before, found, made(), *rest[1:])), encoding="utf-8")
+
+
+def take(folder: Path) -> None:
+    """Copy the figures of a run of `mechanisms`, count its verdicts, and keep its provenance."""
+    table = pd.read_csv(folder / "results.csv", dtype=str, keep_default_na=False)
+    shutil.copyfile(folder / "figures.csv", MECHANISMS)
+    shutil.copyfile(folder / "provenance.json", PROVENANCE)
+    with VERDICTS.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        names = [verdict.value for verdict in Verdict]
+        writer.writerow(["algorithm", "claim", "days", *names, "else", "truthful", "lie_gains"])
+        for name, part in table.groupby("algorithm", sort=False):
+            claim = GUARANTEES[str(name).partition(":")[0]]
+            counts = [int((part[claim] == verdict.value).sum()) for verdict in Verdict]
+            reasons = part.loc[part[claim] == Verdict.NOT_APPLICABLE.value, f"{claim}_reason"]
+            why = Counter(re.split(r":| \(| = ", reason)[0] for reason in reasons)
+            asked = part[
+                ["theorem3", "theorem3_types"] if claim == "theorem5_repaired" else ["truthful_bid", "truthful_type"]
+            ]
+            truthful = int((asked == Verdict.HOLDS.value).all(axis=1).sum())
+            gains = int((asked == Verdict.VIOLATED.value).any(axis=1).sum())
+            told = "; ".join(f"{reason} ({count})" for reason, count in why.most_common())
+            writer.writerow([name, claim, len(part), *counts, told, truthful, gains])
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        take(Path(sys.argv[1]))
+    write_tables(TABLES)
