@@ -54,6 +54,12 @@ class Idle(Policy):
         return None
 
 
+class Reader(Shortest):
+    def start(self, public, constants):
+        with open("gen/queue0.json.gz", "rb") as file:
+            file.read()
+
+
 class Many(Policy):
     asked = 0
 
@@ -147,12 +153,13 @@ def test_the_least_is_what_enumeration_finds(family: Any) -> None:
         ("Idle", "starves"),
         ("Many", "not reproducible"),
         ("Deaf", "starves"),
+        ("Reader", "peeks"),
     ],
 )
 def test_the_referee_judges_answers_at_every_event(
     family: Any, name: str, rule: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A job that is gone, no job, a coin, nobody at work, another answer in a second run; no method, no answer."""
+    """A job that is gone, no job, a coin, nobody at work, another answer in a second run, the future."""
     assert main(["generate", "queue", "--out", "gen"]) == 0
     capsys.readouterr()
     found = _json(capsys, "online", "gen/queue0.json.gz", "--algorithm", f"policies:{name}")
