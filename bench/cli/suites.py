@@ -88,6 +88,8 @@ def _run(options: argparse.Namespace) -> int:
         scale=options.scale,
     )
     spent = run_suite(family, suite, chosen)
+    if not options.quiet:
+        print("... writing the tables and the page", file=sys.stderr, flush=True)
     return _show(out, spent)
 
 

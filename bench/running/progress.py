@@ -1,14 +1,19 @@
-"""How far a run is: a bar with the remaining time in a terminal, one line per finished case otherwise."""
+"""How far a run is: a bar with the remaining time in a terminal, lines otherwise; never silent for long."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 Kind = tuple[str, str]
 """What is done (``OPT``, an algorithm, ...) and the group of the case: pieces of one kind take similar times."""
+
+
+SILENCE = 4.0
+"""Seconds after which it says what is at work, where nothing was said meanwhile."""
 
 
 class Progress:
@@ -36,6 +41,18 @@ class Progress:
         self._bar = not quiet and self._stream.isatty()
         self._spent: dict[Kind, list[float]] = {}
         self._done = 0
+        self._said = time.monotonic()
+
+    def tick(self, at_work: Sequence[tuple[str, float]]) -> None:
+        """Say what is at work, (what, seconds so far), where nothing has been said for some seconds."""
+        if self._quiet or time.monotonic() - self._said < SILENCE:
+            return
+        names = ", ".join(f"{what} ({seconds:.0f} s)" for what, seconds in at_work[:4]) or "nothing yet"
+        more = f" and {len(at_work) - 4} more" if len(at_work) > 4 else ""
+        if self._bar:
+            self._draw_bar(f"at work: {names}{more}")
+        else:
+            self._write(f"... {self._done} of {self._total} pieces of work{self._told()}; at work: {names}{more}\n")
 
     def advance(self, kind: Kind, what: str, seconds: float | None = None) -> None:
         """A piece of this kind is there; `seconds` of work, where they are known (they may be those of an old run)."""
@@ -44,9 +61,12 @@ class Progress:
         if seconds is not None:
             self._spent.setdefault(kind, []).append(seconds)
         if self._bar:
-            filled = self.WIDTH * self._done // max(1, self._total)
-            bar = "#" * filled + "." * (self.WIDTH - filled)
-            self._over(f"[{bar}] {self._done}/{self._total}{self._told()}  {what}")
+            self._draw_bar(what)
+
+    def _draw_bar(self, what: str) -> None:
+        filled = self.WIDTH * self._done // max(1, self._total)
+        bar = "#" * filled + "." * (self.WIDTH - filled)
+        self._over(f"[{bar}] {self._done}/{self._total}{self._told()}  {what}")
 
     def remaining(self) -> float | None:
         """Seconds that are left by the clock; None before anything is known about any kind of work.
@@ -98,5 +118,6 @@ class Progress:
         self._write("\r" + text[:width].ljust(width))
 
     def _write(self, text: str) -> None:
+        self._said = time.monotonic()
         self._stream.write(text)
         self._stream.flush()

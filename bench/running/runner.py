@@ -78,13 +78,14 @@ class RunOptions:
 class _Job:
     """A call to be made by a worker, and what to do in the parent with its result or its loss.
 
-    what : OPT, an algorithm or a study; weight : bytes of the instance's file, as a measure of the work.
+    case : its name. what : OPT, an algorithm or a study. weight : bytes of the instance's file, a measure of the work.
     """
 
     call: Callable[[Executor], Future[Any]]
     done: Callable[[Any], None]
     lost: Callable[[BaseException], None]
-    what: str = ""
+    case: str
+    what: str
     weight: int = 0
 
 
@@ -148,7 +149,7 @@ class _Sweep:
             for what in list(self.left[case.name].elements()):
                 self._advance(stored, what, None)
 
-        self.planned.append(_Job(call, made, lost))
+        self.planned.append(_Job(call, made, lost, case.name, "instance"))
 
     def _key(self, algorithm: str) -> str:
         """The algorithm's part of a result's key: anyone's own in a sandbox is kept apart."""
@@ -187,7 +188,7 @@ class _Sweep:
         def lost(error: BaseException) -> None:
             done(work.failed("opt", case.instance, case.solve_key, error))
 
-        self.queue.append(_Job(call, done, lost, OPT, self._weight(case)))
+        self.queue.append(_Job(call, done, lost, case.name, OPT, self._weight(case)))
 
     def _measure(self, case: StoredCase, reference: Piece) -> None:
         """Queue the runs and audits of a case that are not in the store."""
@@ -233,7 +234,7 @@ class _Sweep:
                 )
             )
 
-        return _Job(call, done, lost, name, self._weight(case))
+        return _Job(call, done, lost, case.name, name, self._weight(case))
 
     def _study_job(self, case: StoredCase, study: Study, key: str) -> _Job:
         def call(executor: Executor) -> Future[Piece]:
@@ -248,7 +249,7 @@ class _Sweep:
         def lost(error: BaseException) -> None:
             done(work.failed("study", case.instance, key, error))
 
-        return _Job(call, done, lost, study.name, self._weight(case))
+        return _Job(call, done, lost, case.name, study.name, self._weight(case))
 
     def _weight(self, case: StoredCase) -> int:
         return self.path(case.instance).stat().st_size
@@ -289,11 +290,15 @@ class _Sweep:
         ExecutorLost : the cluster is gone.
         """
         running: dict[Future[Any], _Job] = {}
+        begun: dict[Future[Any], float] = {}
         while self.planned or self.queue or running:
             self.progress.workers = pool.parallel()
             while len(running) < self.progress.workers and (job := self._next()) is not None:
-                running[job.call(pool)] = job
-            finished, _ = wait(running, POLL if isinstance(pool, DaskCluster) else None, FIRST_COMPLETED)
+                future = job.call(pool)
+                running[future], begun[future] = job, time.monotonic()
+            finished, _ = wait(running, min(1.0, POLL), FIRST_COMPLETED)
+            now = time.monotonic()
+            self.progress.tick([(f"{job.case}: {job.what}", now - begun[each]) for each, job in running.items()])
             for future in finished:
                 job = running.pop(future)
                 error = future.exception()

@@ -382,6 +382,37 @@ def test_a_terminal_sees_a_bar_and_a_file_sees_lines(monkeypatch: pytest.MonkeyP
         assert "a warning\n" in text
 
 
+def test_what_is_at_work_is_said_after_a_few_seconds_of_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not before; what was said meanwhile counts; with the time left; nothing where it is to be quiet."""
+    now = [0.0]
+    monkeypatch.setattr("bench.running.progress.time", SimpleNamespace(monotonic=lambda: now[0]))
+    for quiet in (False, True):
+        stream = io.StringIO()
+        now[0] = 0.0
+        progress = Progress({("OPT", ""): 3}, quiet=quiet, stream=stream)
+        for now[0] in (1.0, 3.9):
+            progress.tick([("a: OPT", now[0])])
+        assert stream.getvalue() == ""
+        now[0] = 4.0
+        progress.tick([("a: OPT", 4.0)])
+        progress.tick([("a: OPT", 4.0)])
+        progress.advance(("OPT", ""), "a: OPT", 30.0)
+        progress.line("1 of 3 cases: a done")
+        now[0] = 7.0
+        progress.tick([("b: OPT", 1.0)])
+        now[0] = 8.0
+        progress.tick([(f"{name}: OPT", 2.4) for name in "bcdefg"])
+        progress.tick([])
+        said = [
+            "... 0 of 3 pieces of work; at work: a: OPT (4 s)",
+            "1 of 3 cases: a done",
+            "... 1 of 3 pieces of work, about 60 s left; at work: "
+            "b: OPT (2 s), c: OPT (2 s), d: OPT (2 s), e: OPT (2 s)"
+            " and 2 more",
+        ]
+        assert stream.getvalue().splitlines() == ([] if quiet else said)
+
+
 def test_a_report_of_nothing_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An empty file, and a store in which no run has begun; neither is touched."""
     for name in ("empty", "begun"):
