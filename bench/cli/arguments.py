@@ -45,9 +45,16 @@ def add_algorithm(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--algorithm", metavar="NAME", required=True, help="name[:key=value,...] or package.module:Class")
 
 
+def add_formulation(sub: argparse.ArgumentParser) -> None:
+    """Which model of OPT."""
+    sub.add_argument("--formulation", default="auto", metavar="F", help="as `list formulations` names them (auto)")
+
+
 def add_solving(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--formulation", default="auto", metavar="F")
-    sub.add_argument("--backend", default="auto", metavar="B")
+    add_formulation(sub)
+    sub.add_argument(
+        "--backend", default="auto", metavar="B", help="solver, of those that the formulation names (auto)"
+    )
     sub.add_argument("--gap", type=gap, default=0.0, metavar="G", help="relative gap at which to stop")
     sub.add_argument(
         "--effort", type=positive, metavar="N", help="amount of work: 1, or with --seconds as much as they allow"

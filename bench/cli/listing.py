@@ -25,16 +25,16 @@ def add_list(command: Command) -> None:
     """The command `list`."""
     sub = command("list", _list, "what there is")
     sub.add_argument("what", choices=list(_KINDS))
-    sub.add_argument("--json", action="store_true")
+    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 
 def add_generate(command: Command) -> None:
     """The command `generate`."""
     sub = command("generate", _generate, "write the instance files of a suite")
-    sub.add_argument("suite", metavar="SUITE")
+    sub.add_argument("suite", metavar="SUITE", help="or a member of a parametric family, as `list families` names them")
     sub.add_argument("--out", metavar="DIR", type=Path, required=True)
     add_part_of_suite(sub)
-    sub.add_argument("--json", action="store_true")
+    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 
 def add_warm(command: Command) -> None:

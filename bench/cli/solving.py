@@ -12,6 +12,7 @@ from bench.cli.arguments import (
     Command,
     add_answer,
     add_file,
+    add_formulation,
     add_no_migration,
     add_solving,
     read_given_instance,
@@ -65,8 +66,8 @@ def add_export(command: Command) -> None:
     """The command `export`."""
     sub = command("export", _export, "the model, for any other solver, on standard output")
     add_file(sub)
-    sub.add_argument("--format", choices=["mps", "lp"], required=True)
-    sub.add_argument("--formulation", default="auto", metavar="F")
+    sub.add_argument("--format", choices=["mps", "lp"], required=True, help="of the text")
+    add_formulation(sub)
 
 
 def _opt(options: argparse.Namespace) -> int:
