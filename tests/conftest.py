@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,3 +24,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("deterministic")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nothing_is_said_by_the_clock() -> None:
+    """No line that a command is still at work: what a test reads does not depend on how busy the machine is."""
+    from bench.cli import printing
+    from bench.running import progress
+
+    printing.SILENCE = progress.SILENCE = 3600.0

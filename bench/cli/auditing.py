@@ -55,6 +55,7 @@ READABLE = 24
 def add_online(command: Command) -> None:
     """The command `online`."""
     sub = command("online", _online, "one online run under the referee")
+    sub.set_defaults(busy="running the algorithm")
     add_file(sub)
     add_algorithm(sub)
     sub.add_argument("--limit", type=seconds, metavar="S", help="stop the run after S seconds; it is then no valid one")
@@ -68,6 +69,7 @@ def add_online(command: Command) -> None:
 def add_audit(command: Command) -> None:
     """The command `audit`."""
     sub = command("audit", _audit, "what the theory claims, checked on one run")
+    sub.set_defaults(busy="solving, running and checking")
     add_file(sub)
     add_algorithm(sub)
     add_solving(sub)

@@ -31,6 +31,7 @@ def add_list(command: Command) -> None:
 def add_generate(command: Command) -> None:
     """The command `generate`."""
     sub = command("generate", _generate, "write the instance files of a suite")
+    sub.set_defaults(busy="making instances")
     sub.add_argument("suite", metavar="SUITE", help="or a member of a parametric family, as `list families` names them")
     sub.add_argument("--out", metavar="DIR", type=Path, required=True)
     add_part_of_suite(sub)

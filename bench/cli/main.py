@@ -13,7 +13,7 @@ from bench.cli.arguments import Run
 from bench.cli.auditing import add_audit, add_online
 from bench.cli.hunting import add_search
 from bench.cli.listing import add_generate, add_list, add_warm
-from bench.cli.printing import LONGEST, complain
+from bench.cli.printing import LONGEST, complain, say_what_is_at_work
 from bench.cli.solving import add_check, add_export, add_opt
 from bench.cli.suites import add_compare, add_perf, add_report, add_run
 from bench.running.pool import ExecutorLost
@@ -39,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.debug:
         os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
     try:
-        with at_most(getattr(options, "max_bytes", READ_LIMIT)):
+        busy = "" if getattr(options, "json", False) else getattr(options, "busy", "")
+        with at_most(getattr(options, "max_bytes", READ_LIMIT)), say_what_is_at_work(busy):
             status: int = options.run(options)
         sys.stdout.flush()
         return status

@@ -6,6 +6,8 @@ import argparse
 import contextlib
 import json
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +33,30 @@ def print_interval(lower: Exact, upper: Exact, unit: str, told: str = "") -> Non
     else:
         gap = ratios.percent(ratios.gap(lower, upper))
         print(f"OPT{told} in [{ratios.grouped(lower)}, {ratios.grouped(upper, up=True)}] {unit}, gap {gap}")
+
+
+SILENCE = 4.0
+"""Seconds after which a command that is still at work says so, and again."""
+
+
+@contextlib.contextmanager
+def say_what_is_at_work(what: str) -> Iterator[None]:
+    """A line on the error stream every few seconds, with the seconds so far; nothing for an empty text."""
+    began, over = time.monotonic(), threading.Event()
+
+    def remind() -> None:
+        while not over.wait(SILENCE):
+            print(f"... {what}, {time.monotonic() - began:.0f} s so far", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=remind, daemon=True)
+    if what:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        if what:
+            thread.join()
 
 
 def require_writable(*paths: Path | None) -> None:

@@ -43,6 +43,7 @@ NO_CERTIFICATE = "with --no-migration there is none: certificates prove interval
 def add_opt(command: Command) -> None:
     """The command `opt`."""
     sub = command("opt", _opt, "OPT, or a certified interval on it")
+    sub.set_defaults(busy="looking for OPT")
     add_file(sub)
     add_solving(sub)
     add_no_migration(sub, "the optimum with every task on one node instead")
@@ -54,6 +55,7 @@ def add_opt(command: Command) -> None:
 def add_check(command: Command) -> None:
     """The command `check`."""
     sub = command("check", _check, "verify a solution, or the certificate of an interval on OPT, exactly")
+    sub.set_defaults(busy="checking")
     add_file(sub)
     checked = sub.add_mutually_exclusive_group(required=True)
     checked.add_argument("solution", metavar="SOLUTION", nargs="?", help="solution file; - for standard input")
@@ -65,6 +67,7 @@ def add_check(command: Command) -> None:
 def add_export(command: Command) -> None:
     """The command `export`."""
     sub = command("export", _export, "the model, for any other solver, on standard output")
+    sub.set_defaults(busy="building the model")
     add_file(sub)
     sub.add_argument("--format", choices=["mps", "lp"], required=True, help="of the text")
     add_formulation(sub)

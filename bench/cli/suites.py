@@ -44,6 +44,7 @@ def add_run(command: Command) -> None:
 def add_report(command: Command) -> None:
     """The command `report`."""
     sub = command("report", _report, "tables, CSV and the page, from the results in a folder")
+    sub.set_defaults(busy="reading results and drawing")
     sub.add_argument("folder", metavar="DIR", type=Path)
     sub.add_argument("--parquet", action="store_true", help="write results.parquet as well")
     sub.add_argument("--figures", metavar="FOLDER", type=Path, help="write the suite's figures as SVG files as well")
@@ -52,6 +53,7 @@ def add_report(command: Command) -> None:
 def add_compare(command: Command) -> None:
     """The command `compare`."""
     sub = command("compare", _compare, "two folders of results side by side, with what differs beyond noise")
+    sub.set_defaults(busy="reading results")
     sub.add_argument("a", metavar="A", type=Path)
     sub.add_argument("b", metavar="B", type=Path)
     sub.add_argument("--csv", metavar="FILE", type=Path, help="write the rows side by side")

@@ -386,6 +386,7 @@ def test_what_is_at_work_is_said_after_a_few_seconds_of_silence(monkeypatch: pyt
     """Not before; what was said meanwhile counts; with the time left; nothing where it is to be quiet."""
     now = [0.0]
     monkeypatch.setattr("bench.running.progress.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("bench.running.progress.SILENCE", 4.0)
     for quiet in (False, True):
         stream = io.StringIO()
         now[0] = 0.0

@@ -46,4 +46,5 @@ def test_a_home_folder_that_cannot_be_written_is_not_talked_about(tmp_path: Path
     environment |= {"RATIOBENCH_FAMILIES": "tests.support.toy_family"}
     command = [sys.executable, "-m", "bench", "report", str(folder)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    said = [line for line in done.stderr.splitlines() if not line.startswith("... ")]  # that it is still at work
+    assert (done.returncode, said) == (0, [])
