@@ -16,6 +16,7 @@ from bench.lora.theory.claims import CLAIMS, OTHER_PAYMENTS, PDFTSP
 from bench.lora.theory.pdftsp.curve import Curve
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora.model import Instance
+from online.lora.run import run
 from online.outcome import OnlineRun
 
 CHECKED = tuple(claim for claim in CLAIMS if claim.check is not None)
@@ -43,6 +44,12 @@ def truthfulness(instance: Instance, run: OnlineRun, names: Collection[str] = ()
 def truthfulness_of(instance: Instance, run: OnlineRun, task: int, names: Collection[str]) -> list[Check]:
     """What an audit of one bidder says of these claims."""
     return audit_bidder(instance, run, task, names)
+
+
+def check_claim(instance: Instance, algorithm: str, name: str) -> Check:
+    """What the claim of this name says of a run of the algorithm."""
+    claim = next(claim for claim in CLAIMS if claim.name == name)
+    return claim.check_run(Case(instance, run(instance, algorithm), NOTHING))
 
 
 def dual_value(instance: Instance, lam: Prices, phi: Prices) -> Fraction:

@@ -85,7 +85,7 @@ def test_the_shipped_counterexamples_get_the_verdicts_of_the_table(name: str) ->
     checks = _checks(case)
     assert {key: check.status.value for key, check in checks.items()} == table["claims"]
     twin = verdicts(Menu(instance), int(table["opt"]))
-    assert len(twin) == len(PAPER) - 2  # what follows the bid, and lies about the type, have twins in test_truth
+    assert len(twin) == len(PAPER) - 2  # what follows the bid: test_curves; lies: test_misreports
     for key, said in twin.items():
         _agrees(checks[key], said, _factor(key, case))
         assert said[0] == table["claims"][key]

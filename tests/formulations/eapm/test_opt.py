@@ -1,12 +1,10 @@
-"""EAPM offline: solvers against brute force, exact bounds, certificates that cannot be forged, exported models."""
+"""EAPM offline: solvers against brute force, exact bounds, exported models."""
 
 from __future__ import annotations
 
-import copy
 import itertools
-import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -21,80 +19,25 @@ from formulations import backends, worker
 from formulations.backends import BackendResult
 from formulations.eapm import bounds, models, search
 from formulations.eapm import certificate as certificates
-from formulations.eapm.certificate import Certificate, parse, seal
+from formulations.eapm.certificate import Certificate
 from formulations.eapm.check import check
 from formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, splits, ways
 from formulations.eapm.solve import export, formulations, solve
 from formulations.eapm.summed import split, summed, totals_of
-from formulations.eapm.verify import Wrong, require_upper, verify
+from formulations.eapm.verify import verify
 from formulations.report import UNLIMITED, Proof, Status, Termination
-from instances.eapm import Instance, Solution
-from instances.eapm import parse as parse_instance
-from instances.eapm.format import FORMAT, content_hash
+from instances.eapm import Instance
 from instances.eapm.generate import generate
 from instances.errors import InputError
-from instances.files import load_json
 from instances.seeds import Stream
+from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
 from tests.support.eapm_strategies import eapm_instances, placements
-
-Document = dict[str, Any]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _workers_end_with_the_module() -> Iterator[None]:
     yield
     worker.close_all()
-
-
-def made(seed: int, users: int, types: int = 30, machines: int = 9, gamma: int = 120) -> Instance:
-    """Times that differ by a factor of up to 30, powers by one of 2, prices gamma percent of the least cost."""
-    stream = Stream("test_eapm_opt", seed)
-    kinds = [
-        {
-            "name": f"t{k}",
-            "etc_ms": stream.integers(100, 3000, machines).tolist(),
-            "apc_mw": stream.integers(80_000, 160_000, machines).tolist(),
-        }
-        for k in range(types)
-    ]
-    bags = []
-    for i in range(users):
-        k, tasks = i % types, stream.integer(200, 1000)
-        least = min(t * w for t, w in zip(kinds[k]["etc_ms"], kinds[k]["apc_mw"], strict=True))
-        bags.append({"type": k, "tasks": tasks, "price": gamma * tasks * least // 100})
-    names = [f"m{j}" for j in range(machines)]
-    return small(kinds, bags, names)
-
-
-def small(kinds: list[Document], users: list[Document], machines: list[str], energy_price: int = 1) -> Instance:
-    """An instance from its parts."""
-    data = {"format": FORMAT, "name": "made", "energy_price": energy_price, "machines": machines}
-    return parse_instance(data | {"task_types": kinds, "users": users})
-
-
-def literal_rate(instance: Instance, solution: Solution) -> Fraction:
-    """(4) term by term."""
-    profit = sum(int(p) for p in instance.price)
-    loads = [0] * len(instance.machines)
-    for i, decision in enumerate(solution):
-        assert decision is not None
-        for j, share in enumerate(decision):
-            etc, apc = int(instance.etc_ms[instance.kind[i], j]), int(instance.apc_mw[instance.kind[i], j])
-            profit -= share * instance.energy_price * etc * apc
-            loads[j] += share * etc
-    return Fraction(profit, max(loads) * 1000)
-
-
-def literal_solutions(instance: Instance) -> Iterator[Solution]:
-    """Every solution, user by user: all m-tuples of 0..a_i that add up to a_i."""
-    machines = len(instance.machines)
-    menus = [[x for x in itertools.product(range(int(a) + 1), repeat=machines) if sum(x) == a] for a in instance.tasks]
-    yield from itertools.product(*menus)
-
-
-def literal_optimum(instance: Instance) -> Fraction:
-    """OPT by looking at every solution."""
-    return max(literal_rate(instance, solution) for solution in literal_solutions(instance))
 
 
 @settings(max_examples=60)
@@ -515,162 +458,3 @@ def test_what_cannot_be_exported_is_an_input_error(kind: str, formulation: str) 
     """A format or a formulation."""
     with pytest.raises(InputError):
         export(made(1, 2, types=2, machines=2), kind, formulation)
-
-
-def resealed(document: Document) -> Document:
-    """The document with the seal that its content asks for: what a forger would write."""
-    return document | {"sha256": seal(parse(document)[0])}
-
-
-def refused(instance: Instance, document: Document) -> bool:
-    """Whether the checker refuses it, as malformed or as not true."""
-    try:
-        return not verify(instance, document).valid
-    except InputError:
-        return True
-
-
-def spoil(key: str, change: Callable[[Any], Any]) -> Callable[[Document], Document]:
-    """The document with one field changed."""
-    return lambda document: document | {key: change(copy.deepcopy(document[key]))}
-
-
-def _shifted(decisions: list[list[int]]) -> list[list[int]]:
-    decisions[0][0], decisions[0][1] = decisions[0][0] - 1, decisions[0][1] + 1
-    return decisions
-
-
-FORGERIES: dict[str, Callable[[Document], Document]] = {
-    "another instance": spoil("instance", lambda _: "0" * 64),
-    "a lower upper end": spoil("upper", lambda _: "1/1000"),
-    "a higher lower end": spoil("lower", lambda _: "1000000/1"),
-    "a lower end that is too low": spoil("lower", lambda _: "0/1"),
-    "a rate not in lowest terms": spoil("lower", lambda text: "/".join(str(2 * int(part)) for part in text.split("/"))),
-    "a decimal rate": spoil("upper", lambda _: "1.5"),
-    "a rate over 0": spoil("upper", lambda _: "1/0"),
-    "a price less": spoil("prices", lambda prices: [prices[0] - 1, *prices[1:]]),
-    "a price more": spoil("prices", lambda prices: [prices[0] + 1, *prices[1:]]),
-    "a negative price": spoil("prices", lambda prices: [-1, *prices[1:]]),
-    "no prices": spoil("prices", lambda _: []),
-    "a larger scale": spoil("scale", lambda scale: scale + 1),
-    "scale 0": spoil("scale", lambda _: 0),
-    "a task that moved": spoil("decisions", _shifted),
-    "a task too many": spoil("decisions", lambda rows: [[rows[0][0] + 1, *rows[0][1:]], *rows[1:]]),
-    "a user without decision": spoil("decisions", lambda rows: [None, *rows[1:]]),
-    "a user too many": spoil("decisions", lambda rows: [*rows, rows[0]]),
-    "a share for no machine": spoil("decisions", lambda rows: [[*rows[0], 0], *rows[1:]]),
-    "a field more": lambda document: document | {"note": "trust me"},
-    "a field less": lambda document: {key: value for key, value in document.items() if key != "prices"},
-    "another format": spoil("format", lambda text: text + "0"),
-}
-
-
-@pytest.mark.parametrize("forgery", FORGERIES)
-def test_a_certificate_that_was_changed_is_refused(forgery: str) -> None:
-    """With the old seal, and where its form allows it, with the seal that fits."""
-    instance = made(10, 3, types=3, machines=3)
-    report = solve(instance, "charnes-cooper")
-    assert isinstance(report.certificate, Certificate)
-    document = certificates.document(report.certificate)
-    assert verify(instance, document).valid
-    forged = FORGERIES[forgery](document)
-    assert forged != document
-    assert refused(instance, forged)
-    try:
-        parse(forged)
-    except InputError:
-        return
-    assert refused(instance, resealed(forged))
-
-
-def test_a_negative_upper_end_needs_no_prices_and_cannot_be_lowered() -> None:
-    """Where everything loses: the closed form is OPT, any rate below it is refused, any above it is proved."""
-    instance = made(11, 3, types=3, machines=3, gamma=70)
-    report = solve(instance)
-    assert isinstance(report.certificate, Certificate)
-    assert report.lower == report.upper < 0
-    assert verify(instance, certificates.document(report.certificate)).valid
-    for factor, true in ((Fraction(10**9 + 1, 10**9), False), (Fraction(10**9 - 1, 10**9), True)):
-        other = replace(report.certificate, upper=report.certificate.upper * factor)
-        assert verify(instance, certificates.document(other)).valid == true
-    for wrong in ({"prices": (0, 0, 0)}, {"scale": 2}):
-        assert not verify(instance, certificates.document(replace(report.certificate, **wrong))).valid
-
-
-@settings(max_examples=250)
-@given(st.data(), eapm_instances(max_users=2))
-def test_the_checker_accepts_an_upper_end_if_and_only_if_no_solution_speaks_against_it(
-    data: st.DataObject, instance: Instance
-) -> None:
-    """Its sums are minima over all solutions, looked at one by one: with prices, and without for a negative rate."""
-    machines = len(instance.machines)
-    seen = [(check(instance, each), totals_of(summed(instance), each)) for each in literal_solutions(instance)]
-    etc, paid = summed(instance).etc, sum(instance.price.tolist())
-    optimum = max(report.value for report, _ in seen if report.value is not None)
-    prices: tuple[int, ...] = ()
-    if optimum < 0 or data.draw(st.integers(0, 9)) == 0:
-        scale = 1
-        near = optimum if optimum < 0 else Fraction(-1)
-        upper = near * data.draw(st.sampled_from([Fraction(k, 8) for k in range(1, 17)]))
-        u = -1000 * upper
-        true = all(report.energy_cost - u * report.makespan_ms >= paid for report, _ in seen)
-        assert true == (optimum <= upper)
-    else:
-        scale = data.draw(st.sampled_from([1, 7]))
-        most = int(2000 * optimum * scale / machines) + 2
-        prices = tuple(data.draw(st.lists(st.integers(0, most), min_size=machines, max_size=machines)))
-        upper = Fraction(sum(prices), 1000 * scale)
-        least = min(
-            scale * report.energy_cost
-            + sum(w * int(load) for w, load in zip(prices, (x * etc).sum(axis=0), strict=True))
-            for report, x in seen
-        )
-        true = least >= scale * paid
-        assert optimum <= upper or not true
-    claim = Certificate(content_hash(instance), scale, prices, upper, Fraction(0), ())
-    assert accepted(instance, claim) == true
-
-
-def accepted(instance: Instance, claim: Certificate) -> bool:
-    """Whether the checker takes the claim's upper end."""
-    try:
-        require_upper(instance, claim)
-    except Wrong:
-        return False
-    return True
-
-
-def test_a_negative_price_proves_nothing() -> None:
-    """It would lower the sum of the prices on a machine that nobody uses."""
-    instance = small(
-        [{"name": "t", "etc_ms": [1, 1], "apc_mw": [0, 9]}], [{"type": 0, "tasks": 2, "price": 6}], ["x", "y"]
-    )
-    assert literal_optimum(instance) == Fraction(3, 1000)
-    for prices, true in (((3, 0), True), ((3, -1), False), ((4, -1), False), ((2, 0), False)):
-        claim = Certificate("", 1, prices, Fraction(sum(prices), 1000), Fraction(0), ())
-        assert accepted(instance, claim) == true
-
-
-def test_certificates_survive_the_file(tmp_path: Path) -> None:
-    """Written and read, packed or not, the same document."""
-    instance = made(12, 3, types=3, machines=3)
-    report = solve(instance, "charnes-cooper")
-    assert isinstance(report.certificate, Certificate)
-    for name in ("proof.json", "proof.json.gz"):
-        certificates.write(report.certificate, tmp_path / name)
-        read, written_seal = certificates.read(tmp_path / name)
-        assert (read, written_seal) == (report.certificate, seal(report.certificate))
-    text = json.dumps(certificates.document(report.certificate)).encode()
-    assert verify(instance, load_json(text, "proof")).valid
-    assert verify(made(13, 3, types=3, machines=3), load_json(text, "proof")).problem.endswith("another instance")
-
-
-def test_the_largest_numbers_of_the_format_are_exact() -> None:
-    """Sums near 2^62: the check, the bound and the loss agree to the last unit."""
-    kinds = [{"name": "t", "etc_ms": [2**20, 2**20 - 1], "apc_mw": [2**20 - 3, 2**20]}]
-    for price in (0, 2**60, 2**60 + 1, 2**62):
-        instance = small(kinds, [{"type": 0, "tasks": 2**20, "price": price}], ["x", "y"])
-        report = solve(instance, "charnes-cooper")
-        assert check(instance, report.solution).value == report.lower == literal_rate(instance, report.solution)
-        assert isinstance(report.certificate, Certificate)
-        assert verify(instance, certificates.document(report.certificate)).valid

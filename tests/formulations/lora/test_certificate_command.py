@@ -1,0 +1,223 @@
+"""Certificates from `opt` to `check`: written, read back, and refused in one line."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.cli.main import main
+from bench.family.known import families
+from formulations import worker
+from formulations.lora import certificate as certificates
+from formulations.lora.certificate import Certificate, seal
+from formulations.lora.solve import solve
+from formulations.lora.verify import verify
+from formulations.report import Proof, Termination
+from instances.files import load_json
+from instances.lora.format import document as instance_document
+from instances.lora.generate import generate
+from instances.lora.named import named, names, path
+from tests.support.certificates import Document, claimed
+from tests.support.toy_family import (
+    FAMILY,
+    toy,  # noqa: F401
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _workers_end_with_the_module() -> Iterator[None]:
+    yield
+    worker.close_all()
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name.startswith("tiny_")])
+def test_small_instances_have_a_certificate_when_it_is_asked_for(name: str) -> None:
+    """Enumeration needs no dual prices; asked for a certificate, the solve finds some, and its answer stays optimal."""
+    instance = named(name)
+    assert solve(instance, "enumerate").certificate is None
+    report = solve(instance, "enumerate", certified=True)
+    assert isinstance(report.certificate, Certificate)
+    assert report.lower == report.upper == report.certificate.lower <= report.certificate.upper
+    assert verify(instance, certificates.document(report.certificate)).valid
+
+
+def test_a_bound_without_competition_is_certified_by_prices_of_zero() -> None:
+    """Where the sum of what each task is worth alone is attained, so is the certificate's upper end."""
+    report = solve(named("thm5_T5_3tasks"), "enumerate", certified=True)
+    assert isinstance(report.certificate, Certificate)
+    assert report.proof is Proof.TRIVIAL
+    assert (report.certificate.lower, report.certificate.upper) == (312, 312)
+
+
+def test_a_file_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    """Plain and gzipped; the same bytes every time."""
+    found = solve(named("tiny_vendors"), "enumerate", certified=True).certificate
+    assert isinstance(found, Certificate)
+    contents = []
+    for name in ("a.json", "b.json.gz", "c.json.gz"):
+        certificates.write(found, tmp_path / name)
+        assert certificates.read(tmp_path / name) == (found, seal(found))
+        contents.append((tmp_path / name).read_bytes())
+    assert contents[1] == contents[2]
+    assert gzip.decompress(contents[1]) == contents[0]
+    assert [each.name for each in sorted(tmp_path.iterdir())] == ["a.json", "b.json.gz", "c.json.gz"]
+
+
+CLASS: Document = {"type": 0, "rate": 1, "memory_mb": 1, "price": [0]}
+
+
+MALFORMED: list[tuple[Any, str]] = [
+    ([], "document"),
+    ({"format": "ratiobench/lora/1"}, "format"),
+    ({"unit": 2.0}, "unit"),
+    ({"unit": True}, "unit"),
+    ({"unit": 0}, "unit"),
+    ({"upper": None}, "upper"),
+    ({"upper": 2**80}, "upper"),
+    ({"lower": "5"}, "lower"),
+    ({"lower": -1}, "lower"),
+    ({"lam": 7}, "lam"),
+    ({"lam": [7]}, "lam[0]"),
+    ({"phi": [[0, 0.5]]}, "phi[0][1]"),
+    ({"nu": []}, "nu"),
+    ({"classes": {}}, "classes"),
+    ({"classes": [[0, 1, 1, [0]]]}, "classes[0]"),
+    ({"classes": [CLASS | {"type": "0"}]}, "classes[0].type"),
+    ({"classes": [CLASS, CLASS | {"rate": 1.0}]}, "classes[1].rate"),
+    ({"classes": [CLASS | {"memory_mb": 2**63}]}, "classes[0].memory_mb"),
+    ({"classes": [CLASS | {"price": 1}]}, "classes[0].price"),
+    ({"classes": [CLASS | {"price": [0, True]}]}, "classes[0].price[1]"),
+    ({"classes": [CLASS | {"weight": 1}]}, "classes[0].weight"),
+    ({"classes": [{key: CLASS[key] for key in ("type", "rate", "price")}]}, "classes[0].memory_mb"),
+    ({"instance": "abc"}, "instance"),
+    ({"sha256": 5}, "sha256"),
+    ({"decisions": 5}, "decisions"),
+    ({"decisions": [{"cells": []}]}, "decisions[0].vendor"),
+    ({"extra": 1}, "extra"),
+]
+
+
+@pytest.mark.parametrize(("fields", "field"), MALFORMED, ids=[json.dumps(fields)[:40] for fields, _ in MALFORMED])
+def test_what_is_no_certificate_is_unusable_input_in_one_line(
+    fields: Any, field: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status 2, the field is named, nothing on standard output."""
+    document = claimed(named("tiny_vendors")) | fields if isinstance(fields, dict) else fields
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(document))
+    assert main(["check", str(path("tiny_vendors")), "--certificate", str(file)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert f"{file}: {field}: " in captured.err
+
+
+def test_opt_writes_a_certificate_that_check_accepts_and_refuses_once_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The commands end to end on a contended trace: a dual, a schedule, a capacity, a bid."""
+    file, proof = tmp_path / "instance.json", tmp_path / "proof.json.gz"
+    recipe = {"kind": "paper", "name": "part", "seed": ["certificate"], "arrivals": {"trace": "helios"}}
+    instance = generate(recipe | {"tasks": 40, "start": 60, "slots": 24, "quiet": 4, "nodes": {"a100": 1, "a40": 1}})
+    file.write_text(json.dumps(instance_document(instance)))
+    assert main(["opt", str(file), "--backend", "none", "--certificate", str(proof), "--json"]) == 0
+    opt = json.loads(capsys.readouterr().out)
+    assert opt["certified"] == {"lower": opt["lower"], "upper": opt["upper"]}
+    assert 0 < opt["lower"] < opt["upper"]
+
+    def said(instance_file: Path, certificate: Path) -> Any:
+        assert main(["check", str(instance_file), "--certificate", str(certificate), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    good = {"valid": True, "lower": opt["lower"], "upper": opt["upper"], "problem": None}
+    assert said(file, proof) == good
+    assert main(["check", str(file), "--certificate", str(proof)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"valid\nOPT in [{opt['lower']:,}, {opt['upper']:,}] micro-dollars, gap ")
+
+    document = load_json(proof.read_bytes(), "")
+    for field in ("lam", "decisions"):
+        changed = copy.deepcopy(document)
+        if field == "lam":
+            changed["lam"][0][12] += 1
+        else:
+            changed["decisions"][next(i for i, each in enumerate(changed["decisions"]) if each)] = None
+        (tmp_path / "changed.json").write_text(json.dumps(changed))
+        assert said(file, tmp_path / "changed.json")["valid"] is False
+        assert main(["check", str(file), "--certificate", str(tmp_path / "changed.json")]) == 0
+        assert capsys.readouterr().out.startswith("NOT VALID\n")
+    for field in ("compute", "bid"):
+        other = instance_document(instance)
+        (other["node_types"] if field == "compute" else other["tasks"])[0][field] += 1
+        (tmp_path / "other.json").write_text(json.dumps(other))
+        verdict = said(tmp_path / "other.json", proof)
+        assert (verdict["valid"], verdict["problem"]) == (False, "the certificate is about another instance")
+
+
+def test_opt_says_when_its_certificate_proves_less_than_its_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A bound by enumeration or by a solver in floating point cannot be certified, the Lagrangian one can."""
+    proof = tmp_path / "proof.json"
+    command = ["opt", str(path("tiny_contention")), "--formulation", "enumerate", "--certificate", str(proof)]
+    assert main(command) == 0
+    upper = json.loads(proof.read_text())["upper"]
+    line = f"the certificate proves no more than {upper:,}: a bound by enumeration cannot be certified"
+    assert line in capsys.readouterr().out.splitlines()
+    assert main(["check", str(path("tiny_contention")), "--certificate", str(proof)]) == 0
+    assert f"{upper:,}] micro-dollars" in capsys.readouterr().out
+
+
+def test_a_family_without_certificates_works_and_says_so_when_one_is_asked_for(
+    toy: None,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`opt` and `check` as ever; with --certificate status 2, one line, no file."""
+    file = tmp_path / "toy.json"
+    file.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 8, "room": 3})))
+    assert families()["toy"].certificates is None
+    assert families()["lora"].certificates is not None
+    assert main(["opt", str(file), "--json"]) == 0
+    assert "certified" not in json.loads(capsys.readouterr().out)
+    missing = str(tmp_path / "certificate.json")
+    assert main(["opt", str(file), "--certificate", missing]) == 2
+    assert main(["check", str(file), "--certificate", str(file)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("the family toy has no certificates\n") == 2
+    assert not Path(missing).exists()
+
+
+def test_an_instance_too_large_for_dual_prices_gives_its_interval_and_says_that_no_certificate_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status 1: what was asked for is not there; the answer is printed all the same."""
+    report = replace(solve(named("tiny_vendors"), "enumerate"), message="lagrangian: too large")
+    assert report.termination is Termination.NONE
+    monkeypatch.setattr("formulations.lora.solve.solve", lambda *_, **__: report)
+    proof = tmp_path / "proof.json"
+    assert main(["opt", str(path("tiny_vendors")), "--certificate", str(proof)]) == 1
+    captured = capsys.readouterr()
+    assert f"OPT = {report.upper:,}" in captured.out
+    assert "lagrangian: too large" in captured.out
+    assert captured.err == f"ratiobench: {proof}: not written, no certificate was found\n"
+    assert not proof.exists()
+
+
+def test_check_takes_a_solution_or_a_certificate(capsys: pytest.CaptureFixture[str]) -> None:
+    """One of the two, and standard input for one file at most."""
+    file = str(path("tiny_vendors"))
+    for arguments in (["check", file], ["check", file, "a.json", "--certificate", "b.json"]):
+        with pytest.raises(SystemExit) as exit_:
+            main(arguments)
+        assert exit_.value.code == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert main(["check", "-", "--certificate", "-"]) == 2

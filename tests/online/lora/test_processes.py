@@ -1,0 +1,182 @@
+"""The processes of anyone's algorithms: limits on time, memory and output, and nothing left behind."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.cli.main import main
+from formulations.processes import dumpable
+from instances.lora import Instance, write
+from online.lora.registry import parse as parse_name
+from online.lora.run import run
+from online.referee import isolation
+from online.terms import Terms, under
+from tests.support.contest import assert_sound, first_violation
+
+
+def _gone(condition: Callable[[], bool], seconds: int = 10) -> bool:
+    """Whether the condition comes true within ten seconds (the kernel reaps in its own time)."""
+    for _ in range(20 * seconds):
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_hanging_algorithm_is_killed_with_what_it_started(
+    instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time for an answer is up; its process and the process that it started are gone."""
+    monkeypatch.setattr(isolation, "ANSWER_SECONDS", 2.0)
+    assert first_violation(instance, "Hangs") == ("timeout", 0, "no answer within 2 s")
+    child = Path("/proc") / (folder / "child").read_text()
+    if Path("/proc/self/stat").exists():
+        assert _gone(lambda: not child.exists() or "Z" in (child / "stat").read_text().split()[2])
+
+
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs the kernel to hand orphans over")
+
+
+def _ended(folder: Path) -> bool:
+    """Whether the process that a contestant wrote down is gone, or is soon."""
+    child = Path("/proc") / (folder / "child").read_text().strip()
+    return _gone(lambda: not child.exists() or "Z" in (child / "stat").read_text().split()[2])
+
+
+def _command(instance: Instance, folder: Path, name: str, *more: str) -> list[str]:
+    """The command `online`."""
+    write(instance, folder / "day.json")
+    return [sys.executable, "-m", "bench", "online", str(folder / "day.json"), "--algorithm", name, *more]
+
+
+@ON_LINUX
+def test_a_detached_program_ends_with_the_run_and_holds_no_stream(instance: Instance, folder: Path) -> None:
+    """It has left group and session, and its parent is gone; nobody has to wait for it."""
+    command = _command(instance, folder, "tests.support.contestants:LeavesADaemon")
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=True, cwd=Path(__file__).parents[3]
+    )
+    assert "LeavesADaemon (starts sh): welfare" in done.stdout
+    assert _ended(folder)
+
+
+@ON_LINUX
+def test_a_killed_referee_leaves_nothing(instance: Instance, folder: Path) -> None:
+    """`kill -9` of the command ends the algorithm and what it has detached."""
+    command = _command(instance, folder, "tests.support.contestants:WaitsForItsDaemon")
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[3]) as process:
+        assert _gone(lambda: (folder / "child").exists() and (folder / "child").read_text().endswith("\n"), 60)
+        process.kill()
+    assert _ended(folder)
+
+
+@ON_LINUX
+def test_the_memory_of_a_detached_program_counts(
+    instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that the algorithm started is one account."""
+    monkeypatch.setattr(isolation, "MEMORY_MB", 500)
+    assert first_violation(instance, "EatsMemoryElsewhere") == ("memory", 0, "more than 500 MB in use")
+    assert _ended(folder)
+
+
+def test_programs_that_are_started_stand_in_the_row(instance: Instance) -> None:
+    """What they do is not seen."""
+    assert (
+        run(instance, "tests.support.contestants:StartsPrograms").label
+        == "tests.support.contestants:StartsPrograms (starts sh)"
+    )
+
+
+def test_what_is_printed_beyond_a_limit_is_dropped(
+    instance: Instance, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In all runs together; that is said once."""
+    monkeypatch.setattr(isolation, "OUTPUT_BYTES", 3000)
+    assert_sound(instance, run(instance, "tests.support.contestants:Chatters"))
+    printed = capfd.readouterr().err
+    assert printed.count("x") == 3000
+    assert "THE END" not in printed
+    assert printed.count("tests.support.contestants:Chatters printed more than 0.003 MB; the rest is dropped") == 1
+
+
+def test_an_answer_with_more_cells_than_slots_is_not_even_sent(
+    instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pipe is too narrow for it."""
+    monkeypatch.setattr(isolation, "_LINE_LIMIT", 10**4)
+    assert first_violation(instance, "TooManyCells")[2] == "1000000 cells, there are 6 slots"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a setting of Linux")
+def test_the_referees_memory_is_shut_while_anyones_algorithm_lives() -> None:
+    """To processes of the same user, and afterwards as before."""
+    before = dumpable()
+    player = isolation.Player(
+        parse_name("tests.support.contestants:Honest"), "online.lora.protocol", lambda path: False
+    )
+    assert not dumpable()
+    player.close()
+    assert dumpable() == before
+
+
+def test_a_run_is_stopped_at_its_limit(instance: Instance, folder: Path) -> None:
+    """Killed with what it started, long before its time for one answer is up; that is a violation."""
+    with under(Terms(limit=0.5)):
+        assert first_violation(instance, "Hangs") == ("timeout", 0, "stopped after 0.5 s")
+    with under(Terms(limit=300)):
+        assert_sound(instance, run(instance, "tests.support.contestants:Honest"))
+
+
+def test_a_run_of_ours_is_stopped_at_its_limit_too(instance: Instance) -> None:
+    """Between two decisions; those before it stand."""
+    with under(Terms(limit=1e-9)):
+        result = run(instance, "greedy")
+    assert not result.valid
+    assert str(result.violations[0]) == "timeout: task 0: stopped after 1e-09 s"
+
+
+def test_a_run_at_its_limit_is_no_failure_of_the_command(
+    instance: Instance, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit status 0 and INVALID, as for every broken rule."""
+    assert main(_command(instance, folder, "tests.support.contestants:Hangs", "--limit", "0.5")[3:]) == 0
+    assert "INVALID: timeout: task 0: stopped after 0.5 s" in capsys.readouterr().out
+
+
+def test_an_algorithm_that_is_never_ready_is_a_timeout(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in its constructor."""
+    monkeypatch.setattr(isolation, "ANSWER_SECONDS", 1.0)
+    assert first_violation(instance, "HangsInConstructor")[:2] == ("timeout", None)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell a process's memory")
+def test_an_algorithm_that_eats_memory_is_killed(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it takes the machine down."""
+    monkeypatch.setattr(isolation, "MEMORY_MB", 300)
+    assert first_violation(instance, "EatsMemory")[:2] == ("memory", 0)
+
+
+def test_a_run_works_inside_a_daemonic_pool_process(instance: Instance) -> None:
+    """Cluster workers are daemonic, and those may not have children of the multiprocessing kind."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        result = pool.apply(run, (instance, "tests.support.contestants:Honest"))
+    assert_sound(instance, result)
+
+
+def test_no_process_is_left_behind(instance: Instance) -> None:
+    """The algorithm's processes have ended when the run has."""
+    run(instance, "tests.support.contestants:Honest")
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    if not children.exists():
+        pytest.skip("the system does not list a process's children")
+    names = [(Path("/proc") / pid / "cmdline").read_text() for pid in children.read_text().split()]
+    assert not [name for name in names if "online.referee.player" in name]

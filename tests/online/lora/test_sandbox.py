@@ -1,0 +1,84 @@
+"""Anyone's algorithms in a sandbox: they see nothing of the world, and are stopped as elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import bench
+from bench.cli.main import main
+from instances.errors import InputError
+from instances.lora import Instance, write
+from online.lora.run import run
+from online.referee import sandbox
+from online.terms import Terms, under
+from tests.support.contest import assert_sound
+
+
+@pytest.fixture
+def sandboxed() -> None:
+    """Skips where there can be no sandbox."""
+    try:
+        sandbox.require()
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures("sandboxed")
+def test_an_honest_algorithm_passes_in_a_sandbox(instance: Instance) -> None:
+    """With the same decisions; the row says it."""
+    with under(Terms(isolate=True)):
+        result = run(instance, "tests.support.contestants:BuildsOnOurs:ours=pdftsp")
+    assert_sound(instance, result)
+    assert result.label.endswith("(isolated)")
+    assert result.decisions == run(instance, "pdftsp").decisions
+
+
+@pytest.mark.usefixtures("sandboxed")
+def test_a_sandbox_shows_nothing_of_the_world(instance: Instance, folder: Path) -> None:
+    """No module of bench, no file, no network, nothing to write to, no process of others, no environment."""
+    write(instance, folder / "day.json")
+    with under(Terms(isolate=True)):
+        result = run(instance, f"tests.support.contestants:LooksOutOfTheSandbox:file={folder / 'day.json'}")
+    assert_sound(instance, result)
+    assert "((False, False) [] False False False) (isolated)" in result.label
+
+
+@pytest.mark.usefixtures("sandboxed")
+def test_a_hanging_algorithm_is_killed_in_a_sandbox_as_well(instance: Instance) -> None:
+    """With all that is in there."""
+    with under(Terms(limit=0.5, isolate=True)):
+        result = run(instance, "tests.support.contestants:HangsAtTheStart")
+    assert str(result.violations[0]) == "timeout: stopped after 0.5 s"
+
+
+@pytest.mark.usefixtures("sandboxed")
+def test_a_suite_runs_in_sandboxes(tmp_path: Path) -> None:
+    """Results from there are not mixed with others."""
+    name = "tests.support.contestants:Honest"
+    kept = []
+    for isolate in (False, True):
+        found = bench.run("quick", [name], tmp_path, only="thm5_T5*", workers=1, isolate=isolate).rows
+        kept.append(found[found["algorithm"] == name].iloc[0]["label"])
+    assert kept == [name, f"{name} (isolated)"]
+
+
+@pytest.mark.parametrize("script", [None, "echo bwrap: No permissions to create a namespace >&2; exit 1"])
+def test_where_there_can_be_no_sandbox_the_command_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], script: str | None
+) -> None:
+    """In one line, with status 2, before anything is read."""
+    if script is not None:
+        (tmp_path / "bwrap").write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    sandbox.require.cache_clear()
+    for command in (["online", "no_such_file.json", "--algorithm", "mine:Mine"], ["run", "quick", "--out", "nowhere"]):
+        assert main([*command, "--isolate"]) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.startswith("ratiobench: --isolate: ")
+        assert len(printed.err.splitlines()) == 1
+        assert ("No permissions" if script else "needs bubblewrap") in printed.err
+    sandbox.require.cache_clear()

@@ -1,0 +1,55 @@
+"""What tests of anyone's algorithms share: a small contest, who breaks a rule in it, and who is sound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formulations.lora.check import check
+from instances.lora import Instance, parse
+from instances.lora.format import FORMAT
+from online.lora.run import run
+from online.outcome import OnlineRun
+
+
+def small_contest(tasks: int = 8, **fields: Any) -> Instance:
+    """Two slots' worth of arrivals on two small nodes: room for four tasks a slot, vendors on every other task."""
+    return parse(
+        {
+            "format": FORMAT,
+            "name": "contest",
+            "slots": 6,
+            "slot_seconds": 1,
+            "base_memory_mb": 1,
+            "node_types": [{"name": "a", "count": 2, "compute": 4, "memory_mb": 9, "tariff": [1] * 6}],
+            "tasks": [
+                {
+                    "arrival": 1 + 2 * i // tasks,
+                    "deadline": 4,
+                    "memory_mb": 2,
+                    "work": 3,
+                    "bid": 20 + i,
+                    "rate": [2],
+                    "energy_wh": [1],
+                    "vendors": [{"price": 2, "delay": 1}] if i % 2 else [],
+                }
+                | fields
+                for i in range(tasks)
+            ],
+        }
+    )
+
+
+def first_violation(instance: Instance, name: str) -> tuple[str, int | None, str]:
+    """Rule, task and detail of the first rule that the contestant of this name breaks; it does break one."""
+    result = run(instance, f"tests.support.contestants:{name}")
+    assert not result.valid
+    first = result.violations[0]
+    return first.rule, first.task, first.detail
+
+
+def assert_sound(instance: Instance, result: OnlineRun) -> None:
+    """The run is valid, and what it says of its decisions is what the verifier says."""
+    assert result.valid, result.violations
+    verdict = check(instance, result.decisions)
+    assert verdict.valid
+    assert (verdict.welfare, verdict.admitted, verdict.revenue) == (result.welfare, result.admitted, result.revenue)
