@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import pkgutil
 from collections.abc import Mapping
@@ -14,20 +15,36 @@ from bench.family.column import Family
 from bench.family.suite import Suite
 from instances.errors import InputError, shown
 
+ELSEWHERE = "RATIOBENCH_FAMILIES"
+"""The environment variable that names modules with families that live elsewhere, separated by commas."""
+
 
 @lru_cache(maxsize=1)
 def families() -> Mapping[str, Family]:
     """All families, by name: the `bench.NAME` of every package `instances.NAME`, and those named by the environment."""
-    modules = sorted(f"bench.{module.name}" for module in pkgutil.iter_modules(instances.__path__) if module.ispkg)
-    modules += [name.strip() for name in os.environ.get("RATIOBENCH_FAMILIES", "").split(",") if name.strip()]
+    names = sorted(module.name for module in pkgutil.iter_modules(instances.__path__) if module.ispkg)
+    modules = [f"bench.{name}" for name in names if importlib.util.find_spec(f"bench.{name}")]
+    modules += [name.strip() for name in os.environ.get(ELSEWHERE, "").split(",") if name.strip()]
     found: dict[str, Family] = {}
     for module in modules:
-        family = getattr(importlib.import_module(module), "FAMILY", None)
-        if family is not None:
-            if family.name in found:
-                raise InputError(module, "FAMILY.name", f"{family.name!r} is the name of another family")
-            found[family.name] = family
+        family = _family_of(module)
+        if family.name in found:
+            raise InputError(module, "FAMILY.name", f"{family.name!r} is the name of another family")
+        found[family.name] = family
     return found
+
+
+def _family_of(module: str) -> Family:
+    try:
+        loaded = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # the module is there, and misses another one
+        raise InputError(ELSEWHERE, "", f"there is no module {shown(module)} on the import path") from None
+    family = getattr(loaded, "FAMILY", None)
+    if not isinstance(family, Family):
+        raise InputError(ELSEWHERE, "", f"the module {shown(module)} defines no FAMILY, a bench.family.column.Family")
+    return family
 
 
 def find_suite(name: str) -> tuple[Family, Suite]:

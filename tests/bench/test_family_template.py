@@ -186,3 +186,20 @@ def test_a_bad_file_is_one_line(family: Any, capsys: pytest.CaptureFixture[str])
     )
     assert main(["opt", "bad.json"]) == 2
     assert capsys.readouterr().err == "ratiobench: bad.json: jobs[0]: 0 is less than 1\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "problem"),
+    [
+        ("queue_famly", "there is no module 'queue_famly' on the import path"),
+        ("queue_family.format", "the module 'queue_family.format' defines no FAMILY, a bench.family.column.Family"),
+    ],
+)
+def test_a_family_that_is_not_there_is_one_line(
+    family: Any, module: str, problem: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It names the variable and the module; status 2."""
+    monkeypatch.setenv("RATIOBENCH_FAMILIES", module)
+    families.cache_clear()
+    assert main(["list", "suites"]) == 2
+    assert capsys.readouterr().err == f"ratiobench: RATIOBENCH_FAMILIES: {problem}\n"
