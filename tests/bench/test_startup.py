@@ -126,7 +126,7 @@ def _job(what: str, weight: int) -> runner._Job:
     def call(_: Executor) -> Future[Any]:
         raise AssertionError
 
-    return runner._Job(call, print, print, what, weight)
+    return runner._Job(call, print, print, "case", what, weight)
 
 
 def test_the_largest_case_and_the_slowest_algorithm_come_first() -> None:
