@@ -7,6 +7,7 @@ Algorithms of ours run in this process, anyone's own by its import path in a pro
 from __future__ import annotations
 
 import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,7 +24,7 @@ from online.spec import version as version_of
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Judged:
     """What an independent verifier of the family says of the decisions of a run.
 
     Parameters
@@ -48,7 +49,7 @@ class Verdict:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-class Game(Generic[Instance]):
+class Game(ABC, Generic[Instance]):
     """What one family adds to a run; a family defines `registry`, and overrides what is its own.
 
     Attributes
@@ -62,25 +63,25 @@ class Game(Generic[Instance]):
         """The game and the algorithm of a run; InputError for an instance or an algorithm that cannot be played."""
         return self, spec
 
+    @abstractmethod
     def arrivals(self, instance: Instance) -> int:
         """How many arrive."""
-        raise NotImplementedError
 
+    @abstractmethod
     def table(self, instance: Instance, seed: str) -> Table:
         """The table of a run; `seed` names the random stream of algorithms that draw."""
-        raise NotImplementedError
 
+    @abstractmethod
     def first_half(self, instance: Instance) -> Instance:
         """The first half of the arrivals, whole questions and at least one, as an instance of its own."""
-        raise NotImplementedError
 
-    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Verdict:
+    @abstractmethod
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
         """The figures of a run from its log, by code that the table does not share."""
-        raise NotImplementedError
 
+    @abstractmethod
     def small(self) -> Instance:
         """An instance that takes no time and calls every kernel."""
-        raise NotImplementedError
 
     def settled(self, algorithm: Any, constants: tuple[Constant, ...]) -> tuple[Constant, ...]:
         """The constants of an algorithm of ours as they are told of its run."""
@@ -181,22 +182,22 @@ def _told(
     trace: Any,
 ) -> OnlineRun:
     """The run's result, its figures taken from the independent verifier."""
-    verdict = game.judge(instance, log, violations)
+    judged = game.judge(instance, log, violations)
     return OnlineRun(
         algorithm=name,
-        label=" ".join([label, *(f"({remark})" for remark in verdict.remarks)]),
+        label=" ".join([label, *(f"({remark})" for remark in judged.remarks)]),
         version=version,
-        valid=not verdict.violations,
-        violations=tuple(verdict.violations),
-        welfare=verdict.value,
-        true_welfare=verdict.value if verdict.true_value is None else verdict.true_value,
-        revenue=verdict.revenue,
-        admitted=verdict.admitted,
+        valid=not judged.violations,
+        violations=tuple(judged.violations),
+        welfare=judged.value,
+        true_welfare=judged.value if judged.true_value is None else judged.true_value,
+        revenue=judged.revenue,
+        admitted=judged.admitted,
         arrivals=game.arrivals(instance),
-        decisions=verdict.decisions,
+        decisions=judged.decisions,
         constants=constants,
         arithmetic=arithmetic,
-        counts=counts | dict(verdict.counts),
+        counts=counts | dict(judged.counts),
         seconds=seconds,
         trace=trace,
     )

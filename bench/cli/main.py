@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status."""
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.append(os.getcwd())  # algorithms by import path, also for the installed command
-    options = _parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     # It logs where its cache lies when the home folder cannot be written; that changes no figure.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     before = dict(os.environ)
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             del os.environ[DEBUG]
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="ratiobench",
         description="How far an online algorithm is from the offline optimum, with proof.",

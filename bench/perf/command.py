@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.family.known import families
 from bench.perf import startup
-from bench.perf.measured import Measured, Part, _seconds
+from bench.perf.measured import Measured, Part, time_call
 from bench.perf.page import format_csv, format_table, render_page
 from instances.errors import InputError, shown
 from instances.files import write_atomically
@@ -47,7 +47,7 @@ def run(names: Sequence[str], out: Path, quick: bool) -> int:
         raise InputError(str(out), "", f"cannot be made: {error.strerror}") from None
     warm = 0.0
     if any(part.warmed for part in chosen):
-        warm = sum(_seconds(family.warm) for family in families().values())
+        warm = sum(time_call(family.warm) for family in families().values())
         print(f"compiling, or loading what was compiled: {warm:.1f} s, in no figure below", file=sys.stderr)
     done: list[tuple[Part, Measured]] = []
     for part in chosen:

@@ -70,15 +70,15 @@ class Turns:
 
 def in_turns(contenders: Mapping[str, Callable[[], object]], turns: int) -> dict[str, Turns]:
     """Time the contenders one after the other, `turns` times round, after a first call of each that does not count."""
-    first = {name: _seconds(call) for name, call in contenders.items()}
+    first = {name: time_call(call) for name, call in contenders.items()}
     spent: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(turns):
         for name, call in contenders.items():
-            spent[name].append(_seconds(call))
+            spent[name].append(time_call(call))
     return {name: Turns(first[name], statistics.median(spent[name])) for name in contenders}
 
 
-def _seconds(call: Callable[[], object]) -> float:
+def time_call(call: Callable[[], object]) -> float:
     began = time.perf_counter()
     call()
     return time.perf_counter() - began

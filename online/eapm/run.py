@@ -13,7 +13,7 @@ from online.eapm.registry import REGISTRY
 from online.eapm.table import Table
 from online.outcome import OnlineRun, Violation
 from online.referee.table import Log, decisions_of
-from online.run import Game, Verdict
+from online.run import Game, Judged
 
 
 class EapmGame(Game[Instance]):
@@ -35,14 +35,14 @@ class EapmGame(Game[Instance]):
         data["users"] = data["users"][: (instance.users + 1) // 2]
         return parse(data, "the first half")
 
-    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Verdict:
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
         """Profit rate, by `formulations.eapm.check`."""
         solution = tuple(decisions_of(log, instance.users))
         verdict = check(instance, solution)
         # Where a foul has ended the run, the verifier misses the users after it: a consequence, not another foul.
         found = list(violations) or [Violation(b.equation, b.user, b.detail, Table.noun) for b in verdict.violations]
         value = Fraction(0) if verdict.value is None else verdict.value
-        return Verdict(solution, found, value, verdict.placed)
+        return Judged(solution, found, value, verdict.placed)
 
     def small(self) -> Instance:
         """Two machines, two types of task, four users."""

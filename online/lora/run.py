@@ -19,7 +19,7 @@ from online.lora.registry import REGISTRY
 from online.lora.table import Table
 from online.outcome import Constant, OnlineRun, Violation
 from online.referee.table import Log, decisions_of
-from online.run import Game, Verdict
+from online.run import Game, Judged
 from online.spec import Spec
 
 CELL_LIMIT = 20_000_000
@@ -76,7 +76,7 @@ class LoraGame(Game[Instance]):
         data["tasks"] = data["tasks"][:half]
         return parse(data, "the first half")
 
-    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Verdict:
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
         """Welfare, by `formulations.lora.check`."""
         solution = tuple(decisions_of(log, instance.tasks))
         verdict = check(instance, solution, migration=self._migration)
@@ -90,7 +90,7 @@ class LoraGame(Game[Instance]):
             counts[CHARGED_ABOVE] = above
         if not self._migration:
             remarks.append(NO_MIGRATION)
-        return Verdict(
+        return Judged(
             solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
             tuple(remarks), counts,
         )  # fmt: skip

@@ -415,6 +415,6 @@ def test_a_command_that_takes_long_says_what_it_does(
     file = tmp_path / "toy.json"
     file.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 4, "room": 2})))
     assert main(["opt", str(file)]) == 0
-    assert capsys.readouterr().err.count("... looking for OPT, 0 s so far\n") >= 2
+    assert capsys.readouterr().err.count("... looking for OPT, 0 s so far\n") >= 1
     assert main(["opt", str(file), "--json"]) == 0
     assert capsys.readouterr().err == ""

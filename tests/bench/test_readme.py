@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 import bench
-from bench.cli.main import _parser, main
+from bench.cli.main import main, make_parser
 from bench.eapm.suites import READINGS as EAPM_READINGS
 from bench.family.known import families, find_suite
 from bench.figures.kinds import KINDS
@@ -109,7 +109,7 @@ def test_every_command_line_can_be_parsed(file: str) -> None:
             continue
         before, _, words = line.partition(" -m bench ")
         if words and before.endswith("python"):
-            assert _parser().parse_args(shlex.split(words.replace("--task I", "--task 0"))).run, line
+            assert make_parser().parse_args(shlex.split(words.replace("--task I", "--task 0"))).run, line
         for session, _, arguments in re.findall(r"nox -s (\w+)( -- (.*))?$", line):
             assert session in sessions, line
             names = [word for word in shlex.split(arguments.partition(" --")[0]) if session == "bench"]
@@ -141,7 +141,7 @@ def test_every_command_in_the_tables_exists(file: str, capsys: pytest.CaptureFix
     """Each row of the table of commands is a command, with the options that it names, and no command is left out."""
     section = _text(file).partition("## Commands\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)([^`/]*)` \| (.*) \|$", section, flags=re.MULTILINE)
-    [there] = [set(action.choices) for action in _parser()._actions if isinstance(action.choices, dict)]
+    [there] = [set(action.choices) for action in make_parser()._actions if isinstance(action.choices, dict)]
     assert {name for name, _, _ in rows} == there
     for name, usage, does in rows:
         with pytest.raises(SystemExit) as exit_:

@@ -15,7 +15,7 @@ from bench.eapm.suites import READINGS
 from bench.tables.ratios import decimal
 from instances.eapm.paper import GAMMAS, TABLE1
 from online.eapm.registry import parse
-from tests.tools.readme_tables import ROOT, _table, figures, write_tables
+from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
 FIGURES = ROOT / "bench" / "lora" / "results" / "eapm_table1.csv"
 """Means, rounded outward to `PLACES` decimals: the exact ones have hundreds of digits."""
@@ -87,7 +87,7 @@ def table1() -> str:
             cells = [f"{cell} ({printed})" for cell, printed in zip(cells, paper, strict=True)]
         last = "1" if name == "OPT" else ", ".join(ratio(gamma, name) for gamma in RATIOS)
         lines.append([_shown(name), *cells, last])
-    return _table(["algorithm", *GAMMAS, "OPT / ALG"], lines)
+    return make_table(["algorithm", *GAMMAS, "OPT / ALG"], lines)
 
 
 def deviations(name: str) -> list[Fraction]:
@@ -122,7 +122,7 @@ def readings() -> str:
             ]
         )
     head = ["name", "reading", "off the paper's row: at most, mean", "columns above Greedy", "runs below Greedy"]
-    return _table(head, lines)
+    return make_table(head, lines)
 
 
 def faults() -> str:
@@ -133,7 +133,7 @@ def faults() -> str:
         for name in READINGS:
             cells = [f"{float(100 * _mean(rows[gamma, name])):.0f}" for gamma in GAMMAS]
             lines.append([what, _reading(name), *cells])
-    return _table(["systems with", "reading", *GAMMAS], lines)
+    return make_table(["systems with", "reading", *GAMMAS], lines)
 
 
 TABLES = {

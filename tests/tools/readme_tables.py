@@ -71,7 +71,7 @@ def _ratio(row: pd.Series) -> str:
     return decimal(Fraction(row["mean_upper"]), 3, up=True) + unbounded
 
 
-def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def make_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     rows = [head, ["---"] * len(head), *lines]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
@@ -84,7 +84,7 @@ def welfare(rows: pd.DataFrame) -> str:
         + [_cell(chosen, ("fig7", "fig8"), group, str(name), _welfare) for group in DAYS]
         for name, part in chosen.groupby("algorithm", sort=False)
     ]
-    return _table(["algorithm", *(group.rpartition(", ")[2] for group in DAYS)], lines)
+    return make_table(["algorithm", *(group.rpartition(", ")[2] for group in DAYS)], lines)
 
 
 def ratios(rows: pd.DataFrame) -> str:
@@ -96,7 +96,7 @@ def ratios(rows: pd.DataFrame) -> str:
         + [_cell(chosen, ("fig12",), group, str(name), _ratio) for group in groups]
         for name, part in chosen.groupby("algorithm", sort=False)
     ]
-    return _table(["algorithm", *(group.rpartition(", ")[2] for group in groups)], lines)
+    return make_table(["algorithm", *(group.rpartition(", ")[2] for group in groups)], lines)
 
 
 def printed(rows: pd.DataFrame) -> str:
@@ -124,7 +124,7 @@ def printed(rows: pd.DataFrame) -> str:
         for than in dict.fromkeys(rows["than"])
     ]
     head = [text for _, group in COMPARED for text in (f"{group.rpartition(', ')[2]}: paper", *ours)]
-    return _table(["above", *head], lines)
+    return make_table(["above", *head], lines)
 
 
 def mechanisms(rows: pd.DataFrame, verdicts: pd.DataFrame) -> str:
@@ -150,7 +150,7 @@ def mechanisms(rows: pd.DataFrame, verdicts: pd.DataFrame) -> str:
             + [f"{held} of {days}{others} (`{said['claim']}`)", truthful]
         )
     head = ["mechanism", *(f"load {LOADS[0]}", *LOADS[1:]), "certificate", "revenue", "long tasks", "theorem holds on"]
-    return _table([*head, "truthful on"], lines)
+    return make_table([*head, "truthful on"], lines)
 
 
 def one_day() -> str:
@@ -162,7 +162,7 @@ def one_day() -> str:
         name, welfare, ratio, admitted, verdict, bound, _, _ = re.split(r"\s{2,}", line.strip())
         said = f"{verdict} (bound {bound})" if verdict in ("holds", "violated") else verdict
         rows.append([name, welfare, ratio, admitted, said])
-    return _table(["algorithm", "welfare", "OPT/ALG", "admitted", "Theorem 5"], rows)
+    return make_table(["algorithm", "welfare", "OPT/ALG", "admitted", "Theorem 5"], rows)
 
 
 TABLES: Mapping[tuple[str, str], Callable[[], str]] = {

@@ -56,7 +56,7 @@ Tell = Callable[[Callable[[], Solution]], None]
 
 
 def quiet(_: Callable[[], Solution]) -> None:
-    """Nobody listens."""
+    """Tell no one: the `tell` of a search whose solutions on the way nobody wants."""
 
 
 def heuristic(

@@ -50,7 +50,7 @@ def heuristic(
     tell: Tell = quiet,
     threads: int = 2,
 ) -> Found:
-    """A good solution in which every task stays on one node; arguments as those of `search.heuristic`.
+    """A good solution in which every task stays on one node; arguments as those of `improve.heuristic`.
 
     Parameters
     ----------
