@@ -1,13 +1,33 @@
-"""What the certificates of every family have in common: the form of the document, and a seal against later changes."""
+"""What the certificates of every family have in common: form, a seal against later changes, and what checkers say."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from instances.errors import InputError, shown
 from instances.files import sha256_of
+
+Held = TypeVar("Held")
+
+
+class Verdict(NamedTuple, Generic[Held]):
+    """Whether lower <= OPT <= upper is proved, and the first thing wrong if not (empty when valid)."""
+
+    valid: bool
+    problem: str
+    certificate: Held
+
+
+class Wrong(Exception):
+    """Something in a certificate that is not so."""
+
+
+def require(true: bool, otherwise: str) -> None:
+    """Raise Wrong unless true."""
+    if not true:
+        raise Wrong(otherwise)
 
 
 def sealed(content: dict[str, Any]) -> dict[str, Any]:

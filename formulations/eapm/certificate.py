@@ -6,17 +6,17 @@ the solution whose profit rate is the lower end, all in integers. `formulations.
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from formulations import sealing
+from instances.documents import Documents
 from instances.eapm.solution import Solution, parse_solution, solution_document
 from instances.errors import InputError, shown
 from instances.fields import integer, items
-from instances.files import load_json, read_bytes, sha256_of, write_json
+from instances.files import line_of, sha256_of
 
 FORMAT = "ratiobench/eapm-certificate/1"
 PRICE_LIMIT = 2**62
@@ -108,12 +108,5 @@ def _rate(source: str, field: str, value: Any) -> Fraction:
     raise InputError(source, field, f'{shown(value)} is not a fraction "p/q" in lowest terms')
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Certificate, str]:
-    """Read a certificate file (.json or .json.gz, `-` for standard input); see `parse`."""
-    data, source = read_bytes(path)
-    return parse(load_json(data, source), source)
-
-
-def write(certificate: Certificate, path: str | os.PathLike[str]) -> None:
-    """Write the certificate file, whole or not at all; gzip when the name ends in .gz."""
-    write_json(path, document(certificate))
+FILES = Documents(parse, document, line_of)
+read, write = FILES.read, FILES.write

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -22,6 +21,7 @@ from formulations.eapm.check import check
 from formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
 from formulations.eapm.summed import Summed, split, summed, totals_of
 from formulations.eapm.weights import weights
+from formulations.interval import Interval
 from formulations.linear import LinearModel
 from formulations.report import Proof, SolveReport, Status, Termination
 from formulations.settings import NO_BACKEND, check_backend, check_settings
@@ -104,7 +104,6 @@ def solve(
         if name == DINKELBACH and not run.done():
             run.dinkelbach(effort)
     assert run.solution is not None
-    assert run.upper is not None
     return SolveReport(
         status=Status.OPTIMAL if run.lower == run.upper else Status.INTERVAL,
         lower=run.lower,
@@ -148,68 +147,24 @@ def choose(problem: Summed, formulation: str, backend: str) -> tuple[str, str]:
     return formulation, backend
 
 
-@dataclass(slots=True)
-class _Run:
-    """The best verified solution and the least proved bound so far, and the steps that improve them."""
+class _Run(Interval[Fraction]):
+    """An interval on the profit rate, and the steps that narrow it."""
 
-    problem: Summed
-    solver: str
-    gap: float
-    began: float
-    seconds: float | None
-    lower: Fraction = Fraction(0)
-    solution: Solution | None = None
-    bounds: list[tuple[Fraction, Proof]] = field(default_factory=list)
-    price: Bound | None = None
-    termination: Termination = Termination.NONE
-    used: str = NO_BACKEND
-    work: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    trail: list[tuple[float, Fraction, Fraction]] = field(default_factory=list)
+    def __init__(self, problem: Summed, solver: str, gap: float, began: float, seconds: float | None) -> None:
+        def verify(solution: Solution) -> tuple[Fraction | None, str]:
+            report = check(problem.instance, solution)
+            return report.value, "" if report.value is not None else str(report.violations[0])
 
-    @property
-    def upper(self) -> Fraction | None:
-        """The least of the bounds that stand; None before the first."""
-        return min((upper for upper, _ in self.bounds), default=None)
-
-    @property
-    def proof(self) -> Proof:
-        """Of the least bound; of equal ones, of the first."""
-        return min(self.bounds, key=lambda bound: bound[0])[1]
-
-    def offer(self, solution: Solution, source: str) -> None:
-        """Take the solution if it is valid and better; say so if it is not valid.
-
-        A bound below it, which was taken when no such solution was known, is wrong: it is dropped and told, and the
-        next one stands.
-        """
-        report = check(self.problem.instance, solution)
-        if report.value is None:
-            self.notes.append(f"{source}: dropped, it breaks {report.violations[0]}")
-        elif self.solution is None or report.value > self.lower:
-            self.solution, self.lower = solution, report.value
-            for bound in [bound for bound in self.bounds if bound[0] < self.lower]:
-                self.bounds.remove(bound)
-                self._refuted(*bound)
-            self._mark()
+        super().__init__(verify, "rate", began, Fraction(0))
+        self.problem, self.solver, self.gap, self.seconds = problem, solver, gap, seconds
+        self.price: Bound | None = None
+        self.termination = Termination.NONE
+        self.used = NO_BACKEND
 
     def place(self, totals: IntArray, source: str) -> None:
         """Offer these totals, where they are better."""
         if self.solution is None or self.problem.value(totals) > self.lower:
             self.offer(split(self.problem, totals), source)
-
-    def bound(self, upper: Fraction, proof: Proof) -> None:
-        """Take the bound if it is less; one below a verified solution is wrong, and is dropped and told."""
-        if self.solution is not None and upper < self.lower:
-            self._refuted(upper, proof)
-            return
-        before = self.upper
-        self.bounds.append((upper, proof))
-        if before is None or upper < before:
-            self._mark()
-
-    def _refuted(self, upper: Fraction, proof: Proof) -> None:
-        self.notes.append(f"{proof}: bound {float(upper)} dropped, it is below the verified rate")
 
     def prove(self, bound: Bound, proof: Proof) -> None:
         """Take a bound that has a certificate."""
@@ -224,16 +179,9 @@ class _Run:
             self.notes.append(f"no model is built: {size} columns are more than {limit}")
         return bool(size <= limit)
 
-    def _mark(self) -> None:
-        if self.solution is not None and self.upper is not None:
-            self.trail.append((time.perf_counter() - self.began, self.lower, self.upper))
-
     def done(self) -> bool:
         """Is the gap reached, or the time over?"""
-        assert self.upper is not None
-        if self.upper - self.lower <= Fraction(self.gap) * abs(self.upper):
-            return True
-        return self.left() == 0.0
+        return self.within(self.gap) or self.left() == 0.0
 
     def left(self) -> float | None:
         """Seconds left; None where there is no limit."""

@@ -22,27 +22,16 @@ Where this is at least P, no x has P - C(x) above -u MS(x): OPT <= -u.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from formulations.eapm.certificate import Certificate, parse, seal
+from formulations.sealing import Verdict, Wrong, require
 from instances.eapm.format import content_hash
 from instances.eapm.model import Instance
 from instances.eapm.solution import Solution
 
 
-class Verdict(NamedTuple):
-    """Whether lower <= OPT <= upper is proved, and the first thing wrong if not (empty when valid)."""
-
-    valid: bool
-    problem: str
-    certificate: Certificate
-
-
-class Wrong(Exception):
-    """Something in a certificate that is not so."""
-
-
-def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict:
+def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
     """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal.
 
     Raises
@@ -60,12 +49,6 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
     except Wrong as wrong:
         return Verdict(False, str(wrong), certificate)
     return Verdict(True, "", certificate)
-
-
-def require(true: bool, otherwise: str) -> None:
-    """Raise Wrong unless true."""
-    if not true:
-        raise Wrong(otherwise)
 
 
 def rate(instance: Instance, decisions: Solution) -> Fraction:

@@ -6,14 +6,14 @@ schedule whose welfare is the lower end. All of it is integers. `formulations.lo
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from formulations import sealing
+from instances.documents import Documents
 from instances.errors import InputError, shown
 from instances.fields import integer, items
-from instances.files import load_json, read_bytes, sha256_of, write_json
+from instances.files import line_of, sha256_of
 from instances.lora.solution import Solution, parse_solution, solution_document
 
 FORMAT = "ratiobench/lora-certificate/2"
@@ -134,12 +134,5 @@ def _row(source: str, path: str, values: Any) -> tuple[int, ...]:
     )
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Certificate, str]:
-    """Read a certificate file (.json or .json.gz, `-` for standard input); see `parse`."""
-    data, source = read_bytes(path)
-    return parse(load_json(data, source), source)
-
-
-def write(certificate: Certificate, path: str | os.PathLike[str]) -> None:
-    """Write the certificate file, whole or not at all; gzip when the name ends in .gz."""
-    write_json(path, document(certificate))
+FILES = Documents(parse, document, line_of)
+read, write = FILES.read, FILES.write

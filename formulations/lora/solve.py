@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from threading import Event
@@ -20,6 +20,7 @@ import numpy as np
 
 from formulations import backends
 from formulations.backends import BackendResult, Limits
+from formulations.interval import Interval
 from formulations.linear import LinearModel
 from formulations.lora.bound.lagrangian import Capacity, DualBound, dual_bound, never
 from formulations.lora.bound.pricing import Pool, Pricer, pool
@@ -194,67 +195,18 @@ def choose(instance: Instance, formulation: str, backend: str, *, migration: boo
     return Plan(formulation, backend, size <= TINY_COLUMNS)
 
 
-@dataclass(slots=True)
-class _Interval:
-    """The best verified solution and the least proved bound so far."""
+class _Interval(Interval[int]):
+    """An interval on the welfare, with the dual bound that certifies it."""
 
-    instance: Instance
-    began: float
-    migration: bool = True
-    solution: Solution = ()
-    lower: int = 0
-    bounds: list[tuple[int, Proof]] = field(default_factory=lambda: [(2**63, Proof.TRIVIAL)])
-    dual: DualBound | None = None
-    work: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    trail: list[tuple[float, int, int]] = field(default_factory=list)
+    def __init__(self, instance: Instance, began: float, migration: bool = True) -> None:
+        def verify(solution: Solution) -> tuple[int | None, str]:
+            report = check(instance, solution, migration=migration)
+            return (report.welfare, "") if report.valid else (None, str(report.violations[0]))
 
-    def __post_init__(self) -> None:
-        self.solution = (None,) * self.instance.tasks
-
-    @property
-    def upper(self) -> int:
-        """The least of the bounds that stand."""
-        return min(upper for upper, _ in self.bounds)
-
-    @property
-    def proof(self) -> Proof:
-        """Of the least bound; of equal ones, of the first."""
-        return min(self.bounds, key=lambda bound: bound[0])[1]
-
-    def offer(self, solution: Solution, source: str) -> bool:
-        """Take the solution if it is feasible and better; say so if it is not feasible.
-
-        A bound below it, which was taken when no such solution was known, is wrong: it is dropped and told, and the
-        next one stands.
-        """
-        report = check(self.instance, solution, migration=self.migration)
-        if not report.valid:
-            self.notes.append(f"{source}: dropped, it breaks {report.violations[0]}")
-            return False
-        if report.welfare > self.lower:
-            self.solution, self.lower = solution, report.welfare
-            for bound in [bound for bound in self.bounds if bound[0] < self.lower]:
-                self.bounds.remove(bound)
-                self._refuted(*bound)
-            self._mark()
-        return True
-
-    def bound(self, upper: int, proof: Proof) -> None:
-        """Take the bound if it is less; one below a verified solution is wrong, and is dropped and told."""
-        if upper < self.lower:
-            self._refuted(upper, proof)
-            return
-        less = upper < self.upper
-        self.bounds.append((upper, proof))
-        if less:
-            self._mark()
-
-    def _refuted(self, upper: int, proof: Proof) -> None:
-        self.notes.append(f"{proof}: bound {upper} dropped, it is below the verified welfare {self.lower}")
-
-    def _mark(self) -> None:
-        self.trail.append((time.perf_counter() - self.began, self.lower, self.upper))
+        super().__init__(verify, "welfare", began, 0, (None,) * instance.tasks, [(2**63, Proof.TRIVIAL)])
+        self.instance = instance
+        self.migration = migration
+        self.dual: DualBound | None = None
 
     def certificate(self) -> Certificate | None:
         """What proves the best solution and the dual bound; a bound that was dropped as wrong proves nothing."""
@@ -277,10 +229,6 @@ class _Interval:
             lower=self.lower,
             decisions=tuple(None if each is None else each._replace(payment=None) for each in self.solution),
         )
-
-    def within(self, gap: float) -> bool:
-        """Is (upper - lower) / upper <= gap?"""
-        return self.upper - self.lower <= Fraction(gap) * self.upper
 
 
 def trivial_bound(instance: Instance) -> int:

@@ -25,11 +25,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from formulations.lora.certificate import Certificate, ClassPrice, parse, seal
+from formulations.sealing import Verdict, Wrong, require
 from instances.lora.format import content_hash
 from instances.lora.model import Instance
 from instances.lora.solution import Decision, Solution
@@ -49,19 +50,7 @@ SORT, PYTHON = 16, 64
 """How many steps the sorting of an amount counts, and a step in Python's integers, where 64 bits do not do."""
 
 
-class Verdict(NamedTuple):
-    """Whether lower <= OPT <= upper is proved, and the first thing wrong if not (empty when valid)."""
-
-    valid: bool
-    problem: str
-    certificate: Certificate
-
-
-class Wrong(Exception):
-    """Something in a certificate that is not so."""
-
-
-def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict:
+def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
     """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal.
 
     Raises
@@ -80,12 +69,6 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
     except Wrong as wrong:
         return Verdict(False, str(wrong), certificate)
     return Verdict(True, "", certificate)
-
-
-def require(true: bool, otherwise: str) -> None:
-    """Raise Wrong unless true."""
-    if not true:
-        raise Wrong(otherwise)
 
 
 class Steps:

@@ -5,14 +5,14 @@ The limits keep every sum of times and of money within 2^62, so that integer ari
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
+from instances.documents import Documents, require_format
 from instances.eapm.model import Instance, frozen
 from instances.errors import InputError, shown
 from instances.fields import Fields, origin_of
-from instances.files import load_json, read_bytes, sha256_of, text_of, write_text
+from instances.files import sha256_of
 
 FORMAT = "ratiobench/eapm/1"
 SUM_LIMIT = 2**62
@@ -26,22 +26,6 @@ _TYPE = {"name", "etc_ms", "apc_mw"}
 _USER = {"type", "tasks", "price"}
 
 
-def read(path: str | os.PathLike[str]) -> Instance:
-    """Read and validate an instance file (.json or .json.gz, `-` for standard input).
-
-    Raises
-    ------
-    InputError : naming the file, the field and the value.
-    """
-    data, source = read_bytes(path)
-    return loads(data, source)
-
-
-def loads(data: bytes | str, source: str = "<string>") -> Instance:
-    """Parse and validate an instance document."""
-    return parse(load_json(data.encode() if isinstance(data, str) else data, source), source)
-
-
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance.
 
@@ -49,8 +33,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
     ------
     InputError : on the first thing that the format does not allow.
     """
-    if isinstance(data, dict) and data.get("format") != FORMAT:
-        raise InputError(source, "format", f"{shown(data.get('format'))} is not {FORMAT!r}")
+    require_format(data, source, FORMAT)
     top = Fields(source, "", data, _TOP, {"origin"})
     name = top.text("name")
     origin = origin_of(source, top.data.get("origin", {}))
@@ -148,11 +131,5 @@ def content_hash(instance: Instance) -> str:
     return instance.cache["hash"]
 
 
-def dumps(instance: Instance) -> str:
-    """The instance as JSON text, one line per field, machine, task type and user."""
-    return text_of(document(instance))
-
-
-def write(instance: Instance, path: str | os.PathLike[str]) -> None:
-    """Write the instance file, whole or not at all; gzip when the name ends in .gz (same bytes on every run)."""
-    write_text(path, dumps(instance))
+FILES = Documents(parse, document)
+read, loads, dumps, write = FILES.read, FILES.loads, FILES.dumps, FILES.write

@@ -20,7 +20,8 @@ from formulations.eapm.certificate import Certificate, parse, seal
 from formulations.eapm.check import check
 from formulations.eapm.solve import solve
 from formulations.eapm.summed import summed, totals_of
-from formulations.eapm.verify import Wrong, require_upper, verify
+from formulations.eapm.verify import require_upper, verify
+from formulations.sealing import Wrong
 from instances.eapm import Instance
 from instances.eapm.format import content_hash
 from instances.errors import InputError

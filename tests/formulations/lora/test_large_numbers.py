@@ -230,13 +230,11 @@ def test_bounds_on_a_rate_are_dropped_alike() -> None:
     assert run.lower < best
     run.bound(best * 2, Proof.LAGRANGIAN)
     run.bound((run.lower + best) / 2, Proof.BRANCH_AND_BOUND)
-    assert run.upper is not None
     assert run.upper < best
     run.offer(solution, "better")
     assert (run.lower, run.upper, run.proof) == (best, best * 2, Proof.LAGRANGIAN)
-    assert run.notes == [
-        f"branch-and-bound: bound {float((run.trail[0][1] + best) / 2)} dropped, it is below the verified rate"
-    ]
+    wrong = float((run.trail[0][1] + best) / 2)
+    assert run.notes == [f"branch-and-bound: bound {wrong} dropped, it is below the verified rate {float(best)}"]
     run.bound(best - Fraction(1, 10**9), Proof.BRANCH_AND_BOUND)
     assert (run.upper, len(run.notes)) == (best * 2, 2)
 
