@@ -3,36 +3,58 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from instances.errors import InputError, shown
 
 EXPECTED = "expected.json"
 _TABLES = (EXPECTED, "bounds.json")
+Instance = TypeVar("Instance")
 
 
-def names(folder: Path) -> tuple[str, ...]:
-    """The names of the instances in the folder, in alphabetical order."""
-    return tuple(sorted(path.stem for path in folder.glob("*.json") if path.name not in _TABLES))
+@dataclass(frozen=True, slots=True)
+class Shipped(Generic[Instance]):
+    """The instances of a folder.
 
-
-def path(folder: Path, name: str) -> Path:
-    """The file of a shipped instance.
-
-    Raises
-    ------
-    InputError : when there is none of that name.
+    Parameters
+    ----------
+    folder : where they lie, with the table `EXPECTED`.
+    read : what reads one.
     """
-    if name not in (known := names(folder)):
-        raise InputError("named instances", "name", f"{shown(name)} is none of {', '.join(known)}")
-    return folder / f"{name}.json"
+
+    folder: Path
+    read: Callable[[Path], Instance]
+
+    def names(self) -> tuple[str, ...]:
+        """The names of the shipped instances, in alphabetical order."""
+        return tuple(sorted(path.stem for path in self.folder.glob("*.json") if path.name not in _TABLES))
+
+    def path(self, name: str) -> Path:
+        """The file of a shipped instance.
+
+        Raises
+        ------
+        InputError : when there is none of that name.
+        """
+        if name not in (known := self.names()):
+            raise InputError("named instances", "name", f"{shown(name)} is none of {', '.join(known)}")
+        return self.folder / f"{name}.json"
+
+    def named(self, name: str) -> Instance:
+        """A shipped instance."""
+        return self.read(self.path(name))
+
+    def expected(self, name: str) -> Mapping[str, Any]:
+        """What is known exactly about a shipped instance; nothing, where the table does not name it."""
+        self.path(name)
+        return dict(_table(self.folder).get(name, {}))
 
 
 @cache
-def expected(folder: Path) -> Mapping[str, Mapping[str, Any]]:
-    """What the folder's table holds, by instance."""
+def _table(folder: Path) -> Mapping[str, Mapping[str, Any]]:
     table: dict[str, dict[str, Any]] = json.loads((folder / EXPECTED).read_text(encoding="utf-8"))
     return table

@@ -11,17 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-IntArray = NDArray[np.int64]
-
-
-def frozen(values: Any) -> IntArray:
-    """A read-only int64 copy."""
-    array = np.array(values, dtype=np.int64)
-    array.setflags(write=False)
-    return array
+from instances.arrays import IntArray as IntArray
+from instances.arrays import frozen as frozen
 
 
 @dataclass(frozen=True, slots=True, eq=False)

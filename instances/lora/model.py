@@ -12,16 +12,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
-
-
-def frozen(values: Any) -> IntArray:
-    """A read-only int64 copy."""
-    array = np.array(values, dtype=np.int64)
-    array.setflags(write=False)
-    return array
+from instances.arrays import IntArray as IntArray
+from instances.arrays import frozen as frozen
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,9 +12,9 @@ import pytest
 import formulations
 import instances
 import online
-from instances import shipped
 from instances.errors import InputError
 from instances.files import load_json, sha256_of, write_json, write_text
+from instances.shipped import Shipped
 
 FLOORS = {floor.__name__: Path(floor.__file__ or "").parent for floor in (instances, formulations, online)}
 FEW = 16
@@ -86,7 +86,8 @@ def test_the_tables_beside_shipped_instances_are_no_instances(tmp_path: Path) ->
     for name in ("z", "a", "expected", "bounds"):
         (tmp_path / f"{name}.json").write_text("{}")
     (tmp_path / "c.txt").touch()
-    assert shipped.names(tmp_path) == ("a", "z")
-    assert shipped.path(tmp_path, "z") == tmp_path / "z.json"
+    shipped = Shipped(tmp_path, Path.read_text)
+    assert shipped.names() == ("a", "z")
+    assert shipped.path("z") == tmp_path / "z.json"
     with pytest.raises(InputError, match="'expected' is none of a, z"):
-        shipped.path(tmp_path, "expected")
+        shipped.path("expected")
