@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.family.checks import Check
-from instances.lora.fitting import servable
-from instances.lora.model import Instance, IntArray
+from instances.lora.fitting import fewest_slots, servable
+from instances.lora.model import Instance
 from online.outcome import OnlineRun
 
 
@@ -64,12 +64,3 @@ def _long(instance: Instance, can: NDArray[np.bool_]) -> NDArray[np.bool_]:
         return np.zeros(len(can), dtype=np.bool_)
     edge = ordered[(3 * len(ordered)) // 4]
     return np.asarray(needed >= edge)
-
-
-def fewest_slots(instance: Instance) -> IntArray:
-    """(I,) ceil(M_i / fastest rate on a node type that can hold the task); the largest integer where none can."""
-    compute = np.array([node.compute for node in instance.node_types], dtype=np.int64)
-    memory = np.array([node.memory_mb for node in instance.node_types], dtype=np.int64) - instance.base_memory_mb
-    usable = (instance.rate > 0) & (instance.rate <= compute) & (instance.memory_mb[:, None] <= memory)
-    best = np.where(usable, instance.rate, 0).max(axis=1, initial=0)
-    return np.where(best > 0, -(-instance.work // np.maximum(best, 1)), np.iinfo(np.int64).max)

@@ -25,17 +25,23 @@ def first_slots(instance: Instance) -> IntArray:
     return first
 
 
+def usable_types(instance: Instance) -> NDArray[np.bool_]:
+    """(I, G) whether the task can run on an empty node of the type: its rate is positive, rate and memory fit."""
+    public = instance.public("")
+    fits = (instance.rate <= public.compute) & (instance.memory_mb[:, None] <= public.memory_mb)
+    return np.asarray((instance.rate > 0) & fits)
+
+
+def fewest_slots(instance: Instance) -> IntArray:
+    """(I,) ceil(M_i / fastest rate on a node type that can hold the task); the largest integer where none can."""
+    best = np.where(usable_types(instance), instance.rate, 0).max(axis=1, initial=0)
+    return np.where(best > 0, -(-instance.work // np.maximum(best, 1)), np.iinfo(np.int64).max)
+
+
 def servable(instance: Instance) -> NDArray[np.bool_]:
     """(I,) whether the task has a feasible schedule in the empty cluster, with some vendor.
 
     One node per slot, so the task can do at most its best usable rate in each slot from the end of the fastest
-    vendor's delay to the deadline; a node type is usable if the rate is positive and rate and memory fit.
+    vendor's delay to the deadline.
     """
-    compute = np.array([node.compute for node in instance.node_types], dtype=np.int64)
-    memory = np.array([node.memory_mb for node in instance.node_types], dtype=np.int64) - instance.base_memory_mb
-    usable = (instance.rate > 0) & (instance.rate <= compute) & (instance.memory_mb[:, None] <= memory)
-    best = np.where(usable, instance.rate, 0).max(axis=1, initial=0)
-    slots = instance.deadline - first_slots(instance) + 1
-    # Fewest slots, by division: the product of rate and slots could pass 64 bits in an odd file.
-    needed = np.where(best > 0, -(-instance.work // np.maximum(best, 1)), np.iinfo(np.int64).max)
-    return np.asarray(needed <= slots)
+    return np.asarray(fewest_slots(instance) <= instance.deadline - first_slots(instance) + 1)

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from formulations.lora.covering.schedules import minimal_covers
+from instances.lora.fitting import fewest_slots, usable_types
 from instances.lora.format import content_hash
 from instances.lora.model import Instance
 from online.lora import public_constants
@@ -72,14 +73,11 @@ def _observed_money(instance: Instance, memory: Fraction) -> Fraction:
 
 def _density(instance: Instance) -> list[Fraction]:
     """b_i / (M_i + slots needed * (r_i + r_b)) of the tasks with a bid and a usable node."""
-    public = instance.public("")
+    needed, able = fewest_slots(instance).tolist(), usable_types(instance).any(axis=1)
     found = []
-    for i in range(instance.tasks):
-        task = instance.task(i)
-        usable = (task.rate > 0) & (task.rate <= public.compute) & (task.memory_mb <= public.memory_mb)
-        if task.bid > 0 and usable.any():
-            needed = -(-task.work // int(task.rate[usable].max()))
-            found.append(Fraction(task.bid, task.work + needed * (task.memory_mb + instance.base_memory_mb)))
+    for i in np.flatnonzero((instance.bid > 0) & able).tolist():
+        bid, work, memory = int(instance.bid[i]), int(instance.work[i]), int(instance.memory_mb[i])
+        found.append(Fraction(bid, work + needed[i] * (memory + instance.base_memory_mb)))
     return found
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from formulations.kernels import ascending, compiled
 from formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
-from instances.lora.fitting import first_slots, servable
+from instances.lora.fitting import first_slots, servable, usable_types
 from instances.lora.model import Instance, IntArray, frozen
 from online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
 
@@ -72,8 +72,7 @@ def _window(cost, usable, first, deadline, most, high):  # type: ignore[no-untyp
 @lru_cache(maxsize=8)
 def served(instance: Instance) -> tuple[Served, ...]:
     """The tasks with a schedule."""
-    public = instance.public("")
-    able = (instance.rate > 0) & (instance.rate <= public.compute) & (instance.memory_mb[:, None] <= public.memory_mb)
+    able = usable_types(instance)
     first, high = first_slots(instance), np.empty(instance.slots, np.int64)
     found = []
     for i in np.flatnonzero(servable(instance)).tolist():
