@@ -410,7 +410,7 @@ def test_a_command_that_takes_long_says_what_it_does(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """On the error stream, again and again; not with --json, which programs read."""
-    monkeypatch.setattr("bench.cli.printing.SILENCE", 0.05)
+    monkeypatch.setattr("bench.running.heartbeat.SILENCE", 0.05)
     monkeypatch.setenv("TOY_NAP", "0.3")
     file = tmp_path / "toy.json"
     file.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 4, "room": 2})))

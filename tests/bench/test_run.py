@@ -436,7 +436,7 @@ def test_without_distributed_dask_is_one_line(
     """The missing package is named, status 2, and nothing is written."""
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert run("toy", tmp_path / "out", "--dask", "tcp://scheduler:1") == 2
-    assert "`distributed`, which is not installed: pip install -e '.[dask]'" in capsys.readouterr().err
+    assert f"not installed: {sys.executable} -m pip install -e '.[dask]'" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
