@@ -27,6 +27,7 @@ from bench.running.pool import ExecutorLost, SpawnPool
 from bench.running.progress import MAKING, Progress, clock
 from bench.storage.library import LIBRARY, Shelf, open_library
 from bench.storage.store import STORE, Piece, Store, StoredCase
+from formulations import backends
 from instances.errors import InputError, shown
 from instances.files import make_folder, write_atomically
 from online.referee import sandbox
@@ -414,6 +415,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     suite = at_scale(suite, options.scale)
     cases = chosen_cases(suite, options)
     studied = [study.algorithm for case in cases for study in case.studies]
+    for backend in {case.solve.backend for case in cases}:
+        backends.require_installed(backend)
     if options.isolate:
         sandbox.require()
     with under(Terms(isolate=options.isolate)):

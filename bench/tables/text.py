@@ -15,7 +15,6 @@ from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.tables import ratios
 from bench.tables.rows import Results, group_means, is_known, online_seconds
-from bench.tables.sayings import with_said
 from instances.errors import tamed
 
 LISTED = 40
@@ -106,7 +105,7 @@ def results_text(found: Results, family: Family) -> str:
         lines = [
             {
                 "group": row["group"],
-                "algorithm": with_said(row["algorithm"], row["said"]),
+                "algorithm": row["label"],
                 f"mean {found.sense.reached}": number(row["mean_reached"]),
                 **{name: str(row[name]) for name in shown},
                 **({check_title(head): _verdicts(found.rows, row, head)} if head else {}),

@@ -404,17 +404,3 @@ def test_lora_suites_are_sound() -> None:
     assert {"thm5_T5_3tasks", "thm5_T4_4tasks_strict"} <= set(quick)
     assert [case.name for case in suites["tiny"].cases] == list(names())
     assert all(case.solve.seconds is None for suite in suites.values() for case in suite.cases)
-
-
-def test_a_command_that_takes_long_says_what_it_does(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """On the error stream, again and again; not with --json, which programs read."""
-    monkeypatch.setattr("bench.running.heartbeat.SILENCE", 0.05)
-    monkeypatch.setenv("TOY_NAP", "0.3")
-    file = tmp_path / "toy.json"
-    file.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 4, "room": 2})))
-    assert main(["opt", str(file)]) == 0
-    assert capsys.readouterr().err.count("... looking for OPT, 0 s so far\n") >= 1
-    assert main(["opt", str(file), "--json"]) == 0
-    assert capsys.readouterr().err == ""
