@@ -14,7 +14,7 @@ from bench.family.checks import Verdict
 from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.tables import ratios
-from bench.tables.rows import Results, group_means, is_known, online_seconds
+from bench.tables.rows import DECIDING, Results, group_means, is_known, online_seconds
 from instances.errors import tamed
 
 LISTED = 40
@@ -84,7 +84,7 @@ def results_text(found: Results, family: Family) -> str:
     """The whole result as text tables for a terminal."""
     parts = []
     head = family.headline if family.headline in found.checks else ""
-    spent = online_seconds(found)
+    spent = online_seconds(found, DECIDING)
     every: dict[str, list[dict[Any, Any]]] = {}
     for row in found.rows.to_dict("records"):
         every.setdefault(row["case"], []).append(row)
