@@ -227,8 +227,9 @@ def _print_table(
     options: argparse.Namespace, family: Family, opt: Enclosed | None, rows: Mapping[str, Mapping[str, Any]]
 ) -> None:
     lines = []
+    nothing: dict[str, Any] = {"ratio_kind": None, "ratio_lower": None}
     for row in rows.values():
-        ratio = {family.sense.ratio: ratio_text({"ratio_kind": None, **row}, family.sense)} if opt is not None else {}
+        ratio = {family.sense.ratio: ratio_text(nothing | dict(row), family.sense)} if opt is not None else {}
         lines.append(
             {"algorithm": row["label"], family.objective: number(row.get("welfare"))}
             | ratio

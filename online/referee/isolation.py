@@ -226,7 +226,7 @@ class Player:
         try:
             reply = self._exchange(("build", spec.path, dict(spec.options), barred()), None, _built)
             if isinstance(reply, str):
-                raise InputError("algorithm", spec.path, f"cannot be built: {reply}")
+                raise InputError("algorithm", spec.path, f"cannot be built: {reply}{_how_built(spec, reply)}")
             self.constants, self.batch, self.events = reply
             for name in spec.given:
                 if name not in self.constants:
@@ -329,6 +329,19 @@ def _heard(answer: Any) -> Any:
 
 
 _REPLIES = {"build": ("ready", "import"), "start": ("started",), "ask": ("answers",), "end": ("end",)}
+
+
+def _how_built(spec: Spec, reply: str) -> str:
+    """What to do where a class is built with arguments that it does not take."""
+    if not reply.startswith("TypeError") or "argument" not in reply:
+        return ""
+    if not spec.options:
+        return "; without options behind its name it is built without arguments"
+    given = ", ".join(shown(key) for key in spec.options)
+    head = spec.path.partition(":")[2]
+    return (
+        f"; it takes no options ({given}): leave them out, or write `def __init__(self, options)` in {head}, a mapping"
+    )
 
 
 def _built(reply: dict[str, Any]) -> tuple[tuple[str, ...], bool, tuple[str, ...]] | str:

@@ -15,8 +15,6 @@ import pytest
 from bench.cli.main import main
 from bench.lora import FAMILY as LORA_FAMILY
 from bench.lora import LoraFamily
-from formulations.report import Termination
-from formulations.worker import Reply
 from instances.errors import DEBUG
 from instances.lora.named import path
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
@@ -161,7 +159,6 @@ UNUSABLE = [
     (["export", "{file}", "--format", "pdf"], "--format"),
     (["list", "everything"], "everything"),
     (["nosuch"], "nosuch"),
-    ([], "COMMAND"),
 ]
 
 
@@ -333,18 +330,6 @@ def test_a_family_without_auctions_has_no_bidders(file: str, capsys: pytest.Capt
     for more, option in (([], "--task"), (["--curve", "-"], "--curve")):
         assert main(["audit", file, "--algorithm", "first", "--task", "0", *more]) == 2
         assert f"{option}: the family toy has no auctions" in capsys.readouterr().err
-
-
-def test_a_solver_that_is_not_installed_proves_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The bound is not put down to it, and the line tells how to install it."""
-    reply = Reply(None, Termination.UNAVAILABLE, "pyscipopt is not installed")
-    monkeypatch.setattr("formulations.backends.call", lambda *_, **__: reply)
-    assert main(["opt", LORA, "--backend", "scip"]) == 0
-    text = capsys.readouterr().out
-    assert "/ none)" in text
-    assert "pip install -e '.[scip]'" in text
 
 
 def test_a_reader_that_goes_away_is_no_traceback(file: str) -> None:
