@@ -202,6 +202,7 @@ class Player:
         self.started: list[str] = []
         self.compiling = 0.0
         self._compiles_since: float | None = None
+        self._ready = contextlib.ExitStack()
         if terms.current().isolate:
             place = sandbox.place(spec.path, barred(), HOUSE_DATA)
             boot = _BOOT.format(path=place.path, parent=None, protocol=protocol)
@@ -299,6 +300,7 @@ class Player:
     def _compiles(self, begins: bool) -> None:
         """The algorithm's process compiles from here on, or no longer; its word is taken for `COMPILING_SECONDS`."""
         if begins:
+            self._ready.enter_context(getting_ready())  # nor is it in the clocks of this process
             self._compiles_since = time.monotonic()
             self._guard.spare(COMPILING_SECONDS - self.compiling)
         elif self._compiles_since is not None:
@@ -306,6 +308,7 @@ class Player:
             self._guard.spare(spent - (COMPILING_SECONDS - self.compiling))
             self.compiling += spent
             self._compiles_since = None
+            self._ready.close()
 
     def close(self) -> None:
         """End the process with whatever it started."""
