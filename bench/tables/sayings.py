@@ -57,8 +57,8 @@ def said_of_runs(algorithm: str, labels: Sequence[str]) -> str:
 def label_of_runs(algorithm: str, labels: Sequence[str]) -> str:
     """What an algorithm is called where its runs are told of together: their label, each remark with how many have it.
 
-    One run: its label as it is. Options that the label has in brackets stay there: of ``eft:admit=all`` with the label
-    ``eft (admit=all)`` it is the latter, so that rows and means call it alike.
+    One run: its label as it is. Options that the label has in brackets stay there: of ``NAME:key=value`` with the label
+    ``NAME (key=value)`` it is the latter, so that rows and means call it alike.
     """
     name = algorithm
     head, _, options = algorithm.partition(":")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,9 @@ import pytest
 from bench.cli.main import main
 from bench.lora import FAMILY as LORA_FAMILY
 from bench.lora import LoraFamily
+from formulations.lora.models.formulation import registry
 from instances.errors import DEBUG
+from instances.lora.format import read
 from instances.lora.named import path
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 
@@ -368,6 +371,41 @@ def test_lora_export_is_a_model_file(kind: str, capsys: pytest.CaptureFixture[st
     lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
     assert lines[-1].upper() in {"ENDATA", "END"}
     assert len(lines) > 10
+
+
+def test_a_model_too_large_to_be_written_names_a_way_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A part of the load, or `opt`; and a formulation that is smaller, where there is one."""
+    monkeypatch.setattr("formulations.lora.solve.BUILD_COLUMNS", 1)
+    assert main(["export", LORA, "--format", "lp"]) == 2
+    line = capsys.readouterr().err
+    assert re.search(
+        r"tight would have \d+ columns; at most 1 are written: export a part of the load; `opt` encl", line
+    )
+    sizes = {name: each.columns(read(LORA)) for name, each in registry().items() if "highs" in each.backends}
+    least = min(sizes, key=lambda name: sizes[name])
+    monkeypatch.setattr("formulations.lora.solve.BUILD_COLUMNS", sizes[least])
+    largest = max(sizes, key=lambda name: sizes[name])
+    assert main(["export", LORA, "--format", "lp", "--formulation", largest]) == 2
+    assert f": export --formulation {least}" in capsys.readouterr().err
+
+
+def test_a_certificate_in_the_place_of_a_solution_is_told_and_the_other_way_round(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not judged as what it is not: one line, status 2, with the option that checks it."""
+    solution, certificate = str(tmp_path / "s.json"), str(tmp_path / "c.json")
+    assert main(["opt", LORA, "--solution", solution, "--certificate", certificate]) == 0
+    assert main(["check", LORA, solution]) == 0
+    assert main(["check", LORA, "--certificate", certificate]) == 0
+    capsys.readouterr()
+    assert main(["check", LORA, certificate]) == 2
+    assert capsys.readouterr().err == (
+        f"ratiobench: {certificate}: it is a certificate of an interval on OPT, no solution: --certificate checks it\n"
+    )
+    assert main(["check", LORA, "--certificate", solution]) == 2
+    assert f"{solution}: it is a solution, no certificate: " in capsys.readouterr().err
 
 
 def test_lora_suites_are_sound() -> None:
