@@ -1,4 +1,5 @@
 """`python -m bench`."""
+# PYTHON_ARGCOMPLETE_OK: `bench.cli.parser.answer_completion`
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from bench.figures.drawn import Drawn
 from bench.figures.kinds import draw_figure
 from bench.storage.store import EMPTY, STORE, Store
 from bench.tables import verdicts
+from bench.tables.answer import answer_text
 from bench.tables.rows import Results, read_results, stages
 from bench.tables.text import CELL, results_text, safe_lines
 from instances.errors import InputError, shown, tamed
@@ -22,7 +23,7 @@ from instances.files import write_atomically
 
 
 def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None = None) -> int:
-    """Print the tables of the results in a folder, write the CSV files and report.html beside them.
+    """Print the tables of the results in a folder and last what they say; write CSV files and report.html beside them.
 
     Files: results.csv, seconds.csv; claims.csv where the family's checks are claims; NAME.csv per figure of the suite,
     and all figures of means in one, figures.csv, with what papers print for them in printed.csv (by how much one is
@@ -74,18 +75,26 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     told = "\n".join(filter(None, [results_text(found, family), printed, verdicts.text(settled)]))
     print(safe_lines(told))
     print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
-    print(f"page: {folder / 'report.html'}   table: {folder / 'results.csv'}")
-    missing = int((found.rows["state"] == "missing").sum())
-    if missing:
-        print(f"ratiobench: {missing} of {len(found.rows)} rows are not run yet; `run` resumes", file=sys.stderr)
-    invalid = int((found.rows["state"] == "invalid").sum())
-    if invalid:
-        said = f"{invalid} of {len(found.rows)} rows are invalid: an algorithm broke a rule; the table says which"
-        print(f"ratiobench: {said}", file=sys.stderr)
-    failed = int(((found.rows["state"] == "failed") | found.rows["reason"].str.contains("audit: ", na=False)).sum())
-    if failed:
-        print(f"ratiobench: {failed} of {len(found.rows)} rows failed; their reason is in the table", file=sys.stderr)
+    sys.stdout.flush()
+    failed = _warn(found)
+    print(f"\n{safe_lines(answer_text(found, settled, folder))}", flush=True)
     return 1 if failed else 0
+
+
+def _warn(found: Results) -> int:
+    """Say which rows are missing, invalid or failed, on the error stream; the number of those that failed."""
+    rows = found.rows
+    missing = int((rows["state"] == "missing").sum())
+    if missing:
+        print(f"ratiobench: {missing} of {len(rows)} rows are not run yet; `run` resumes", file=sys.stderr)
+    invalid = int((rows["state"] == "invalid").sum())
+    if invalid:
+        said = f"{invalid} of {len(rows)} rows are invalid: an algorithm broke a rule; the table says which"
+        print(f"ratiobench: {said}", file=sys.stderr)
+    failed = int(((rows["state"] == "failed") | rows["reason"].str.contains("audit: ", na=False)).sum())
+    if failed:
+        print(f"ratiobench: {failed} of {len(rows)} rows failed; their reason is in the table", file=sys.stderr)
+    return failed
 
 
 def _write_collected(folder: Path, drawn: Sequence[Drawn]) -> None:

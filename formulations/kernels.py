@@ -37,6 +37,10 @@ _use_writable_kernel_cache()
 import numpy as np  # noqa: E402
 from numba import njit  # noqa: E402  (the cache folder must be chosen first)
 
+from formulations.readying import leave_out_compiling  # noqa: E402
+
+leave_out_compiling()
+
 compiled: Any = njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 """Decorator of a kernel."""
 inner: Any = njit(cache=True, nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)

@@ -26,6 +26,12 @@ def check_settings(effort: int, gap: float, seconds: float | None) -> None:
         raise InputError("", "seconds", f"{shown(seconds)} is not a positive number")
 
 
+def too_many_columns(name: str, columns: int, most: int, smaller: str = "") -> str:
+    """That a model is too large to be written, and what can be done instead; `smaller`: formulations that are not."""
+    what = f"{name} would have {columns:,} columns; at most {most:,} are written"
+    return f"{what}: export {smaller}a part of the load; `opt` encloses OPT of all of it without such a model"
+
+
 def check_backend(backend: str) -> None:
     """Refuse the name of a backend that does not exist.
 

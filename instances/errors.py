@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import difflib
+import shlex
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 DEBUG = "RATIOBENCH_DEBUG"
 """Set in the environment by `--debug`: errors in processes of their own are told with their traceback."""
@@ -46,6 +50,32 @@ def shown(value: object) -> str:
         text = str(value)[: 2 * SHOWN]
     text = " ".join(text.split())
     return tamed(text if len(text) <= SHOWN else text[: SHOWN - 3] + "...", SHOWN)
+
+
+def install_command(extra: str) -> str:
+    """The command that installs an optional extra of this package beside the Python that runs."""
+    python = Path(sys.executable or "python")
+    python = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
+    return f"{shlex.quote(str(python))} -m pip install -e '.[{extra}]'"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name that is most like this one, whatever the case of its letters; empty where none is."""
+    spelt = {each.lower(): each for each in known}
+    found = difflib.get_close_matches(name[:SHOWN].lower(), spelt, 1)
+    return spelt[found[0]] if found else ""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``; did you mean 'quick'?`` to stand behind what is said of an unknown name; empty where no name is near."""
+    near = nearest(name, known)
+    return f"; did you mean {shown(near)}?" if near else ""
+
+
+def not_one_of(name: str, known: Iterable[str]) -> str:
+    """That the name is none of the known ones, all of them, and which is near."""
+    known = list(known)
+    return f"{shown(name)} is not one of {', '.join(known)}{did_you_mean(name, known)}"
 
 
 class InputError(ValueError):

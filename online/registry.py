@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
 
-from instances.errors import InputError
+from instances.errors import InputError, did_you_mean, not_one_of
 from online.outcome import Constant, Source
 from online.spec import YESTERDAY, Entry, Spec, fraction, version
 
@@ -96,7 +96,8 @@ class Registry(Generic[Instance]):
             attribute, _, tail = tail.partition(":")
             if not attribute or "=" in attribute:
                 known = ", ".join(self.entries())
-                problem = f"no algorithm of this name; known: {known}; or an import path package.module:Class"
+                near = did_you_mean(head, self.entries())
+                problem = f"no algorithm of this name; known: {known}; or an import path package.module:Class{near}"
                 raise InputError("algorithm", text, problem)
             path = f"{head}:{attribute}"
         options = {} if entry is None else {key: option.default for key, option in entry.options.items()}
@@ -107,7 +108,7 @@ class Registry(Generic[Instance]):
             key, equals, value = part.partition("=")
             where = f"{head}:{key}"
             if not equals or not value:
-                raise InputError("algorithm", text, f"{part!r} is not key=value")
+                raise InputError("algorithm", text, f"{part!r} is not key=value: an option needs a value behind `=`")
             if key in seen:
                 raise InputError("algorithm", where, "given twice")
             seen.add(key)
@@ -116,14 +117,16 @@ class Registry(Generic[Instance]):
             elif entry is not None and key in entry.options:
                 allowed = entry.options[key].allowed
                 if allowed is not None and value not in allowed:
-                    raise InputError("algorithm", where, f"{value!r} is not one of {', '.join(allowed)}")
+                    raise InputError("algorithm", where, not_one_of(value, allowed))
                 options[key] = value
             elif key in self.constants():
                 given[key] = fraction(where, value)
             elif entry is None:
                 options[key] = value
             else:
-                raise InputError("algorithm", where, f"no such option; {head} has {', '.join(_known(entry)) or 'none'}")
+                known = ", ".join(_known(entry)) or "none"
+                near = did_you_mean(key, _known(entry))
+                raise InputError("algorithm", where, f"no such option; {head} has {known}{near}")
         spec = Spec(entry, path, options, given, prior)
         if entry is not None:
             declared = _declared(entry, options)

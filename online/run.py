@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Generic
 
+from formulations.readying import getting_ready
 from formulations.report import Exact
 from instances.errors import about
 from online.outcome import Constant, OnlineRun, Violation
@@ -118,7 +119,8 @@ def run(
     seed = registry.content_hash(instance) if seed is None else seed
     if spec.entry is None:
         return play_isolated(game, instance, spec, seed, prior)
-    warm_once(game, registry.choice(spec, game.arrivals(instance)))
+    with getting_ready():
+        warm_once(game, registry.choice(spec, game.arrivals(instance)))
     with about(getattr(instance, "name", "")):
         return _run(game, instance, spec, seed, prior)
 

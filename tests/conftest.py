@@ -29,7 +29,6 @@ settings.load_profile("deterministic")
 @pytest.fixture(autouse=True, scope="session")
 def _nothing_is_said_by_the_clock() -> None:
     """No line that a command is still at work: what a test reads does not depend on how busy the machine is."""
-    from bench.cli import printing
-    from bench.running import progress
+    from bench.running import heartbeat, progress
 
-    printing.SILENCE = progress.SILENCE = 3600.0
+    heartbeat.SILENCE = progress.SILENCE = 3600.0

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bench.cli.parser import algorithm_names, complete_by, formulation_names
 from bench.family.column import Family
 from bench.family.known import read_instance
 from bench.family.parts import Staying
 from bench.family.suite import SolveSettings
+from formulations import backends
 from formulations.report import UNLIMITED
-from instances.errors import InputError
+from instances.errors import InputError, about
 from instances.files import READ_LIMIT, load_json, read_bytes
 
 HIGH_EFFORT = 8
@@ -30,8 +32,9 @@ def add_part_of_suite(sub: argparse.ArgumentParser) -> None:
     )
 
 
-def add_file(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("file", metavar="FILE", help="instance file, .json or .json.gz; - for standard input")
+def add_file(sub: argparse.ArgumentParser) -> argparse.Action:
+    """The instance; returns its argument."""
+    file = sub.add_argument("file", metavar="FILE", help="instance file, .json or .json.gz; - for standard input")
     sub.add_argument(
         "--max-bytes",
         metavar="N",
@@ -39,21 +42,31 @@ def add_file(sub: argparse.ArgumentParser) -> None:
         default=READ_LIMIT,
         help=f"most bytes of a file that are read, packed or unpacked ({READ_LIMIT})",
     )
+    return file
+
+
+ALGORITHM = "name[:key=value,...], as `list algorithms` names them, or package.module:Class"
 
 
 def add_algorithm(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--algorithm", metavar="NAME", required=True, help="name[:key=value,...] or package.module:Class")
+    complete_by(sub.add_argument("--algorithm", metavar="NAME", required=True, help=ALGORITHM), algorithm_names)
 
 
 def add_formulation(sub: argparse.ArgumentParser) -> None:
     """Which model of OPT."""
-    sub.add_argument("--formulation", default="auto", metavar="F", help="as `list formulations` names them (auto)")
+    complete_by(
+        sub.add_argument("--formulation", default="auto", metavar="F", help="as `list formulations` names them (auto)"),
+        formulation_names,
+    )
 
 
 def add_solving(sub: argparse.ArgumentParser) -> None:
     add_formulation(sub)
-    sub.add_argument(
-        "--backend", default="auto", metavar="B", help="solver, of those that the formulation names (auto)"
+    complete_by(
+        sub.add_argument(
+            "--backend", default="auto", metavar="B", help="solver, of those that the formulation names (auto)"
+        ),
+        lambda: ("auto", *backends.backends()),
     )
     sub.add_argument("--gap", type=gap, default=0.0, metavar="G", help="relative gap at which to stop")
     sub.add_argument(
@@ -138,6 +151,9 @@ def read_given_instance(path: str) -> tuple[Family, Any]:
 
 
 def solve_settings(options: argparse.Namespace) -> SolveSettings:
+    """The settings of the command line; a solver that is not installed is refused at once."""
+    with about("--backend"):
+        backends.require_installed(options.backend)
     effort = options.effort or (1 if options.seconds is None else UNLIMITED)
     return SolveSettings(options.formulation, options.backend, effort, options.gap, options.seconds)
 

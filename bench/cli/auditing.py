@@ -1,4 +1,4 @@
-"""The commands `online` and `audit`."""
+"""The command `audit`."""
 
 from __future__ import annotations
 
@@ -16,54 +16,32 @@ from typing import Any
 from bench.cli.arguments import (
     Command,
     add_algorithm,
-    add_answer,
     add_file,
-    add_isolate,
-    add_no_migration,
     add_solving,
     index,
     read_given_instance,
-    require_staying,
-    seconds,
     solve_settings,
 )
+from bench.cli.parser import claim_names, complete_by
 from bench.cli.printing import (
     name_the_file,
     print_json,
-    print_run,
     print_violations,
     require_writable,
     verdict_of,
-    write_decisions,
 )
 from bench.family.checks import ANOTHER, Check, Verdict
 from bench.family.column import Family
 from bench.family.parts import Bidding
-from bench.storage.payload import json_number, run_payload
+from bench.storage.payload import json_number
 from bench.tables import ratios
 from formulations.report import SolveReport
-from instances.errors import InputError, shown
+from instances.errors import InputError, not_one_of
 from instances.files import write_atomically
 from online.outcome import OnlineRun
-from online.referee import sandbox
-from online.terms import Terms, under
 
 READABLE = 24
 """Characters up to which `audit` prints a fraction as it is."""
-
-
-def add_online(command: Command) -> None:
-    """The command `online`."""
-    sub = command("online", _online, "one online run under the referee")
-    sub.set_defaults(busy="running the algorithm")
-    add_file(sub)
-    add_algorithm(sub)
-    sub.add_argument("--limit", type=seconds, metavar="S", help="stop the run after S seconds; it is then no valid one")
-    add_isolate(sub)
-    add_no_migration(
-        sub, "the algorithm's form that keeps every task on one node; the referee refuses any other decision"
-    )
-    add_answer(sub)
 
 
 def add_audit(command: Command) -> None:
@@ -73,7 +51,12 @@ def add_audit(command: Command) -> None:
     add_file(sub)
     add_algorithm(sub)
     add_solving(sub)
-    sub.add_argument("--claim", metavar="NAME", action="append", default=[], help="this check only; may be repeated")
+    complete_by(
+        sub.add_argument(
+            "--claim", metavar="NAME", action="append", default=[], help="this check only; may be repeated"
+        ),
+        claim_names,
+    )
     sub.add_argument(
         "--task", metavar="I", type=index, help="what this bidder (from 0) gains by misreporting, in depth; no OPT"
     )
@@ -81,26 +64,6 @@ def add_audit(command: Command) -> None:
         "--curve", metavar="CSV", help="no checks: write the utility of --task over its bid; - for standard output"
     )
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
-
-
-def _online(options: argparse.Namespace) -> int:
-    require_writable(options.solution)
-    if options.isolate:
-        sandbox.require()
-    family, instance = read_given_instance(options.file)
-    with name_the_file(options.file, instance), under(Terms(options.limit, options.isolate)):
-        if options.no_migration:
-            run = require_staying(family).run(instance, options.algorithm, None)
-        else:
-            run = family.run(instance, options.algorithm)
-    document = family.solution_document(run.decisions)
-    if options.json:
-        about = {"instance": family.identity(instance)} | ({"migration": False} if options.no_migration else {})
-        print_json(run_payload(run) | {"value": json_number(run.welfare)} | about | document)
-    else:
-        print_run(run, family.objective, family.unit, run.arrivals or len(document["decisions"]))
-    write_decisions(options.solution, document)
-    return 0
 
 
 def _curve(options: argparse.Namespace, family: Family, instance: Any) -> int:
@@ -197,7 +160,7 @@ def _audit(options: argparse.Namespace) -> int:
 def _existing_claims(options: argparse.Namespace, known: Sequence[str]) -> None:
     for name in options.claim:
         if name not in known:
-            raise InputError("--claim", "", f"{shown(name)} is not one of {', '.join(known)}")
+            raise InputError("--claim", "", not_one_of(name, known))
 
 
 def _checks(

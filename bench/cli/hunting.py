@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.cli.arguments import Command, natural, seconds, up_to
+from bench.cli.parser import complete_by
 from bench.family.column import Family
 from bench.family.known import families
 from bench.family.parts import Hunted, Hunting, HuntSettings
-from instances.errors import InputError, shown
+from instances.errors import InputError, not_one_of
 from instances.files import check_writable, load_json, make_folder, read_bytes, write_atomically
 
 TRIES = 100_000
@@ -23,7 +24,9 @@ TRIES = 100_000
 def add_search(command: Command) -> None:
     """The command `search`."""
     sub = command("search", search, "look for an instance that violates a claim, or comes closest")
-    sub.add_argument("claim", metavar="CLAIM", help="name of a claim; any other name lists them")
+    complete_by(
+        sub.add_argument("claim", metavar="CLAIM", help="name of a claim; any other name lists them"), hunt_names
+    )
     sub.add_argument("--tasks", type=up_to(8), default=6, metavar="N", help="most tasks (6)")
     sub.add_argument("--slots", type=up_to(8), default=5, metavar="N", help="most slots (5)")
     sub.add_argument("--nodes", type=up_to(4), metavar="N", help="most nodes (1 or 2, by the claim)")
@@ -72,16 +75,26 @@ def search(options: argparse.Namespace) -> int:
     return 0
 
 
-def _family_of(claim: str) -> tuple[Family, Hunting]:
-    """The family that can search for the claim; the first one in alphabetical order."""
-    known = {
+def hunt_names() -> list[str]:
+    """The claims that can be searched for."""
+    return list(_hunts())
+
+
+def _hunts() -> dict[str, tuple[Family, Hunting]]:
+    """Who can search for what; of one name the first family in alphabetical order."""
+    return {
         each.name: (family, hunting)
         for family in reversed(list(families().values()))
         if (hunting := family.hunting) is not None
         for each in hunting.claims()
     }
+
+
+def _family_of(claim: str) -> tuple[Family, Hunting]:
+    """The family that can search for the claim."""
+    known = _hunts()
     if claim not in known:
-        raise InputError("claim", "", f"{shown(claim)} is not one of {', '.join(known)}")
+        raise InputError("claim", "", not_one_of(claim, known))
     return known[claim]
 
 

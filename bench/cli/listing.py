@@ -7,9 +7,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from bench.cli.arguments import Command, add_part_of_suite
+from bench.cli.parser import complete_by, suite_names
 from bench.cli.printing import print_json
 from bench.family.column import Family
 from bench.family.known import families, find_suite
+from bench.family.sense import Sense
 from bench.family.suite import Listed, Suite
 
 _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite]]] = {
@@ -17,14 +19,22 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite]]] = {
     "algorithms": lambda family: family.algorithms(),
     "formulations": lambda family: family.formulations(),
     "traces": lambda family: family.traces(),
+    "constructions": lambda family: family.constructions(),
+    "problems": lambda family: [_describe_problem(family)],
     "families": lambda family: family.constructions(),
 }
+"""`families` is what `constructions` were called before: not to be confused with families of problems."""
 
 
 def add_list(command: Command) -> None:
     """The command `list`."""
     sub = command("list", _list, "what there is")
-    sub.add_argument("what", choices=list(_KINDS))
+    sub.add_argument(
+        "what",
+        choices=list(_KINDS),
+        help="problems: the families of problems with their file formats; constructions (before: families): parametric "
+        "constructions of instances, members of which `generate` and `run` make; the others as they are called",
+    )
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 
@@ -32,8 +42,13 @@ def add_generate(command: Command) -> None:
     """The command `generate`."""
     sub = command("generate", _generate, "write the instance files of a suite")
     sub.set_defaults(busy="making instances")
-    sub.add_argument("suite", metavar="SUITE", help="or a member of a parametric family, as `list families` names them")
-    sub.add_argument("--out", metavar="DIR", type=Path, required=True)
+    complete_by(
+        sub.add_argument(
+            "suite", metavar="SUITE", help="or a member of a construction, such as lead:L=6: `list constructions`"
+        ),
+        suite_names,
+    )
+    sub.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder of the files; it is made")
     add_part_of_suite(sub)
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
@@ -41,7 +56,7 @@ def add_generate(command: Command) -> None:
 def add_warm(command: Command) -> None:
     """The command `warm`."""
     sub = command("warm", _warm, "compile and cache what is compiled")
-    sub.add_argument("suites", metavar="SUITE", nargs="*", help="only what these suites need")
+    complete_by(sub.add_argument("suites", metavar="SUITE", nargs="*", help="only what these suites need"), suite_names)
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -59,7 +74,16 @@ def _list(options: argparse.Namespace) -> int:
         for each in found:
             if each["family"] == family:
                 print(f"  {each['name'].ljust(width)}  {each['summary']}")
+    if options.what == "families":
+        print("These are constructions of instances, `list constructions`. Families of problems: `list problems`.")
     return 0
+
+
+def _describe_problem(family: Family) -> Listed:
+    """A family of problems: the format of its files, its objective, its suites."""
+    best = "most" if family.sense is Sense.MOST else "least"
+    suites = ", ".join(suite.name for suite in family.suites())
+    return Listed(family.format, f"the {best} {family.objective} is best ({family.unit}); suites: {suites}")
 
 
 def _generate(options: argparse.Namespace) -> int:

@@ -7,40 +7,43 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from bench.cli.arguments import Run
-from bench.cli.auditing import add_audit, add_online
+from bench.cli.auditing import add_audit
 from bench.cli.hunting import add_search
 from bench.cli.listing import add_generate, add_list, add_warm
-from bench.cli.printing import LONGEST, complain, say_what_is_at_work
+from bench.cli.parser import NAME, Parser, ShowVersion, answer_completion
+from bench.cli.playing import add_online
+from bench.cli.printing import complain
 from bench.cli.solving import add_check, add_export, add_opt
 from bench.cli.suites import add_compare, add_perf, add_report, add_run
+from bench.running.heartbeat import Heartbeat
 from bench.running.pool import ExecutorLost
 from bench.storage.payload import one_line
 from bench.storage.store import StoreError
-from instances.errors import DEBUG, InputError, tamed
+from instances.errors import DEBUG, InputError
 from instances.files import READ_LIMIT, at_most
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {tamed(message, LONGEST)}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status."""
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.append(os.getcwd())  # algorithms by import path, also for the installed command
-    options = make_parser().parse_args(arguments)
+    parser, words = make_parser(), sys.argv[1:] if arguments is None else arguments
+    answer_completion(parser)
+    if not words:
+        parser.print_help()
+        return 0
+    options = parser.parse_args(words)
     # It logs where its cache lies when the home folder cannot be written; that changes no figure.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     before = dict(os.environ)
     if options.debug:
         os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
     try:
-        busy = "" if getattr(options, "json", False) else getattr(options, "busy", "")
-        with at_most(getattr(options, "max_bytes", READ_LIMIT)), say_what_is_at_work(busy):
+        silent = getattr(options, "json", False) or getattr(options, "quiet", False)
+        busy = "" if silent else getattr(options, "busy", "")
+        with at_most(getattr(options, "max_bytes", READ_LIMIT)), Heartbeat(busy):
             status: int = options.run(options)
         sys.stdout.flush()
         return status
@@ -63,16 +66,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="ratiobench",
-        description="How far an online algorithm is from the offline optimum, with proof.",
-    )
+    """All commands with their options."""
+    parser = Parser(prog=NAME, description="How far an online algorithm is from the offline optimum, with proof.")
     parser.add_argument("--debug", action="store_true", help="show the traceback of a failure")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    parser.add_argument("--version", action=ShowVersion, nargs=0, help="print the version, and end")
+    parser.commands = commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     def command(name: str, run: Run, summary: str) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=summary, description=summary)
-        sub.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        sub: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary)
+        sub.add_argument(
+            "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of a failure"
+        )
         sub.set_defaults(run=run)
         return sub
 

@@ -6,13 +6,12 @@ import argparse
 import contextlib
 import json
 import sys
-import threading
-import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.cli.parser import LONGEST, NAME
 from bench.tables import ratios
 from formulations.report import Exact
 from instances.errors import InputError, tamed
@@ -33,30 +32,6 @@ def print_interval(lower: Exact, upper: Exact, unit: str, told: str = "") -> Non
     else:
         gap = ratios.percent(ratios.gap(lower, upper))
         print(f"OPT{told} in [{ratios.grouped(lower)}, {ratios.grouped(upper, up=True)}] {unit}, gap {gap}")
-
-
-SILENCE = 4.0
-"""Seconds after which a command that is still at work says so, and again."""
-
-
-@contextlib.contextmanager
-def say_what_is_at_work(what: str) -> Iterator[None]:
-    """A line on the error stream every few seconds, with the seconds so far; nothing for an empty text."""
-    began, over = time.monotonic(), threading.Event()
-
-    def remind() -> None:
-        while not over.wait(SILENCE):
-            print(f"... {what}, {time.monotonic() - began:.0f} s so far", file=sys.stderr, flush=True)
-
-    thread = threading.Thread(target=remind, daemon=True)
-    if what:
-        thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        if what:
-            thread.join()
 
 
 def require_writable(*paths: Path | None) -> None:
@@ -98,7 +73,9 @@ def print_run(run: OnlineRun, called: str, unit: str, tasks: int) -> None:
         print(f"constant {constant.name} = {constant.value} ({source})")
     for violation in run.violations:
         print(f"INVALID: {violation}")
-    print(f"arithmetic {run.arithmetic}, {run.seconds:.3f} s")
+    # Nobody knows that of anyone's own algorithm, and nothing here depends on it.
+    arithmetic = "own" if run.arithmetic == "unknown" else run.arithmetic
+    print(f"arithmetic {arithmetic}, {run.seconds:.3f} s")
 
 
 def verdict_of(run: OnlineRun) -> dict[str, Any]:
@@ -113,13 +90,9 @@ def print_violations(run: OnlineRun) -> None:
         print(f"INVALID: {len(run.violations) - VIOLATIONS} more")
 
 
-LONGEST = 1700
-"""Characters of a message on standard error, whatever it is about."""
-
-
 def complain(options: argparse.Namespace, line: str, status: int) -> int:
     """Print a message of bounded length on standard error; the exit status."""
     if options.debug:
         traceback.print_exc()
-    print(f"ratiobench: {tamed(line, LONGEST)}", file=sys.stderr)
+    print(f"{NAME}: {tamed(line, LONGEST)}", file=sys.stderr)
     return status

@@ -82,7 +82,7 @@ def _opt(options: argparse.Namespace) -> int:
         if options.no_migration:
             report = require_staying(family).solve(instance, solve_settings(options))
         elif options.certificate:
-            report = _certificates(family).solve(instance, solve_settings(options))
+            report = require_certificates(family).solve(instance, solve_settings(options))
         else:
             report = family.solve(instance, solve_settings(options))
     document = family.solution_document(report.solution)
@@ -114,16 +114,26 @@ def _opt(options: argparse.Namespace) -> int:
         lines = [f"{seconds:.3f},{lower},{upper}\n" for seconds, lower, upper in report.trail]
         write_atomically(options.log, "".join(["seconds,lower,upper\n", *lines]).encode())
     if options.certificate and proof:
-        _certificates(family).write(proof, options.certificate)
+        require_certificates(family).write(proof, options.certificate)
     if options.certificate and proof is None:
         return complain(options, f"{options.certificate}: not written, no certificate was found", 1)
     return 0
 
 
-def _certificates(family: Family) -> Certificates:
+def require_certificates(family: Family) -> Certificates:
+    """The family's certificates; InputError where it has none."""
     if family.certificates is None:
         raise InputError("--certificate", "", f"the family {family.name} has no certificates")
     return family.certificates
+
+
+def _refuse_other(data: Any, source: str, certificate: bool) -> None:
+    """A certificate in a solution's place, or a solution in a certificate's, is one option away from being checked."""
+    given = isinstance(data, dict) and "certificate" in str(data.get("format"))
+    if given and not certificate:
+        raise InputError(source, "", "it is a certificate of an interval on OPT, no solution: --certificate checks it")
+    if certificate and not given and isinstance(data, dict) and "decisions" in data:
+        raise InputError(source, "", "it is a solution, no certificate: `check FILE SOLUTION` checks it")
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -134,10 +144,12 @@ def _check(options: argparse.Namespace) -> int:
     data, source = read_bytes(judged)
     if options.certificate and options.no_migration:
         raise InputError("--certificate", "", NO_CERTIFICATE)
+    document = load_json(data, source)
+    _refuse_other(document, source, bool(options.certificate))
     if options.certificate:
-        return _check_certificate(options, family, instance, load_json(data, source), source)
+        return _check_certificate(options, family, instance, document, source)
     judge = require_staying(family).check if options.no_migration else family.check
-    verdict = judge(instance, load_json(data, source), source)
+    verdict = judge(instance, document, source)
     if options.json:
         print_json({key: json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
         return 0
@@ -154,7 +166,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _check_certificate(options: argparse.Namespace, family: Family, instance: Any, data: Any, source: str) -> int:
-    verdict = _certificates(family).check(instance, data, source)
+    verdict = require_certificates(family).check(instance, data, source)
     if options.json:
         print_json({key: json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
     elif verdict["valid"]:

@@ -7,22 +7,33 @@ import signal
 import sys
 from pathlib import Path
 
-from bench.cli.arguments import Command, add_isolate, add_part_of_suite, effort, positive, seconds
+from bench.cli.arguments import ALGORITHM, Command, add_isolate, add_part_of_suite, effort, positive, seconds
+from bench.cli.parser import algorithm_names, complete_by, suite_names
 from bench.cli.printing import complain, print_json, require_writable
 from bench.family.known import find_suite
+from bench.running.heartbeat import now_at
 from instances.files import write_atomically
 
 
 def add_run(command: Command) -> None:
     """The command `run`."""
     sub = command("run", _run, "run a suite, resume it, report")
-    sub.set_defaults(keeps=True)
-    sub.add_argument("suite", metavar="SUITE")
+    sub.set_defaults(keeps=True, busy="getting ready")
+    complete_by(
+        sub.add_argument("suite", metavar="SUITE", help="name of the suite, as `list suites` names them"), suite_names
+    )
     sub.add_argument("--out", metavar="DIR", type=Path, help="folder of the results (results/SUITE)")
     sub.add_argument("--workers", type=positive, metavar="N", help="worker processes (one per core)")
     sub.add_argument("--dask", metavar="ADDRESS", help="a dask scheduler instead of processes of this machine")
-    sub.add_argument(
-        "--algorithm", metavar="NAME", action="append", default=[], help="one more algorithm in every case"
+    complete_by(
+        sub.add_argument(
+            "--algorithm",
+            metavar="NAME",
+            action="append",
+            default=[],
+            help=f"one more algorithm in every case: {ALGORITHM}; may be repeated",
+        ),
+        algorithm_names,
     )
     add_part_of_suite(sub)
     sub.add_argument(
@@ -45,7 +56,7 @@ def add_report(command: Command) -> None:
     """The command `report`."""
     sub = command("report", _report, "tables, CSV and the page, from the results in a folder")
     sub.set_defaults(busy="reading results and drawing")
-    sub.add_argument("folder", metavar="DIR", type=Path)
+    sub.add_argument("folder", metavar="DIR", type=Path, help="folder of the results, as `run --out` names it")
     sub.add_argument("--parquet", action="store_true", help="write results.parquet as well")
     sub.add_argument("--figures", metavar="FOLDER", type=Path, help="write the suite's figures as SVG files as well")
 
@@ -54,8 +65,9 @@ def add_compare(command: Command) -> None:
     """The command `compare`."""
     sub = command("compare", _compare, "two folders of results side by side, with what differs beyond noise")
     sub.set_defaults(busy="reading results")
-    sub.add_argument("a", metavar="A", type=Path)
-    sub.add_argument("b", metavar="B", type=Path)
+    sub.add_argument("a", metavar="A", type=Path, help="folder of the results of a run")
+    sub.add_argument("b", metavar="B", type=Path, help="folder of the results of another run")
+    sub.add_argument("--names", action="store_true", help="name the cases that one of the two folders has alone")
     sub.add_argument("--csv", metavar="FILE", type=Path, help="write the rows side by side")
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
@@ -63,6 +75,7 @@ def add_compare(command: Command) -> None:
 def add_perf(command: Command) -> None:
     """The command `perf`."""
     sub = command("perf", _perf, "speed, side by side, in one run")
+    sub.set_defaults(busy="measuring")
     sub.add_argument("parts", metavar="PART", nargs="*", help="all parts, if none is named")
     sub.add_argument("--out", metavar="DIR", type=Path, default=Path("results/perf"), help="folder of the results")
     sub.add_argument("--quick", action="store_true", help="small sizes only")
@@ -90,8 +103,7 @@ def _run(options: argparse.Namespace) -> int:
         scale=options.scale,
     )
     spent = run_suite(family, suite, chosen)
-    if not options.quiet:
-        print("... writing the tables and the page", file=sys.stderr, flush=True)
+    now_at("writing the tables and the page")
     return _show(out, spent)
 
 
@@ -122,7 +134,7 @@ def _compare(options: argparse.Namespace) -> int:
     if options.json:
         print_json(compare.document(found))
     else:
-        print(compare.text(found))
+        print(compare.text(found, names=options.names))
     if options.csv:
         sys.stdout.flush()
         write_atomically(options.csv, compare.as_csv(found).encode())

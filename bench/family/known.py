@@ -13,7 +13,7 @@ from typing import Any
 import instances
 from bench.family.column import Family
 from bench.family.suite import Suite
-from instances.errors import InputError, shown
+from instances.errors import InputError, did_you_mean, shown
 
 ELSEWHERE = "RATIOBENCH_FAMILIES"
 """The environment variable that names modules with families that live elsewhere, separated by commas."""
@@ -60,7 +60,10 @@ def find_suite(name: str) -> tuple[Family, Suite]:
             member = family.member(name)
             if member is not None:
                 return family, member
-        raise InputError("suite", "", f"{shown(name)} is not one of {', '.join(sorted(known))}")
+        heads = [each.name.partition(":")[0] for family in families().values() for each in family.constructions()]
+        other = f", and no member of a construction ({', '.join(heads)}; `list constructions`)" if heads else ""
+        near = did_you_mean(name, known) or did_you_mean(name.partition(":")[0], heads)
+        raise InputError("suite", "", f"{shown(name)} is not one of {', '.join(sorted(known))}{other}{near}")
     return known[name]
 
 

@@ -14,7 +14,7 @@ from bench.family.known import families
 from bench.perf import startup
 from bench.perf.measured import Measured, Part, time_call
 from bench.perf.page import format_csv, format_table, render_page
-from instances.errors import InputError, shown
+from instances.errors import InputError, not_one_of
 from instances.files import write_atomically
 
 
@@ -39,7 +39,7 @@ def run(names: Sequence[str], out: Path, quick: bool) -> int:
     known = parts()
     for name in names:
         if name not in known:
-            raise InputError("part", "", f"{shown(name)} is not one of {', '.join(known)}")
+            raise InputError("part", "", not_one_of(name, known))
     chosen = [known[name] for name in dict.fromkeys(names or known)]
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from typing import Any
 from bench.running import remote
 from bench.running.pool import ExecutorLost, P, SpawnPool, T, WorkerLost
 from bench.running.remote import OtherCode
-from instances.errors import InputError, shown
+from instances.errors import InputError, install_command, shown
 
 POLL = 2.0
 """Seconds between two looks at how many workers a cluster has."""
@@ -76,7 +76,7 @@ class DaskCluster(Executor):
         try:
             distributed = importlib.import_module("distributed")
         except ImportError:
-            problem = "needs the package `distributed`, which is not installed: pip install -e '.[dask]'"
+            problem = f"needs the package `distributed`, which is not installed: {install_command('dask')}"
             raise InputError("--dask", "", problem) from None
         # What its client logs with a traceback when a scheduler goes away, ExecutorLost says in a line.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)

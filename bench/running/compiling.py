@@ -16,10 +16,9 @@ import numpy as np
 from bench.family.column import Family
 from bench.family.known import families
 from bench.family.parts import Step
+from bench.running.heartbeat import SILENCE
 from bench.running.machine import usable_cores
 
-SILENCE = 4.0
-"""Seconds after which a line says what is still at work."""
 _OURS = ("bench", "formulations", "instances", "online")
 
 
@@ -50,7 +49,7 @@ def compile_all(chosen: dict[str, Choice], say: Say | None = None) -> list[Kerne
     if not parts:
         return []
     say(f"compiling for {', '.join(chosen)}, about {total / max(1, workers):.0f} s the first time: {workers} at a time")
-    found = _shared()
+    found = _shared(say)
     # Spawned: a forked process would inherit threads' locks. It compiles nothing that another one does.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         for kernels in pool.map(_compile_group, *zip(*parts, strict=True)):
@@ -70,11 +69,11 @@ def _groups(family: Family, choice: Choice) -> list[list[Step]]:
     return [[Step(f"what {family.name} needs", 1, family.warm)]]
 
 
-def _shared() -> list[Kernel]:
+def _shared(say: Say) -> list[Kernel]:
     """Compile the one kernel that all groups use, before they start."""
     from formulations.kernels import ascending
 
-    with listening() as found:
+    with listening(say) as found:
         for values in (np.zeros(1), np.zeros(1, np.int64)):
             ascending(values)
             values.flags.writeable = False

@@ -12,14 +12,16 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from bench.running import work
 from bench.running.machine import usable_cores
+from formulations import readying
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -27,6 +29,14 @@ T = TypeVar("T")
 
 class WorkerLost(RuntimeError):
     """The process that ran a piece of work died or was ended; only this piece is lost."""
+
+
+class _AtLimit(Exception):
+    """A piece of work took longer than the limit."""
+
+
+GLANCE = 0.2
+"""Seconds after which it is looked again whether a piece that has a limit is still being made ready."""
 
 
 class ExecutorLost(RuntimeError):
@@ -43,7 +53,8 @@ class SpawnPool(Executor):
     Parameters
     ----------
     workers : number of processes.
-    limit : seconds after which a piece is given up and its process killed; None for no limit.
+    limit : seconds after which a piece is given up and its process killed, without those in which it was made ready
+        (`formulations.readying`); None for no limit.
     """
 
     def __init__(self, workers: int, limit: float | None = None) -> None:
@@ -68,8 +79,12 @@ class SpawnPool(Executor):
         slot: ProcessPoolExecutor | None = getattr(self._own, "slot", None)
         try:
             if slot is None:
+                self._own.left_out = self._context.RawArray("d", 2)
                 slot = self._own.slot = ProcessPoolExecutor(
-                    1, mp_context=self._context, initializer=_start_worker, initargs=(self._cores_each,)
+                    1,
+                    mp_context=self._context,
+                    initializer=_start_worker,
+                    initargs=(self._cores_each, self._own.left_out),
                 )
                 with _no_main_module():
                     started = slot.submit(os.getpid)
@@ -80,16 +95,28 @@ class SpawnPool(Executor):
                     slot.submit(work.ready).result()  # what a new process has to load is not in the limit
             if self._stopped:
                 _kill_group(self._own.pid)
-            return slot.submit(call).result(self.limit)
+            return self._awaited(slot.submit(call))
         except BrokenProcessPool:
             self._drop(slot)
             raise WorkerLost("the worker process died") from None
-        except TimeoutError:
-            if self.limit is None:
-                raise
+        except _AtLimit:
             _kill_group(self._own.pid)
             self._drop(slot)
             raise WorkerLost(f"ended at the limit of {self.limit:g} s") from None
+
+    def _awaited(self, future: Future[T]) -> T:
+        """What the piece returns, within the limit; what its process left out of its own clocks is not in that."""
+        if self.limit is not None:
+            began, before = time.monotonic(), self._own.left_out[0]
+            while True:
+                total, since = self._own.left_out
+                now = time.monotonic()
+                left = self.limit - (now - began) + (total - before) + (now - since if since else 0.0)
+                if left <= 0:
+                    raise _AtLimit
+                if wait([future], min(left, GLANCE)).done:
+                    break
+        return future.result()
 
     def _drop(self, slot: ProcessPoolExecutor | None) -> None:
         if slot is not None:
@@ -150,8 +177,16 @@ def _shield_from_interrupts() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
-def _start_worker(cores: int) -> None:
-    """In a new worker: lead a process group, share the cores fairly, and die with the parent, however that dies."""
+def _start_worker(cores: int, left_out: Any) -> None:
+    """In a new worker: lead a process group, share the cores fairly, and die with the parent, however that dies.
+
+    What is in no clock there is written into `left_out`: seconds so far, and since when more is, or 0.
+    """
+
+    def tell(total: float, since: float) -> None:
+        left_out[:] = total, since
+
+    readying.tell = tell
     own_group = hasattr(os, "setpgid")
     if own_group:
         os.setpgid(0, 0)

@@ -5,94 +5,140 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TextIO
 
-Kind = tuple[str, str]
-"""What is done (``OPT``, an algorithm, ...) and the group of the case: pieces of one kind take similar times."""
+from bench.running.heartbeat import SILENCE
+
+MAKING = "instance"
+"""The kind of work that makes an instance."""
 
 
-SILENCE = 4.0
-"""Seconds after which it says what is at work, where nothing was said meanwhile."""
+@dataclass(slots=True)
+class _Took:
+    """What some pieces of work took: how many, their sizes, their seconds."""
+
+    pieces: int = 0
+    size: float = 0.0
+    seconds: float = 0.0
+
+    def add(self, size: float, seconds: float) -> None:
+        self.pieces, self.size, self.seconds = self.pieces + 1, self.size + size, self.seconds + seconds
 
 
 class Progress:
-    """Progress of a known number of pieces of work.
+    """Progress of a run whose pieces of work are known by their cases.
 
-    The remaining time is that of every kind of work left, each at the mean of its finished pieces: a search for OPT
-    takes many times what an online run does, so a count of pieces would say nothing.
+    The remaining time is that of every piece left, estimated by what pieces of its kind took in this run: the mean of
+    those on instances of like size (within a factor of two), else seconds for size over all of its kind, else over all
+    kinds. What an earlier run took is not asked: another machine, or this one under load, says nothing of now.
 
     Parameters
     ----------
-    planned : pieces of each kind, those found in the store included.
+    planned : kinds of work (OPT, algorithms, ...) of each case, those found in the store included.
     workers : pieces that are in work at a time.
     quiet : print nothing but warnings.
     stream : where to; standard error by default.
     """
 
     WIDTH = 24
+    REDRAWN = 0.1
+    """Seconds for which the bar stays as it is at least."""
 
     def __init__(
-        self, planned: Mapping[Kind, int], workers: int = 1, quiet: bool = False, stream: TextIO | None = None
+        self,
+        planned: Mapping[str, Sequence[str]],
+        workers: int = 1,
+        quiet: bool = False,
+        stream: TextIO | None = None,
     ) -> None:
         self._stream = sys.stderr if stream is None else stream
-        self._left, self._total = dict(planned), sum(planned.values())
+        self._left = {case: Counter(kinds) for case, kinds in planned.items()}
+        self._total = sum(left.total() for left in self._left.values())
         self._quiet, self.workers = quiet, workers
         self._bar = not quiet and self._stream.isatty()
-        self._spent: dict[Kind, list[float]] = {}
+        self._sizes: dict[str, float] = {}
+        self._mean_size = 1.0
+        self._alike: dict[tuple[str, int], _Took] = {}
+        self._kinds: dict[str, _Took] = {}
+        self._at_work: Sequence[tuple[str, str, float]] = ()
         self._done = 0
-        self._said = time.monotonic()
+        self._began = self._said = self._drawn = time.monotonic()
 
-    def tick(self, at_work: Sequence[tuple[str, float]]) -> None:
-        """Say what is at work, (what, seconds so far), where nothing has been said for some seconds."""
-        if self._quiet or time.monotonic() - self._said < SILENCE:
+    def size(self, case: str, size: float) -> None:
+        """The instance of a case is there: its size, in any unit that is the same for all."""
+        self._sizes[case] = max(1.0, size)
+        self._mean_size = sum(self._sizes.values()) / len(self._sizes)
+
+    def tick(self, at_work: Sequence[tuple[str, str, float]]) -> None:
+        """What is at work: (case, kind, seconds so far); said where nothing has been for some seconds."""
+        self._at_work = at_work
+        now = time.monotonic()
+        if self._quiet:
             return
-        names = ", ".join(f"{what} ({seconds:.0f} s)" for what, seconds in at_work[:4]) or "nothing yet"
-        more = f" and {len(at_work) - 4} more" if len(at_work) > 4 else ""
         if self._bar:
-            self._draw_bar(f"at work: {names}{more}")
-        else:
-            self._write(f"... {self._done} of {self._total} pieces of work{self._told()}; at work: {names}{more}\n")
+            if now - self._drawn >= 1.0:
+                self._draw_bar()
+        elif now - self._said >= SILENCE:
+            self._write(f"... {self._done} of {self._total} pieces of work, {self._told()}; at work: {self._names()}\n")
 
-    def advance(self, kind: Kind, what: str, seconds: float | None = None) -> None:
-        """A piece of this kind is there; `seconds` of work, where they are known (they may be those of an old run)."""
+    def advance(self, case: str, kind: str, seconds: float | None = None) -> None:
+        """A piece of a case is there; `seconds` of work in this run, None where it was found or is another's too."""
         self._done += 1
-        self._left[kind] -= 1
+        self._left[case][kind] -= 1
         if seconds is not None:
-            self._spent.setdefault(kind, []).append(seconds)
-        if self._bar:
-            self._draw_bar(what)
+            size = self._size(case)
+            self._kinds.setdefault(kind, _Took()).add(size, seconds)
+            self._alike.setdefault((kind, _power(size)), _Took()).add(size, seconds)
+        if self._bar and time.monotonic() - self._drawn >= self.REDRAWN:
+            self._draw_bar()
 
-    def _draw_bar(self, what: str) -> None:
-        filled = self.WIDTH * self._done // max(1, self._total)
+    def _draw_bar(self) -> None:
+        spent, left = time.monotonic() - self._began, self.remaining()
+        share = self._done / max(1, self._total) if left is None else spent / max(spent + left, 1e-9)
+        filled = min(self.WIDTH, int(self.WIDTH * share))
         bar = "#" * filled + "." * (self.WIDTH - filled)
-        self._over(f"[{bar}] {self._done}/{self._total}{self._told()}  {what}")
+        self._over(f"[{bar}] {self._done}/{self._total}, {self._told()}  {self._names()}")
+        self._drawn = time.monotonic()
+
+    def _names(self) -> str:
+        longest = sorted(self._at_work, key=lambda piece: -piece[2])
+        names = ", ".join(f"{case}: {kind} ({clock(seconds)})" for case, kind, seconds in longest[:4])
+        return (names or "nothing yet") + (f" and {len(longest) - 4} more" if len(longest) > 4 else "")
 
     def remaining(self) -> float | None:
-        """Seconds that are left by the clock; None before anything is known about any kind of work.
-
-        A kind without a finished piece is put at the mean of the same work in other groups, or else of everything.
-        """
-
-        def mean(times: list[list[float]]) -> float | None:
-            every = [each for one in times for each in one]
-            return sum(every) / len(every) if every else None
-
-        overall = mean(list(self._spent.values()))
-        if overall is None:
+        """Seconds that are left by the clock; None before any piece of work of this run is done."""
+        if not self._kinds.keys() - {MAKING}:
             return None
-        total = 0.0
-        for kind, count in self._left.items():
-            same = [times for other, times in self._spent.items() if other[0] == kind[0]]
-            guesses = (mean([self._spent.get(kind, [])]), mean(same), overall)
-            total += count * next(guess for guess in guesses if guess is not None)
-        return total / max(1, self.workers)
+        begun = {(case, kind): seconds for case, kind, seconds in self._at_work}
+        parts = []
+        for case, kinds in self._left.items():
+            size = self._size(case)
+            for kind, count in kinds.items():
+                if count > 0:
+                    guess = self._guess(kind, size)
+                    parts += [guess] * (count - 1) + [max(0.0, guess - begun.get((case, kind), 0.0))]
+        # No number of workers makes one piece shorter.
+        return max(sum(parts) / max(1, self.workers), max(parts, default=0.0))
+
+    def _size(self, case: str) -> float:
+        """Of an instance that is not made yet, the mean of the others."""
+        return self._sizes.get(case, self._mean_size)
+
+    def _guess(self, kind: str, size: float) -> float:
+        alike = self._alike.get((kind, _power(size)))
+        if alike is not None:
+            return alike.seconds / alike.pieces
+        # Making an instance takes no time: it says nothing of other work.
+        known = [self._kinds[kind]] if kind in self._kinds else [t for k, t in self._kinds.items() if k != MAKING]
+        return size * sum(each.seconds for each in known) / sum(each.size for each in known)
 
     def _told(self) -> str:
         left = None if self._done >= self._total else self.remaining()
-        if left is None:
-            return ""
-        return f", about {left:.0f} s left" if left < 100 else f", about {left / 60:.0f} min left"
+        spent = f"{clock(time.monotonic() - self._began)} so far"
+        return spent if left is None else f"{spent}, about {clock(left)} left"
 
     def line(self, text: str) -> None:
         """A line of its own, above the bar where there is one."""
@@ -121,3 +167,15 @@ class Progress:
         self._said = time.monotonic()
         self._stream.write(text)
         self._stream.flush()
+
+
+def _power(size: float) -> int:
+    """Sizes between two powers of two are alike."""
+    return int(size).bit_length()
+
+
+def clock(seconds: float) -> str:
+    """A time for reading: seconds up to 100, then minutes, then hours."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"

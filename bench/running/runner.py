@@ -21,11 +21,13 @@ from bench.family.column import Family
 from bench.family.suite import YESTERDAY, Case, Study, Suite
 from bench.running import provenance, work
 from bench.running.cluster import POLL, DaskCluster, Pool
+from bench.running.heartbeat import now_at
 from bench.running.machine import default_workers
 from bench.running.pool import ExecutorLost, SpawnPool
-from bench.running.progress import Kind, Progress
+from bench.running.progress import MAKING, Progress, clock
 from bench.storage.library import LIBRARY, Shelf, open_library
 from bench.storage.store import STORE, Piece, Store, StoredCase
+from formulations import backends
 from instances.errors import InputError, shown
 from instances.files import make_folder, write_atomically
 from online.referee import sandbox
@@ -105,6 +107,7 @@ class _Sweep:
     claimed: set[tuple[str, str]] = field(default_factory=set)
     left: dict[str, Counter[str]] = field(default_factory=dict)
     started: dict[str, float] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)
 
     def plan(self, position: int, case: Case) -> None:
         """Queue the generation of a case; the rest follows from what it turns out to be."""
@@ -140,7 +143,8 @@ class _Sweep:
             if result.prior is not None:
                 known = _with_prior(known, result.prior.instance)
             self.store.own.put_case(position, known)
-            self._advance(known, "instance", result.seconds)
+            self.progress.size(case.name, self._weight(known))
+            self._advance(known, MAKING, result.seconds)
             self._refer(known, case)
 
         def lost(error: BaseException) -> None:
@@ -149,7 +153,7 @@ class _Sweep:
             for what in list(self.left[case.name].elements()):
                 self._advance(stored, what, None)
 
-        self.planned.append(_Job(call, made, lost, case.name, "instance"))
+        self.planned.append(_Job(call, made, lost, case.name, MAKING))
 
     def _key(self, algorithm: str) -> str:
         """The algorithm's part of a result's key: anyone's own in a sandbox is kept apart."""
@@ -168,7 +172,7 @@ class _Sweep:
         """OPT of the case: from the store, or awaited with others of the same content, or queued."""
         piece = self.store.get("opt", case.instance, case.solve_key)
         if piece is not None:
-            self._measure(case, piece)
+            self._measure(case, piece, None)
             return
         address = (case.instance, case.solve_key)
         self.waiting.setdefault(address, []).append(case)
@@ -182,23 +186,27 @@ class _Sweep:
 
         def done(piece: Piece) -> None:
             self.store.put(piece)
-            for each in self.waiting.pop(address):
-                self._measure(each, piece)
+            first, *others = self.waiting.pop(address)
+            self._measure(first, piece, piece.seconds)
+            for each in others:
+                self._measure(each, piece, None)
 
         def lost(error: BaseException) -> None:
             done(work.failed("opt", case.instance, case.solve_key, error))
 
         self.queue.append(_Job(call, done, lost, case.name, OPT, self._weight(case)))
 
-    def _measure(self, case: StoredCase, reference: Piece) -> None:
-        """Queue the runs and audits of a case that are not in the store."""
-        self._advance(case, OPT, reference.seconds)
+    def _measure(self, case: StoredCase, reference: Piece, seconds: float | None) -> None:
+        """Queue the runs and audits of a case that are not in the store; OPT took so long in this run, if it did."""
+        self._remember(OPT, reference.seconds)
+        self._advance(case, OPT, seconds)
         for name, key in case.algorithms:
             audit_key = case.audit_key(key)
             online = self.store.get("online", case.instance, key)
             audit = self.store.get("audit", case.instance, audit_key)
             if online is not None and audit is not None:
-                self._advance(case, name, online.seconds + audit.seconds)
+                self._remember(name, online.seconds + audit.seconds)
+                self._advance(case, name, None)
             elif (case.instance, audit_key) in self.claimed:
                 self._advance(case, name, None)
             else:
@@ -208,7 +216,8 @@ class _Sweep:
             study = Study(kind, algorithm, task)
             piece = self.store.get("study", case.instance, key)
             if piece is not None:
-                self._advance(case, study.name, piece.seconds)
+                self._remember(study.name, piece.seconds)
+                self._advance(case, study.name, None)
             elif (case.instance, key) in self.claimed:
                 self._advance(case, study.name, None)
             else:
@@ -254,16 +263,21 @@ class _Sweep:
     def _weight(self, case: StoredCase) -> int:
         return self.path(case.instance).stat().st_size
 
+    def _remember(self, what: str, seconds: float) -> None:
+        """The longest of its kind, whenever that was: what comes first follows from it."""
+        self.spent[what] = max(seconds, self.spent.get(what, 0.0))
+
     def _advance(self, case: StoredCase, what: str, seconds: float | None) -> None:
-        """A piece of the case is there."""
-        self.progress.advance((what, case.group), f"{case.name}: {what}", seconds)
+        """A piece of the case is there; it took so long in this run, if it was made in it."""
+        self.progress.advance(case.name, what, seconds)
         if seconds is not None:
-            self.spent[what] = max(seconds, self.spent.get(what, 0.0))
+            self._remember(what, seconds)
         self.left[case.name][what] -= 1
         if not self.left[case.name].total():
             over = sum(not left.total() for left in self.left.values())
-            clock = time.monotonic() - self.started[case.name]
-            self.progress.line(f"{over} of {len(self.left)} cases: {case.name} done in {clock:.1f} s")
+            took = time.monotonic() - self.started[case.name]
+            so_far = clock(time.monotonic() - self.began)
+            self.progress.line(f"{over} of {len(self.left)} cases, {so_far}: {case.name} done in {took:.1f} s")
 
     def _next(self) -> _Job | None:
         """The next piece of work: long ones first, so that no core waits for the last one; None where there is none.
@@ -298,7 +312,7 @@ class _Sweep:
                 running[future], begun[future] = job, time.monotonic()
             finished, _ = wait(running, min(1.0, POLL), FIRST_COMPLETED)
             now = time.monotonic()
-            self.progress.tick([(f"{job.case}: {job.what}", now - begun[each]) for each, job in running.items()])
+            self.progress.tick([(job.case, job.what, now - begun[each]) for each, job in running.items()])
             for future in finished:
                 job = running.pop(future)
                 error = future.exception()
@@ -312,7 +326,7 @@ class _Sweep:
 
 def kinds_of(case: Case) -> list[str]:
     """Pieces of progress in a case: the instance, OPT, every run with its audit, every study."""
-    return ["instance", OPT, *case.algorithms, *(study.name for study in case.studies)]
+    return [MAKING, OPT, *case.algorithms, *(study.name for study in case.studies)]
 
 
 def _with_prior(case: StoredCase, prior: str) -> StoredCase:
@@ -401,6 +415,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     suite = at_scale(suite, options.scale)
     cases = chosen_cases(suite, options)
     studied = [study.algorithm for case in cases for study in case.studies]
+    for backend in {case.solve.backend for case in cases}:
+        backends.require_installed(backend)
     if options.isolate:
         sandbox.require()
     with under(Terms(isolate=options.isolate)):
@@ -434,7 +450,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 },
                 [case.name for case in cases],
             )
-            planned: Counter[Kind] = Counter((what, case.group) for case in cases for what in kinds_of(case))
+            planned = {case.name: kinds_of(case) for case in cases}
             progress = Progress(planned, pool.parallel(), options.quiet)
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
@@ -443,6 +459,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             with under(Terms(isolate=options.isolate)):
                 for position, case in enumerate(cases):
                     sweep.plan(position, case)
+            now_at("")  # the progress tells from here on
             try:
                 sweep.drain(pool)
             finally:

@@ -19,6 +19,7 @@ from bench.family.suite import SolveSettings, Study
 from bench.storage.payload import one_line, report_payload, restored, run_payload
 from bench.storage.store import Piece
 from bench.tables.ratios import beats_bound
+from formulations.readying import Stopwatch, getting_ready
 from instances.errors import InputError
 from instances.files import load_json
 from online.terms import Terms, under
@@ -62,14 +63,18 @@ def _instance(family: str, data: bytes) -> Any:
 
 def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key: str) -> Piece:
     """OPT or its interval, as a piece of work; an exception becomes a failed piece."""
-    started = time.perf_counter()
+    watch = Stopwatch()
     try:
         house = families()[family]
+        with getting_ready():
+            house.solve_key(settings)  # loads what solves
+        # A piece takes what it takes, but for what had to be made ready for it.
+        watch = Stopwatch()
         report = house.solve(_instance(family, data), settings)
         solution = gzip.compress(json.dumps(house.solution_document(report.solution)).encode(), mtime=0)
-        return Piece("opt", identity, key, True, report_payload(report), solution, time.perf_counter() - started)
+        return Piece("opt", identity, key, True, report_payload(report), solution, watch.seconds())
     except Exception as error:
-        return failed("opt", identity, key, error, time.perf_counter() - started)
+        return failed("opt", identity, key, error, watch.seconds())
 
 
 def measure(
@@ -98,10 +103,11 @@ def _measure(
     reference: Piece,
     prior: bytes | None,
 ) -> tuple[Piece, ...]:
-    started = time.perf_counter()
+    watch = Stopwatch()
     house = families()[family]
     try:
         _same_code(house, algorithm, online_key)
+        watch = Stopwatch()
         run = house.run(_instance(family, data), algorithm, None if prior is None else _instance(family, prior))
         if run.valid and reference.ok:
             ends = {end: Fraction(reference.payload[end]) for end in ("lower", "upper")}
@@ -109,15 +115,16 @@ def _measure(
                 proved = reference.payload[house.sense.bound]
                 raise AssertionError(f"{run.welfare} of a valid run is better than the bound {proved}: one is wrong")
     except Exception as error:
-        piece = failed("online", identity, online_key, error, time.perf_counter() - started)
+        piece = failed("online", identity, online_key, error, watch.seconds())
         return piece, failed("audit", identity, audit_key, "the online run failed")
-    seconds = time.perf_counter() - started
-    online = Piece("online", identity, online_key, True, run_payload(run), None, seconds)
+    online = Piece("online", identity, online_key, True, run_payload(run), None, watch.seconds())
     if not reference.ok:
         return online, failed("audit", identity, audit_key, f"no OPT: {reference.payload['reason']}")
     if not run.valid:  # the theory says nothing about it
         return online, Piece("audit", identity, audit_key, True, {"checks": []})
-    started = time.perf_counter()
+    with getting_ready():
+        _ = house.audits  # loads what audits
+    watch = Stopwatch()
     try:
         instance = _instance(family, data)
         report = restored(reference, house.solution(instance, _document(reference), "reference"))
@@ -126,9 +133,9 @@ def _measure(
         if house.measures is not None:
             values = house.measures(instance, run, checks)
             found["measures"] = {name: None if value is None else str(value) for name, value in values.items()}
-        return online, Piece("audit", identity, audit_key, True, found, None, time.perf_counter() - started)
+        return online, Piece("audit", identity, audit_key, True, found, None, watch.seconds())
     except Exception as error:
-        return online, failed("audit", identity, audit_key, error, time.perf_counter() - started)
+        return online, failed("audit", identity, audit_key, error, watch.seconds())
 
 
 def study(
@@ -141,7 +148,7 @@ def study(
     isolate: bool = False,
 ) -> Piece:
     """A table for a figure, as a piece of work."""
-    started = time.perf_counter()
+    watch = Stopwatch()
     try:
         house = families()[family]
         if house.study is None:
@@ -150,14 +157,15 @@ def study(
         with under(Terms(isolate=isolate)):
             _same_code(house, wanted.algorithm, key.partition(" | ")[2])
             rows = [dict(row) for row in house.study(_instance(family, data), wanted, other)]
-        return Piece("study", identity, key, True, {"rows": rows}, None, time.perf_counter() - started)
+        return Piece("study", identity, key, True, {"rows": rows}, None, watch.seconds())
     except Exception as error:
-        return failed("study", identity, key, error, time.perf_counter() - started)
+        return failed("study", identity, key, error, watch.seconds())
 
 
 def _same_code(house: Family, algorithm: str, key: str) -> None:
     """The algorithm here is the one that the run was planned with; anyone's own may have been edited since."""
-    here = house.algorithm_key(algorithm)
+    with getting_ready():  # its module is loaded; anyone's own is built once
+        here = house.algorithm_key(algorithm)
     if not f"{key} |".startswith(f"{here} |"):
         raise RuntimeError(f"{algorithm} is not the one that the run was planned with: {here} here, {key} there")
 

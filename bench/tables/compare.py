@@ -19,7 +19,7 @@ from typing import Any
 from bench.family.sense import Sense
 from bench.storage.store import EMPTY, STORE, Store
 from bench.tables.rows import Results, is_known, read_results
-from bench.tables.text import CELL, LISTED, aligned, number, ratio_text
+from bench.tables.text import CELL, aligned, number, ratio_text
 from instances.errors import InputError, tamed
 
 EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue", "admitted", "constants")
@@ -241,28 +241,49 @@ def pace(stage: str, algorithm: str, ratios: Sequence[float]) -> Pace:
     return Pace(stage, algorithm, count, median, ordered[left_out - 1], ordered[-left_out])
 
 
-def text(found: Comparison) -> str:
-    """The comparison for a terminal; `!` marks what differs."""
+def text(found: Comparison, names: bool = False) -> str:
+    """The comparison for a terminal; `!` marks what differs.
+
+    names : say which cases and algorithms stand in one of the folders only, not just how many.
+    """
     suites = [tamed(name, CELL) for name in found.suites]
     parts = [f"A: {found.a} (suite {suites[0]})\nB: {found.b} (suite {suites[1]})"]
     if found.unlike:
         parts.append("The runs are unlike in:")
         parts.append(_aligned([{"What": what, "A": one, "B": other} for what, one, other in found.unlike]))
-    # A folder with a part of the other's cases: what stands alone is counted below, and in the CSV file.
-    shared = [row for row in found.rows if row.a and row.b]
-    parts.append(_aligned([_line(row) for row in (shared if len(found.rows) - len(shared) > LISTED else found.rows)]))
+    # A folder with a part of the other's cases: what stands alone is counted, and in the CSV file.
+    parts.append(_aligned([_line(row) for row in found.rows if row.a and row.b]))
+    alone = [line for side in "AB" for line in _alone(found, side, names)]
+    parts += [*alone, *([] if names or not alone else ["  (--names says which)"]), *([""] if alone else [])]
     if found.paces:
         rule = "median over the cases of both, and its interval (sign test, at least 95 %), marked from 5 % on"
         parts.append(f"Seconds, B over A: {rule}:")
         parts.append(_aligned([_pace_line(each) for each in found.paces]))
     different = found.different
-    alone = sum(not (row.a and row.b) for row in different)
+    count = sum(not (row.a and row.b) for row in different)
     marked = sum(each.beyond_noise for each in found.paces)
     parts.append(
-        f"{len(found.rows)} rows: {len(different) - alone} differ, {alone} in one folder only. "
+        f"{len(found.rows)} rows: {len(different) - count} differ, {count} in one folder only. "
         f"Seconds: {marked} of {len(found.paces)} stages differ beyond noise."
     )
     return "\n".join(parts)
+
+
+def _alone(found: Comparison, side: str, names: bool) -> Iterator[str]:
+    """What stands in one folder only: whole cases, and algorithms in cases that the other one has, too."""
+    here, there = ("a", "b") if side == "A" else ("b", "a")
+    other = {row.case for row in found.rows if getattr(row, there)}
+    rows = [row for row in found.rows if getattr(row, here) and not getattr(row, there)]
+    whole = [row for row in rows if row.case not in other]
+    parts = [row for row in rows if row.case in other]
+    for what, chosen in (("case", whole), ("algorithm", parts)):
+        called = list(dict.fromkeys(str(getattr(row, what)) for row in chosen))
+        if not called:
+            continue
+        count = f"{len(called)} {what}{'s' * (len(called) != 1)}"
+        shared = "" if what == "case" else " in cases of both"
+        listed = f": {', '.join(tamed(each, CELL) for each in called)}" if names else ""
+        yield f"only in {side}: {count}{shared} ({len(chosen)} row{'s' * (len(chosen) != 1)}){listed}"
 
 
 def _aligned(lines: Sequence[Mapping[str, str]]) -> str:

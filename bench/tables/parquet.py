@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.tables.rows import COLUMNS, is_known
-from instances.errors import InputError
+from instances.errors import InputError, install_command
 from instances.files import write_atomically
 
 FILE = "results.parquet"
@@ -26,7 +26,7 @@ def require() -> None:
     try:
         importlib.import_module("pyarrow")
     except ImportError:
-        problem = "needs the package `pyarrow`, which is not installed: pip install -e '.[parquet]'"
+        problem = f"needs the package `pyarrow`, which is not installed: {install_command('parquet')}"
         raise InputError("--parquet", "", problem) from None
 
 

@@ -17,7 +17,7 @@ from bench.family.suite import Plot, Printed, PrintedMean, Study
 from bench.storage.pieces import check_piece
 from bench.storage.store import Piece, Store, StoredCase
 from bench.tables import ratios
-from bench.tables.sayings import said_of_runs
+from bench.tables.sayings import label_of_runs, said_of_runs
 from instances.errors import InputError, shown
 
 COLUMNS = {
@@ -315,7 +315,7 @@ def is_known(value: Any) -> bool:
 def group_means(rows: pd.DataFrame, sense: Sense = Sense.MOST) -> pd.DataFrame:
     """Per group and algorithm: mean of what is certainly reached; cases unbounded, undefined, invalid, failed.
 
-    And `said`, what is said of the runs in the mean (`sayings`).
+    And `said`, what is said of the runs in the mean, and `label`, the name with that (`sayings`).
     """
     found = []
     for (group, algorithm), part in rows.groupby(["group", "algorithm"], sort=False):
@@ -333,9 +333,11 @@ def group_means(rows: pd.DataFrame, sense: Sense = Sense.MOST) -> pd.DataFrame:
                 "invalid": int((part["state"] == "invalid").sum()),
                 "failed": int((part["state"] == "failed").sum()),
                 "said": said_of_runs(str(algorithm), [str(label) for label in usable["label"]]),
+                "label": label_of_runs(str(algorithm), [str(label) for label in usable["label"]]),
             }
         )
-    columns = ["group", "algorithm", "mean_reached", "cases", "unbounded", "undefined", "invalid", "failed", "said"]
+    counts = ("cases", "unbounded", "undefined", "invalid", "failed")
+    columns = ["group", "algorithm", "mean_reached", *counts, "said", "label"]
     return pd.DataFrame(found, columns=columns)
 
 

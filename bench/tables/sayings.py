@@ -17,6 +17,7 @@ KINDS = (
 
 All else is counted as it stands.
 """
+_OPTIONS = re.compile(r" \(([^()]*)\)")
 MOST = 4
 """Different things that are said of a mean; of more the number."""
 _LONGEST = 120
@@ -51,6 +52,22 @@ def said_of_runs(algorithm: str, labels: Sequence[str]) -> str:
         parts.append(part + (f", {told[kind].format(worst[kind])}" if kind in worst else ""))
     rest = len(parts) - MOST
     return " and ".join([*parts[:MOST], *([f"{rest} more"] if rest > 0 else [])])
+
+
+def label_of_runs(algorithm: str, labels: Sequence[str]) -> str:
+    """What an algorithm is called where its runs are told of together: their label, each remark with how many have it.
+
+    One run: its label as it is. Options that the label has in brackets stay there: of ``NAME:key=value`` with the label
+    ``NAME (key=value)`` it is the latter, so that rows and means call it alike.
+    """
+    name = algorithm
+    head, _, options = algorithm.partition(":")
+    for label in labels:
+        found = _OPTIONS.match(label.removeprefix(head)) if label.startswith(f"{head} (") else None
+        if found and options and set(options.split(",")) <= set(found[1].split(", ")):
+            name = f"{head} ({found[1]})"
+            break
+    return with_said(name, said_of_runs(name, labels))
 
 
 def with_said(name: str, said: str) -> str:

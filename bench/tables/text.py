@@ -14,8 +14,7 @@ from bench.family.checks import Verdict
 from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.tables import ratios
-from bench.tables.rows import Results, group_means, is_known, online_seconds
-from bench.tables.sayings import with_said
+from bench.tables.rows import DECIDING, Results, group_means, is_known, online_seconds
 from instances.errors import tamed
 
 LISTED = 40
@@ -85,7 +84,7 @@ def results_text(found: Results, family: Family) -> str:
     """The whole result as text tables for a terminal."""
     parts = []
     head = family.headline if family.headline in found.checks else ""
-    spent = online_seconds(found)
+    spent = online_seconds(found, DECIDING)
     every: dict[str, list[dict[Any, Any]]] = {}
     for row in found.rows.to_dict("records"):
         every.setdefault(row["case"], []).append(row)
@@ -106,7 +105,7 @@ def results_text(found: Results, family: Family) -> str:
         lines = [
             {
                 "group": row["group"],
-                "algorithm": with_said(row["algorithm"], row["said"]),
+                "algorithm": row["label"],
                 f"mean {found.sense.reached}": number(row["mean_reached"]),
                 **{name: str(row[name]) for name in shown},
                 **({check_title(head): _verdicts(found.rows, row, head)} if head else {}),

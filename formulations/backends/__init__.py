@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from formulations.linear import LinearModel
 from formulations.report import Termination
 from formulations.worker import Reply, worker
+from instances.errors import InputError, install_command
 
 FloatArray = NDArray[np.float64]
 
@@ -143,6 +144,19 @@ def _remedy(backend: str, termination: Termination) -> str:
     """How to install the solver where it is missing."""
     missing = termination is Termination.UNAVAILABLE and backend in EXTRAS
     return f": pip install -e '.[{backend}]'" if missing else ""
+
+
+def require_installed(backend: str) -> None:
+    """Refuse a backend whose solver comes with an optional extra that is not installed; names of no backend pass.
+
+    Raises
+    ------
+    InputError : naming what installs it.
+    """
+    if backend in EXTRAS:
+        reply = call(backend, f"{__name__}.{backend}:version")
+        if reply.termination is Termination.UNAVAILABLE:
+            raise InputError("", "", f"the solver {backend} is not installed: {install_command(backend)}")
 
 
 def version(backend: str) -> str | None:

@@ -24,7 +24,7 @@ from formulations.eapm.weights import weights
 from formulations.interval import Interval
 from formulations.linear import LinearModel
 from formulations.report import Proof, SolveReport, Status, Termination
-from formulations.settings import NO_BACKEND, check_backend, check_settings
+from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
 from instances.eapm.format import content_hash, loads
 from instances.eapm.model import Instance, IntArray
 from instances.eapm.solution import Solution
@@ -353,10 +353,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
         raise InputError("", "formulation", f"{shown(formulation)} is not one of {choices}")
     problem = summed(instance)
     if problem.etc.size > models.COLUMNS_LIMIT:
-        limit = models.COLUMNS_LIMIT
-        raise InputError(
-            "", "formulation", f"{name} would have {problem.etc.size} columns; at most {limit} are written"
-        )
+        raise InputError("", "formulation", too_many_columns(name, problem.etc.size, models.COLUMNS_LIMIT))
     if name == CHARNES_COOPER:
         model = models.charnes_cooper(problem, plain=True)
     else:

@@ -34,7 +34,7 @@ from formulations.lora.models import one_node
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.lora.models.formulation import Formulation, number_of_nodes, registry, solution_of, vector_of
 from formulations.report import UNLIMITED, Proof, SolveReport, Status, Termination
-from formulations.settings import NO_BACKEND, check_backend, check_settings
+from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
 from instances.errors import InputError, shown
 from instances.lora.format import content_hash
 from instances.lora.model import Instance, Task
@@ -503,7 +503,9 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
         raise InputError("", "formulation", f"{shown(formulation)} is not one of auto, {', '.join(linear)}")
     size = known[name].columns(instance)
     if size > BUILD_COLUMNS:
-        raise InputError("", "formulation", f"{name} would have {size} columns; at most {BUILD_COLUMNS} are written")
+        fit = [other for other in linear if known[other].columns(instance) <= BUILD_COLUMNS]
+        smaller = f"--formulation {' or '.join(fit)}, " if fit else ""
+        raise InputError("", "formulation", too_many_columns(name, size, BUILD_COLUMNS, smaller))
     model = build(instance, known[name])
     if not isinstance(model, LinearModel):
         raise RuntimeError(f"{name} cannot be built: {model.termination}: {model.message}")

@@ -31,6 +31,7 @@ from functools import lru_cache, partial
 from typing import IO, Any, TypeVar
 
 from formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
+from formulations.readying import getting_ready
 from instances.errors import InputError, tamed
 from online import terms
 from online.answers import shown, whole
@@ -38,7 +39,7 @@ from online.modules import import_path
 from online.outcome import Constant, Violation
 from online.referee import sandbox
 from online.referee.bounds import HOUSE_DATA, barred, shows_the_future
-from online.referee.player import REFUSED
+from online.referee.player import COMPILING, REFUSED
 from online.referee.table import (
     ARRIVAL,
     Foul,
@@ -58,6 +59,8 @@ ANSWER_SECONDS = 600.0
 """An algorithm that does not answer in this time has broken the protocol."""
 BUILD_SECONDS = 30.0
 """Where a run has a limit, building the algorithm has this much more: its process has to start."""
+COMPILING_SECONDS = 120.0
+"""So much of what its process spends compiling with numba is in neither the seconds of a run nor its limit."""
 MEMORY_MB = 4096
 """An algorithm that takes more memory, with the processes it starts, has broken the protocol."""
 OUTPUT_BYTES = 5 * 10**6
@@ -92,6 +95,11 @@ class _Guard:
     def begin(self, spare: float = 0.0) -> None:
         """The clock for a whole run starts, if there is a limit; with some seconds more."""
         self._end = None if self._limit is None else (time.monotonic() + self._limit + spare, self._limit + spare)
+
+    def spare(self, seconds: float) -> None:
+        """The clock for a whole run is put back so far."""
+        if self._end is not None:
+            self._end = (self._end[0] + seconds, self._end[1])
 
     def ask(self) -> None:
         """The clock for one answer starts."""
@@ -180,6 +188,7 @@ class Player:
     ----------
     drew : something was drawn in its process from a source that nobody seeded.
     started : the programs that it has started, by their names; our solvers are not among them.
+    compiling : seconds that numba took in its process since the algorithm was built.
 
     Raises
     ------
@@ -191,6 +200,9 @@ class Player:
         self._betrays, self._path = betrays, spec.path
         self.drew = False
         self.started: list[str] = []
+        self.compiling = 0.0
+        self._compiles_since: float | None = None
+        self._ready = contextlib.ExitStack()
         if terms.current().isolate:
             place = sandbox.place(spec.path, barred(), HOUSE_DATA)
             boot = _BOOT.format(path=place.path, parent=None, protocol=protocol)
@@ -215,7 +227,7 @@ class Player:
         try:
             reply = self._exchange(("build", spec.path, dict(spec.options), barred()), None, _built)
             if isinstance(reply, str):
-                raise InputError("algorithm", spec.path, f"cannot be built: {reply}")
+                raise InputError("algorithm", spec.path, f"cannot be built: {reply}{_how_built(spec, reply)}")
             self.constants, self.batch, self.events = reply
             for name in spec.given:
                 if name not in self.constants:
@@ -259,6 +271,10 @@ class Player:
             self._process.stdin.write(pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL))
             self._process.stdin.flush()
         line = self._process.stdout.readline(_LINE_LIMIT)
+        while line in COMPILING:
+            self._compiles(line == COMPILING[0])
+            line = self._process.stdout.readline(_LINE_LIMIT)
+        self._compiles(False)
         self._guard.answered()
         if not line.endswith(b"\n"):
             self._guard.stop()
@@ -280,6 +296,19 @@ class Player:
             return take(reply)
         except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
             raise Foul("protocol", index, f"answered {shown(line[:80])!r}") from None
+
+    def _compiles(self, begins: bool) -> None:
+        """The algorithm's process compiles from here on, or no longer; its word is taken for `COMPILING_SECONDS`."""
+        if begins:
+            self._ready.enter_context(getting_ready())  # nor is it in the clocks of this process
+            self._compiles_since = time.monotonic()
+            self._guard.spare(COMPILING_SECONDS - self.compiling)
+        elif self._compiles_since is not None:
+            spent = min(time.monotonic() - self._compiles_since, COMPILING_SECONDS - self.compiling)
+            self._guard.spare(spent - (COMPILING_SECONDS - self.compiling))
+            self.compiling += spent
+            self._compiles_since = None
+            self._ready.close()
 
     def close(self) -> None:
         """End the process with whatever it started."""
@@ -303,6 +332,19 @@ def _heard(answer: Any) -> Any:
 
 
 _REPLIES = {"build": ("ready", "import"), "start": ("started",), "ask": ("answers",), "end": ("end",)}
+
+
+def _how_built(spec: Spec, reply: str) -> str:
+    """What to do where a class is built with arguments that it does not take."""
+    if not reply.startswith("TypeError") or "argument" not in reply:
+        return ""
+    if not spec.options:
+        return "; without options behind its name it is built without arguments"
+    given = ", ".join(shown(key) for key in spec.options)
+    head = spec.path.partition(":")[2]
+    return (
+        f"; it takes no options ({given}): leave them out, or write `def __init__(self, options)` in {head}, a mapping"
+    )
 
 
 def _built(reply: dict[str, Any]) -> tuple[tuple[str, ...], bool, tuple[str, ...]] | str:
@@ -338,7 +380,7 @@ def require_buildable(registry: Registry[Any], text: str) -> None:
 @lru_cache(maxsize=64)
 def _try_to_build(registry: Registry[Any], text: str, code: str) -> None:
     """Build anyone's algorithm, with this code, and throw it away: what does not exist is found before any work."""
-    with contextlib.suppress(Foul):
+    with contextlib.suppress(Foul), getting_ready():
         Player(registry.parse(text), registry.protocol, lambda path: False).close()
 
 
@@ -354,7 +396,8 @@ class Played:
     counts, label : what it says of itself; the label on one line, behind its name.
     exposed : what it shows of itself for audits, in JSON values that nobody has checked.
     drew : something was drawn in its process from a source that nobody seeded.
-    seconds : wall time of start and decisions, with the way to the algorithm's process and back; not of its building.
+    seconds : wall time of start and decisions, with the way to the algorithm's process and back; not of its building,
+        nor of what numba compiles in it.
     """
 
     log: list[Logged]
@@ -374,12 +417,13 @@ def _perform(
     played = Played([], [], label=spec.name)
     player: Player | None = None
     try:
-        player = Player(spec, protocol, betrays, echo)
+        with getting_ready():
+            player = Player(spec, protocol, betrays, echo)
         played.constants = settle(player.constants)
         started = time.perf_counter()
         player.start(table.public, {constant.name: constant.value for constant in played.constants})
         heard = hear(table, player.ask, batch=player.batch)
-        played.seconds = time.perf_counter() - started
+        played.seconds = max(0.0, time.perf_counter() - started - player.compiling)
         played.log = heard.log
         played.violations = heard.violations + changes_of_mind(table, heard)
         if not played.violations:

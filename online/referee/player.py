@@ -22,16 +22,21 @@ import json
 import os
 import pickle
 import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 from typing import IO, Any
 
 import numpy as np
 
+from formulations import readying
 from online.answers import Unfit, located, shown
 from online.referee.table import ARRIVAL, HANDLER, Question, answer_event
 from online.referee.watch import listen_for_draws, watch
 
+COMPILING = (b'"compiles"\n', b'"compiled"\n')
+"""Lines between the replies: numba begins to compile in this process, and is done."""
 REFUSED = "refused"
 """The key of an answer that stands for one that was not sent."""
 Plain = Callable[[Any], Any]
@@ -76,7 +81,7 @@ def serve(protocol: str) -> None:
         send({"kind": "import", "detail": located(error)})
         return
     send({"kind": "ready", "constants": constants, "batch": batch, "events": events})
-    _Game(algorithm, batch, plain, excess, exposed, options).play(requests, send, decide)
+    _Game(algorithm, batch, plain, excess, exposed, options, replies).play(requests, send, decide)
 
 
 class Options(MutableMapping[str, str]):
@@ -113,8 +118,16 @@ class _Game:
     """The algorithm and what it has answered."""
 
     def __init__(
-        self, algorithm: Any, batch: bool, plain: Plain, excess: Excess, exposed: Exposed, options: Options
+        self,
+        algorithm: Any,
+        batch: bool,
+        plain: Plain,
+        excess: Excess,
+        exposed: Exposed,
+        options: Options,
+        replies: int,
     ) -> None:
+        self._replies = replies
         self._algorithm, self._batch, self._options = algorithm, batch, options
         self._plain, self._excess, self._exposed = plain, excess, exposed
         self._public: Any = None
@@ -129,6 +142,7 @@ class _Game:
                 message = pickle.load(requests)
             except EOFError:
                 return
+            _listen_for_compiling(self._replies)
             decide(message[0] == "ask")
             try:
                 reply = self._answer(message)
@@ -178,6 +192,22 @@ class _Game:
             return {"answered": shown(answer), "wrong": shown(error)}
         except (TypeError, ValueError):
             return shown(answer)
+
+
+def _listen_for_compiling(replies: int) -> None:
+    """Tell the referee when numba compiles, if the algorithm has loaded it: that time is no algorithm's."""
+    if "numba.core.event" not in sys.modules or readying.tell is not readying.silent:
+        return
+    main = threading.get_ident()
+
+    def tell(total: float, since: float) -> None:
+        if threading.get_ident() == main and bool(since) != told[0]:
+            told[0] = bool(since)
+            os.write(replies, COMPILING[0] if since else COMPILING[1])
+
+    told = [False]
+    readying.tell = tell
+    readying.leave_out_compiling()
 
 
 def _seal(value: Any) -> None:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, NamedTuple, Protocol
 
+from formulations.readying import left_out
 from instances.errors import tamed
 from online import terms
 from online.answers import shown
@@ -213,15 +214,20 @@ class Played(NamedTuple):
 def play(table: Table, algorithm: Any, constants: Mapping[str, Fraction]) -> Played:
     """Run an algorithm of ours in this process; it decides by `decide_batch` where it has that.
 
-    The clock runs from the start to the last decision. A limit (`online.terms`) is looked at before each decision.
+    The clock runs from the start to the last decision, compiling left out. A limit (`online.terms`) is looked at before
+    each decision.
     """
     batch = hasattr(algorithm, "decide_batch")
     limit = terms.current().limit
-    started = time.perf_counter()
+    started, before = time.perf_counter(), left_out()
+
+    def spent() -> float:
+        return time.perf_counter() - started - (left_out() - before)
+
     algorithm.start(table.public, dict(constants))
 
     def ask(question: Question) -> Sequence[Any]:
-        if limit is not None and time.perf_counter() - started > limit:
+        if limit is not None and spent() > limit:
             raise Foul("timeout", question.indices[0], terms.stopped(limit))
         if question.event != ARRIVAL:
             return answer_event(algorithm, question)
@@ -231,5 +237,5 @@ def play(table: Table, algorithm: Any, constants: Mapping[str, Fraction]) -> Pla
         return [algorithm.decide(question.arrivals[0], question.view)]
 
     heard = hear(table, ask, batch=batch)
-    seconds = time.perf_counter() - started
+    seconds = max(0.0, spent())
     return Played(heard.log, heard.violations + changes_of_mind(table, heard), seconds)

@@ -161,5 +161,5 @@ def test_without_pyarrow_parquet_is_one_line(
     """The missing package is named, status 2, before anything is written."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert main(["report", str(tmp_path), "--parquet"]) == 2
-    assert "`pyarrow`, which is not installed: pip install -e '.[parquet]'" in capsys.readouterr().err
+    assert "`pyarrow`, which is not installed: " in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

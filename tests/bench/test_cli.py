@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,9 +16,9 @@ import pytest
 from bench.cli.main import main
 from bench.lora import FAMILY as LORA_FAMILY
 from bench.lora import LoraFamily
-from formulations.report import Termination
-from formulations.worker import Reply
+from formulations.lora.models.formulation import registry
 from instances.errors import DEBUG
+from instances.lora.format import read
 from instances.lora.named import path
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 
@@ -161,7 +162,6 @@ UNUSABLE = [
     (["export", "{file}", "--format", "pdf"], "--format"),
     (["list", "everything"], "everything"),
     (["nosuch"], "nosuch"),
-    ([], "COMMAND"),
 ]
 
 
@@ -335,18 +335,6 @@ def test_a_family_without_auctions_has_no_bidders(file: str, capsys: pytest.Capt
         assert f"{option}: the family toy has no auctions" in capsys.readouterr().err
 
 
-def test_a_solver_that_is_not_installed_proves_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The bound is not put down to it, and the line tells how to install it."""
-    reply = Reply(None, Termination.UNAVAILABLE, "pyscipopt is not installed")
-    monkeypatch.setattr("formulations.backends.call", lambda *_, **__: reply)
-    assert main(["opt", LORA, "--backend", "scip"]) == 0
-    text = capsys.readouterr().out
-    assert "/ none)" in text
-    assert "pip install -e '.[scip]'" in text
-
-
 def test_a_reader_that_goes_away_is_no_traceback(file: str) -> None:
     """`... | head -1` ends quietly."""
     command = f"{sys.executable} -m bench list algorithms | head -n 1"
@@ -385,6 +373,41 @@ def test_lora_export_is_a_model_file(kind: str, capsys: pytest.CaptureFixture[st
     assert len(lines) > 10
 
 
+def test_a_model_too_large_to_be_written_names_a_way_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A part of the load, or `opt`; and a formulation that is smaller, where there is one."""
+    monkeypatch.setattr("formulations.lora.solve.BUILD_COLUMNS", 1)
+    assert main(["export", LORA, "--format", "lp"]) == 2
+    line = capsys.readouterr().err
+    assert re.search(
+        r"tight would have \d+ columns; at most 1 are written: export a part of the load; `opt` encl", line
+    )
+    sizes = {name: each.columns(read(LORA)) for name, each in registry().items() if "highs" in each.backends}
+    least = min(sizes, key=lambda name: sizes[name])
+    monkeypatch.setattr("formulations.lora.solve.BUILD_COLUMNS", sizes[least])
+    largest = max(sizes, key=lambda name: sizes[name])
+    assert main(["export", LORA, "--format", "lp", "--formulation", largest]) == 2
+    assert f": export --formulation {least}" in capsys.readouterr().err
+
+
+def test_a_certificate_in_the_place_of_a_solution_is_told_and_the_other_way_round(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not judged as what it is not: one line, status 2, with the option that checks it."""
+    solution, certificate = str(tmp_path / "s.json"), str(tmp_path / "c.json")
+    assert main(["opt", LORA, "--solution", solution, "--certificate", certificate]) == 0
+    assert main(["check", LORA, solution]) == 0
+    assert main(["check", LORA, "--certificate", certificate]) == 0
+    capsys.readouterr()
+    assert main(["check", LORA, certificate]) == 2
+    assert capsys.readouterr().err == (
+        f"ratiobench: {certificate}: it is a certificate of an interval on OPT, no solution: --certificate checks it\n"
+    )
+    assert main(["check", LORA, "--certificate", solution]) == 2
+    assert f"{solution}: it is a solution, no certificate: " in capsys.readouterr().err
+
+
 def test_lora_suites_are_sound() -> None:
     """Names are unique, `quick` has traces, a day and the two violated instances, `tiny` every shipped instance."""
     from bench.family.known import families
@@ -404,17 +427,3 @@ def test_lora_suites_are_sound() -> None:
     assert {"thm5_T5_3tasks", "thm5_T4_4tasks_strict"} <= set(quick)
     assert [case.name for case in suites["tiny"].cases] == list(names())
     assert all(case.solve.seconds is None for suite in suites.values() for case in suite.cases)
-
-
-def test_a_command_that_takes_long_says_what_it_does(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """On the error stream, again and again; not with --json, which programs read."""
-    monkeypatch.setattr("bench.cli.printing.SILENCE", 0.05)
-    monkeypatch.setenv("TOY_NAP", "0.3")
-    file = tmp_path / "toy.json"
-    file.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 4, "room": 2})))
-    assert main(["opt", str(file)]) == 0
-    assert capsys.readouterr().err.count("... looking for OPT, 0 s so far\n") >= 1
-    assert main(["opt", str(file), "--json"]) == 0
-    assert capsys.readouterr().err == ""

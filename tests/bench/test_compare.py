@@ -130,8 +130,13 @@ def test_rows_of_one_folder_and_what_the_runs_had_different_are_named(
     assert (line["differs"], line["opt_upper_a"]) == ("opt_upper", str(int(line["opt_upper_b"]) + 1))
     assert main(["compare", str(whole), str(other)]) == 0
     text = capsys.readouterr().out
-    assert "! only A" in text
+    assert "only in A: 3 cases (8 rows)\nonly in B: 1 algorithm in cases of both (2 rows)\n  (--names" in text
+    assert "toy2" not in text
     assert "abacus" in text
+    assert main(["compare", str(whole), str(other), "--names"]) == 0
+    text = capsys.readouterr().out
+    assert "only in A: 3 cases (8 rows): toy2, toy3, twin\n" in text
+    assert "only in B: 1 algorithm in cases of both (2 rows): above:mark=70\n" in text
 
 
 def test_seconds_differ_beyond_noise_only_where_the_sign_test_says_so() -> None:
@@ -180,6 +185,7 @@ def test_a_part_beside_the_whole_is_listed_without_the_rest(tmp_path: Path, caps
     assert main(["compare", str(tmp_path / "all"), str(tmp_path / "part"), "--csv", str(out)]) == 0
     text = capsys.readouterr().out
     assert "120 rows: 0 differ, 117 in one folder only." in text
+    assert "only in A: 39 cases (117 rows)\n" in text
     assert sum(line.startswith("  many 7 ") for line in text.splitlines()) == 3
     assert "many 8" not in text
     assert len(out.read_text().splitlines()) == 121

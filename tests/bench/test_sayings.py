@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from bench.cli.main import main
-from bench.tables.sayings import MOST, said_below, said_of_runs, with_said
+from bench.tables.sayings import MOST, label_of_runs, said_below, said_of_runs, with_said
 from tests.support.toy_family import made, toy  # noqa: F401
 
 LIMITS = ("titan (at limit 5 of 144, gap 0.32 %)", "titan", "titan (at limit 1 of 2, gap 0.099 %)")
@@ -44,6 +44,25 @@ CHARGED = "pdftsp:units=canonical (canonical-observed) (charged above their bid:
 def test_what_is_said_of_runs_is_counted(algorithm: str, labels: Sequence[str], said: str) -> None:
     """Known kinds by their names, all else as it stands; of one run as it stands."""
     assert said_of_runs(algorithm, labels) == said
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "labels", "label"),
+    [
+        ("eft:admit=all", ("eft (admit=all)",) * 2, "eft (admit=all)"),
+        ("eft", ("eft (admit=profitable)",) * 2, "eft (admit=profitable)"),
+        ("online:shares=excluded", ("online (shares=excluded, makespan=true)",),
+         "online (shares=excluded, makespan=true)"),
+        ("pdftsp:units=canonical", (CHARGED,), CHARGED.replace(") (", " and ")),
+        ("eft:admit=all", ("eft (admit=all) (late)", "eft (admit=all)"), "eft (admit=all) (late in 1 of 2 runs)"),
+        ("titan", LIMITS, "titan (at limit in 2 of 3 runs, worst gap 0.32 %)"),
+        ("eft:admit=all", (), "eft:admit=all"),
+        ("mine:Class:admit=all", ("mine:Class:admit=all (admit=all)",), "mine:Class:admit=all"),
+    ],
+)  # fmt: skip
+def test_means_are_called_as_their_runs_are(algorithm: str, labels: Sequence[str], label: str) -> None:
+    """Options stand where the labels have them, remarks with their count behind that."""
+    assert label_of_runs(algorithm, labels) == label
 
 
 def test_many_different_things_are_a_number() -> None:

@@ -1,22 +1,33 @@
-"""What is in the seconds of a run and of a solve: no compilation, and no start of a process."""
+"""What is in the seconds of a run, a solve, a piece of work, and in limits: no compilation, no start of a process."""
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
+import numba
 import pytest
 
 import formulations.eapm.solve as eapm_solve
 import formulations.lora.solve as lora_solve
-from formulations import backends
+from bench.family.known import families
+from bench.family.suite import SolveSettings
+from bench.running import work
+from bench.running.pool import SpawnPool, WorkerLost
+from formulations import backends, readying
 from instances.eapm.format import loads
 from instances.lora.named import named
 from online import run as runs
 from online.eapm.run import GAME
 from online.eapm.run import run as run_eapm
 from online.lora.run import run as run_lora
-from online.referee import table
+from online.referee import isolation, table
+from online.terms import Terms, under
+from tests.support.napping import nap
+from tests.support.toy_family import toy  # noqa: F401
 
 
 class Clock:
@@ -91,3 +102,102 @@ def test_a_solve_of_bags_starts_its_solver_before_its_clock(clock: Clock) -> Non
     report = eapm_solve.solve(loads(eapm_solve._TINY), "dinkelbach", "cbc", seconds=50.0)
     assert sorted(clock.done) == ["cbc", "highs"]
     assert report.seconds == 0
+
+
+NAPS = """
+import time
+
+import numba  # its lock is what is listened to
+
+from formulations.readying import getting_ready
+
+
+class Naps:
+    def __init__(self, options):
+        self.readying, self.working = float(options["readying"]), float(options["working"])
+
+    def start(self, public, constants):
+        pass
+
+    def decide(self, task, view):
+        with getting_ready():
+            time.sleep(self.readying)
+        time.sleep(self.working)
+        self.readying = self.working = 0.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("nap_ready", "working", "limit", "stopped"),
+    [("0.6", "0.0", 0.5, False), ("0.0", "0.8", 0.5, True)],
+)
+def test_what_anyones_algorithm_compiles_is_in_neither_its_seconds_nor_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nap_ready: str, working: str, limit: float, stopped: bool
+) -> None:
+    """Its own process says when; what it does besides is in both."""
+    (tmp_path / "naps.py").write_text(NAPS)
+    monkeypatch.syspath_prepend(tmp_path)
+    watch = readying.Stopwatch()
+    with under(Terms(limit)):
+        run = run_lora(named("tiny_two_types"), f"naps:Naps:readying={nap_ready},working={working}")
+    assert [violation.rule for violation in run.violations] == ["timeout"] * stopped
+    if not stopped:
+        assert float(working) <= run.seconds < float(working) + 0.25
+        # Nor is it in a clock of this process: both runs, of all arrivals and of their first half, nap for so long.
+        assert watch.seconds() < 2 * float(nap_ready)
+
+
+def test_the_word_of_anyones_algorithm_is_taken_for_so_much_compiling_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond that it is in its limit again."""
+    monkeypatch.setattr(isolation, "COMPILING_SECONDS", 0.2)
+    (tmp_path / "naps.py").write_text(NAPS)
+    monkeypatch.syspath_prepend(tmp_path)
+    with under(Terms(0.3)):
+        run = run_lora(named("tiny_two_types"), "naps:Naps:readying=2,working=0")
+    assert [violation.rule for violation in run.violations] == ["timeout"]
+
+
+def test_a_stopwatch_leaves_out_what_is_made_ready() -> None:
+    """Once, however deep and in whatever thread; what numba compiles is, too, and it takes long."""
+    watch = readying.Stopwatch()
+    with readying.getting_ready():
+        thread = threading.Thread(target=nap, args=(0.2, 0.0))
+        thread.start()
+        nap(0.2, 0.0)
+        thread.join()
+    time.sleep(0.05)
+    assert 0.05 <= watch.seconds() < 0.15
+    watch, before = readying.Stopwatch(), readying.left_out()
+    readying.leave_out_compiling()
+    numba.njit(lambda x: x + 1)(1)
+    compiled = readying.left_out() - before
+    assert compiled > 0
+    assert watch.seconds() < compiled
+
+
+def test_a_limit_of_pieces_leaves_out_what_a_worker_makes_ready() -> None:
+    """A piece that compiles for longer than the limit is not lost; one that works for longer is."""
+    pool = SpawnPool(1, limit=0.6)
+    try:
+        assert pool.submit(nap, 1.2, 0.1).result() == 0.1
+        with pytest.raises(WorkerLost, match=r"ended at the limit of 0\.6 s"):
+            pool.submit(nap, 0.1, 30.0).result()
+        assert pool.submit(nap, 0.0, 0.1).result() == 0.1
+    finally:
+        pool.stop()
+
+
+@pytest.mark.usefixtures("toy")
+def test_the_seconds_of_a_piece_leave_out_what_was_made_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of OPT, of a run and of its audit alike: 'first' is 0.3 s of getting ready and 0.05 s of work."""
+    family = families()["toy"]
+    for name in ("solve", "run", "audit"):
+        made = getattr(type(family), name)
+        monkeypatch.setattr(type(family), name, lambda *args, made=made: (nap(0.3, 0.05), made(*args))[1])
+    data = family.dumps(family.generate({"seed": 1, "size": 6, "room": 2})).encode()
+    opt = work.solve("toy", data, "id", SolveSettings(), "key")
+    online, audit = work.measure("toy", data, "id", "first", "first v1", "audit", opt)
+    assert [piece.ok for piece in (opt, online, audit)] == [True] * 3
+    assert all(0.05 <= piece.seconds < 0.25 for piece in (opt, online, audit))

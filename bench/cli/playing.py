@@ -1,0 +1,247 @@
+"""The command `online`: one algorithm in full, or several side by side with their ratios."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from bench.cli.arguments import (
+    ALGORITHM,
+    Command,
+    add_answer,
+    add_file,
+    add_isolate,
+    add_no_migration,
+    read_given_instance,
+    require_staying,
+    seconds,
+)
+from bench.cli.parser import algorithm_names, complete_by
+from bench.cli.printing import (
+    name_the_file,
+    print_interval,
+    print_json,
+    print_run,
+    print_violations,
+    require_writable,
+    write_decisions,
+)
+from bench.cli.solving import NO_CERTIFICATE, require_certificates
+from bench.family.column import Family
+from bench.family.suite import SolveSettings
+from bench.running.heartbeat import now_at
+from bench.storage.payload import json_number, one_line, run_payload
+from bench.tables import ratios
+from bench.tables.text import aligned, number, ratio_text
+from formulations.report import Exact
+from instances.errors import InputError
+from instances.files import load_json, read_bytes
+from online.outcome import OnlineRun
+from online.referee import sandbox
+from online.terms import Terms, under
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosed:
+    """OPT within [lower, upper], and what says so."""
+
+    lower: Exact
+    upper: Exact
+    source: str
+
+
+def add_online(command: Command) -> None:
+    """The command `online`."""
+    sub = command("online", _online, "online runs under the referee: one algorithm, or several side by side")
+    sub.set_defaults(busy="running the algorithm")
+    file = add_file(sub)
+    file.nargs = "?"  # behind `--algorithm A B` it is the last word, see `_take_words`
+    names = sub.add_argument(
+        "--algorithm",
+        metavar="NAME",
+        action="extend",
+        nargs="+",
+        required=True,
+        help=f"{ALGORITHM}; of several a table with the ratio to OPT",
+    )
+    complete_by(names, algorithm_names)
+    sub.add_argument("--limit", type=seconds, metavar="S", help="stop the run after S seconds; it is then no valid one")
+    add_isolate(sub)
+    add_no_migration(
+        sub, "the algorithm's form that keeps every task on one node; the referee refuses any other decision"
+    )
+    opt = sub.add_mutually_exclusive_group()
+    opt.add_argument("--no-opt", action="store_true", help="no OPT beside several algorithms, and no ratios")
+    opt.add_argument(
+        "--certificate",
+        metavar="CERT",
+        type=Path,
+        help="OPT of the table by this certificate, which is verified first; without it as `opt` finds it",
+    )
+    add_answer(sub)
+
+
+def _online(options: argparse.Namespace) -> int:
+    _take_words(options)
+    require_writable(options.solution)
+    if options.isolate:
+        sandbox.require()
+    family, instance = read_given_instance(options.file)
+    names = list(dict.fromkeys(options.algorithm))
+    if len(names) > 1 or options.certificate:
+        return _compare(options, family, instance, names)
+    with name_the_file(options.file, instance), under(Terms(options.limit, options.isolate)):
+        run = _run(options, family, instance, names[0])
+    document = family.solution_document(run.decisions)
+    if options.json:
+        print_json(_document(options, family, instance, run))
+    else:
+        print_run(run, family.objective, family.unit, run.arrivals or len(document["decisions"]))
+    write_decisions(options.solution, document)
+    return 0
+
+
+def _take_words(options: argparse.Namespace) -> None:
+    """In `online --algorithm A FILE` the file is the last of the words behind the option."""
+    if options.file is None:
+        if len(options.algorithm) < 2:
+            raise InputError("FILE", "", "which instance? Its file is missing")
+        *options.algorithm, options.file = options.algorithm
+
+
+def _run(options: argparse.Namespace, family: Family, instance: Any, name: str) -> OnlineRun:
+    if options.no_migration:
+        return require_staying(family).run(instance, name, None)
+    return family.run(instance, name)
+
+
+def _document(options: argparse.Namespace, family: Family, instance: Any, run: OnlineRun) -> dict[str, Any]:
+    """A run as JSON values; it is a solution document, too."""
+    about = {"instance": family.identity(instance)} | ({"migration": False} if options.no_migration else {})
+    value = {"value": json_number(run.welfare)}
+    return run_payload(run) | value | about | family.solution_document(run.decisions)
+
+
+def _compare(options: argparse.Namespace, family: Family, instance: Any, names: Sequence[str]) -> int:
+    """Several algorithms on one instance, side by side; status 1 where one of them failed."""
+    if options.solution is not None and len(names) > 1:
+        raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
+    runs: dict[str, OnlineRun | str] = {}
+    with under(Terms(options.limit, options.isolate)):
+        for name in names:
+            family.algorithm_key(name)
+        with name_the_file(options.file, instance):
+            opt = None if options.no_opt else _enclose(options, family, instance)
+            for name in names:
+                now_at(f"running {name}")
+                try:
+                    runs[name] = _run(options, family, instance, name)
+                except InputError:
+                    raise
+                except Exception as error:
+                    runs[name] = one_line(error)
+    opt = None if opt is None else _tightened(opt, family, runs)
+    rows = {name: _row(family, opt, name, run) for name, run in runs.items()}
+    if options.json:
+        played = [
+            {"algorithm": name, "failed": run}
+            if isinstance(run, str)
+            else _document(options, family, instance, run) | _ratio_document(rows[name])
+            for name, run in runs.items()
+        ]
+        ends = None if opt is None else {end: json_number(getattr(opt, end)) for end in ("lower", "upper")}
+        print_json({"instance": family.identity(instance), "opt": ends, "runs": played})
+    else:
+        _print_table(options, family, opt, rows)
+        for run in runs.values():
+            if not isinstance(run, str) and not run.valid:
+                print(f"{run.label}:")
+                print_violations(run)
+    first = runs[names[0]]
+    if not isinstance(first, str):
+        write_decisions(options.solution, family.solution_document(first.decisions))
+    return int(any(isinstance(run, str) for run in runs.values()))
+
+
+def _enclose(options: argparse.Namespace, family: Family, instance: Any) -> Enclosed:
+    """OPT by a certificate that holds, or as `opt` finds it with one unit of work."""
+    if options.certificate:
+        if options.no_migration:
+            raise InputError("--certificate", "", NO_CERTIFICATE)
+        now_at("checking the certificate")
+        data, source = read_bytes(str(options.certificate))
+        found = require_certificates(family).check(instance, load_json(data, source), source)
+        if not found["valid"]:
+            raise InputError(source, "", f"NOT VALID: {found['problem']}")
+        return Enclosed(found["lower"], found["upper"], "by the certificate, verified")
+    now_at("looking for OPT")
+    solve = require_staying(family).solve if options.no_migration else family.solve
+    report = solve(instance, SolveSettings())
+    return Enclosed(report.lower, report.upper, f"proof: {report.proof}, {report.formulation} / {report.backend}")
+
+
+def _tightened(opt: Enclosed, family: Family, runs: Mapping[str, OnlineRun | str]) -> Enclosed:
+    """A valid run is a verified solution, too: the best one may move the end of the interval that it can."""
+    ends = {"lower": opt.lower, "upper": opt.upper}
+    for run in runs.values():
+        if isinstance(run, str) or not run.valid:
+            continue
+        if ratios.beats_bound(opt.lower, opt.upper, run.welfare, family.sense):
+            raise AssertionError(f"{run.label} is better than the bound on OPT: one of the two is wrong")
+        if ratios.better(run.welfare, ends[family.sense.verified], family.sense):
+            ends[family.sense.verified] = run.welfare
+    return Enclosed(ends["lower"], ends["upper"], opt.source)
+
+
+def _row(family: Family, opt: Enclosed | None, name: str, run: OnlineRun | str) -> dict[str, Any]:
+    """What the table says of a run: keys as in `results.csv`."""
+    if isinstance(run, str):
+        return {"label": name, "state": f"failed: {run}"}
+    row: dict[str, Any] = {
+        "label": run.label + " *" * any(constant.source.value == "oracle" for constant in run.constants),
+        "state": "ok" if run.valid else "invalid",
+        "welfare": Fraction(run.welfare),
+        "admitted": run.admitted,
+        "seconds": run.seconds,
+    }
+    if opt is not None and run.valid:
+        found = ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)
+        ends = ratios.behind(opt.lower, opt.upper, run.welfare, family.sense)
+        row |= {"ratio_kind": found.kind.value, "ratio_lower": found.lower, "ratio_upper": found.upper}
+        row |= dict(zip(("behind_lower", "behind_upper"), ends, strict=True))
+    return row
+
+
+def _ratio_document(row: Mapping[str, Any]) -> dict[str, Any]:
+    if "ratio_kind" not in row:
+        return {"ratio": None}
+    ends = {end: None if row[f"ratio_{end}"] is None else str(row[f"ratio_{end}"]) for end in ("lower", "upper")}
+    return {"ratio": {"kind": row["ratio_kind"], **ends}}
+
+
+def _print_table(
+    options: argparse.Namespace, family: Family, opt: Enclosed | None, rows: Mapping[str, Mapping[str, Any]]
+) -> None:
+    lines = []
+    nothing: dict[str, Any] = {"ratio_kind": None, "ratio_lower": None}
+    for row in rows.values():
+        ratio = {family.sense.ratio: ratio_text(nothing | dict(row), family.sense)} if opt is not None else {}
+        lines.append(
+            {"algorithm": row["label"], family.objective: number(row.get("welfare"))}
+            | ratio
+            | {
+                "admitted": str(row.get("admitted", "-")),
+                "seconds": f"{row['seconds']:.3f}" if "seconds" in row else "-",
+                "state": row["state"],
+            }
+        )
+    if opt is not None:
+        print_interval(opt.lower, opt.upper, family.unit, " without migration" * options.no_migration)
+        print(f"  {opt.source}")
+    print(aligned(lines), end="")
+    if any(row["label"].endswith(" *") for row in rows.values()):
+        print("* its constants are computed from the instance itself, future included (oracle).")

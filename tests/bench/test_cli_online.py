@@ -1,0 +1,193 @@
+"""`online` with several algorithms: the same figures as of each alone, and of a suite's rows."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from bench.cli.main import main
+from instances.lora.named import path
+from tests.support.toy_family import FAMILY, toy  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("toy")
+LORA = str(path("thm5_T5_3tasks"))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    """An instance file of the toy family; OPT at effort 1 is known up to 1."""
+    target = tmp_path / "toy.json"
+    target.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 8, "room": 3})))
+    return str(target)
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    """The lines of a command that does its work."""
+    assert main(arguments) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_several_algorithms_stand_in_a_table_with_their_ratios(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the order in which they were named, by one option or several; OPT as `opt` finds it with effort 1."""
+    lines = printed(capsys, "online", file, "--algorithm", "one", "above:mark=50", "--algorithm", "first", "one")
+    opt = printed(capsys, "opt", file)[0]
+    assert lines[0] == opt
+    assert lines[0].startswith("OPT in [")
+    assert lines[1] == "  proof: enumeration, sort / none"
+    assert lines[2].split() == ["algorithm", "welfare", "OPT/ALG", "admitted", "seconds", "state"]
+    assert [line.split()[0] for line in lines[3:6]] == ["one", "above:mark=50", "first"]
+    assert lines[4].split()[1] == "*"
+    assert lines[6].startswith("* its constants are computed from the instance itself")
+    alone = printed(capsys, "online", file, "--algorithm", "one")
+    assert lines[3].split()[1] == alone[0].split()[2]
+    assert " 1  " in lines[3]
+
+
+def test_the_file_may_stand_behind_the_algorithms(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As it may with one; without any file the line says so."""
+    for names in (["first"], ["first", "one"]):
+        before = [" ".join(line.split()) for line in printed(capsys, "online", file, "--algorithm", *names)]
+        behind = [" ".join(line.split()) for line in printed(capsys, "online", "--algorithm", *names, file)]
+        assert before == behind
+    assert main(["online", "--algorithm", "first"]) == 2
+    assert "FILE" in capsys.readouterr().err
+
+
+def test_one_algorithm_is_told_as_before(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """In full, without OPT; its JSON is one run and a solution document."""
+    lines = printed(capsys, "online", file, "--algorithm", "first")
+    assert lines[0].startswith("first: welfare ")
+    assert lines[-1].startswith("arithmetic integer, ")
+    assert main(["online", file, "--algorithm", "first", "--json"]) == 0
+    assert {"welfare", "decisions", "label", "instance"} <= set(json.loads(capsys.readouterr().out))
+
+
+def test_json_has_every_run_with_its_exact_ratio(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same document as of each alone, and both ends of OPT; none with --no-opt."""
+    assert main(["online", file, "--algorithm", "first", "one", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    for run in document["runs"]:
+        assert main(["online", file, "--algorithm", run["algorithm"], "--json"]) == 0
+        alone = json.loads(capsys.readouterr().out)
+        assert alone == {key: value for key, value in run.items() if key != "ratio"}
+        for end in ("lower", "upper"):
+            assert Fraction(run["ratio"][end]) == Fraction(document["opt"][end], run["welfare"])
+    assert main(["online", file, "--algorithm", "first", "one", "--json", "--no-opt"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["opt"] is None
+    assert [run["ratio"] for run in document["runs"]] == [None, None]
+
+
+def test_without_opt_there_are_no_ratios(
+    file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing is solved."""
+    monkeypatch.setattr(type(FAMILY), "solve", lambda *_: pytest.fail("solved"))
+    lines = printed(capsys, "online", file, "--algorithm", "first", "one", "--no-opt")
+    assert lines[0].split() == ["algorithm", "welfare", "admitted", "seconds", "state"]
+    assert len(lines) == 3
+
+
+def test_a_certificate_gives_opt_after_it_was_verified(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No solve; a changed one, or one of another instance, is refused; a verified run raises the lower end."""
+    certificate = tmp_path / "c.json"
+    assert main(["opt", LORA, "--certificate", str(certificate)]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr("formulations.lora.solve.solve", lambda *_, **__: pytest.fail("solved"))
+    command = ["online", LORA, "--algorithm", "greedy", "pdftsp", "--certificate"]
+    lines = printed(capsys, *command, str(certificate))
+    assert lines[0] == "OPT = 312 micro-dollars"
+    assert lines[1] == "  by the certificate, verified"
+    assert lines[3].split()[:3] == ["greedy", "312", "1"]
+    assert lines[4].split()[:4] == ["pdftsp", "*", "12", "26"]
+    # Of one algorithm, too: the ratio is what the certificate is given for.
+    assert "OPT/ALG" in printed(capsys, "online", LORA, "--algorithm", "greedy", "--certificate", str(certificate))[2]
+    document = json.loads(certificate.read_text())
+    certificate.write_text(json.dumps(document | {"upper": document["upper"] - 1}))
+    assert main([*command, str(certificate)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert str(certificate) in captured.err
+
+
+def test_an_invalid_run_has_no_ratio_and_a_failed_one_no_figure(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rules that were broken stand below the table; what failed is a row, and status 1."""
+    assert main(["online", file, "--algorithm", "cheats", "raises", "first"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[3].split()[0] == "cheats"
+    assert lines[3].split()[2] == "-"
+    assert lines[3].endswith("invalid")
+    assert lines[4].split()[:5] == ["raises", "-", "-", "-", "-"]
+    assert lines[4].endswith("failed: ZeroDivisionError: nothing to divide")
+    assert lines[5].endswith("ok")
+    assert lines[6] == "cheats:"
+    assert lines[7].startswith("INVALID: room")
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        (["nosuch"], "nosuch"),
+        (["one", "--solution", "{folder}/s.json"], "--solution: whose?"),
+        (["one", "--certificate", "{folder}/none.json"], "cannot be read"),
+        (["one", "--certificate", "{folder}/none.json", "--no-opt"], "not allowed with"),
+        (["one", "--no-migration"], "--no-migration"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_any_run(
+    more: list[str],
+    named: str,
+    file: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One line, status 2, nothing printed or written."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("TOY_LOG", str(log))
+    with pytest.raises(SystemExit) as exit_:
+        raise SystemExit(
+            main(["online", file, "--algorithm", "first", *(part.format(folder=tmp_path) for part in more)])
+        )
+    assert exit_.value.code == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert named in captured.err
+    assert not log.exists()
+    assert not (tmp_path / "s.json").exists()
+
+
+def test_without_migration_all_stay_on_one_node(capsys: pytest.CaptureFixture[str]) -> None:
+    """The optimum, and every run."""
+    lines = printed(capsys, "online", LORA, "--algorithm", "greedy", "eft", "--no-migration")
+    assert lines[0].startswith("OPT without migration = ")
+
+
+def test_anyones_own_algorithm_is_not_said_to_have_an_unknown_arithmetic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is its own; what cannot be built says what to do."""
+    (tmp_path / "nothing.py").write_text(
+        "class Nothing:\n"
+        "    def start(self, public, constants):\n        pass\n"
+        "    def decide(self, task, view):\n        return None\n"
+        "class Needs:\n"
+        "    def __init__(self, options):\n        pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert printed(capsys, "online", LORA, "--algorithm", "nothing:Nothing")[-1].startswith("arithmetic own, ")
+    for name, told in (
+        (
+            "nothing:Nothing:margin=2",
+            "it takes no options (margin): leave them out, or write `def __init__(self",
+        ),
+        ("nothing:Nothing:margin=", "'margin=' is not key=value: an option needs a value behind `=`"),
+        ("nothing:Needs", "without options behind its name it is built without arguments"),
+    ):
+        assert main(["online", LORA, "--algorithm", name]) == 2
+        assert told in capsys.readouterr().err

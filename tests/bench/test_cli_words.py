@@ -1,0 +1,259 @@
+"""The words of the command line: help, version, completion, and what was probably meant by a word that is not known."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import io
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.cli.main import main, make_parser
+from bench.family.known import families
+from bench.running import runner
+from formulations.report import Termination
+from formulations.worker import Reply
+from instances.errors import did_you_mean, install_command, nearest, not_one_of
+from instances.lora.named import path
+from tests.support.toy_family import FAMILY, toy  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("toy")
+LORA = str(path("thm5_T5_3tasks"))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    """An instance file of the toy family."""
+    target = tmp_path / "toy.json"
+    target.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 8, "room": 3})))
+    return str(target)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line that refuses the command line, status 2."""
+    with pytest.raises(SystemExit) as exit_:
+        sys.exit(main(arguments))
+    assert exit_.value.code == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+def test_without_arguments_the_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """On standard output with status 0, as programs with commands do; status 2 is for what cannot be used."""
+    assert main([]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == make_parser().format_help()
+    assert captured.err == ""
+    assert "COMMAND" in refused(capsys, "--debug")
+
+
+def test_the_version_is_that_of_the_package(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Name and version in a line, status 0; a folder that is not installed says so."""
+
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: f"version of {name}")
+    for told in ("version of ratiobench", "of a folder that is not installed"):
+        with pytest.raises(SystemExit) as exit_:
+            main(["--version"])
+        assert exit_.value.code == 0
+        assert capsys.readouterr().out == f"ratiobench {told}\n"
+        monkeypatch.setattr(importlib.metadata, "version", missing)
+
+
+def parsers() -> Iterator[argparse.ArgumentParser]:
+    """The parser, and that of each command."""
+    top = make_parser()
+    yield top
+    yield from top.commands.choices.values()  # type: ignore[attr-defined]
+
+
+def test_every_option_and_argument_is_described() -> None:
+    """In every help, and every command in that of all; no description twice in one of them."""
+    count = 0
+    for parser in parsers():
+        assert parser.description
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                assert {each.dest for each in action._choices_actions if each.help} == set(action.choices)
+                continue
+            assert action.help, f"{parser.prog}: {action.option_strings or action.dest}"
+            assert action.help != argparse.SUPPRESS
+            count += 1
+        helps = [action.help for action in parser._actions]
+        assert len(set(helps)) == len(helps), parser.prog
+        assert parser.format_help()  # no stray % in any of them
+    assert count > 90
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["runn"], "'run'"),
+        (["list", "algoritms"], "'algorithms'"),
+        (["run", "toy-plot"], "'toy-plots'"),
+        (["run", "quik"], "'quick'"),
+        (["generate", "leed:L=6", "--out", "nowhere"], "'lead'"),
+        (["warm", "quikc"], "'quick'"),
+        (["opt", "{file}", "--efort", "2"], "'--effort'"),
+        (["opt", "{file}", "--efort=2"], "'--effort'"),
+        (["online", "{file}", "--algoritm", "first"], "'--algorithm'"),
+        (["compare", "a", "b", "--cvs", "x"], "'--csv'"),
+        (["online", LORA, "--algorithm", "PDFTPS"], "'pdftsp'"),
+        (["online", LORA, "--algorithm", "pdftps:units=canonical"], "'pdftsp'"),
+        (["online", LORA, "--algorithm", "pdftsp:unit=canonical"], "'units'"),
+        (["online", LORA, "--algorithm", "pdftsp:units=canonica"], "'canonical'"),
+        (["run", "quick", "--algorithm", "greeedy", "--out", "nowhere"], "'greedy'"),
+        (["audit", LORA, "--algorithm", "pdftsp", "--claim", "theorm5"], "'theorem5'"),
+        (["search", "lema3"], "'lemma3'"),
+        (["perf", "start-up"], "'startup'"),
+    ],
+)
+def test_what_was_probably_meant_is_asked(
+    arguments: list[str], near: str, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commands, suites, constructions, algorithms, claims, parts; options of commands and of algorithms."""
+    assert refused(capsys, *(part.format(file=file) for part in arguments)).endswith(f"; did you mean {near}?\n")
+    assert not Path("nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["zzz"], ["run", "zzz"], ["opt", "{file}", "--zzz"], ["opt", "{file}", "--eff", "0"]]
+)
+def test_nothing_is_guessed_where_nothing_is_near(
+    arguments: list[str], file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor of an option that is written short."""
+    assert "did you mean" not in refused(capsys, *(part.format(file=file) for part in arguments))
+
+
+def test_names_are_near_whatever_the_case_of_their_letters() -> None:
+    """One of them, as it is spelt; all are named before it."""
+    assert nearest("PDFTSP", ["eft", "pdftsp"]) == "pdftsp"
+    assert nearest("x" * 10**6, ["eft"]) == ""
+    assert did_you_mean("nothing", ["eft"]) == ""
+    assert not_one_of("efd", ["eft", "ntm"]) == "'efd' is not one of eft, ntm; did you mean 'eft'?"
+
+
+def test_an_unknown_suite_is_told_that_constructions_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    """Their names, and the command that lists them with their parameters."""
+    line = refused(capsys, "generate", "nosuch", "--out", "nowhere")
+    assert ", and no member of a construction (lead, " in line
+    assert "`list constructions`)" in line
+
+
+def test_families_of_problems_and_constructions_of_instances_have_words_of_their_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`problems` names the file formats; `families`, the old word for constructions, says what it is."""
+    assert main(["list", "problems"]) == 0
+    problems = capsys.readouterr().out
+    for family in families().values():
+        assert f"{family.name}:\n  {family.format} " in problems
+    assert "the most profit rate is best (units/s); suites: " in problems
+    assert main(["list", "constructions"]) == 0
+    constructions = capsys.readouterr().out
+    assert "lead:L,s,r,c,n,rate" in constructions
+    assert main(["list", "families"]) == 0
+    old = capsys.readouterr().out
+    assert old.startswith(constructions)
+    assert "Families of problems: `list problems`." in old
+
+
+def complete(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a shell is offered at the end of the line."""
+    argcomplete = pytest.importorskip("argcomplete")
+    monkeypatch.setenv("_ARGCOMPLETE", "1")
+    monkeypatch.setenv("_ARGCOMPLETE_IFS", "\n")
+    monkeypatch.setenv("COMP_LINE", line)
+    monkeypatch.setenv("COMP_POINT", str(len(line)))
+    offered = io.BytesIO()
+    stream = io.TextIOWrapper(offered, write_through=True)
+
+    class Ended(Exception):
+        pass
+
+    def end(code: int) -> None:
+        raise Ended(code)
+
+    # It takes file descriptor 9 for messages, which is somebody else's here.
+    monkeypatch.setattr(argcomplete.CompletionFinder, "_init_debug_stream", lambda self: None)
+    with pytest.raises(Ended):
+        argcomplete.CompletionFinder()(make_parser(), exit_method=end, output_stream=stream)
+    return [each.strip() for each in offered.getvalue().decode().split("\n")]
+
+
+def test_a_shell_completes_commands_options_suites_algorithms_and_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `argcomplete`; names are those that `list` prints."""
+    assert complete("ratiobench repo", monkeypatch) == ["report"]
+    assert complete("ratiobench opt FILE --back", monkeypatch) == ["--backend"]
+    assert set(complete("ratiobench run toy-", monkeypatch)) >= {"toy-plots", "toy-many"}
+    assert complete("ratiobench online FILE --algorithm gree", monkeypatch) == ["greedy"]
+    assert "theorem5_repaired" in complete("ratiobench audit FILE --claim theorem5", monkeypatch)
+    assert complete("ratiobench search theorem5_repaired_", monkeypatch) == ["theorem5_repaired_a"]
+    assert complete("ratiobench list constr", monkeypatch) == ["constructions"]
+
+
+def test_completion_is_asked_for_by_the_shell_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it, or without the package, nothing of it is loaded and a command runs."""
+    monkeypatch.delenv("_ARGCOMPLETE", raising=False)
+    monkeypatch.setitem(sys.modules, "argcomplete", None)
+    assert main(["list", "traces"]) == 0
+    monkeypatch.setenv("_ARGCOMPLETE", "1")
+    assert main(["list", "traces"]) == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["opt", "{file}", "--backend", "scip"], ["audit", "{file}", "--algorithm", "first", "--backend", "gurobi"]],
+)
+def test_a_solver_that_is_not_installed_is_refused_before_any_work(
+    command: list[str], file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """One line that says what installs it, beside the Python that runs; of shipped solvers nobody is asked."""
+    reply = Reply(None, Termination.UNAVAILABLE, "it is not installed")
+    monkeypatch.setattr("formulations.backends.call", lambda *_, **__: reply)
+    monkeypatch.setenv("TOY_LOG", str(tmp_path / "log"))
+    line = refused(capsys, *(part.format(file=file) for part in command))
+    assert line == (
+        f"ratiobench: --backend: the solver {command[-1]} is not installed: {install_command(command[-1])}\n"
+    )
+    assert not (tmp_path / "log").exists()
+    assert main(["opt", file, "--backend", "highs"]) == 0
+
+
+def test_a_suite_with_a_solver_that_is_not_installed_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Before its first case, with nothing written."""
+
+    def with_scip(suite: object, options: object) -> list[object]:
+        return [replace(case, solve=replace(case.solve, backend="scip")) for case in suite.cases]  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(runner, "chosen_cases", with_scip)
+    reply = Reply(None, Termination.UNAVAILABLE, "it is not installed")
+    monkeypatch.setattr("formulations.backends.call", lambda *_, **__: reply)
+    assert "the solver scip is not installed: " in refused(capsys, "run", "toy", "--out", str(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_installs_an_extra_is_the_pip_of_the_python_that_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As it can be typed: short below the working folder, quoted where it has to be."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("instances.errors.sys.executable", str(tmp_path / ".nox" / "bench" / "bin" / "python"))
+    local = os.path.join(".nox", "bench", "bin", "python")
+    assert install_command("parquet") == f"{local} -m pip install -e '.[parquet]'"
+    monkeypatch.setattr("instances.errors.sys.executable", "/opt/my python")
+    assert install_command("dask") == "'/opt/my python' -m pip install -e '.[dask]'"

@@ -1,0 +1,178 @@
+"""What is told of a run on the way: how far, for how long, what is at work; and that no command is silent for long."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from bench.cli.main import main
+from bench.running import heartbeat
+from bench.running.heartbeat import Heartbeat, now_at
+from bench.running.progress import MAKING, Progress, clock
+from tests.support.toy_family import FAMILY, toy  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("toy")
+
+
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        """It is."""
+        return True
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock of the progress, which the test sets."""
+    moment = [0.0]
+    monkeypatch.setattr("bench.running.progress.time", SimpleNamespace(monotonic=lambda: moment[0]))
+    monkeypatch.setattr("bench.running.progress.SILENCE", 4.0)
+    return moment
+
+
+def test_the_time_left_goes_by_what_like_work_took_on_instances_of_like_size() -> None:
+    """Not by the number of pieces: two large OPT of 100 s and four small runs of 1 s are 204 s for one worker."""
+    small, large = [f"small {i}" for i in range(5)], [f"large {i}" for i in range(3)]
+    progress = Progress(dict.fromkeys((*small, *large), (MAKING, "OPT", "fast")), quiet=True)
+    for case in (*small, *large):
+        progress.size(case, 1000 if case in small else 50_000)
+        progress.advance(case, MAKING, 0.0)
+    assert progress.remaining() is None
+    for case in small:
+        progress.advance(case, "OPT", 3.0)
+    progress.advance("large 0", "OPT", 100.0)
+    progress.advance("small 0", "fast", 1.0)
+    # Of `fast` no large instance is done: a second for a thousand bytes.
+    assert progress.remaining() == pytest.approx(2 * 100 + 4 * 1 + 3 * 50)
+    progress.workers = 2
+    assert progress.remaining() == pytest.approx((200 + 4 + 150) / 2)
+    # What is in work already has less to go; no number of workers divides a single piece.
+    progress.workers = 100
+    progress.tick([("large 1", "OPT", 90.0)])
+    assert progress.remaining() == pytest.approx(100)
+    progress.advance("large 2", "OPT", 100.0)
+    assert progress.remaining() == pytest.approx(50)
+
+
+def test_what_an_earlier_run_took_says_nothing_of_the_time_left() -> None:
+    """Pieces that were found are done, and no measure of anything."""
+    progress = Progress(dict.fromkeys("abc", ("OPT", "fast")), quiet=True)
+    progress.advance("a", "OPT", None)
+    progress.advance("a", "fast", None)
+    assert progress.remaining() is None
+    progress.advance("b", "fast", 2.0)
+    # The other kinds are put at the same seconds for the size.
+    assert progress.remaining() == pytest.approx(2.0 * 3)
+
+
+def test_a_terminal_sees_a_bar_and_a_file_sees_lines(monkeypatch: pytest.MonkeyPatch, now: list[float]) -> None:
+    """The bar has counts, elapsed time, the time left, what is at work; quiet leaves warnings alone."""
+    monkeypatch.setenv("COLUMNS", "120")
+    for stream, quiet in ((Terminal(), False), (io.StringIO(), False), (Terminal(), True)):
+        now[0] = 0.0
+        progress = Progress(dict.fromkeys("abcd", ("OPT",)), quiet=quiet, stream=stream)
+        now[0] = 60.0
+        progress.tick([("b", "OPT", 10.0)])
+        progress.advance("a", "OPT", 60.0)
+        now[0] = 61.0
+        progress.tick([("b", "OPT", 11.0)])
+        progress.line("1 of 4 cases: a done")
+        progress.warn("a warning")
+        progress.close()
+        text = stream.getvalue()
+        assert ("1/4, 61 s so far, about 3 min left  b: OPT (11 s)" in text) == (stream.isatty() and not quiet)
+        assert ("1 of 4 cases: a done\n" in text) != quiet
+        assert "a warning\n" in text
+
+
+def test_what_is_at_work_is_said_after_a_few_seconds_of_silence(now: list[float]) -> None:
+    """Not before; what was said meanwhile counts; the longest first; nothing where it is to be quiet."""
+    for quiet in (False, True):
+        stream = io.StringIO()
+        now[0] = 0.0
+        progress = Progress(dict.fromkeys("abc", ("OPT",)), quiet=quiet, stream=stream)
+        for now[0] in (1.0, 3.9):
+            progress.tick([("a", "OPT", now[0])])
+        assert stream.getvalue() == ""
+        now[0] = 4.0
+        progress.tick([("a", "OPT", 4.0)])
+        progress.tick([("a", "OPT", 4.0)])
+        progress.advance("a", "OPT", 30.0)
+        progress.line("1 of 3 cases: a done")
+        now[0] = 7.0
+        progress.tick([("b", "OPT", 1.0)])
+        now[0] = 8.0
+        progress.tick([(case, "OPT", seconds) for case, seconds in zip("bcdefg", (2, 3, 2, 2, 2, 2), strict=True)])
+        progress.tick([])
+        said = [
+            "... 0 of 3 pieces of work, 4 s so far; at work: a: OPT (4 s)",
+            "1 of 3 cases: a done",
+            "... 1 of 3 pieces of work, 8 s so far, about 55 s left; at work: "
+            "c: OPT (3 s), b: OPT (2 s), d: OPT (2 s), e: OPT (2 s) and 2 more",
+        ]
+        assert stream.getvalue().splitlines() == ([] if quiet else said)
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(0.4, "0 s"), (99, "99 s"), (100, "2 min"), (7200, "2.0 h")])
+def test_times_are_told_in_the_unit_that_is_read(seconds: float, told: str) -> None:
+    """Seconds, minutes, hours."""
+    assert clock(seconds) == told
+
+
+def test_a_command_that_takes_long_says_what_it_does(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """On the error stream, again and again; not with --json, which programs read."""
+    monkeypatch.setattr(heartbeat, "SILENCE", 0.05)
+    monkeypatch.setenv("TOY_NAP", "0.3")
+    file = tmp_path / "toy.json"
+    file.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 4, "room": 2})))
+    assert main(["opt", str(file)]) == 0
+    assert capsys.readouterr().err.count("... looking for OPT, 0 s so far\n") >= 1
+    assert main(["online", str(file), "--algorithm", "first", "one"]) == 0
+    errors = capsys.readouterr().err
+    for what in ("looking for OPT", "running first", "running one"):
+        assert f"... {what}, 0 s so far\n" in errors
+    assert main(["opt", str(file), "--json"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_run_says_what_it_does_before_and_after_its_pieces(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Getting ready and writing, by the heartbeat; in between the progress alone; nothing with --quiet."""
+    monkeypatch.setattr(heartbeat, "SILENCE", 0.02)
+    monkeypatch.setattr("bench.running.runner.provenance.collect", lambda: time.sleep(0.2) or {})
+    for more, said in (([], True), (["--quiet"], False)):
+        assert main(["run", "toy", "--out", str(tmp_path / str(said)), "--workers", "1", *more]) == 0
+        errors = capsys.readouterr().err
+        for what in ("getting ready", "writing the tables and the page"):
+            assert bool(re.search(rf"^\.\.\. {what}, \d+ s so far$", errors, flags=re.MULTILINE)) == said
+        assert ("5 of 5 cases, " in errors) == said
+
+
+def test_the_innermost_heartbeat_is_told_what_is_at_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that was silent from the start stays so; an empty text silences one for a while."""
+    monkeypatch.setattr(heartbeat, "SILENCE", 0.02)
+    with Heartbeat("one"):
+        now_at("two")
+        time.sleep(0.1)
+        now_at("")
+        capsys.readouterr()
+        time.sleep(0.1)
+        assert capsys.readouterr().err == ""
+        now_at("three")
+        time.sleep(0.1)
+    assert "... three, 0 s so far\n" in capsys.readouterr().err
+    with Heartbeat(""):
+        now_at("silent")
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""
