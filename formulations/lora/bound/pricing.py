@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -198,6 +199,12 @@ def pool(instance: Instance) -> Pool:
         class_rate=np.ascontiguousarray(classes[1]),
         class_memory=np.ascontiguousarray(classes[2]),
     )
+
+
+@lru_cache(maxsize=4)
+def find_pool(instance: Instance) -> Pool:
+    """`pool` of an instance, kept for the last few: its bound, its audits and its facts all begin with it."""
+    return pool(instance)
 
 
 class _Rows(NamedTuple):

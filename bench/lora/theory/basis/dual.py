@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bench.lora.theory.basis.memo import keep_by_content
 from formulations.kernels import compiled
-from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, pool
+from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, find_pool
 from formulations.lora.covering.schedules import Cover, space
 from instances.lora.model import Instance, IntArray, Public, Task
 from instances.lora.named import named
@@ -325,7 +325,7 @@ class Dual:
 
     def _pooled(self) -> Pool:
         if self._pool is None:
-            self._pool = pool(self._instance)
+            self._pool = find_pool(self._instance)
         return self._pool
 
     def _largest(self, lam: Fraction | int, phi: Fraction | int, unit: int) -> int:
