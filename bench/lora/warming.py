@@ -13,7 +13,9 @@ import numpy as np
 
 from bench.family.parts import Step
 from bench.lora.theory.basis import density, dual
+from bench.lora.theory.payments import compiled
 from formulations.lora import batch, solve
+from formulations.lora.bound.minimal import list_minimal_covers
 from formulations.lora.covering.schedules import cheapest_cover
 from instances.lora.named import named
 from online.lora import public_constants
@@ -37,6 +39,7 @@ def compiling(algorithms: Collection[str] | None) -> Sequence[Sequence[Step]]:
         Step("bounds on OPT", 7, solve.warm_bounds),
         Step("the search for solutions", 16, solve.warm_search),
         Step("the dual at any prices", 3, dual.warm),
+        Step("what audits find again", 4, _warm_again),
     ]
     if len(online) < len(shipped):
         offline.append(Step("the best answer to a batch", 3, partial(batch.warm, GAME.small())))
@@ -65,6 +68,11 @@ def _run_each(names: Sequence[str]) -> None:
     instance = GAME.small()
     for name in names:
         run(instance, name, prior=instance)
+
+
+def _warm_again() -> None:
+    list(list_minimal_covers(named("tiny_two_types")))
+    compiled.warm()
 
 
 def _warm_facts() -> None:

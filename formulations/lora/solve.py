@@ -23,7 +23,7 @@ from formulations.backends import BackendResult, Limits
 from formulations.interval import Interval
 from formulations.linear import LinearModel
 from formulations.lora.bound.lagrangian import Capacity, DualBound, dual_bound, never
-from formulations.lora.bound.pricing import Pool, Pricer, pool
+from formulations.lora.bound.pricing import Pool, Pricer, find_pool
 from formulations.lora.certificate import Certificate, ClassPrice
 from formulations.lora.check import check
 from formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
@@ -290,7 +290,7 @@ def _prices(
 ) -> tuple[Pool, DualBound] | None:
     """The Lagrangian bound, and the pooled tasks that it was computed on; None with a note where there is none."""
     try:
-        tasks = pool(instance)
+        tasks = find_pool(instance)
         pricer = Pricer(tasks)
         dual = dual_bound(pricer, effort, over=clock(0.4))
     except (StateSpaceTooLarge, OverflowError, MemoryError) as error:
@@ -370,7 +370,7 @@ def _listener(interval: _Interval) -> Callable[[Callable[[], Solution]], None]:
 @cache
 def _tiny() -> tuple[Instance, Pool, DualBound]:
     instance = named("tiny_two_types")
-    tasks = pool(instance)
+    tasks = find_pool(instance)
     return instance, tasks, dual_bound(Pricer(tasks))
 
 

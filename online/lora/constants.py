@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.lora.covering.schedules import minimal_covers
+from formulations.lora.bound.minimal import list_minimal_covers
 from instances.lora.fitting import fewest_slots, usable_types
 from instances.lora.format import content_hash
 from instances.lora.model import Instance
@@ -43,20 +43,15 @@ def canonical_money(instance: Instance) -> tuple[Fraction, str]:
     given, and the detail says so.
     """
     memory = canonical_memory(instance)
-    public = instance.public("")
     largest = Fraction(0)
-    for i in range(instance.tasks):
-        task = instance.task(i)
-        for menu in minimal_covers(task, public):
-            net = task.bid - menu.price - menu.largest_cost
-            if (net <= 0).any():
-                return _observed_money(instance, memory), OBSERVED
-            # Doubles pick the candidates for the maximum, fractions decide among them.
-            ratio = (menu.work + float(memory) * task.memory_mb * menu.cells) / net
-            close = np.flatnonzero(ratio >= max(ratio.max(), float(largest)) * (1 - 1e-9)).tolist()
-            for j in close:
-                used = int(menu.work[j]) + memory * task.memory_mb * int(menu.cells[j])
-                largest = max(largest, Fraction(used) / int(net[j]))
+    for covers in list_minimal_covers(instance):
+        if (covers.worst <= 0).any():
+            return _observed_money(instance, memory), OBSERVED
+        # Doubles pick the candidates for the maximum, fractions decide among them.
+        ratio = (covers.work + float(memory) * covers.megabytes) / covers.worst
+        close = np.flatnonzero(ratio >= max(ratio.max(initial=0), float(largest)) * (1 - 1e-9))
+        sizes = {(int(covers.work[j]), int(covers.megabytes[j]), int(covers.worst[j])) for j in close}
+        largest = max(largest, *((work + memory * megabytes) / net for work, megabytes, net in sizes), Fraction(0))
     return largest or Fraction(1), "canonical"
 
 

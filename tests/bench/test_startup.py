@@ -24,7 +24,7 @@ from formulations.kernels import ascending
 
 IN_BOTH = {
     "fill", "cheapest", "best_pattern", "_node_values",  # bounds are searched for in doubles and proved in integers
-    "cover_table", "first_cover", "_frontier", "_values",
+    "cover_table", "first_cover", "_profits",
 }  # fmt: skip
 """Kernels that run in integers and in doubles, and so have two signatures."""
 

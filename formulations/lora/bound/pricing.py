@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import config
@@ -198,6 +199,12 @@ def pool(instance: Instance) -> Pool:
         class_rate=np.ascontiguousarray(classes[1]),
         class_memory=np.ascontiguousarray(classes[2]),
     )
+
+
+@lru_cache(maxsize=4)
+def find_pool(instance: Instance) -> Pool:
+    """`pool` of an instance, kept for the last few: its bound, its audits and its facts all begin with it."""
+    return pool(instance)
 
 
 class _Rows(NamedTuple):
@@ -435,15 +442,18 @@ def _answers(p, rent, width, at, table, first, step, surplus, pooled):  # type: 
 
 
 @compiled
-def _profits(p, rent, unit, far, width, table, first, step, surplus):  # type: ignore[no-untyped-def]
-    """The same profits in integers: max(0, unit*b - cheapest) at rents in 1/unit micro-dollars per cell."""
-    cost = np.empty((len(p.nodes), width), np.int64)
+def _profits(p, rent, unit, far, width, table, first, step, profit):  # type: ignore[no-untyped-def]
+    """The same profits, losses included: unit*b - cheapest at rents in 1/unit micro-dollars per cell, of any type.
+
+    profit : (n,) out; -far for a task without a schedule.
+    """
+    cost = np.empty((len(p.nodes), width), rent.dtype)
     usable = np.ones((len(p.nodes), width), np.bool_)
     for i in range(first, len(p.task), step):
         _priced(p, i, rent, unit, cost)
         fill(p, i, cost, usable, far, table)
         total, option, _ = cheapest(p, i, unit, far, table)
-        surplus[i] = max(0, p.bid[i] * unit - total) if option >= 0 else 0
+        profit[i] = p.bid[i] * unit - total if option >= 0 else -far
 
 
 _PARALLEL_FROM = 1_000
@@ -487,11 +497,18 @@ class Pricer:
     def integers(self, rent: IntArray, unit: int) -> IntArray:
         """(n,) exact best reduced profits in 1/unit micro-dollars; the caller has made sure that nothing overflows."""
         p, parts = self.pool, self._parts
-        surplus = np.empty(p.tasks, np.int64)
+        profit = np.empty(p.tasks, np.int64)
         area = np.empty(self._area.shape, np.int64)
         far = np.int64(2**62)
-        self._deal(lambda part: _profits(p, rent, unit, far, self._width, area[part], part, parts, surplus))
-        return surplus
+        self._deal(lambda part: _profits(p, rent, unit, far, self._width, area[part], part, parts, profit))
+        return np.maximum(profit, 0)
+
+    def signed(self, rent: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,) best reduced profits in doubles, losses included; -inf for a task without a schedule."""
+        p, parts = self.pool, self._parts
+        profit = np.empty(p.tasks, np.float64)
+        self._deal(lambda part: _profits(p, rent, 1.0, np.inf, self._width, self._area[part], part, parts, profit))
+        return profit
 
     def _deal(self, work: Callable[[int], None]) -> None:
         """Do every part, at most as many at a time as there are cores for us."""
@@ -501,6 +518,16 @@ class Pricer:
         with ThreadPoolExecutor(config.NUMBA_NUM_THREADS) as threads:
             for _ in threads.map(work, range(self._parts)):
                 pass
+
+
+def node_rents(p: Pool, lam: NDArray[Any], phi: NDArray[Any], first_node: IntArray) -> NDArray[Any]:
+    """(C, T) lambda s + phi r of a cell of each class on the cheapest node, at (K, T) prices of nodes."""
+    rent = np.empty((len(p.class_kind), lam.shape[1]), lam.dtype)
+    classes = zip(p.class_kind.tolist(), p.class_rate.tolist(), p.class_memory.tolist(), strict=True)
+    for c, (kind, rate, memory) in enumerate(classes):
+        nodes = slice(first_node[kind], first_node[kind + 1])
+        rent[c] = (lam[nodes] * rate + phi[nodes] * memory).min(axis=0)
+    return rent
 
 
 def places(p: Pool) -> IntArray:

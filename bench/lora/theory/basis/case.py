@@ -6,12 +6,14 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from bench.lora.theory.basis.density import every_bbar
 from bench.lora.theory.basis.facts import Facts, Observed, find_facts, observe_run
+from bench.lora.theory.basis.sums import sum_exactly
 from formulations.report import Exact, SolveReport
 from instances.lora.model import Instance, Public
 from online.lora.traces import Offer, PriceTrace
@@ -164,10 +166,13 @@ class Case:
         compute, memory = (
             capacity[self.public.type_of_node].tolist() for capacity in (self.public.compute, self.public.memory_mb)
         )
-        total = sum((Fraction(step.offer.value or 0) for step in self.steps if is_positive(step.offer)), Fraction(0))
-        total += sum(compute[k] * Fraction(price) for (k, _), price in self.trace.lam.items())
-        total += sum(memory[k] * Fraction(price) for (k, _), price in self.trace.phi.items())
-        return Fraction(total)
+        return sum_exactly(
+            chain(
+                ((1, step.offer.value or 0) for step in self.steps if is_positive(step.offer)),
+                ((compute[k], price) for (k, _), price in self.trace.lam.items()),
+                ((memory[k], price) for (k, _), price in self.trace.phi.items()),
+            )
+        )
 
     @property
     def used(self) -> tuple[Fraction, Fraction]:

@@ -12,14 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.lora.theory.basis.memo import keep_by_content
-from formulations.kernels import compiled
-from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, pool
+from formulations.lora.bound.pricing import Pricer, find_pool, node_rents
 from formulations.lora.covering.schedules import Cover, space
 from instances.lora.model import Instance, IntArray, Public, Task
 from instances.lora.named import named
@@ -31,7 +31,6 @@ Prices = Mapping[tuple[int, int], Number] | Sequence[Sequence[Number]] | NDArray
 
 TAUS = tuple(Fraction(n, 512) for n in (0, 1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 384, 512, 768))
 """The grid of factors on final prices: 0, 1/512, ..., 1/4, 3/8, 1/2, 3/4, 1, 3/2."""
-_FAR = np.int64(2**62)
 _HEADROOM = 2**61
 _BITS = 40
 
@@ -151,78 +150,6 @@ def _cheapest(task: Task, public: Public, prices: _Whole) -> Cover | None:
     return exact_cover(task, menu, cost, node, prices.unit)
 
 
-@compiled
-def _frontier(lam, phi, first_node, start, pairs):  # type: ignore[no-untyped-def]
-    """The price pairs of a type's nodes in a slot that no other node's undercut: the cheapest node is one of these.
-
-    start : (G * T + 1,), overwritten; the pairs of type g in slot t are pairs[start[g T + t] : start[g T + t + 1]].
-    pairs : (K T, 2), overwritten from its beginning.
-    """
-    slots = lam.shape[1]
-    count = 0
-    start[0] = 0
-    for g in range(len(first_node) - 1):
-        for t in range(slots):
-            here = lam[first_node[g] : first_node[g + 1], t]
-            other = phi[first_node[g] : first_node[g + 1], t]
-            begin = count
-            for k in range(len(here)):
-                # No dearer in both prices: that node's cell, lambda s + phi r, is no dearer for any task.
-                kept = begin
-                beaten = False
-                for j in range(begin, count):
-                    if pairs[j, 0] <= here[k] and pairs[j, 1] <= other[k]:
-                        beaten = True
-                        break
-                if beaten:
-                    continue
-                # The pairs that this one beats go; it takes the place behind the rest.
-                for j in range(begin, count):
-                    if pairs[j, 0] < here[k] or pairs[j, 1] < other[k]:
-                        pairs[kept, 0] = pairs[j, 0]
-                        pairs[kept, 1] = pairs[j, 1]
-                        kept += 1
-                pairs[kept, 0] = here[k]
-                pairs[kept, 1] = other[k]
-                count = kept + 1
-            start[g * slots + t + 1] = count
-
-
-@compiled
-def _values(p, start, pairs, slots, unit, far, value):  # type: ignore[no-untyped-def]
-    """unit b_i - cost of the cheapest schedule of every pooled task, in integers or doubles as the prices are.
-
-    start, pairs : from `_frontier`, in 1/unit.
-    value : (n,), overwritten; -far for a task without a schedule.
-    """
-    table = np.empty(0, pairs.dtype)
-    for i in range(len(p.task)):
-        types = p.type_start[i + 1] - p.type_start[i]
-        width = p.width[i]
-        first = p.first[i]
-        memory = p.memory[i]
-        cost = np.empty((types, width), pairs.dtype)
-        usable = np.ones((types, width), np.bool_)
-        # A cell of F': the cheapest node's lambda s_ik + phi r_i, and e_ikt.
-        for g in range(types):
-            entry = p.type_start[i] + g
-            kind = p.kind[entry]
-            rate = p.rate[entry]
-            for t in range(width):
-                at = kind * slots + first + t
-                least = far
-                for j in range(start[at], start[at + 1]):
-                    least = min(least, pairs[j, 0] * rate + pairs[j, 1] * memory)
-                cost[g, t] = least + base_cost(p, i, kind, first + t) * unit
-        need = (width + 1) * p.layer[i]
-        if len(table) < need:
-            table = np.empty(need, pairs.dtype)
-        # max_l F'_il = b_i less the cheapest cover of M_i with its vendor: an additive covering programme.
-        fill(p, i, cost, usable, far, table)
-        total, option, _ = cheapest(p, i, unit, far, table)
-        value[i] = p.bid[i] * unit - total if option >= 0 else -far
-
-
 class Dual:
     """D of one instance; keeps what does not depend on the prices."""
 
@@ -230,7 +157,10 @@ class Dual:
         self._instance = instance
         self._public = instance.public("")
         self._shape = instance.nodes, instance.slots
-        self._pool: Pool | None = None
+
+    @cached_property
+    def _pricer(self) -> Pricer:
+        return Pricer(find_pool(self._instance), parallel=False)
 
     def exact(self, lam: Prices, phi: Prices) -> Priced:
         """At exactly these prices, in integers of any size over their common denominator."""
@@ -323,14 +253,9 @@ class Dual:
     def _priced(self, prices: _Whole, surplus: list[int]) -> Priced:
         return Priced(Fraction(_cluster(self._public, prices) + sum(surplus), prices.unit), tuple(surplus), prices.unit)
 
-    def _pooled(self) -> Pool:
-        if self._pool is None:
-            self._pool = pool(self._instance)
-        return self._pool
-
     def _largest(self, lam: Fraction | int, phi: Fraction | int, unit: int) -> int:
         """An upper bound on every number in the dynamic programmes at prices of at most lam and phi, in 1/unit."""
-        instance, p = self._instance, self._pooled()
+        instance, p = self._instance, self._pricer.pool
         energy = int(np.abs(p.energy).max(initial=0)) * int(np.abs(p.tariff).max(initial=0))
         cost = max(energy, int(np.abs(p.table_cost).max(initial=0)))
         cell = math.ceil(lam * int(p.rate.max(initial=1)) + phi * int(p.memory.max(initial=1))) + cost * unit
@@ -349,7 +274,8 @@ class Dual:
         if self._largest(int(lam.max(initial=0)), int(phi.max(initial=0)), unit) >= _HEADROOM:
             return None
         every = np.zeros(self._instance.tasks, np.int64)
-        every[self._pooled().task] = np.maximum(self._run(lam, phi, unit, _FAR), 0)
+        pricer = self._pricer
+        every[pricer.pool.task] = pricer.integers(node_rents(pricer.pool, lam, phi, self._public.first_node), unit)
         surplus = every.tolist()
         kind = self._public.type_of_node
         total = sum(surplus)
@@ -362,17 +288,9 @@ class Dual:
     def doubles(self, lam: NDArray[np.float64], phi: NDArray[np.float64]) -> NDArray[np.float64]:
         """(I,) the largest F' of every task at (K, T) prices, in doubles; -inf for a task without a schedule."""
         every = np.full(self._instance.tasks, -np.inf)
-        every[self._pooled().task] = self._run(lam, phi, 1.0, np.inf)
+        pricer = self._pricer
+        every[pricer.pool.task] = pricer.signed(node_rents(pricer.pool, lam, phi, self._public.first_node))
         return every
-
-    def _run(self, lam: NDArray[Any], phi: NDArray[Any], unit: int | float, far: Any) -> NDArray[Any]:
-        p, first_node = self._pooled(), self._public.first_node
-        start = np.empty((len(first_node) - 1) * self._instance.slots + 1, np.int64)
-        pairs = np.empty((lam.size, 2), lam.dtype)
-        _frontier(lam, phi, first_node, start, pairs)
-        values = np.empty(p.tasks, lam.dtype)
-        _values(p, start, pairs, self._instance.slots, unit, far, values)
-        return values
 
 
 def _array(prices: Mapping[tuple[int, int], Any], shape: tuple[int, int], dtype: Any = np.int64) -> NDArray[Any]:

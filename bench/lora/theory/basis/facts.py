@@ -11,9 +11,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.lora.theory.basis.memo import keep_by_content
-from formulations.lora.covering.schedules import minimal_covers, space
-from instances.lora.model import Instance, IntArray, Public, Task
+from formulations.lora.bound.minimal import MinimalCovers, list_minimal_covers
+from formulations.lora.covering.schedules import space
+from instances.lora.model import Instance, Public, Task
 from online.lora.constants import alpha, beta
 from online.lora.traces import Offer, PriceTrace
 
@@ -55,87 +55,46 @@ class Facts:
         return max(Fraction(self.s_max, self.s_min), self.r_max / self.r_min)
 
 
-@dataclass(frozen=True, slots=True)
-class Covers:
-    """The minimal covers of an instance by count vector, free of units: every b_il and S + R comes from these.
-
-    Parameters
-    ----------
-    task : (n,) whose; ascending.
-    worst, best : (n,) least and largest b_il of the count vector.
-    work, megabytes : (n,) S and R.
-    cells, slowest : (n,) number of cells, and the least rate used.
-    negative : the first task with a usable cell of negative cost, or None.
-    rates : least and largest rate over the (task, node) pairs that can be used.
-    """
-
-    task: IntArray
-    worst: IntArray
-    best: IntArray
-    work: IntArray
-    megabytes: IntArray
-    cells: IntArray
-    slowest: IntArray
-    negative: int | None
-    rates: tuple[int, int]
-
-    def extreme(self, money: Fraction, memory: Fraction, *, least: bool) -> Fraction:
-        """The least or largest bbar in given units; 0 without a cover."""
-        if len(self.task) == 0:
-            return Fraction(0)
-        net = self.worst if least else self.best
-        near = _near(net / (self.work + float(memory) * self.megabytes), least=least)
-        rows = {(int(net[j]), int(self.work[j]), int(self.megabytes[j])) for j in near}
-        values = [b / (s + memory * r) for b, s, r in rows]
-        return money * (min(values) if least else max(values))
-
-    def kappa(self) -> Fraction:
-        """The largest of n and S / slowest rate used; 0 without a cover."""
-        if len(self.task) == 0:
-            return Fraction(0)
-        near = _near(self.work / self.slowest, least=False)
-        pairs = {(int(self.work[j]), int(self.slowest[j])) for j in near}
-        return max(Fraction(int(self.cells.max())), *(Fraction(*pair) for pair in pairs))
+def list_covers(instance: Instance) -> MinimalCovers:
+    """The minimal covers of an instance in one piece."""
+    parts = list(list_minimal_covers(instance))
+    if len(parts) == 1:
+        return parts[0]
+    columns = np.concatenate([np.zeros((7, 0), np.int64), *(np.stack(part[:7]) for part in parts)], axis=1)
+    negative = next((part.negative for part in parts if part.negative is not None), None)
+    slow, fast = ([part.rates[end] for part in parts] for end in (0, 1))
+    return MinimalCovers._make([*columns, negative, (min(slow, default=1), max(fast, default=1))])
 
 
-@keep_by_content(8)
-def list_covers(instance: Instance) -> Covers:
-    """The minimal covers of an instance; kept for the last few instances."""
-    public = instance.public("")
-    negative = None
-    rates: list[int] = []
-    rows = [np.zeros((7, 0), np.int64)]
-    for i in range(instance.tasks):
-        task = instance.task(i)
-        menus = minimal_covers(task, public)
-        if not menus:
-            continue
-        menu = space(task, public)
-        rates += (int(menu.rates.min()), int(menu.rates.max()))
-        if negative is None and (task.cost[menu.types, menu.first - 1 : menu.last] < 0).any():
-            negative = i
-        for m in menus:
-            net = task.bid - m.price
-            rows.append(
-                np.stack(
-                    [np.full_like(m.work, i), net - m.largest_cost, net - m.least_cost, m.work,
-                     task.memory_mb * m.cells, m.cells, m.slowest]
-                )
-            )  # fmt: skip
-    task_, worst, best, work, megabytes, cells, slowest = np.concatenate(rows, axis=1)
-    ends = min(rates, default=1), max(rates, default=1)
-    return Covers(task_, worst, best, work, megabytes, cells, slowest, negative, ends)
+def _extreme(known: MinimalCovers, money: Fraction, memory: Fraction, *, least: bool) -> Fraction:
+    """The least or largest bbar in given units; 0 without a cover."""
+    if len(known.task) == 0:
+        return Fraction(0)
+    net = known.worst if least else known.best
+    near = _near(net / (known.work + float(memory) * known.megabytes), least=least)
+    rows = {(int(net[j]), int(known.work[j]), int(known.megabytes[j])) for j in near}
+    values = [b / (s + memory * r) for b, s, r in rows]
+    return money * (min(values) if least else max(values))
+
+
+def _kappa(known: MinimalCovers) -> Fraction:
+    """The largest of n and S / slowest rate used; 0 without a cover."""
+    if len(known.task) == 0:
+        return Fraction(0)
+    near = _near(known.work / known.slowest, least=False)
+    pairs = {(int(known.work[j]), int(known.slowest[j])) for j in near}
+    return max(Fraction(int(known.cells.max())), *(Fraction(*pair) for pair in pairs))
 
 
 def find_facts(instance: Instance, money: Fraction, memory: Fraction) -> Facts:
     """The facts of an instance in units in which b counts `money` times and r `memory` times its file value."""
     known = list_covers(instance)
-    low, high = (known.extreme(money, memory, least=least) for least in (True, False))
+    low, high = (_extreme(known, money, memory, least=least) for least in (True, False))
     scheduled = np.unique(known.task)
     losses = known.task[known.worst <= 0]
     sizes = instance.memory_mb[scheduled].tolist()
     if known.negative is None:
-        kappa = known.kappa()
+        kappa = _kappa(known)
     else:
         # A wasteful cover can be the best one then.
         public = instance.public("")

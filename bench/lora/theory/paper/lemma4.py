@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from bench.family.checks import Check
 from bench.lora.theory.basis.case import Case, Cell, Figures
 from bench.lora.theory.basis.dual import best_schedule, dual_of
 from bench.lora.theory.basis.facts import ROUNDING
+from bench.lora.theory.basis.sums import nearest_double
 from bench.lora.theory.basis.verdicts import compare, compare_optimum
 from formulations.lora.covering.schedules import cheapest_cover, space
 from instances.lora.model import Public, Task
@@ -52,15 +54,15 @@ class Row:
 
 
 class Doubles:
-    """The largest F' in doubles."""
+    """The largest F' in doubles, at the doubles nearest to a multiple of the prices."""
 
-    def __init__(self, public: Public, lam: Price, phi: Price) -> None:
+    def __init__(self, public: Public, lam: Price, phi: Price, factor: Fraction) -> None:
         self._public = public
         self._first = public.first_node.tolist()
         self.lam, self.phi = (np.zeros((public.nodes, public.slots)) for _ in range(2))
         for table, price in ((self.lam, lam), (self.phi, phi)):
             for (k, t), value in price.items():
-                table[k, t - 1] = float(value)
+                table[k, t - 1] = nearest_double(factor, value)
 
     def best(self, task: Task) -> tuple[float, int, tuple[Cell, ...]] | None:
         """F', option and cells of the best schedule; None when the task has none."""
@@ -114,10 +116,17 @@ class Final:
 
     def __init__(self, case: Case, factor: Fraction) -> None:
         assert case.trace is not None
-        self._case, self._trace = case, case.trace
-        self._lam: Price = {cell: factor * Fraction(price) for cell, price in case.trace.lam.items()}
-        self._phi: Price = {cell: factor * Fraction(price) for cell, price in case.trace.phi.items()}
-        self._doubles = Doubles(case.public, self._lam, self._phi)
+        self._case, self._trace, self._factor = case, case.trace, factor
+        self._doubles = Doubles(case.public, case.trace.lam, case.trace.phi, factor)
+
+    @cached_property
+    def _exact(self) -> tuple[Price, Price]:
+        """The prices as fractions."""
+        lam, phi = (
+            {cell: self._factor * Fraction(price) for cell, price in part.items()}
+            for part in (self._trace.lam, self._trace.phi)
+        )
+        return lam, phi
 
     def guesses(self) -> tuple[list[float], list[float]]:
         """Of every task: linear - mu in doubles, and more than rounding can make of it or `row` asks of it."""
@@ -154,7 +163,7 @@ class Final:
     def exactly(self, row: Row) -> Row:
         """The sharpest (6a) of the same task in fractions."""
         task = self._case.instance.task(row.task)
-        best = best_schedule(task, self._case.public, self._lam, self._phi)
+        best = best_schedule(task, self._case.public, *self._exact)
         assert best is not None
         return Row(row.task, task.bid - Fraction(best.cost), row.mu, best.option, best.cells, row.scale)
 

@@ -5,7 +5,7 @@ Of all tasks with as many schedule searches as an audit allows, of a single one 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from heapq import nlargest
 from typing import Any
@@ -47,8 +47,9 @@ def _gain(curve: Curve) -> tuple[Fraction, dict[str, Any]]:
     return utility - truthful, witness
 
 
-def _unsure(auction: Auction) -> set[int]:
+def _unsure(case: Case) -> set[int]:
     """The tasks of a run in doubles whose valuation is within rounding of their cost: it may win with it, or not."""
+    auction = hold_auction(case)
     if auction.trace.exact:
         return set()
     found = set()
@@ -63,11 +64,12 @@ def _near(task: int) -> str:
     return f"float prices: the cost of task {task} is within rounding of its valuation"
 
 
-def _fixed_gains(auction: Auction, unsure: Container[int] = ()) -> list[Fraction]:
+def _fixed_gains(case: Case) -> list[Fraction]:
     """U_i(b) - U_i(v_i) of every task for the bid that gains most, constants kept: `_gain` of each `fixed_curve`.
 
     The task wins above its cost c for a price p that does not depend on the bid, and loses up to c.
     """
+    auction, unsure = hold_auction(case), case.share(_unsure)
     gains = [Fraction(0)] * auction.instance.tasks
     for i, valuation in enumerate(auction.instance.valuation.tolist()):
         cost = cost_of(auction, i)
@@ -84,8 +86,7 @@ def theorem3_fixed_constants(case: Case) -> Check:
     """No bid is better than the valuation, for any task, with alpha and beta as they were in the run."""
     name, claim = "theorem3_fixed_constants", BY_BID_FIXED
     auction = hold_auction(case)
-    unsure = _unsure(auction)
-    gains = _fixed_gains(auction, unsure)
+    unsure, gains = case.share(_unsure), case.share(_fixed_gains)
     best = max(range(case.instance.tasks), key=lambda i: gains[i])
     if unsure and not gains[best]:
         return leave_open(case, name, _near(min(unsure)))
@@ -130,7 +131,7 @@ def theorem3(case: Case) -> Check:
     if not (auction.oracle or auction.moving_units):
         kept = theorem3_fixed_constants(case)
         return Check(name, kept.status, kept.left, kept.right, kept.reason, kept.witness, figures)
-    fixed = _fixed_gains(auction, _unsure(auction))
+    fixed = case.share(_fixed_gains)
     ranked = sorted(range(case.instance.tasks), key=lambda i: -fixed[i])
 
     def unfinished(otherwise: Check) -> Check:
@@ -206,7 +207,7 @@ def theorem3_of(case: Case, task: int) -> Check:
             problem = f"its curve takes more than {CHOSEN * SEARCHES} searches"
         else:
             return compare(case, name, gain, 0, claim, witness=witness, figures=figures)
-    if task not in _unsure(auction) and task in _unmoved(auction, [task]):
+    if task not in case.share(_unsure) and task in _unmoved(auction, [task]):
         gain, witness = _gain(fixed_curve(auction, task, auction.rule))
         if gain > 0:
             return compare(case, name, gain, 0, claim, witness=witness, figures=figures, scale=auction.scale)
@@ -228,7 +229,7 @@ def theorem3_fixed_constants_of(case: Case, task: int) -> Check:
     """`theorem3_fixed_constants` of one bidder."""
     name, claim = "theorem3_fixed_constants", BY_BID_FIXED
     auction = hold_auction(case)
-    if task in _unsure(auction):
+    if task in case.share(_unsure):
         return leave_open(case, name, _near(task))
     gain, witness = _gain(fixed_curve(auction, task, auction.rule))
     figures: Figures = {"payment": auction.rule}

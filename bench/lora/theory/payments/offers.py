@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from bench.lora.theory.basis.facts import ROUNDING
 from bench.lora.theory.payments.cheapest import OutOfSteps, Row, Steps, least_cost
+from bench.lora.theory.payments.compiled import Found, find_costs
 from formulations.lora.covering.schedules import Space, StateSpaceTooLarge, cheapest_cover, space
 from instances.lora.model import Instance, Task
 from instances.lora.solution import Decision
@@ -44,6 +45,9 @@ STEPS = 4_000_000
 """Most additions of the exact search in one audit: some five seconds."""
 COMPILED_TASKS = 30_000
 """Most offers that are found again by the compiled search in one audit: some five seconds."""
+
+
+_LOWERS = "its admission lowers a price"
 
 
 class Offered(NamedTuple):
@@ -122,27 +126,40 @@ def list_offers(instance: Instance, run: OnlineRun) -> list[Offered]:
 class _Books:
     """Prices and room as the booked decisions made them, and the second search."""
 
-    def __init__(self, instance: Instance, run: OnlineRun, times: int) -> None:
+    def __init__(
+        self, instance: Instance, run: OnlineRun, offers: Sequence[Offered], times: int, until: int | None
+    ) -> None:
+        self._instance = instance
         self._public = public = instance.public("")
         self._kind = kind = public.type_of_node
         self._first_node = public.first_node.tolist()
         self._compute = np.repeat(public.compute[kind][:, None], public.slots, axis=1)
         self._memory = np.repeat(public.memory_mb[kind][:, None], public.slots, axis=1)
         self._prices: ExactPrices | FloatPrices | None = None
-        self._tested = True
-        if isinstance(run.trace, LinearTrace):
-            self._prices = prices(public, run.trace.rule, exact=run.trace.exact)
-            self._tested = run.trace.rule.tested
+        rule = run.trace.rule if isinstance(run.trace, LinearTrace) else None
+        self._tested = rule is None or rule.tested
+        if rule is not None:
+            self._prices = prices(public, rule, exact=run.trace.exact)
         self._whole = isinstance(self._prices, ExactPrices) or (self._prices is None and instance.tasks <= EXACT_TASKS)
         self._steps, self._tasks = Steps(times * STEPS), times * COMPILED_TASKS
+        self._found: Found | None = None
+        if not isinstance(self._prices, ExactPrices) and not self._whole:
+            options = [offer.option for offer in offers]
+            tasks = instance.tasks if until is None else until + 1
+            self._found = find_costs(instance, run.decisions, options, rule, self._prices, tasks, self._tasks)
 
-    def least(self, task: Task) -> Cost | None:
-        """c.
+    def least(self, i: int) -> Cost | None:
+        """c of a task.
 
         Raises
         ------
         OutOfSteps, StateSpaceTooLarge : when it would take too long.
         """
+        if self._found is not None:
+            if i >= self._found.limit:
+                raise OutOfSteps
+            return self._found.costs[i]
+        task = self._instance.task(i)
         menu = space(task, self._public)
         if menu.width == 0 or len(menu.types) == 0:
             return None
@@ -208,8 +225,11 @@ class _Books:
         found = cheapest_cover(task, self._public, cost, usable, node)
         return None if found is None else found.cost
 
-    def book(self, task: Task, offer: Offered, decision: Decision) -> str:
+    def book(self, offer: Offered, decision: Decision) -> str:
         """Take the cells, move the prices; what is wrong with that (a price fell), or nothing."""
+        if self._found is not None:
+            return _LOWERS if self._found.fell[offer.task] else ""
+        task = self._instance.task(offer.task)
         types = self._kind[[k for k, _ in decision.cells]].tolist()
         before = self._at(decision.cells)
         for g, (k, t) in zip(types, decision.cells, strict=True):
@@ -223,7 +243,7 @@ class _Books:
         bbar = self._prices.bbar(net, work, task.memory_mb * len(decision.cells))
         self._prices.move(task, decision.cells, bbar)  # type: ignore[arg-type]
         fell = any(new < old for old, new in zip(before, self._at(decision.cells), strict=True))
-        return "its admission lowers a price" if fell else ""
+        return _LOWERS if fell else ""
 
     def _at(self, cells: Sequence[Cell]) -> list[Any]:
         """The prices of some cells."""
@@ -254,29 +274,29 @@ def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = Non
         rule = run.trace.rule
         if min(rule.growth, rule.eta_c, rule.eta_m) < 0:
             return Offers(costs, {"task": None, "problem": "an admission can lower a price"}, "")
-    books = _Books(instance, run, times)
+    books = _Books(instance, run, offers, times, until)
     doubt = ""
     for offer in offers if until is None else offers[: until + 1]:
-        task, decision = instance.task(offer.task), run.decisions[offer.task]
+        decision = run.decisions[offer.task]
         try:
-            least = books.least(task)
+            least = books.least(offer.task)
         except (OutOfSteps, StateSpaceTooLarge):
             reason = f"the offers of {len(costs)} of {instance.tasks} tasks were found again; the rest takes too long"
             return Offers(costs, None, doubt or reason)
         costs.append(least)
-        wrong, close = _wrong(task, offer, decision, least)
+        wrong, close = _wrong(instance, offer, decision, least)
         doubt = doubt or close
         if not wrong and decision is not None:
-            wrong = books.book(task, offer, decision)
+            wrong = books.book(offer, decision)
         if wrong:
             figures = {"least_cost": _text(least), "cost_offered": _text(offer.cost)}
-            return Offers(costs, {"task": task.index, "problem": wrong, **figures}, doubt)
+            return Offers(costs, {"task": offer.task, "problem": wrong, **figures}, doubt)
     if until is None and books.differ(run.trace):
         return Offers(costs, {"task": None, "problem": "prices at the end are not those of the rule"}, doubt)
     return Offers(costs, None, doubt)
 
 
-def _wrong(task: Task, offer: Offered, decision: Decision | None, least: Cost | None) -> tuple[str, str]:
+def _wrong(instance: Instance, offer: Offered, decision: Decision | None, least: Cost | None) -> tuple[str, str]:
     """What is wrong with an offer; and a doubt of rounding."""
     if offer.admitted != (decision is not None):
         return "what was booked is not what was offered", ""
@@ -284,16 +304,18 @@ def _wrong(task: Task, offer: Offered, decision: Decision | None, least: Cost | 
         if offer.cost is not None:
             return "no schedule has room", ""
         return "" if least is None else "a schedule with room was not offered", ""
-    if offer.cost != least if offer.less is None else offer.less != task.bid - least:
-        gap, scale = abs(Fraction(offer.cost) - Fraction(least)), abs(Fraction(least)) + task.bid
+    bid = int(instance.bid[offer.task])
+    if offer.cost != least if offer.less is None else offer.less != bid - least:
+        gap, scale = abs(Fraction(offer.cost) - Fraction(least)), abs(Fraction(least)) + bid
         exact = offer.less is None and not isinstance(offer.cost, float)
         if exact or gap > Fraction(ROUNDING) * scale:
             return "the cost that was offered is not the least over the schedules with room", ""
-        return "", f"float prices: the cost of task {task.index} was found again within rounding only"
-    if offer.admitted != (task.bid > least):
+        return "", f"float prices: the cost of task {offer.task} was found again within rounding only"
+    if offer.admitted != (bid > least):
         return "it is not admitted exactly when its bid is above the cost", ""
     if decision is not None:
-        if decision.cells != offer.cells or decision.vendor != task.options[offer.option].vendor:
+        vendor = offer.option if instance.vendors(offer.task) else None
+        if decision.cells != offer.cells or decision.vendor != vendor:
             return "what was booked is not what was offered", ""
         if decision.payment != math.ceil(offer.cost):
             return f"{decision.payment} was booked for it", ""

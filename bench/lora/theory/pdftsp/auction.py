@@ -69,6 +69,19 @@ class Auction:
             for t in self.tasks
         ]
 
+    @cached_property
+    def costs(self) -> dict[int, Cost]:
+        """The bid-independent cost of every task with a schedule."""
+        found = {}
+        for i, step in self.steps.items():
+            offer = step.offer
+            if offer.value is not None:
+                bid, vendors = int(self.instance.bid[i]), self.instance.vendors(i)
+                fee = vendors[offer.option].price if vendors else 0
+                energy = bid - fee - offer.net
+                found[i] = Cost(bid - Fraction(offer.value), energy, fee, offer.cells, step.misfit is None)
+        return found
+
 
 def auction_of(instance: Instance, run: OnlineRun, steps: Iterable[Step] | None = None) -> Auction:
     """The run as an auction.
@@ -120,12 +133,7 @@ class Cost(NamedTuple):
 
 def cost_of(auction: Auction, task: int) -> Cost | None:
     """The bid-independent cost of a task in the run; None when it has no schedule."""
-    step = auction.steps.get(task)
-    if step is None or step.offer.value is None:
-        return None
-    it, offer = auction.instance.task(task), step.offer
-    fee = it.options[offer.option].price
-    return Cost(it.bid - Fraction(step.offer.value), it.bid - fee - offer.net, fee, offer.cells, step.misfit is None)
+    return auction.costs.get(task)
 
 
 def fixed_curve(auction: Auction, task: int, rule: str) -> Curve:
