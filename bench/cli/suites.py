@@ -7,9 +7,10 @@ import signal
 import sys
 from pathlib import Path
 
-from bench.cli.arguments import Command, add_isolate, add_part_of_suite, effort, positive, seconds
+from bench.cli.arguments import Command, add_isolate, add_part_of_suite, effort, positive, seconds, up_to
 from bench.cli.printing import complain, print_json, require_writable
 from bench.family.known import find_suite
+from bench.storage.store import REPEATS
 from instances.files import write_atomically
 
 
@@ -27,6 +28,9 @@ def add_run(command: Command) -> None:
     add_part_of_suite(sub)
     sub.add_argument(
         "--effort", type=effort, default=1, metavar="N", help="N times the suite's work on OPT; `high` is 8 times"
+    )
+    sub.add_argument(
+        "--repeat", type=up_to(REPEATS), default=1, metavar="N", help="run algorithms that draw N times, and take means"
     )
     sub.add_argument("--limit", type=seconds, metavar="S", help="give a piece of work up after this many seconds")
     add_isolate(sub)
@@ -88,6 +92,7 @@ def _run(options: argparse.Namespace) -> int:
         only=tuple(options.only),
         effort=options.effort,
         scale=options.scale,
+        repeat=options.repeat,
     )
     spent = run_suite(family, suite, chosen)
     if not options.quiet:
