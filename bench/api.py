@@ -26,7 +26,7 @@ from bench.running.runner import RunOptions, places, run_suite
 from bench.storage.store import EMPTY, REPEATS, STORE, Store
 from bench.tables import rows as _tables
 from bench.tables.frames import SECONDS, make_frame, typed
-from bench.tables.rows import StudyTable, group_means
+from bench.tables.rows import StudyTable, group_means, is_known
 from bench.tables.sayings import with_said
 from bench.tables.text import check_title, number
 from formulations.report import UNLIMITED, SolveReport
@@ -100,11 +100,9 @@ class Results(_tables.Results):
             if str(error.name).partition(".")[0] != "matplotlib":
                 raise
             raise InputError("plot", "", "needs the package `matplotlib`, which is not installed") from None
-        oracle = self._oracle()
         groups: dict[str, list[dict[Any, Any]]] = {}
-        for row in group_means(self.exact, self.sense).to_dict("records"):
-            marked = "oracle" if (row["group"], row["algorithm"]) in oracle else ""
-            groups.setdefault(str(row["group"]), []).append({**row, "constants_source": marked})
+        for row in self._means():
+            groups.setdefault(str(row["group"]), []).append(row)
         wanted = list(groups) if group is None else [group]
         for each in wanted or [""]:
             if each not in groups:
@@ -116,49 +114,62 @@ class Results(_tables.Results):
     def _name(self) -> str:
         return tamed(str(self.about.get("suite", "")), 80)
 
-    def _oracle(self) -> set[tuple[str, str]]:
-        """(group, algorithm) of whom the instance under test told constants."""
+    def _means(self) -> list[dict[Any, Any]]:
+        """The means of every group, the best first; with `constants_source`, where the instance under test is one."""
         rows = self.exact[self.exact["constants_source"].astype(str).str.contains("oracle")]
-        return set(zip(rows["group"], rows["algorithm"], strict=True))
+        oracle = set(zip(rows["group"], rows["algorithm"], strict=True))
+        means = group_means(self.exact, self.sense).to_dict("records")
+        groups = list(dict.fromkeys(row["group"] for row in means))
+        means.sort(key=lambda row: (groups.index(row["group"]), *_best_first(row["mean_reached"])))
+        return [row | {"constants_source": "oracle" * ((row["group"], row["algorithm"]) in oracle)} for row in means]
 
     @property
     def _size(self) -> str:
         states = Counter(map(str, self.exact["state"]))
         counted = ", ".join(f"{count} {state}" for state, count in states.items())
-        return f"{len(self.cases)} cases, {len(self.exact)} rows ({counted or 'none'})"
+        cases = len(self.cases)
+        return f"{cases} case{'s' * (cases != 1)}, {len(self.exact)} rows ({counted or 'none'})"
 
     def __repr__(self) -> str:
         return f"<Results {self._name}: {self._size}>"
 
     def _repr_html_(self) -> str:
-        means = group_means(self.exact, self.sense).to_dict("records")
-        oracle = self._oracle()
+        means = self._means()
         rows = [
             (
                 row["group"],
-                with_said(row["algorithm"], row["said"]) + " *" * ((row["group"], row["algorithm"]) in oracle),
+                with_said(row["algorithm"], row["said"]) + " *" * bool(row["constants_source"]),
                 number(row["mean_reached"]),
                 row["cases"],
                 ", ".join(f"{row[kind]} {kind}" for kind in _ODD if row[kind]),
             )
             for row in means[:SHOWN]
         ]
-        facts = {check_title(check): self._verdicts(check) for check in self.checks if self._is_told(check)}
+        facts = self._claims()
         if len(means) > SHOWN:
-            facts["below"] = f"{SHOWN} of {len(means)} rows"
-        if oracle:
+            facts["rows below"] = f"{SHOWN} of {len(means)}"
+        if any(row["constants_source"] for row in means):
             facts["*"] = "constants computed from the instance under test, future included (oracle)"
-        head = ("group", "algorithm", f"mean {self.sense.reached}", "cases", "of these")
+        head = ("group", "algorithm", f"mean {self.sense.reached}", "cases", "not in order")
         return make_html(f"{self._name}: {self._size}", facts, head, rows)
 
-    def _is_told(self, check: str) -> bool:
-        """Of the checks, the family's main claim and those that fell."""
-        headline = self.family is not None and check == self.family.headline
-        return headline or bool((self.exact[check] == Verdict.VIOLATED).any())
+    def _claims(self) -> dict[str, str]:
+        """The verdicts on the family's main claim, and which others fell."""
+        counts = {check: Counter(map(str, self.exact[check].dropna())) for check in self.checks}
+        headline = "" if self.family is None else self.family.headline
+        facts = {}
+        if headline in counts:
+            verdicts = [(verdict.value, counts[headline][verdict.value]) for verdict in Verdict]
+            facts[check_title(headline)] = ", ".join(f"{count} {verdict}" for verdict, count in verdicts if count)
+        fell = {check: each[Verdict.VIOLATED.value] for check, each in counts.items() if each[Verdict.VIOLATED.value]}
+        if fell:
+            facts["violated, in rows"] = ", ".join(f"{check_title(check)} {count}" for check, count in fell.items())
+        return facts
 
-    def _verdicts(self, check: str) -> str:
-        counted = [(verdict.value, int((self.exact[check] == verdict).sum())) for verdict in Verdict]
-        return ", ".join(f"{count} {verdict}" for verdict, count in counted if count)
+
+def _best_first(mean: Any) -> tuple[bool, Any]:
+    """Sorts means, those that are not known at the end."""
+    return (False, -mean) if is_known(mean) else (True, 0)
 
 
 def run(

@@ -16,6 +16,8 @@ from instances.files import write_atomically
 
 _HEAD = 24
 """Points above a chart for its heading."""
+_SCALE = 4 / 3
+"""Pixels of a point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,5 +59,6 @@ def stack_charts(title: str, charts: Sequence[tuple[str, str]]) -> Picture:
         parts.append(f'<text x="4" y="{down + 16:g}" font-weight="bold" fill="currentColor">{text}</text>')
         parts.append(svg.replace("<svg ", f'<svg y="{down + _HEAD:g}" width="{width:g}" height="{height:g}" ', 1))
         down, wide = down + _HEAD + height, max(wide, width)
-    opening = f'<svg role="img" aria-label="{escape(title)}" width="{wide:g}" height="{down:g}" font-size="12"'
-    return Picture(title, make_document(f'{opening} viewBox="0 0 {wide:g} {down:g}">{"".join(parts)}</svg>'))
+    size = f'width="{wide * _SCALE:g}" height="{down * _SCALE:g}" viewBox="0 0 {wide:g} {down:g}"'
+    opening = f'<svg role="img" aria-label="{escape(title)}" font-size="12" {size}>'
+    return Picture(title, make_document(f"{opening}{''.join(parts)}</svg>"))
