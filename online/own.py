@@ -1,8 +1,9 @@
 """Anyone's algorithm that is no module: a class or an object of a notebook or a script, sent to its process by value.
 
-It is pickled with cloudpickle, with all of the caller's own that it uses but modules, which are named. It is unpickled
-in the algorithm's own process alone (`online.referee.player`), under the same watch as a module. What it carries is
-looked through for what it must not know: an instance, or what was found out about one.
+It is pickled with cloudpickle, with all that it uses but what modules define: those are named, and the hash of their
+files is a part of its version. It is unpickled in the algorithm's own process alone (`online.referee.player`), under
+the same watch as a module. What it carries is looked through for what it must not know: an instance, or what was found
+out about one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import cloudpickle
 
 from formulations.report import SolveReport
 from instances.errors import SHOWN, InputError, tamed
-from online.answers import line
+from online.answers import HOUSE, line
 from online.modules import OWN, module_file
 from online.outcome import OnlineRun
 from online.terms import Own
@@ -31,6 +32,8 @@ LARGEST = 2**26
 _NAME = re.compile(r"[A-Za-z_][\w.+-]{0,59}")
 _FIELD = "algorithms"
 _PLACES = ("__firstlineno__", "__static_attributes__", "__file__", "__path__")
+_OTHERS = (*HOUSE, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
+"""Where code is that is not the caller's own."""
 _TRACKER = re.compile(r"[0-9a-f]{32}")
 
 
@@ -104,8 +107,10 @@ def _pack(given: Any, name: str, future: tuple[type, ...]) -> Own:
     kind = given if isinstance(given, type) else type(given)
     try:
         with _by_value(sys.modules.get(kind.__module__)):
-            pickled = _dumped(_Guarded, given, name, future)
-            code = hashlib.sha256(_dumped(_Placeless, given, name, future)).hexdigest()[:16]
+            pickled, _ = _dumped(_Guarded, given, name, future)
+            placeless, files = _dumped(_Placeless, given, name, future)
+            named = b"".join(hashlib.sha256(file.read_bytes()).digest() for file in sorted(files))
+            code = hashlib.sha256(placeless + named).hexdigest()[:16]
     except InputError:
         raise
     except Exception as error:  # pickle raises many kinds, and anything's own __reduce__ any
@@ -139,6 +144,7 @@ class _Guarded(cloudpickle.Pickler):  # type: ignore[misc]
     def __init__(self, file: io.BytesIO, name: str, future: tuple[type, ...]) -> None:
         super().__init__(file)
         self._name, self._future = name, future
+        self.files: set[Path] = set()
 
     def reducer_override(self, given: Any) -> Any:
         """How an object is pickled."""
@@ -149,7 +155,10 @@ class _Guarded(cloudpickle.Pickler):  # type: ignore[misc]
 
 
 class _Placeless(_Guarded):
-    """Leaves out where code was written down and when, so that equal code gives equal bytes."""
+    """Leaves out where code was written down and when, so that equal code gives equal bytes.
+
+    `files` are those of the caller's own modules that are named: what is in them is not among the bytes.
+    """
 
     def reducer_override(self, given: Any) -> Any:
         """How an object is pickled."""
@@ -158,6 +167,11 @@ class _Placeless(_Guarded):
             consts = tuple(map(_ordered, given.co_consts))
             return tuple, ((given.co_code, given.co_flags, given.co_name, names, consts, given.co_exceptiontable),)
         reduced = super().reducer_override(given)
+        if isinstance(given, FunctionType | type | ModuleType):
+            module = given if isinstance(given, ModuleType) else sys.modules.get(str(given.__module__))
+            file = Path(str(getattr(module, "__file__", None) or "")).resolve()
+            if module not in _by_value_now() and file.is_file() and not any(each in file.parents for each in _OTHERS):
+                self.files.add(file)
         if isinstance(given, FunctionType | type) and isinstance(reduced, tuple) and len(reduced) > 2:
             maker, arguments, state, *rest = reduced
             return (maker, tuple(map(_placeless, arguments)), tuple(map(_placeless, state)), *rest)
@@ -178,7 +192,14 @@ def _ordered(value: Any) -> Any:
     return ["set", *sorted(map(repr, value))] if isinstance(value, set | frozenset) else value
 
 
-def _dumped(pickler: type[_Guarded], given: Any, name: str, future: tuple[type, ...]) -> bytes:
+def _by_value_now() -> list[ModuleType | None]:
+    """The modules whose contents are pickled."""
+    return [sys.modules.get(name) for name in ("__main__", *cloudpickle.list_registry_pickle_by_value())]
+
+
+def _dumped(pickler: type[_Guarded], given: Any, name: str, future: tuple[type, ...]) -> tuple[bytes, set[Path]]:
+    """The pickle, and the files of modules that it names."""
     file = io.BytesIO()
-    pickler(file, name, future).dump(given)
-    return file.getvalue()
+    dumper = pickler(file, name, future)
+    dumper.dump(given)
+    return file.getvalue(), dumper.files

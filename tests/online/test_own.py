@@ -124,6 +124,24 @@ def test_the_key_is_the_same_in_another_session(tmp_path: Path) -> None:
     assert told(1, "1", 0) == told(1, "2", 9) == told(1, "3", 0, stdin=True) != told(2, "1", 0)
 
 
+def test_the_key_follows_the_modules_that_it_names(tmp_path: Path) -> None:
+    """A base class or a function of a file of one's own: when the file is changed, it is another algorithm."""
+
+    def told(text: str, cell: str) -> str:
+        (tmp_path / "mine.py").write_text(f"from tests.support.eapm_contestants import Honest\n{text}\n")
+        code = f"{cell}\nfrom online.own import name_algorithms\nprint(name_algorithms([Low])[1]['own:Low'].code)"
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-B", "-c", code]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+
+    for cell in (
+        "import mine\nclass Low(mine.Honest):\n    level = 3",
+        "import mine\nclass Low:\n    def start(self, p, c): mine.x\n    def decide(self, t, v): pass",
+    ):
+        assert told("x = 1", cell) == told("x = 1", cell)
+        assert (told("x = 1", cell) != told("x = 2", cell)) == ("mine.x" in cell)
+
+
 def test_what_cannot_be_sent_is_one_line() -> None:
     """What is no algorithm, holds a file, carries too much or has an impossible name."""
 
