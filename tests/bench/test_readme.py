@@ -83,7 +83,7 @@ def test_the_lines_for_a_notebook_run(tmp_path: Path) -> None:
         [sys.executable, "cell.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
-    rows = [line.split(",")[1:] for line in done.stdout.splitlines()]
+    rows = [line.split(",")[1:] for line in done.stdout.split()]
     assert [row for row in rows if row[0] in ("greedy", "mine:Earliest", "own:Shy")] == [
         ["greedy", "ok", ""], ["mine:Earliest", "ok", ""], ["own:Shy", "ok", "2"],
     ]  # fmt: skip
