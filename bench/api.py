@@ -1,33 +1,45 @@
 """The commands as functions, for notebooks and scripts: `import bench; bench.run("quick")`.
 
-Tables are pandas DataFrames with the columns of `tables.table.COLUMNS`: `rows` has figures as floats, one type
-per column, for pandas to work with; `exact` has the same rows with every figure as an integer or a fraction. Workers
-are processes of their own that run nothing of the caller's script, so it needs no main guard.
+Tables are pandas DataFrames with the columns of `tables.rows.COLUMNS`: `rows` has figures as floats, one type
+per column, for pandas to work with; `exact` has the same rows with every figure as an integer or a fraction. `frame`
+takes from both what a notebook shows. Workers are processes of their own that run nothing of the caller's script, so it
+needs no main guard.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
+from bench.family.checks import Verdict
 from bench.family.column import Family
 from bench.family.known import families, find_suite, read_instance
 from bench.family.parts import Staying
 from bench.family.suite import SolveSettings
 from bench.running.runner import RunOptions, places, run_suite
-from bench.storage.store import EMPTY, STORE, Store
-from bench.tables.frames import SECONDS, typed
-from bench.tables.rows import Results, StudyTable
-from bench.tables.rows import read_results as _results
+from bench.storage.store import EMPTY, REPEATS, STORE, Store
+from bench.tables import rows as _tables
+from bench.tables.frames import SECONDS, make_frame, typed
+from bench.tables.rows import StudyTable, group_means, is_known
+from bench.tables.sayings import with_said
+from bench.tables.text import check_title, number
 from formulations.report import UNLIMITED, SolveReport
-from instances.errors import InputError, shown
+from instances.display import make_html
+from instances.errors import InputError, shown, tamed
 from instances.files import load_json, read_bytes
 from online.outcome import OnlineRun
+from online.own import name_algorithms
 from online.referee import sandbox
 from online.terms import Terms, under
+
+if TYPE_CHECKING:
+    from bench.figures.picture import Picture
 
 __all__ = [
     "InputError",
@@ -43,11 +55,126 @@ __all__ = [
 ]
 
 AnyPath = str | os.PathLike[str]
+_ODD = ("unbounded", "undefined", "invalid", "failed")
+SHOWN = 60
+"""Rows of the table that a notebook shows of results."""
+
+
+class Results(_tables.Results):
+    """The tables of one folder (`bench.tables.rows.Results`), as notebooks show them."""
+
+    __slots__ = ()
+
+    @property
+    def family(self) -> Family | None:
+        """Whose results they are; None where it is not known here."""
+        return families().get(str(self.about.get("family")))
+
+    def frame(self, columns: str | Sequence[str] = (), *, exact: bool = False) -> pd.DataFrame:
+        """The rows in twelve columns: names, OPT/ALG, share of OPT, value, admitted, revenue, seconds, main claim.
+
+        Figures are float64, counts Int64, names and verdicts categories, yes or no boolean.
+
+        Parameters
+        ----------
+        columns : others, by their names in `rows`; ``"all"`` for all.
+        exact : every exact figure once more, as an integer or a fraction, in ``NAME_exact``.
+
+        Raises
+        ------
+        InputError : a column that is not there.
+        """
+        return make_frame(self, columns, exact, "" if self.family is None else self.family.headline)
+
+    def plot(self, group: str | None = None) -> Picture:
+        """The share of OPT that each algorithm certainly reaches, mean over the cases of each group, or of one.
+
+        Raises
+        ------
+        InputError : no such group, nothing to draw, or no matplotlib.
+        """
+        try:
+            from bench.figures.overview import draw_reached
+            from bench.figures.picture import stack_charts
+        except ModuleNotFoundError as error:
+            if str(error.name).partition(".")[0] != "matplotlib":
+                raise
+            raise InputError("plot", "", "needs the package `matplotlib`, which is not installed") from None
+        groups: dict[str, list[dict[Any, Any]]] = {}
+        for row in self._means():
+            groups.setdefault(str(row["group"]), []).append(row)
+        wanted = list(groups) if group is None else [group]
+        for each in wanted or [""]:
+            if each not in groups:
+                raise InputError("plot", "group", f"{shown(each)} is not one of {', '.join(groups) or 'none'}")
+        charts = [(each, draw_reached(groups[each], each, self.sense)) for each in wanted]
+        return stack_charts(f"{self._name}: {self.sense.reached}", charts)
+
+    @property
+    def _name(self) -> str:
+        return tamed(str(self.about.get("suite", "")), 80)
+
+    def _means(self) -> list[dict[Any, Any]]:
+        """The means of every group, the best first; with `constants_source`, where the instance under test is one."""
+        rows = self.exact[self.exact["constants_source"].astype(str).str.contains("oracle")]
+        oracle = set(zip(rows["group"], rows["algorithm"], strict=True))
+        means = group_means(self.exact, self.sense).to_dict("records")
+        groups = list(dict.fromkeys(row["group"] for row in means))
+        means.sort(key=lambda row: (groups.index(row["group"]), *_best_first(row["mean_reached"])))
+        return [row | {"constants_source": "oracle" * ((row["group"], row["algorithm"]) in oracle)} for row in means]
+
+    @property
+    def _size(self) -> str:
+        states = Counter(map(str, self.exact["state"]))
+        counted = ", ".join(f"{count} {state}" for state, count in states.items())
+        cases = len(self.cases)
+        return f"{cases} case{'s' * (cases != 1)}, {len(self.exact)} rows ({counted or 'none'})"
+
+    def __repr__(self) -> str:
+        return f"<Results {self._name}: {self._size}>"
+
+    def _repr_html_(self) -> str:
+        means = self._means()
+        rows = [
+            (
+                row["group"],
+                with_said(row["algorithm"], row["said"]) + " *" * bool(row["constants_source"]),
+                number(row["mean_reached"]),
+                row["cases"],
+                ", ".join(f"{row[kind]} {kind}" for kind in _ODD if row[kind]),
+            )
+            for row in means[:SHOWN]
+        ]
+        facts = self._claims()
+        if len(means) > SHOWN:
+            facts["rows below"] = f"{SHOWN} of {len(means)}"
+        if any(row["constants_source"] for row in means):
+            facts["*"] = "constants computed from the instance under test, future included (oracle)"
+        head = ("group", "algorithm", f"mean {self.sense.reached}", "cases", "not in order")
+        return make_html(f"{self._name}: {self._size}", facts, head, rows)
+
+    def _claims(self) -> dict[str, str]:
+        """The verdicts on the family's main claim, and which others fell."""
+        counts = {check: Counter(map(str, self.exact[check].dropna())) for check in self.checks}
+        headline = "" if self.family is None else self.family.headline
+        facts = {}
+        if headline in counts:
+            verdicts = [(verdict.value, counts[headline][verdict.value]) for verdict in Verdict]
+            facts[check_title(headline)] = ", ".join(f"{count} {verdict}" for verdict, count in verdicts if count)
+        fell = {check: each[Verdict.VIOLATED.value] for check, each in counts.items() if each[Verdict.VIOLATED.value]}
+        if fell:
+            facts["violated, in rows"] = ", ".join(f"{check_title(check)} {count}" for check, count in fell.items())
+        return facts
+
+
+def _best_first(mean: Any) -> tuple[bool, Any]:
+    """Sorts means, those that are not known at the end."""
+    return (False, -mean) if is_known(mean) else (True, 0)
 
 
 def run(
     suite: str,
-    algorithms: Sequence[str] | str = (),
+    algorithms: object = (),
     out: AnyPath | None = None,
     *,
     only: Sequence[str] | str = (),
@@ -56,6 +183,7 @@ def run(
     effort: int = 1,
     scale: str = "full",
     limit: float | None = None,
+    repeat: int = 1,
     isolate: bool = False,
     share: AnyPath | None = None,
     fresh: bool = False,
@@ -67,8 +195,8 @@ def run(
     Parameters
     ----------
     suite : name of the suite.
-    algorithms : further algorithms in every case, one or several: names with options, or import paths
-        ``package.module:Class``.
+    algorithms : further algorithms in every case, one or several: names with options, import paths
+        ``package.module:Class``, classes, or objects of such classes (`online.own`).
     out : folder of the results; ``results/SUITE`` by default.
     only : patterns of names of cases; empty for all.
     workers : number of processes; None for one per core.
@@ -76,6 +204,7 @@ def run(
     effort : how many times the suite's own effort goes into OPT.
     scale : ``full`` or ``small``.
     limit : seconds after which a piece of work is given up.
+    repeat : runs of every algorithm that draws, each with a seed of its own: its rows are means (`tables.repeated`).
     isolate : run anyone's own algorithms in a sandbox.
     share : file of the library of results; by default that of ``results``, and none where `out` is named.
     fresh, retry_failed : forget earlier results, or the failed ones, first.
@@ -88,9 +217,12 @@ def run(
 
     Raises
     ------
-    InputError : a suite, algorithm or folder that cannot be used.
+    InputError : a suite, algorithm, folder or number that cannot be used.
     """
     family, chosen = find_suite(suite)
+    if type(repeat) is not int or not 1 <= repeat <= REPEATS:
+        raise InputError("repeat", "", f"{shown(repeat)} is not an integer in 1..{REPEATS}")
+    names, handed = name_algorithms(_listed(algorithms), _instances_of(family))
     own = None if out is None else Path(out)
     folder, library = places(own, None if share is None else Path(share), chosen.name, scale)
     options = RunOptions(
@@ -102,7 +234,9 @@ def run(
         quiet=quiet,
         limit=limit,
         isolate=isolate,
-        algorithms=(algorithms,) if isinstance(algorithms, str) else tuple(algorithms),
+        algorithms=names,
+        own=handed,
+        repeat=repeat,
         share=library,
         only=(only,) if isinstance(only, str) else tuple(only),
         effort=effort,
@@ -121,10 +255,11 @@ def results(folder: AnyPath) -> Results:
     """
     path = Path(folder) / STORE
     with Store.open(path, create=False) as store:
-        found = _results(store)
+        found = _tables.read_results(store)
     if not found.about:
         raise InputError(str(path), "", EMPTY)
-    return replace(found, rows=typed(found), seconds=found.seconds.astype(SECONDS))
+    parts = {each.name: getattr(found, each.name) for each in fields(found)}
+    return Results(**parts | {"rows": typed(found), "seconds": found.seconds.astype(SECONDS)})
 
 
 def instance(file: AnyPath) -> Any:
@@ -159,7 +294,7 @@ def opt(
 
 def online(
     file: Any,
-    algorithm: str,
+    algorithm: object,
     *,
     prior: Any = None,
     limit: float | None = None,
@@ -171,7 +306,7 @@ def online(
     Parameters
     ----------
     file : an instance or its file.
-    algorithm : name with options, or import path.
+    algorithm : name with options, import path, class, or object of such a class.
     prior : the other day (an instance or its file) that ``prior=yesterday`` in the name stands for.
     limit : seconds after which the run is stopped, a violation.
     isolate : run anyone's own algorithm in a sandbox (`online.referee.sandbox`).
@@ -185,8 +320,22 @@ def online(
         sandbox.require()
     family, chosen = _read(file)
     other = None if prior is None else _read(prior)[1]
-    with under(Terms(limit, isolate)):
-        return (family.run if migration else _staying(family).run)(chosen, algorithm, other)
+    (name,), handed = name_algorithms([algorithm], [type(chosen)])
+    with under(Terms(limit, isolate, handed)):
+        return (family.run if migration else _staying(family).run)(chosen, name, other)
+
+
+def _listed(algorithms: object) -> list[object]:
+    """One algorithm or several: what cannot be gone through is one."""
+    if isinstance(algorithms, str | type) or not isinstance(algorithms, Iterable):
+        return [algorithms]
+    return list(algorithms)
+
+
+def _instances_of(family: Family) -> list[type]:
+    """The type of the family's instances, which no algorithm may carry."""
+    game = family.find("GAME")
+    return [] if game is None else [type(game.small())]
 
 
 def _staying(family: Family) -> Staying:

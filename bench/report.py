@@ -25,9 +25,9 @@ from instances.files import write_atomically
 def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None = None) -> int:
     """Print the tables of the results in a folder and last what they say; write CSV files and report.html beside them.
 
-    Files: results.csv, seconds.csv; claims.csv where the family's checks are claims; NAME.csv per figure of the suite,
-    and all figures of means in one, figures.csv, with what papers print for them in printed.csv (by how much one is
-    better than another) and printed_means.csv; provenance.json.
+    Files: results.csv, seconds.csv; repetitions.csv with every run behind a mean of runs; claims.csv where the family's
+    checks are claims; NAME.csv per figure of the suite, and all figures of means in one, figures.csv, with what papers
+    print for them in printed.csv (by how much one is better than another) and printed_means.csv; provenance.json.
 
     Parameters
     ----------
@@ -57,6 +57,8 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     settled = verdicts.settle(found, family)
     _write_csv(folder / "results.csv", found.rows)
     _write_csv(folder / "seconds.csv", found.seconds)
+    if len(found.repetitions):
+        _write_csv(folder / "repetitions.csv", found.repetitions)
     if settled:
         _write_csv(folder / "claims.csv", verdicts.frame(settled))
     drawn = [draw_figure(found, plot, family) for plot in found.plots]

@@ -8,6 +8,9 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Protocol
 
+from instances.display import grouped, make_html
+from instances.errors import tamed
+
 Exact = int | Fraction
 """A figure of a solution: an integer, or a fraction where the family's objective is one."""
 
@@ -119,3 +122,26 @@ class SolveReport:
             )
         if (self.lower == self.upper) != (self.status is Status.OPTIMAL):
             raise AssertionError(f"status {self.status} with lower {self.lower} and upper {self.upper}")
+
+    def __repr__(self) -> str:
+        return f"<SolveReport {self.interval}, proof {self.proof} ({tamed(self.formulation, 40)} / {self.backend})>"
+
+    @property
+    def interval(self) -> str:
+        """What is known of OPT, in words, rounded outward."""
+        if self.lower == self.upper:
+            return f"OPT = {grouped(self.lower)}" + ("..." if (1000 * Fraction(self.lower)).denominator > 1 else "")
+        width = self.upper - self.lower
+        gap = f", gap {100 * float(Fraction(width) / abs(Fraction(self.upper))):.3g} %" if self.upper else ""
+        return f"OPT in [{grouped(self.lower)}, {grouped(self.upper, up=True)}]{gap}"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "proof": f"{self.proof}, {self.formulation} / {self.backend}",
+            "at least": self.lower,
+            "at most": self.upper,
+            "time-limited": "yes" if self.time_limited else "no",
+            "seconds": f"{self.seconds:.3f}",
+            **({"message": self.message} if self.message else {}),
+        }
+        return make_html(self.interval, facts)

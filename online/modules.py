@@ -11,6 +11,9 @@ from pathlib import Path
 
 from instances.errors import InputError
 
+OWN = "own"
+"""In the place of a module: the class or object was handed over by whoever runs it (`online.own`)."""
+
 
 def import_path() -> list[str]:
     """Where anyone's modules are looked for: the current folder, then Python's path."""
@@ -22,7 +25,10 @@ def module_file(path: str) -> Path:
     module = path.partition(":")[0]
     top, *rest = module.split(".")
     importlib.invalidate_caches()
-    missing = InputError("algorithm", path, f"there is no module {module!r} on the import path")
+    problem = f"there is no module {module!r} on the import path"
+    if module == OWN:
+        problem += f": {OWN}:NAME is a class or object that a notebook or script hands to `bench.run`"
+    missing = InputError("algorithm", path, problem)
     if not all(part.isidentifier() for part in (top, *rest)):
         raise missing
     try:

@@ -9,6 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from formulations.report import Exact
+from instances.display import grouped, make_html
+from instances.errors import tamed
 
 
 class Source(StrEnum):
@@ -90,3 +92,26 @@ class OnlineRun:
     arrivals: int = 0
     seconds: float = 0.0
     trace: Any = None
+
+    def __repr__(self) -> str:
+        return f"<OnlineRun {tamed(self.label, 80)}: {grouped(self.welfare)}, {self._admitted}, {self._verdict}>"
+
+    @property
+    def _admitted(self) -> str:
+        return f"{self.admitted} of {self.arrivals} admitted" if self.arrivals else f"{self.admitted} admitted"
+
+    @property
+    def _verdict(self) -> str:
+        return "valid" if self.valid else f"INVALID ({tamed(str(self.violations[0]), 80) if self.violations else ''})"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "value": grouped(self.welfare),
+            **({} if self.true_welfare == self.welfare else {"by valuations": grouped(self.true_welfare)}),
+            **({} if self.revenue is None else {"revenue": grouped(self.revenue)}),
+            "admitted": self._admitted,
+            "verdict": self._verdict,
+            "seconds": f"{self.seconds:.3f}",
+        }
+        rows = [(each.name, each.value, each.source.value, each.detail) for each in self.constants[:20]]
+        return make_html(self.label, facts, ("constant", "value", "source", "from"), rows)

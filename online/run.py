@@ -16,6 +16,7 @@ from typing import Any, Generic
 from formulations.readying import getting_ready
 from formulations.report import Exact
 from instances.errors import about
+from online import terms
 from online.outcome import Constant, OnlineRun, Violation
 from online.referee import isolation, table
 from online.referee.table import Log, Table
@@ -105,7 +106,8 @@ def run(
     Parameters
     ----------
     text : the algorithm's name with options, or an import path.
-    seed : name of the random stream of algorithms that draw; the instance's hash by default.
+    seed : name of the random stream of algorithms that draw; by default the instance's hash, and from the second
+        repetition on (`online.terms`) its number behind it.
     prior : the other day, from which an algorithm that is named with `prior=yesterday` takes its constants.
 
     Raises
@@ -116,7 +118,9 @@ def run(
     registry = game.registry
     game, spec = game.admit(instance, registry.parse(text))
     require_prior(spec, prior)
-    seed = registry.content_hash(instance) if seed is None else seed
+    if seed is None:
+        again = terms.current().repetition
+        seed = registry.content_hash(instance) + (f" repetition {again}" if again > 1 else "")
     if spec.entry is None:
         return play_isolated(game, instance, spec, seed, prior)
     with getting_ready():
@@ -158,7 +162,9 @@ def play_isolated(
 ) -> OnlineRun:
     """A run of anyone's algorithm by its import path, in a process of its own: `online.referee.isolation` says how."""
     code = version_of(spec)
-    played = isolation.play(game.registry, spec, instance, lambda part: game.table(part, seed), game.first_half, prior)
+    played = isolation.play(
+        game.registry, spec, instance, lambda part: game.table(part, seed), game.first_half, prior, seed
+    )
     return _told(
         game, instance, spec.name, code, played.log, played.violations, played.constants, played.seconds,
         label=played.label,

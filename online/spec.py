@@ -14,6 +14,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from instances.errors import InputError, shown
+from online import terms
 from online.modules import module_file
 
 YESTERDAY = "yesterday"
@@ -57,6 +58,7 @@ class Entry:
         refused, constants computed from that instance are said in the label, and `constants=public` refuses them.
     warm : compiles and starts, on a small instance, what a run on one does not reach.
     standing : what is proved or known of it, for leaderboards; None where nothing is.
+    randomised : it draws, from the seed of the run: repetitions differ.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Entry:
     public_constants: bool = False
     warm: Callable[[Any], None] | None = None
     standing: Standing | None = None
+    randomised: bool = False
 
     def choices(self) -> Iterator[str]:
         """Every combination of the options whose values are listed, as it is written behind the name, but for those
@@ -138,10 +141,15 @@ class Spec:
 def version(spec: Spec) -> str:
     """The version of an algorithm's code; for an import path the hash of the module's file (not of what it imports).
 
+    Of a class or object that was handed over it is the hash of that.
+
     Raises
     ------
     InputError : when there is no such module.
     """
     if spec.entry is not None:
         return spec.entry.version
+    own = terms.current().own.get(spec.path)
+    if own is not None:
+        return own.code
     return hashlib.sha256(module_file(spec.path).read_bytes()).hexdigest()[:16]

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """Anyone's algorithm that is no module of its own (`online.own`).
+
+    Parameters
+    ----------
+    code : a hash of what it is, the same wherever it was written down: its version.
+    pickled : the class or object itself.
+    """
+
+    code: str
+    pickled: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +31,14 @@ class Terms:
     limit : seconds after which a run is stopped, a violation; None for no limit. Algorithms of ours are asked to stop
         between two decisions, anyone's own is killed.
     isolate : anyone's own algorithm runs in a sandbox (`online.referee.sandbox`).
+    own : the algorithms that are no modules, by the names under which they run.
+    repetition : which run of an algorithm that draws this is, from 1 on: each has a seed of its own.
     """
 
     limit: float | None = None
     isolate: bool = False
+    own: Mapping[str, Own] = field(default_factory=dict)
+    repetition: int = 1
 
 
 def stopped(seconds: float) -> str:

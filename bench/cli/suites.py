@@ -7,11 +7,12 @@ import signal
 import sys
 from pathlib import Path
 
-from bench.cli.arguments import ALGORITHM, Command, add_isolate, add_part_of_suite, effort, positive, seconds
+from bench.cli.arguments import ALGORITHM, Command, add_isolate, add_part_of_suite, effort, positive, seconds, up_to
 from bench.cli.parser import algorithm_names, complete_by, suite_names
 from bench.cli.printing import complain, print_json, require_writable
 from bench.family.known import find_suite
 from bench.running.heartbeat import now_at
+from bench.storage.store import REPEATS
 from instances.files import write_atomically
 
 
@@ -38,6 +39,9 @@ def add_run(command: Command) -> None:
     add_part_of_suite(sub)
     sub.add_argument(
         "--effort", type=effort, default=1, metavar="N", help="N times the suite's work on OPT; `high` is 8 times"
+    )
+    sub.add_argument(
+        "--repeat", type=up_to(REPEATS), default=1, metavar="N", help="run algorithms that draw N times, and take means"
     )
     sub.add_argument("--limit", type=seconds, metavar="S", help="give a piece of work up after this many seconds")
     add_isolate(sub)
@@ -101,6 +105,7 @@ def _run(options: argparse.Namespace) -> int:
         only=tuple(options.only),
         effort=options.effort,
         scale=options.scale,
+        repeat=options.repeat,
     )
     spent = run_suite(family, suite, chosen)
     now_at("writing the tables and the page")

@@ -245,6 +245,13 @@ class Family:
         require_buildable(registry, algorithm)
         return key
 
+    def is_randomised(self, algorithm: str) -> bool:
+        """Whether the algorithm draws, so that repetitions of a run may differ; InputError as `algorithm_key`."""
+        from online.referee.isolation import is_randomised
+
+        game = self.find("GAME")
+        return game is not None and is_randomised(game.registry, algorithm)
+
     # The theory.
 
     def audit(self, instance: Any, run: OnlineRun, reference: SolveReport) -> Sequence[Check]:

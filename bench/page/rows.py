@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from bench.family.checks import Verdict
@@ -12,7 +13,7 @@ from bench.family.column import Family
 from bench.tables import ratios
 from bench.tables.cells import Cell, Column, Table, exact_cell, make_cell
 from bench.tables.rows import Results, is_known, online_seconds
-from bench.tables.text import check_title, ratio_text
+from bench.tables.text import admitted_text, check_title, expected_text, ratio_text
 
 LISTED = 3000
 """Rows of checks on a page, all checks together; the rest is in results.csv."""
@@ -26,6 +27,7 @@ def list_rows(found: Results, family: Family, rows: Sequence[Mapping[Any, Any]])
     head: list[str | Column] = ["case", Column("group", True), Column("algorithm", True), "OPT, at least"]
     head += ["OPT, at most", "gap", "proof", f"{family.objective}, {family.unit}", found.sense.ratio]
     head += [found.sense.reached, "admitted"]
+    head += ["E[ALG], 95 % interval"] if len(found.repetitions) else []
     head += [*(check_title(name) for name in found.measures), "constants", "arithmetic"]
     head += [Column(check_title(check), True), "bound"] if check else []
     head += ["seconds", Column("state", True)]
@@ -48,7 +50,8 @@ def _row(row: Mapping[Any, Any], check: str, found: Results, seconds: float | No
         exact_cell(row["welfare"]),
         make_cell(ratio_text(row, found.sense), sort=_ratio_order(row), numeric=True),
         exact_cell(row["reached"]),
-        make_cell(row["admitted"] if is_known(row["admitted"]) else "-", sort=row["admitted"], numeric=True),
+        make_cell(admitted_text(row["admitted"]), sort=_plain(row["admitted"]), numeric=True),
+        *([make_cell(expected_text(row), numeric=True)] if len(found.repetitions) else []),
         *(exact_cell(row[name]) for name in found.measures),
         make_cell(_constants(row), title=_constants_title(row)),
         make_cell(row["arithmetic"] if is_known(row["arithmetic"]) else "-"),
@@ -63,6 +66,11 @@ def _row(row: Mapping[Any, Any], check: str, found: Results, seconds: float | No
         Cell(reason, f"{row['state']} wrap", choice=row["state"]) if reason else make_cell("ok", css="ok"),
     ]
     return cells
+
+
+def _plain(value: Any) -> Any:
+    """A figure as JavaScript reads it."""
+    return float(value) if isinstance(value, Fraction) else value
 
 
 def _ratio_order(row: Mapping[Any, Any]) -> Any:

@@ -31,7 +31,7 @@ from formulations import backends
 from instances.errors import InputError, shown
 from instances.files import make_folder, write_atomically
 from online.referee import sandbox
-from online.terms import Terms, under
+from online.terms import Own, Terms, under
 
 OPT = "OPT"
 SCALES = ("full", "small")
@@ -59,6 +59,8 @@ class RunOptions:
     only : patterns (``*``, ``?``, ``[...]``) of names of cases, others are left out; empty for all.
     effort : how many times the suite's own effort goes into OPT.
     scale : ``full``, or ``small`` for the suite's cases at a small scale.
+    repeat : how many times an algorithm that draws is run on each case, with a seed of its own each time.
+    own : what stands behind the names of `algorithms` that are classes or objects (`online.own`).
     """
 
     out: Path
@@ -74,6 +76,13 @@ class RunOptions:
     only: tuple[str, ...] = ()
     effort: int = 1
     scale: str = "full"
+    repeat: int = 1
+    own: Mapping[str, Own] = field(default_factory=dict)
+
+    @property
+    def terms(self) -> Terms:
+        """Of its online runs."""
+        return Terms(isolate=self.isolate, own=self.own)
 
 
 @dataclass(slots=True)
@@ -99,7 +108,8 @@ class _Sweep:
     store: Shelf
     folder: Path
     progress: Progress
-    isolate: bool = False
+    terms: Terms
+    repeats: Mapping[str, int]
     planned: deque[_Job] = field(default_factory=deque)
     queue: list[_Job] = field(default_factory=list)
     spent: dict[str, float] = field(default_factory=dict)
@@ -122,12 +132,13 @@ class _Sweep:
             solve_key=self.family.solve_key(case.solve),
             audits=self.family.audits,
             prior_recipe=case.prior,
+            repeats={name: self.repeats[name] for name in case.algorithms if name in self.repeats},
             studies=[
                 (each.kind, each.algorithm, each.task, f"{each.name} | {self._key(each.algorithm)}")
                 for each in case.studies
             ],
         )
-        self.left[case.name] = Counter(kinds_of(case))
+        self.left[case.name] = Counter(kinds_of(case, self.repeats))
 
         def call(executor: Executor) -> Future[work.Made]:
             self.started[case.name] = time.monotonic()
@@ -158,7 +169,7 @@ class _Sweep:
     def _key(self, algorithm: str) -> str:
         """The algorithm's part of a result's key: anyone's own in a sandbox is kept apart."""
         shipped = algorithm.partition(":")[0] in {each.name for each in self.family.algorithms()}
-        return self.family.algorithm_key(algorithm) + (" | isolated" if self.isolate and not shipped else "")
+        return self.family.algorithm_key(algorithm) + (" | isolated" if self.terms.isolate and not shipped else "")
 
     def path(self, instance: str) -> Path:
         """The instance's file."""
@@ -200,7 +211,7 @@ class _Sweep:
         """Queue the runs and audits of a case that are not in the store; OPT took so long in this run, if it did."""
         self._remember(OPT, reference.seconds)
         self._advance(case, OPT, seconds)
-        for name, key in case.algorithms:
+        for name, repetition, key in case.runs():
             audit_key = case.audit_key(key)
             online = self.store.get("online", case.instance, key)
             audit = self.store.get("audit", case.instance, audit_key)
@@ -211,7 +222,7 @@ class _Sweep:
                 self._advance(case, name, None)
             else:
                 self.claimed.add((case.instance, audit_key))
-                self.queue.append(self._run_job(case, name, key, audit_key, reference))
+                self.queue.append(self._run_job(case, name, repetition, key, audit_key, reference))
         for kind, algorithm, task, key in case.studies:
             study = Study(kind, algorithm, task)
             piece = self.store.get("study", case.instance, key)
@@ -224,11 +235,16 @@ class _Sweep:
                 self.claimed.add((case.instance, key))
                 self.queue.append(self._study_job(case, study, key))
 
-    def _run_job(self, case: StoredCase, name: str, key: str, audit_key: str, reference: Piece) -> _Job:
+    def _run_job(
+        self, case: StoredCase, name: str, repetition: int, key: str, audit_key: str, reference: Piece
+    ) -> _Job:
+        own = {path: each for path, each in self.terms.own.items() if path == name}
+        terms = replace(self.terms, own=own, repetition=repetition)
+
         def call(executor: Executor) -> Future[tuple[Piece, ...]]:
             data = self.path(case.instance).read_bytes()
             prior = self._prior(case, name)
-            known = (key, audit_key, reference, prior, self.isolate)
+            known = (key, audit_key, reference, prior, terms)
             return executor.submit(work.measure, self.family.name, data, case.instance, name, *known)
 
         def done(pieces: Sequence[Piece]) -> None:
@@ -249,7 +265,8 @@ class _Sweep:
         def call(executor: Executor) -> Future[Piece]:
             data = self.path(case.instance).read_bytes()
             prior = self._prior(case, study.algorithm)
-            return executor.submit(work.study, self.family.name, data, case.instance, study, key, prior, self.isolate)
+            known = (key, prior, self.terms.isolate)
+            return executor.submit(work.study, self.family.name, data, case.instance, study, *known)
 
         def done(piece: Piece) -> None:
             self.store.put(piece)
@@ -324,9 +341,10 @@ class _Sweep:
                     job.lost(error)
 
 
-def kinds_of(case: Case) -> list[str]:
+def kinds_of(case: Case, repeats: Mapping[str, int]) -> list[str]:
     """Pieces of progress in a case: the instance, OPT, every run with its audit, every study."""
-    return [MAKING, OPT, *case.algorithms, *(study.name for study in case.studies)]
+    runs = [name for name in case.algorithms for _ in range(repeats.get(name, 1))]
+    return [MAKING, OPT, *runs, *(study.name for study in case.studies)]
 
 
 def _with_prior(case: StoredCase, prior: str) -> StoredCase:
@@ -419,9 +437,12 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         backends.require_installed(backend)
     if options.isolate:
         sandbox.require()
-    with under(Terms(isolate=options.isolate)):
-        for name in dict.fromkeys([*(name for case in cases for name in case.algorithms), *studied]):
+    with under(options.terms):
+        names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
+        for name in dict.fromkeys([*names, *studied]):
             family.algorithm_key(name)
+        drawing = [name for name in names if options.repeat > 1 and family.is_randomised(name)]
+    repeats = dict.fromkeys(drawing, options.repeat)
     pool: Pool
     if options.dask is None:
         pool = SpawnPool(default_workers() if options.workers is None else options.workers, options.limit)
@@ -450,13 +471,13 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 },
                 [case.name for case in cases],
             )
-            planned = {case.name: kinds_of(case) for case in cases}
+            planned = {case.name: kinds_of(case, repeats) for case in cases}
             progress = Progress(planned, pool.parallel(), options.quiet)
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
             shelf = Shelf(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
-            sweep = _Sweep(family, shelf, folder, progress, options.isolate)
-            with under(Terms(isolate=options.isolate)):
+            sweep = _Sweep(family, shelf, folder, progress, options.terms, repeats)
+            with under(options.terms):
                 for position, case in enumerate(cases):
                     sweep.plan(position, case)
             now_at("")  # the progress tells from here on
@@ -478,6 +499,7 @@ def command(suite: Suite, options: RunOptions) -> str:
     words += [word for name in options.algorithms for word in ("--algorithm", name)]
     words += ["--scale", options.scale] if options.scale != SCALES[0] else []
     words += ["--effort", str(options.effort)] if options.effort > 1 else []
+    words += ["--repeat", str(options.repeat)] if options.repeat > 1 else []
     words += ["--limit", f"{options.limit:g}"] if options.limit is not None else []
     words += ["--isolate"] if options.isolate else []
     return shlex.join(words)

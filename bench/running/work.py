@@ -24,6 +24,9 @@ from instances.errors import InputError
 from instances.files import load_json
 from online.terms import Terms, under
 
+FREE = Terms()
+"""Neither limit nor sandbox."""
+
 
 def ready() -> None:
     """In a new process: load what every piece needs. What fails here fails again, with its reason, in the piece."""
@@ -86,10 +89,10 @@ def measure(
     audit_key: str,
     reference: Piece,
     prior: bytes | None = None,
-    isolate: bool = False,
+    terms: Terms = FREE,
 ) -> tuple[Piece, ...]:
     """One online run and its audit against the reference, as two pieces of work."""
-    with under(Terms(isolate=isolate)):
+    with under(terms):
         return _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior)
 
 

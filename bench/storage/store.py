@@ -41,6 +41,9 @@ class StoreError(RuntimeError):
     """The store could not be written (disk full, I/O error); what was in it before is still there."""
 
 
+REPEATS = 1000
+"""Most runs of one algorithm on one instance."""
+
 STORE = "results.sqlite"
 """The file of a folder of results."""
 
@@ -91,6 +94,7 @@ class StoredCase:
     prior : SHA-256 of the instance that some algorithms take their constants from; empty without one.
     prior_recipe : how that was made.
     studies : the tables to be made: kind, algorithm, task (or None), key.
+    repeats : how many times each algorithm that draws is run, where that is more than once.
     """
 
     name: str
@@ -105,6 +109,14 @@ class StoredCase:
     prior: str = ""
     prior_recipe: Mapping[str, Any] | None = None
     studies: Sequence[Sequence[Any]] = field(default_factory=list)
+    repeats: Mapping[str, int] = field(default_factory=dict)
+
+    def runs(self) -> Iterator[tuple[str, int, str]]:
+        """Every run: the algorithm's name, the number of the repetition from 1 on, and the key."""
+        for name, key in self.algorithms:
+            yield name, 1, key
+            for number in range(2, self.repeats.get(name, 1) + 1):
+                yield name, number, f"{key} | repetition {number}"
 
     def audit_key(self, algorithm_key: str) -> str:
         """The key of an audit: it depends on the run, on the reference and on what is checked."""
@@ -270,7 +282,10 @@ class Store:
 
     def put_case(self, position: int, case: StoredCase) -> None:
         """Write or replace a case."""
-        content = json.dumps({name: getattr(case, name) for name in StoredCase.__slots__})
+        written = {name: getattr(case, name) for name in StoredCase.__slots__}
+        if not case.repeats:  # as versions without repetitions wrote it, and read it
+            del written["repeats"]
+        content = json.dumps(written)
         with self._transaction():
             self.connection.execute("INSERT OR REPLACE INTO cases VALUES (?, ?, ?)", (case.name, position, content))
 
@@ -290,6 +305,10 @@ class Store:
             if each.name in content and not isinstance(value, kind) and not (value is None and not needed):
                 problem = f"{shown(value)} is not {words}"
                 raise InputError(str(self.path), f"case {shown(name)}, {each.name}", problem)
+        for algorithm, count in (content.get("repeats") or {}).items():
+            if type(count) is not int or not 1 < count <= REPEATS:
+                where = f"case {shown(name)}, repeats, {shown(algorithm)}"
+                raise InputError(str(self.path), where, f"{shown(count)} is not an integer in 2..{REPEATS}")
         for other in content.keys() - {each.name for each in fields(StoredCase)}:
             raise InputError(str(self.path), f"case {shown(name)}, {shown(other)}", "there is no such field")
         return StoredCase(**content)

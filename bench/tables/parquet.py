@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from bench.tables import repeated
 from bench.tables.rows import COLUMNS, is_known
 from instances.errors import InputError, install_command
 from instances.files import write_atomically
 
 FILE = "results.parquet"
-_TYPES = {"admitted": "Int64", "opt_time_limited": "boolean"}
+_TYPES = {"admitted": "Int64", "repetitions": "Int64", "opt_time_limited": "boolean"}
 
 
 def require() -> None:
@@ -35,7 +36,10 @@ def typed(rows: pd.DataFrame) -> pd.DataFrame:
     columns = {}
     for name in rows.columns:
         cells = [value if is_known(value) else None for value in rows[name]]
-        kind = "Float64" if COLUMNS.get(name, "").startswith("float:") else _TYPES.get(name, "string")
+        meaning = COLUMNS.get(name) or repeated.COLUMNS.get(name, "")
+        kind = "Float64" if meaning.startswith("float:") else _TYPES.get(name, "string")
+        if kind == "Int64" and not all(value is None or int(value) == value for value in cells):
+            kind = "string"  # means of runs
         if kind == "string":
             cells = [None if value is None else str(value) for value in cells]
         columns[name] = pd.Series(cells, dtype=kind)

@@ -9,9 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 from bench.family.sense import Sense
 from formulations.report import Exact
+from instances.display import decimal as decimal
+from instances.display import grouped as grouped
 
 
 class Kind(StrEnum):
@@ -22,6 +25,8 @@ class Kind(StrEnum):
     """It has a least value only: OPT may be 0, and where it is, the ratio is unbounded."""
     UNBOUNDED = "unbounded"
     """The algorithm earned nothing (or lost) where something could be earned, or had costs where none are needed."""
+    ESTIMATE = "estimate"
+    """An interval over the mean of several runs: no certificate."""
     UNDEFINED = "undefined"
     """None of these: the difference between OPT and ALG says what can be said."""
 
@@ -125,6 +130,23 @@ def reached(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST)
     return Fraction(1) if value == 0 == upper else None
 
 
+def columns(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> dict[str, Any]:
+    """What the rows of results say of ALG = value beside OPT in [lower, upper]: ratio, part reached, difference."""
+    found, part = ratio(lower, upper, value, sense), reached(lower, upper, value, sense)
+    least, most = behind(lower, upper, value, sense)
+    return {
+        "ratio_kind": found.kind.value,
+        "ratio_lower": found.lower,
+        "ratio_upper": found.upper,
+        "ratio_lower_float": None if found.lower is None else float(found.lower),
+        "ratio_upper_float": None if found.upper is None else float(found.upper),
+        "reached": part,
+        "reached_float": None if part is None else float(part),
+        "behind_lower": least,
+        "behind_upper": most,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Mean:
     """Mean of the part that was certainly reached, over cases.
@@ -158,26 +180,10 @@ def mean(results: Iterable[tuple[Exact, Exact, Exact]], sense: Sense = Sense.MOS
     return Mean(average, len(parts), unbounded, undefined)
 
 
-def decimal(value: Exact, digits: int = 3, *, up: bool) -> str:
-    """The value as a decimal with at most `digits` places, rounded up or down (never to the nearest)."""
-    scale = 10**digits
-    scaled = Fraction(value) * scale
-    whole = -((-scaled.numerator) // scaled.denominator) if up else scaled.numerator // scaled.denominator
-    sign, whole = ("-" if whole < 0 else ""), abs(whole)
-    places = f"{whole % scale:0{digits}d}".rstrip("0") if digits else ""
-    return f"{sign}{whole // scale}" + (f".{places}" if places else "")
-
-
 def interval_text(lower: Exact, upper: Exact, digits: int = 3) -> str:
     """``[lower, upper]`` rounded outward, or the one number where both ends print exactly alike."""
     low, high = decimal(lower, digits, up=False), decimal(upper, digits, up=True)
     return low if low == high else f"[{low}, {high}]"
-
-
-def grouped(value: Exact, *, up: bool = False) -> str:
-    """An exact figure for reading: thousands apart; a fraction as at most three decimals, rounded down, or up."""
-    whole, point, places = decimal(value, up=up).partition(".")
-    return f"{whole}{point}{places}" if whole == "-0" else f"{int(whole):,}{point}{places}"
 
 
 def truncated(value: Exact) -> str:

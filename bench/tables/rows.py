@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,7 @@ from bench.family.sense import Sense
 from bench.family.suite import Plot, Printed, PrintedMean, Study
 from bench.storage.pieces import check_piece
 from bench.storage.store import Piece, Store, StoredCase
-from bench.tables import ratios
+from bench.tables import ratios, repeated
 from bench.tables.sayings import label_of_runs, said_of_runs
 from instances.errors import InputError, shown
 
@@ -42,7 +42,7 @@ COLUMNS = {
     "true_welfare": "the same by valuations",
     "revenue": "sum of payments; empty without a payment rule",
     "admitted": "admitted tasks",
-    "ratio_kind": "interval, open (at least ratio_lower), unbounded or undefined",
+    "ratio_kind": "interval, open (at least ratio_lower), unbounded or undefined; estimate, of means of runs",
     "ratio_lower": "lower/ALG, exact; where the least is best, ALG/upper",
     "ratio_upper": "upper/ALG, exact; where the least is best, ALG/lower",
     "ratio_lower_float": "float: ratio_lower",
@@ -88,6 +88,8 @@ class Results:
     measures : names of the family's measures found.
     studies : the tables made beside the runs, in the order of the suite.
     exact : the rows as results.csv has them: figures are integers, fractions and, of checks, their text.
+    repetitions : one row per run of an algorithm that was run more than once on a case, in exact figures: case,
+        algorithm, repetition, state, and the figures of a run. The rows of such algorithms are means (`repeated`).
     """
 
     about: Mapping[str, Any]
@@ -98,6 +100,7 @@ class Results:
     measures: Sequence[str] = ()
     studies: Sequence[StudyTable] = ()
     exact: pd.DataFrame = field(default_factory=pd.DataFrame)
+    repetitions: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def sense(self) -> Sense:
@@ -137,17 +140,20 @@ def read_results(store: Store) -> Results:
     checks: dict[str, None] = {}
     measures: dict[str, None] = {}
     studies: list[StudyTable] = []
+    runs: list[dict[str, Any]] = []
     with _sound(store, "about, sense"):
         sense = sense_of(store.about())
     for case in cases:
         with _sound(store, f"case {shown(case.name)}"):
-            rows.extend(_case_rows(store, case, sense, seconds, checks, measures, whole))
+            rows.extend(_case_rows(store, case, sense, seconds, checks, measures, runs, whole))
             studies.extend(_case_studies(store, case, seconds))
     parts = ("", "_left", "_right", "_reason", "_figures")
     columns = [*COLUMNS, *measures, *(f"{name}{part}" for name in checks for part in parts)]
+    columns += repeated.COLUMNS if runs else ()
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
     times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
-    found = Results(about, cases, frame, times, tuple(checks), tuple(measures), studies, frame)
+    each = pd.DataFrame(runs, columns=repeated.EACH, dtype=object)
+    found = Results(about, cases, frame, times, tuple(checks), tuple(measures), studies, frame, each)
     with _sound(store, "about, plots"):
         assert found.plots is not None
     return found
@@ -185,6 +191,7 @@ def _case_rows(
     seconds: list[dict[str, Any]],
     checks: dict[str, None],
     measures: dict[str, None],
+    runs: list[dict[str, Any]],
     whole: bool,
 ) -> list[dict[str, Any]]:
     def timed(stage: str, algorithm: str, piece: Piece | None) -> Piece | None:
@@ -195,13 +202,13 @@ def _case_rows(
 
     made = timed("generate", "", store.get("generate", "", case.name))
     opt = timed("opt", "", store.get("opt", case.instance, case.solve_key))
-    online = {key: timed("online", name, store.get("online", case.instance, key)) for name, key in case.algorithms}
+    online = {key: timed("online", name, store.get("online", case.instance, key)) for name, _, key in case.runs()}
     head: dict[str, Any] = {"case": case.name, "group": case.group, "instance": case.instance}
-    runs = {name: online[key] for name, key in case.algorithms}
-    _check_bound(opt, runs, sense, store, case)
-    head |= _reference(opt, runs, sense)
-    rows = []
-    for name, key in case.algorithms:
+    every = [(name, online[key]) for name, _, key in case.runs()]
+    _check_bound(opt, every, sense, store, case)
+    head |= _reference(opt, every, sense)
+    rows: list[list[dict[str, Any]]] = []
+    for name, repetition, key in case.runs():
         row = head | {"algorithm": name, "label": name, "algorithm_key": key}
         run = online[key]
         if run is None:
@@ -227,18 +234,25 @@ def _case_rows(
                 row[f"{check['name']}_figures"] = json.dumps(check["figures"])
         elif audit is not None and run is not None and run.ok:
             row["reason"] = "; ".join(filter(None, [row.get("reason"), f"audit: {audit.payload['reason']}"]))
-        rows.append(row)
-    return rows
+        if repetition == 1:
+            rows.append([])
+        rows[-1].append(row)
+    for several in rows:
+        runs.extend(repeated.list_runs(several) if len(several) > 1 else ())
+    return [
+        repeated.fold(several, sense, tuple(checks), tuple(measures)) if len(several) > 1 else several[0]
+        for several in rows
+    ]
 
 
 def _check_bound(
-    opt: Piece | None, runs: Mapping[str, Piece | None], sense: Sense, store: Store, case: StoredCase
+    opt: Piece | None, runs: Iterable[tuple[str, Piece | None]], sense: Sense, store: Store, case: StoredCase
 ) -> None:
     """Refuse a valid run that is better than the bound on OPT: one of the two must be wrong."""
     if opt is None or not opt.ok:
         return
     ends = Fraction(opt.payload["lower"]), Fraction(opt.payload["upper"])
-    for name, run in runs.items():
+    for name, run in runs:
         if run is None or not run.ok or not run.payload["valid"]:
             continue
         if ratios.beats_bound(*ends, Fraction(run.payload["welfare"]), sense):
@@ -248,13 +262,13 @@ def _check_bound(
             raise InputError(str(store.path), where, problem)
 
 
-def _reference(opt: Piece | None, runs: Mapping[str, Piece | None], sense: Sense) -> dict[str, Any]:
+def _reference(opt: Piece | None, runs: Iterable[tuple[str, Piece | None]], sense: Sense) -> dict[str, Any]:
     """The interval on OPT. A valid online run is a verified solution too: the best one may move the verified end."""
     if opt is None or not opt.ok:
         reason = "not solved yet" if opt is None else opt.payload["reason"]
         return {"opt_status": "failed", "opt_lower": None, "opt_upper": None, "opt_lower_source": reason}
     ends, source = {end: Fraction(opt.payload[end]) for end in ("lower", "upper")}, "solve"
-    for name, run in runs.items():
+    for name, run in runs:
         if run is not None and run.ok and run.payload["valid"]:
             value = Fraction(run.payload["welfare"])
             if ratios.better(value, ends[sense.verified], sense):
@@ -290,21 +304,7 @@ def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None,
     }
     if not run["valid"] or lower is None or upper is None:
         return row
-    welfare = row["welfare"]
-    ratio = ratios.ratio(lower, upper, welfare, sense)
-    part = ratios.reached(lower, upper, welfare, sense)
-    behind = ratios.behind(lower, upper, welfare, sense)
-    return row | {
-        "ratio_kind": ratio.kind.value,
-        "ratio_lower": ratio.lower,
-        "ratio_upper": ratio.upper,
-        "ratio_lower_float": None if ratio.lower is None else float(ratio.lower),
-        "ratio_upper_float": None if ratio.upper is None else float(ratio.upper),
-        "reached": part,
-        "reached_float": None if part is None else float(part),
-        "behind_lower": behind[0],
-        "behind_upper": behind[1],
-    }
+    return row | ratios.columns(lower, upper, row["welfare"], sense)
 
 
 def is_known(value: Any) -> bool:
@@ -355,6 +355,8 @@ def stages(seconds: pd.DataFrame) -> pd.DataFrame:
 
 
 def online_seconds(found: Results, stage: str = "online") -> dict[tuple[str, str], float]:
-    """Seconds of every online run, or of its decisions alone, by (case, algorithm)."""
-    online = found.seconds[found.seconds["stage"] == stage]
-    return {(row["case"], row["algorithm"]): float(row["seconds"]) for row in online.to_dict("records")}
+    """Seconds of every online run, or of its decisions alone, by (case, algorithm); of several runs their mean."""
+    spent: dict[tuple[str, str], list[float]] = {}
+    for row in found.seconds[found.seconds["stage"] == stage].to_dict("records"):
+        spent.setdefault((row["case"], row["algorithm"]), []).append(float(row["seconds"]))
+    return {address: sum(each) / len(each) for address, each in spent.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -41,17 +42,41 @@ _WHAT_MEANS = {
 }
 
 
+_WHAT_REPEATED = (
+    "mean of N runs: the algorithm draws; its figures are means of runs with seeds of their own. What is `about` is\n"
+    "an estimate of the ratio of OPT and E[ALG], which nothing certifies; the 95 % interval of E[ALG] is Student's t."
+)
+
+
 def ratio_text(row: Mapping[Any, Any], sense: Sense = Sense.MOST) -> str:
     """The ratio as the tables print it."""
     if is_known(row["ratio_lower"]):
         if not is_known(row["ratio_upper"]):
             return ratios.open_text(row["ratio_lower"])
-        return ratios.interval_text(row["ratio_lower"], row["ratio_upper"])
+        about = "about " if row["ratio_kind"] == ratios.Kind.ESTIMATE else ""
+        return about + ratios.interval_text(row["ratio_lower"], row["ratio_upper"])
     if row["ratio_kind"] == ratios.Kind.UNDEFINED:
         ends = row["behind_lower"], row["behind_upper"]
         whole = all(Fraction(end).denominator == 1 for end in ends)
         return f"{sense.difference} in {ratios.interval_text(*ends, 0 if whole else 6)}"
     return row["ratio_kind"] if is_known(row["ratio_kind"]) else "-"
+
+
+def expected_text(row: Mapping[Any, Any]) -> str:
+    """The 95 % interval of E[ALG], where the row is a mean of runs, rounded outward."""
+    if not is_known(row.get("welfare_low")):
+        return "-"
+    ends = (Fraction(row["welfare_low"]), Fraction(row["welfare_high"]))
+    if min(map(abs, ends)) >= 1000:
+        ends = (Fraction(math.floor(ends[0])), Fraction(math.ceil(ends[1])))
+    return f"{ratios.grouped(ends[0])} to {ratios.grouped(ends[1], up=True)}"
+
+
+def admitted_text(value: Any) -> str:
+    """How many were admitted: a whole number, of a mean of runs at most three decimals."""
+    if not is_known(value):
+        return "-"
+    return number(value) if Fraction(value).denominator > 1 else str(value)
 
 
 def opt_text(row: Mapping[Any, Any], unit: str) -> str:
@@ -115,6 +140,8 @@ def results_text(found: Results, family: Family) -> str:
         parts.append(_WHAT_MEANS[found.sense])
         parts.append(aligned(lines, indent="  "))
     parts += _reasons(found.rows, head) if head else []
+    if len(found.repetitions):
+        parts.append(_WHAT_REPEATED)
     if (found.rows["constants_source"] == "oracle").any():
         parts.append("* its constants are computed from the instance under test, future included (oracle).")
     return "\n".join(parts)
@@ -145,8 +172,9 @@ def _line(
     line = {
         "algorithm": f"{row['label']}{mark}",
         value: number(row["welfare"]),
+        **({"95 % interval": expected_text(row)} if "welfare_low" in row else {}),
         sense.ratio: ratio_text(row, sense),
-        "admitted": str(row["admitted"]) if is_known(row["admitted"]) else "-",
+        "admitted": admitted_text(row["admitted"]),
     }
     if head:
         line[check_title(head)] = row[head] if is_known(row[head]) else "-"

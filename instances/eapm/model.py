@@ -11,8 +11,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from instances.arrays import IntArray as IntArray
 from instances.arrays import frozen as frozen
+from instances.display import grouped, make_html
+from instances.errors import tamed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +83,24 @@ class Instance:
     tasks: IntArray
     price: IntArray
     cache: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        size = f"{self.users} users, {len(self.machines)} machines, {len(self.task_types)} types of task"
+        return f"<Instance {tamed(self.name, 80)}: {size}>"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "users": self.users,
+            "tasks": grouped(sum(map(int, self.tasks))),
+            "sum of prices, micro-units": grouped(sum(map(int, self.price))),
+            "energy price, micro-units per microjoule": self.energy_price,
+        }
+        bags = np.bincount(self.kind, minlength=len(self.task_types))
+        kinds = [
+            (name, int(count), f"{int(etc.min())} to {int(etc.max())}", f"{int(power.min())} to {int(power.max())}")
+            for name, count, etc, power in zip(self.task_types, bags, self.etc_ms, self.apc_mw, strict=True)
+        ]
+        return make_html(self.name, facts, ("type of task", "users", "milliseconds", "milliwatts"), kinds[:50])
 
     @property
     def users(self) -> int:

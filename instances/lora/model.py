@@ -15,6 +15,8 @@ import numpy as np
 
 from instances.arrays import IntArray as IntArray
 from instances.arrays import frozen as frozen
+from instances.display import grouped, make_html
+from instances.errors import tamed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,6 +175,22 @@ class Instance:
     vendor_price: IntArray
     vendor_delay: IntArray
     cache: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        size = f"{self.tasks} tasks, {self.nodes} nodes, {self.slots} slots"
+        return f"<Instance {tamed(self.name, 80)}: {size}>"
+
+    def _repr_html_(self) -> str:
+        kinds = [(each.name, each.count, each.compute, each.memory_mb) for each in self.node_types[:50]]
+        facts = {
+            "tasks": self.tasks,
+            "with vendors": int(np.count_nonzero(np.diff(self.vendor_start))),
+            "slots": f"{self.slots} of {self.slot_seconds} s",
+            "nodes": self.nodes,
+            "sum of bids, micro-dollars": grouped(sum(map(int, self.bid))),
+            "work, samples": grouped(sum(map(int, self.work))),
+        }
+        return make_html(self.name, facts, ("node type", "nodes", "samples per slot", "memory, MB"), kinds)
 
     @property
     def tasks(self) -> int:

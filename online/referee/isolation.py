@@ -33,6 +33,7 @@ from typing import IO, Any, TypeVar
 from formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
 from formulations.readying import getting_ready
 from instances.errors import InputError, tamed
+from instances.seeds import Stream
 from online import terms
 from online.answers import shown, whole
 from online.modules import import_path
@@ -183,9 +184,13 @@ class Player:
     protocol : the family's module that says what an answer is.
     betrays : whether a file that the algorithm read shows what it must not know.
     echo : takes what it prints.
+    seed : name of the random stream of an algorithm that draws: it gets a number that depends on this alone, as its
+        attribute `seed` if it is declared `randomised`, and from the second repetition on in the place of an option
+        `seed`.
 
     Attributes
     ----------
+    randomised : it says so itself.
     drew : something was drawn in its process from a source that nobody seeded.
     started : the programs that it has started, by their names; our solvers are not among them.
     compiling : seconds that numba took in its process since the algorithm was built.
@@ -196,15 +201,18 @@ class Player:
         cannot be one.
     """
 
-    def __init__(self, spec: Spec, protocol: str, betrays: Callable[[str], bool], echo: Echo | None = None) -> None:
+    def __init__(
+        self, spec: Spec, protocol: str, betrays: Callable[[str], bool], echo: Echo | None = None, seed: str = ""
+    ) -> None:
         self._betrays, self._path = betrays, spec.path
+        own = terms.current().own.get(spec.path)
         self.drew = False
         self.started: list[str] = []
         self.compiling = 0.0
         self._compiles_since: float | None = None
         self._ready = contextlib.ExitStack()
         if terms.current().isolate:
-            place = sandbox.place(spec.path, barred(), HOUSE_DATA)
+            place = sandbox.place(None if own else spec.path, barred(), HOUSE_DATA)
             boot = _BOOT.format(path=place.path, parent=None, protocol=protocol)
             wrapped, environment = place.command, place.environment
         else:
@@ -225,10 +233,12 @@ class Player:
         self._guard = _Guard(self._process)
         self._closed = False
         try:
-            reply = self._exchange(("build", spec.path, dict(spec.options), barred()), None, _built)
+            number, options = _seeded(spec, seed)
+            given = None if own is None else own.pickled
+            reply = self._exchange(("build", spec.path, options, barred(), number, given), None, _built)
             if isinstance(reply, str):
                 raise InputError("algorithm", spec.path, f"cannot be built: {reply}{_how_built(spec, reply)}")
-            self.constants, self.batch, self.events = reply
+            self.constants, self.batch, self.events, self.randomised = reply
             for name in spec.given:
                 if name not in self.constants:
                     raise InputError("algorithm", f"{spec.path}:{name}", f"{spec.path} declares no such constant")
@@ -347,12 +357,22 @@ def _how_built(spec: Spec, reply: str) -> str:
     )
 
 
-def _built(reply: dict[str, Any]) -> tuple[tuple[str, ...], bool, tuple[str, ...]] | str:
-    """The declared constants, whether it decides by batches, the events it answers; a text why it was not built."""
+def _seeded(spec: Spec, seed: str) -> tuple[int, dict[str, str]]:
+    """The number for an algorithm that draws, and the options of this run."""
+    number = Stream("algorithm", seed).integer(0, 2**60)
+    again = "seed" in spec.options and terms.current().repetition > 1
+    return number, {**spec.options, "seed": str(number)} if again else dict(spec.options)
+
+
+def _built(reply: dict[str, Any]) -> tuple[tuple[str, ...], bool, tuple[str, ...], bool] | str:
+    """The declared constants, whether it decides by batches, the events it answers, whether it says that it draws.
+
+    A text why it was not built.
+    """
     if reply["kind"] == "import":
         return _detail(reply)
     constants, events = (tuple(str(name) for name in reply[key]) for key in ("constants", "events"))
-    return constants, bool(reply["batch"]), events
+    return constants, bool(reply["batch"]), events, bool(reply["randomised"])
 
 
 def _last_words(reply: dict[str, Any]) -> tuple[list[int | None], dict[str, int], str | None, Any]:
@@ -372,16 +392,33 @@ def require_buildable(registry: Registry[Any], text: str) -> None:
     ------
     InputError : for a module, class or constructor that does not do. What else goes wrong is the run's to say.
     """
+    is_randomised(registry, text)
+
+
+def is_randomised(registry: Registry[Any], text: str) -> bool:
+    """Whether repetitions of a run may differ: the algorithm says so, or has an option `seed`.
+
+    Raises
+    ------
+    InputError : as `require_buildable`.
+    """
     spec = registry.parse(text)
-    if spec.entry is None:
-        _try_to_build(registry, text, version(spec))
+    if spec.entry is not None:
+        return spec.entry.randomised
+    return _try_to_build(registry, text, version(spec)) or "seed" in spec.options
 
 
 @lru_cache(maxsize=64)
-def _try_to_build(registry: Registry[Any], text: str, code: str) -> None:
-    """Build anyone's algorithm, with this code, and throw it away: what does not exist is found before any work."""
+def _try_to_build(registry: Registry[Any], text: str, code: str) -> bool:
+    """Build anyone's algorithm, with this code, and throw it away: what does not exist is found before any work.
+
+    Whether it says that it draws.
+    """
     with contextlib.suppress(Foul), getting_ready():
-        Player(registry.parse(text), registry.protocol, lambda path: False).close()
+        player = Player(registry.parse(text), registry.protocol, lambda path: False)
+        player.close()
+        return player.randomised
+    return False
 
 
 @dataclass(slots=True)
@@ -411,14 +448,14 @@ class Played:
 
 
 def _perform(
-    table: Table, spec: Spec, protocol: str, betrays: Callable[[str], bool], settle: Settle, echo: Echo
+    table: Table, spec: Spec, protocol: str, betrays: Callable[[str], bool], settle: Settle, echo: Echo, seed: str
 ) -> Played:
     """One run in a fresh process; `settle` gives the constants that the algorithm declares."""
     played = Played([], [], label=spec.name)
     player: Player | None = None
     try:
         with getting_ready():
-            player = Player(spec, protocol, betrays, echo)
+            player = Player(spec, protocol, betrays, echo, seed)
         played.constants = settle(player.constants)
         started = time.perf_counter()
         player.start(table.public, {constant.name: constant.value for constant in played.constants})
@@ -452,20 +489,23 @@ def play(
     table: Callable[[Instance], Table],
     first_half: Callable[[Instance], Instance],
     prior: Instance | None = None,
+    seed: str = "",
 ) -> Played:
     """Run anyone's algorithm by its import path, then again on the first half of the arrivals.
 
     `table` lays out a run on an instance, `first_half` makes an instance of the first arrivals, whole questions, at
     least one. `prior` is the instance that `prior=yesterday` stands for; nothing of it but the constants reaches the
-    algorithm. Up to half time the logs must be the same. If they are not, whole runs tell an algorithm that
-    answers differently each time (it `draws`, or is `not reproducible` for another reason) from one that `peeks`. So
-    they do where something was drawn without a seed, for two runs may agree by chance.
+    algorithm. `seed` names the random stream of one that draws, the same for all runs here.
+
+    Up to half time the logs must be the same. If they are not, whole runs tell an algorithm that answers differently
+    each time (it `draws`, or is `not reproducible` for another reason) from one that `peeks`. So they do where
+    something was drawn without a seed, for two runs may agree by chance.
     """
     echo = Echo(spec.name)
 
     def perform(part: Instance, settle: Settle) -> Played:
         betrays = partial(shows_the_future, registry=registry, instance=instance)
-        return _perform(table(part), spec, registry.protocol, betrays, settle, echo)
+        return _perform(table(part), spec, registry.protocol, betrays, settle, echo, seed)
 
     played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior))
     if played.violations or not played.log:

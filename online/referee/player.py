@@ -64,7 +64,7 @@ def serve(protocol: str) -> None:
     plain: Plain = family.plain
     excess: Excess = getattr(family, "excess", lambda answer, public: None)
     exposed: Exposed = getattr(family, "exposed", lambda algorithm: None)
-    _, path, given, barred = pickle.load(requests)
+    _, path, given, barred, seed, pickled = pickle.load(requests)
     options = Options(given)
     drew = listen_for_draws()
     decide, report = watch(replies, barred)
@@ -73,14 +73,17 @@ def serve(protocol: str) -> None:
         _send(replies, {**reply, **report(), "drew": drew()})
 
     try:
-        algorithm = _built(path, options)
+        algorithm = _built(path, options, pickled)
+        randomised = bool(getattr(algorithm, "randomised", False))
+        if randomised:
+            algorithm.seed = seed
         batch = hasattr(algorithm, "decide_batch")
         constants = [str(name) for name in getattr(algorithm, "constants", ())]
         events = [name.removeprefix(HANDLER) for name in dir(algorithm) if name.startswith(HANDLER)]
     except BaseException as error:
         send({"kind": "import", "detail": located(error)})
         return
-    send({"kind": "ready", "constants": constants, "batch": batch, "events": events})
+    send({"kind": "ready", "constants": constants, "batch": batch, "events": events, "randomised": randomised})
     _Game(algorithm, batch, plain, excess, exposed, options, replies).play(requests, send, decide)
 
 
@@ -108,9 +111,15 @@ class Options(MutableMapping[str, str]):
         del self._values[key]
 
 
-def _built(path: str, options: Mapping[str, str]) -> Any:
+def _built(path: str, options: Mapping[str, str], pickled: bytes | None) -> Any:
+    """The algorithm: of the class that the path names, or of the one that was handed over; or the object that was."""
     module, _, attribute = path.partition(":")
-    maker = getattr(importlib.import_module(module), attribute)
+    if pickled is None:
+        maker = getattr(importlib.import_module(module), attribute)
+    else:
+        maker = pickle.loads(pickled)
+        if not isinstance(maker, type):
+            return maker
     return maker(options) if options else maker()
 
 

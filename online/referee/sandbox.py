@@ -69,11 +69,12 @@ def require() -> str:
 _WALLS = ("--unshare-all", "--die-with-parent", "--cap-drop", "ALL")
 
 
-def place(path: str, barred: Mapping[str, str], hidden: Sequence[Path]) -> Place:
+def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -> Place:
     """The sandbox of the algorithm with this import path.
 
     Parameters
     ----------
+    path : None for an algorithm that is no module: it has nothing of its own to be seen.
     barred : the modules that it must not have, each with its file.
     hidden : folders that are empty inside.
 
@@ -81,9 +82,9 @@ def place(path: str, barred: Mapping[str, str], hidden: Sequence[Path]) -> Place
     ------
     InputError : no such module, or no sandbox.
     """
-    own, root = _own(path)
+    own = [] if path is None else [_own(path)]
     installed = tuple(dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)))
-    shown = (own, *(_HOUSE / floor for floor in _FLOORS), *map(Path, installed))
+    shown = (*own, *(_HOUSE / floor for floor in _FLOORS), *map(Path, installed))
 
     def visible(path: Path) -> bool:
         return path.exists() and any(folder == path or folder in path.parents for folder in shown)
@@ -101,21 +102,22 @@ def place(path: str, barred: Mapping[str, str], hidden: Sequence[Path]) -> Place
     for file in (Path(form) for source in barred.values() for form in forms(source)):
         command += ["--ro-bind", os.devnull, str(file)] if visible(file) else []
     command += _caches()
-    seen = [str(root), str(_HOUSE), *(entry for entry in sys.path if entry and visible(Path(entry)))]
+    seen = [*(str(each.parent) for each in own), str(_HOUSE)]
+    seen += [entry for entry in sys.path if entry and visible(Path(entry))]
     environment = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(_KEPT_OF)}
     environment.pop("NUMBA_CACHE_DIR", None)  # it is not there
     environment |= {"HOME": "/tmp", "TMPDIR": "/tmp"}
     return Place([*command, "--chdir", "/tmp"], list(dict.fromkeys(seen)), environment)
 
 
-def _own(path: str) -> tuple[Path, Path]:
-    """What is the algorithm's own: its file, or the folder of the package that it is in; and the folder of that."""
+def _own(path: str) -> Path:
+    """What is the algorithm's own: its file, or the folder of the package that it is in."""
     file = module_file(path)
     parents = path.partition(":")[0].count(".")
     if file.name == "__init__.py":
         parents += 1
     own = file if parents == 0 else file.parents[parents - 1]
-    return own.absolute(), own.absolute().parent
+    return own.absolute()
 
 
 def _caches() -> Iterator[str]:

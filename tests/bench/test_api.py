@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
@@ -15,10 +17,13 @@ import bench
 from bench.cli.main import main
 from bench.family.known import families
 from bench.storage.store import Store
-from bench.tables.frames import typed
+from bench.tables.frames import make_frame, typed
 from bench.tables.rows import COLUMNS, is_known, read_results
+from formulations.report import Status
+from instances.eapm.named import path as eapm_path
 from instances.errors import InputError
 from instances.lora.named import path
+from online.outcome import Violation
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -89,6 +94,102 @@ def test_rows_have_one_type_per_column_and_exact_has_the_fractions(tmp_path: Pat
     with Store.open(tmp_path / "none.sqlite") as store:
         empty = read_results(store)
     assert {str(kind) for kind in typed(empty).dtypes} == {"float64", "Int64", "boolean", "category", "string"}
+
+
+def test_a_frame_has_what_is_read_first_and_all_on_request(tmp_path: Path) -> None:
+    """Twelve columns with true types; names and verdicts are categories in their order; fractions on demand."""
+    found = bench.run("toy-bad", out=tmp_path, workers=1)
+    frame = found.frame()
+    kinds = {name: str(kind) for name, kind in frame.dtypes.items()}
+    assert kinds == {
+        "case": "category", "group": "category", "algorithm": "category", "state": "category",
+        "ratio_lower": "float64", "ratio_upper": "float64", "reached": "float64", "welfare": "float64",
+        "admitted": "Int64", "revenue": "float64", "seconds": "float64", "half": "category",
+    }  # fmt: skip
+    assert list(frame["algorithm"].cat.categories) == ["first", "raises", "dies", "cheats"]
+    assert (frame["seconds"] > 0).any()
+    every = found.frame("all", exact=True)
+    assert set(found.rows.columns) <= set(every.columns)
+    assert {"ratio_upper_exact", "share_exact", "half_left_exact", "admitted_exact", "seconds"} <= set(every.columns)
+    assert str(every["opt_time_limited"].dtype) == "boolean"
+    for name in ("ratio_upper", "half_right", "share"):
+        for told, truth in zip(every[name], every[f"{name}_exact"], strict=True):
+            assert pd.isna(told) if truth is None else told == float(truth)
+            assert truth is None or isinstance(truth, Fraction)
+    assert list(found.frame(["welfare", "case"], exact=True).columns) == ["welfare", "welfare_exact", "case"]
+    assert list(found.frame("reason").columns) == ["reason"]
+    with pytest.raises(InputError, match="columns: 'nosuch' is not one of case, group"):
+        found.frame(["nosuch"])
+    with Store.open(tmp_path / "none.sqlite") as store:
+        empty = make_frame(read_results(store))
+    assert (len(empty), len(empty.columns)) == (0, 11)
+
+
+def test_results_show_themselves(tmp_path: Path) -> None:
+    """In a line, in HTML, and as a picture that can be saved; what comes from outside is escaped."""
+    found = bench.run("toy", only="toy[01]", out=tmp_path, workers=1)
+    assert isinstance(found, bench.Results)
+    assert repr(found) == "<Results toy: 2 cases, 6 rows (6 ok)>"
+    page = found._repr_html_()
+    assert "<td>above:mark=50 *</td>" in page
+    assert "Half" in page
+    assert page.index("<td>first</td>") < page.index("<td>one</td>")  # the better one
+    picture = found.plot()
+    saved = picture.save(tmp_path / "share.svg").read_text()
+    assert saved == picture._repr_svg_()
+    tree = ElementTree.fromstring(saved)
+    assert [each.text for each in tree.findall("{http://www.w3.org/2000/svg}text")] == ["even", "odd"]
+    assert picture._repr_html_().startswith("<img ")
+    assert len(picture.svg) > len(found.plot("odd").svg)
+    with pytest.raises(InputError, match="plot: group: 'nosuch' is not one of even, odd"):
+        found.plot("nosuch")
+    hostile = replace(found, about={**found.about, "suite": "<b>\n\x1b[1m"})
+    assert "<b>" not in hostile._repr_html_()
+    assert "&lt;b&gt;" in hostile._repr_html_()
+    assert repr(hostile).isprintable()
+
+
+def test_without_matplotlib_only_pictures_are_missing(tmp_path: Path) -> None:
+    """And the error names it."""
+    code = """
+import sys
+sys.modules["matplotlib"] = None
+import bench
+found = bench.run("toy", only="toy0", out="out", workers=1)
+found.frame(), found._repr_html_()
+try:
+    found.plot()
+except bench.InputError as error:
+    print(error)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("plot: needs the package `matplotlib`, which is not installed\n", "")
+
+
+def test_instances_runs_and_reports_show_themselves() -> None:
+    """Of both families: the figures that matter, short, and nothing unescaped."""
+    for file, size in (
+        (LORA, "3 tasks, 1 nodes, 5 slots"),
+        (eapm_path("free_energy"), "users, 2 machines"),
+    ):
+        known = bench.instance(file)
+        assert repr(known).startswith(f"<Instance {known.name}: ")
+        assert size in repr(known)
+        assert len(repr(known)) < 200
+        assert f"<strong>{known.name}</strong>" in known._repr_html_()
+        assert "<script>" not in replace(known, name="<script>")._repr_html_()
+    report, run = bench.opt(LORA), bench.online(LORA, "greedy")
+    assert repr(report) == f"<SolveReport OPT = 312, proof trivial ({report.formulation} / {report.backend})>"
+    assert "<strong>OPT = 312</strong>" in report._repr_html_()
+    wide = replace(report, status=Status.INTERVAL, lower=Fraction(1000, 3), upper=Fraction(2000, 3))
+    assert repr(wide).startswith("<SolveReport OPT in [333.333, 666.667], gap 50 %, ")
+    assert repr(run) == "<OnlineRun greedy: 312, 3 of 3 admitted, valid>"
+    broken = replace(run, valid=False, violations=(Violation("<i>", 1, "x"),), label="<i>")
+    assert repr(broken) == "<OnlineRun <i>: 312, 3 of 3 admitted, INVALID (<i>: task 1: x)>"
+    assert "<i>" not in broken._repr_html_()
 
 
 def test_one_algorithm_may_be_a_string(tmp_path: Path) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 import textwrap
 import tomllib
 from dataclasses import replace
@@ -63,7 +66,28 @@ def test_the_readme_is_short() -> None:
 def test_every_block_of_python_has_a_test() -> None:
     """Those of the other files are run below, or by the test of the family in five files."""
     run_below = {"README.md": 1, "online/README.md": 1, "online/eapm/README.md": 1, "instances/README.md": 1}
+    run_below[SUITES] = 1
     assert {file: len(_code(file)) for file in READMES if file != TEMPLATE and _code(file)} == run_below
+
+
+def test_the_lines_for_a_notebook_run(tmp_path: Path) -> None:
+    """As they stand there, with the README's algorithm; Python runs them as a script without a main guard."""
+    [code] = _code(SUITES)
+    (tmp_path / "mine.py").write_text(_code("README.md")[0])
+    (tmp_path / "day.json").write_bytes(path("tiny_contention").read_bytes())
+    code = code.replace("repeat=20", "repeat=2")
+    (tmp_path / "cell.py").write_text(f"{code}\nprint(found.frame()[['algorithm', 'state', 'repetitions']].to_csv())")
+    places = os.pathsep.join([str(ROOT), str(ROOT / "bench" / "alias")])
+    environment = {**os.environ, "PYTHONPATH": places}
+    done = subprocess.run(
+        [sys.executable, "cell.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    rows = [line.split(",")[1:] for line in done.stdout.split()]
+    assert [row for row in rows if row[0] in ("greedy", "mine:Earliest", "own:Shy")] == [
+        ["greedy", "ok", ""], ["mine:Earliest", "ok", ""], ["own:Shy", "ok", "2"],
+    ]  # fmt: skip
+    assert (tmp_path / "share.svg").read_text().startswith("<svg ")
 
 
 def _slugs(file: str) -> set[str]:

@@ -119,6 +119,7 @@ register(
             _ADMIT,
             lambda options: EarliestFinish(options, name="ntm", alone=True),
             standing=always(guarantee="none", truthful="no payments"),
+            randomised=True,
         )
     )
 )

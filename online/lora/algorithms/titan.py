@@ -167,5 +167,6 @@ register(
         Titan,
         warm=batch.warm,  # on the small instance it needs hardly anything
         standing=always(guarantee="none", truthful="no payments"),
+        randomised=True,
     )
 )

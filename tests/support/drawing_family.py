@@ -1,0 +1,52 @@
+"""The toy family with an algorithm that draws, and one that draws too much every third time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from bench.family.suite import Case, Listed, SolveSettings, Suite
+from instances.seeds import Stream
+from online import terms
+from online.outcome import OnlineRun
+from tests.support.toy_family import Numbers, ToyFamily
+
+
+class DrawingFamily(ToyFamily):
+    """Takes a part of the numbers, drawn anew in every repetition."""
+
+    format = "ratiobench/drawing/1"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = "drawing"
+
+    def suites(self) -> Sequence[Suite]:
+        """Two cases, and one with an algorithm that fails."""
+        recipes = [{"seed": seed, "size": 8, "room": 3} for seed in range(2)]
+        cases = [Case(f"d{i}", each, ("first", "draws"), SolveSettings(effort=2)) for i, each in enumerate(recipes)]
+        bad = Case("bad", recipes[0], ("first", "stumbles"))
+        return [Suite("drawing", "Runs that differ", tuple(cases)), Suite("drawing-bad", "A run that fails", (bad,))]
+
+    def algorithms(self) -> Sequence[Listed]:
+        """Two more."""
+        return [*super().algorithms(), Listed("draws", "draws"), Listed("stumbles", "stumbles")]
+
+    def is_randomised(self, algorithm: str) -> bool:
+        """Those two."""
+        return algorithm in ("draws", "stumbles")
+
+    def run(self, instance: Numbers, algorithm: str, prior: Any = None) -> OnlineRun:
+        """The first numbers, up to a room that is drawn."""
+        repetition = terms.current().repetition
+        if algorithm == "stumbles" and repetition == 3:
+            raise ZeroDivisionError("nothing to divide")
+        if not self.is_randomised(algorithm):
+            return super().run(instance, algorithm, prior)
+        room = Stream("draws", self.identity(instance), repetition).integer(1, instance.room)
+        found = super().run(replace(instance, room=room), "first", prior)
+        return replace(found, algorithm=algorithm, label=algorithm, version=self.algorithm_key(algorithm))
+
+
+FAMILY = DrawingFamily()
