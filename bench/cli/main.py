@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from bench.cli.arguments import Run
 from bench.cli.auditing import add_audit, add_online
+from bench.cli.explaining import add_explain
 from bench.cli.hunting import add_search
 from bench.cli.listing import add_generate, add_list, add_warm
 from bench.cli.printing import LONGEST, complain, say_what_is_at_work
@@ -82,6 +83,7 @@ def make_parser() -> argparse.ArgumentParser:
         add_opt,
         add_online,
         add_audit,
+        add_explain,
         add_search,
         add_check,
         add_export,

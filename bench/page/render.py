@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from bench.tables.cells import Table
+from bench.tables.explained import exact_text, figure_text, tell
 from bench.tables.text import check_title
 
 
@@ -37,8 +38,11 @@ def load_templates() -> Environment:
         "code_words": mark_code,
         "css_class": lambda words: words.replace(" ", "-"),
         "drawing": Markup,
+        "exact": exact_text,
+        "figure": figure_text,
         "signs": lambda words: words.replace("<=", "≤").replace(">=", "≥"),
     }
+    made.filters["tell"] = tell
     made.tests["table"] = lambda part: isinstance(part, Table)
     return made
 
