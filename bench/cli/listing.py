@@ -18,6 +18,7 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite]]] = {
     "formulations": lambda family: family.formulations(),
     "traces": lambda family: family.traces(),
     "families": lambda family: family.constructions(),
+    "sources": lambda family: [Listed(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources()],
 }
 
 

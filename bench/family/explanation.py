@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bench.family.checks import Verdict
+from bench.family.source import Source
 
 Figure = int | Fraction | str | None
 """An exact number, or words; None: there is none."""
@@ -125,7 +126,8 @@ class Explanation:
     remarks : how to read what follows.
     moments : arrival by arrival.
     outcome : what the algorithm made of it, beside OPT.
-    ending : the claim.
+    ending : the claim; None where none was asked for and the family's own is about other algorithms.
+    sources : the papers that it names.
     """
 
     instance: str
@@ -136,4 +138,5 @@ class Explanation:
     remarks: Sequence[Sentence]
     moments: Sequence[Moment]
     outcome: Sequence[Grid]
-    ending: Ending
+    ending: Ending | None
+    sources: Sequence[Source] = ()

@@ -113,6 +113,7 @@ class Hunted:
     score : how close: above 1 when violated.
     instance : the witness, or the closest.
     check : the audit's verdict on it; None where the audit has no check of this name.
+    notes : what else must be said, a sentence each.
     """
 
     claim: str
@@ -127,6 +128,10 @@ class Hunted:
     score: Fraction | None = None
     instance: Any = None
     check: Check | None = None
+    notes: Sequence[str] = ()
+
+
+Hunt = Callable[[str, HuntSettings, Any, str, Callable[[Mapping[str, Any]], None], Callable[[str], None]], Hunted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +145,14 @@ class Hunting:
         start; `source` names its file). `keep` is called with the state (JSON values) after every improvement and at
         the end, `tell` with a line of progress about once a second. InputError for a claim or state that cannot be
         used.
+    worst : as `hunt`, with an algorithm's name in the place of the claim: the instance on which it is furthest from
+        OPT. `left` is OPT, `right` ALG, `score` their ratio, None where it is unbounded (`violated` says so); None
+        where there is no such search.
     """
 
     claims: Callable[[], Sequence[Listed]]
-    hunt: Callable[[str, HuntSettings, Any, str, Callable[[Mapping[str, Any]], None], Callable[[str], None]], Hunted]
+    hunt: Hunt
+    worst: Hunt | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,11 @@ class Source:
     kind: str = "conference-paper"
 
     @property
+    def anchor(self) -> str:
+        """What links to it on a page refer to."""
+        return f"source-{self.name.replace(' ', '-')}"
+
+    @property
     def by(self) -> str:
         """The authors in one line."""
         return ", ".join(self.authors)
@@ -44,7 +49,8 @@ class Source:
     @property
     def where(self) -> str:
         """Venue, pages and year."""
-        return f"{self.venue}{f', pp. {self.pages}' if self.pages else ''}, {self.year}"
+        pages = f", {'pp.' if '-' in self.pages else 'article'} {self.pages}" if self.pages else ""
+        return f"{self.venue}{pages}, {self.year}"
 
     @property
     def citation(self) -> str:

@@ -55,6 +55,7 @@ def render_page(
         overview=_overview(found, family, every),
         claims=make_claims(settled, family.notation(), explained),
         readings=family.readings(),
+        sources=family.sources(),
         checks=list_checks(found, family, every),
         rows=list_rows(found, family, every),
         provenance={name: about.get("provenance", {}).get(name, {}) for name in ("code", "packages", "machine")},

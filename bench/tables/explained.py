@@ -47,7 +47,7 @@ def explain(
     InputError : for a family that explains nothing, an instance that is too large, and what does not exist.
     """
     part = require_explaining(family)
-    claim = claim or part.claim
+    asked, claim = bool(claim), claim or part.claim
     _require_claim(family, claim)
     problem = too_large(family, instance)
     if problem:
@@ -64,7 +64,10 @@ def explain(
         check = found.get(claim, other)
     ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)
     told = part.explain(instance, run, reference, check)
-    return replace(told, result=[*told.result, f", {family.sense.ratio} {ratio}" if run.valid else " (INVALID run)"])
+    result = [*told.result, f", {family.sense.ratio} {ratio}" if run.valid else " (INVALID run)"]
+    ending = told.ending if asked or not check.reason.startswith(ANOTHER) else None
+    sources = [each for each in family.sources() if ending is not None and each.name in ending.source]
+    return replace(told, result=result, ending=ending, sources=sources)
 
 
 def _require_claim(family: Family, claim: str) -> None:
@@ -125,8 +128,10 @@ def exact_text(value: Figure) -> str:
 
 
 def verdict_text(found: Explanation) -> Sentence:
-    """The end first: what became of the claim."""
+    """The end first: what became of the claim; empty without one."""
     ending = found.ending
+    if ending is None:
+        return []
     title = check_title(ending.claim)
     if ending.verdict is Verdict.NOT_APPLICABLE:
         return [f"{title} does not apply here: ", *ending.sides]
@@ -139,16 +144,18 @@ def text(found: Explanation) -> str:
     ending = found.ending
     lines = [f"{tamed(found.instance, _WORDS)}: {tamed(found.algorithm, _WORDS)}"]
     lines += [tamed(found.about, 600)] if found.about else []
-    lines += [sentence_text(found.result), sentence_text(verdict_text(found)), ""]
+    verdict = sentence_text(verdict_text(found))
+    lines += [sentence_text(found.result), *filter(None, [verdict]), ""]
     for table in found.tables:
         lines += [*_listing(table), ""]
     lines += [sentence_text(each) for each in found.remarks]
     for moment in found.moments:
         lines += ["", *_moment(moment)]
     lines += ["", "What became of it", *_beside([list(_grid(each)) for each in found.outcome])]
-    lines += ["", f"{check_title(ending.claim)} ({ending.source}; {ending.standing}): {ending.statement}"]
-    lines += [f"  {sentence_text(each)}" for each in ending.steps]
-    lines += ["", sentence_text(verdict_text(found))]
+    if ending is not None:
+        lines += ["", f"{check_title(ending.claim)} ({ending.source}; {ending.standing}): {ending.statement}"]
+        lines += [f"  {sentence_text(each)}" for each in ending.steps]
+        lines += ["", verdict, *(f"{each.name}: {each.citation}" for each in found.sources)]
     return "\n".join("".join(c if c.isprintable() else repr(c)[1:-1] for c in line).rstrip() for line in lines)
 
 

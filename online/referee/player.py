@@ -67,16 +67,11 @@ def serve(protocol: str) -> None:
     def send(reply: Mapping[str, Any]) -> None:
         _send(replies, {**reply, **report(), "drew": drew()})
 
-    try:
-        algorithm = _built(path, options)
-        batch = hasattr(algorithm, "decide_batch")
-        constants = [str(name) for name in getattr(algorithm, "constants", ())]
-        events = [name.removeprefix(HANDLER) for name in dir(algorithm) if name.startswith(HANDLER)]
-    except BaseException as error:
-        send({"kind": "import", "detail": located(error)})
-        return
-    send({"kind": "ready", "constants": constants, "batch": batch, "events": events})
-    _Game(algorithm, batch, plain, excess, exposed, options).play(requests, send, decide)
+    game = _Game(lambda: _built(path, options), plain, excess, exposed, options)
+    told = game.build()
+    send(told)
+    if told["kind"] == "ready":
+        game.play(requests, send, decide)
 
 
 class Options(MutableMapping[str, str]):
@@ -113,12 +108,23 @@ class _Game:
     """The algorithm and what it has answered."""
 
     def __init__(
-        self, algorithm: Any, batch: bool, plain: Plain, excess: Excess, exposed: Exposed, options: Options
+        self, make: Callable[[], Any], plain: Plain, excess: Excess, exposed: Exposed, options: Options
     ) -> None:
-        self._algorithm, self._batch, self._options = algorithm, batch, options
+        self._make, self._options = make, options
         self._plain, self._excess, self._exposed = plain, excess, exposed
         self._public: Any = None
         self._kept: list[tuple[int, Any, Any]] = []
+
+    def build(self) -> dict[str, Any]:
+        """Build the algorithm, or a new one in its place; what it declares, or why it cannot be built."""
+        try:
+            self._algorithm = algorithm = self._make()
+            self._batch = hasattr(algorithm, "decide_batch")
+            constants = [str(name) for name in getattr(algorithm, "constants", ())]
+            events = [name.removeprefix(HANDLER) for name in dir(algorithm) if name.startswith(HANDLER)]
+        except BaseException as error:
+            return {"kind": "import", "detail": located(error)}
+        return {"kind": "ready", "constants": constants, "batch": self._batch, "events": events}
 
     def play(
         self, requests: IO[bytes], send: Callable[[Mapping[str, Any]], None], decide: Callable[[bool], None]
@@ -142,6 +148,8 @@ class _Game:
             send(reply)
 
     def _answer(self, message: tuple[Any, ...]) -> dict[str, Any]:
+        if message[0] == "renew":
+            return self.build()
         algorithm = self._algorithm
         _seal(message)
         if message[0] == "start":
