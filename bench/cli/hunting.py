@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cli.arguments import Command, natural, seconds, up_to
+from bench.cli.printing import say_what_is_at_work
 from bench.family.column import Family
 from bench.family.known import families
 from bench.family.parts import Hunt, Hunted, HuntSettings
@@ -93,7 +94,8 @@ def search(options: argparse.Namespace) -> int:
     else:
         _print(family, found, witness)
     if worst and found.instance is not None:
-        _prove_and_explain(family, found, witness, quiet=options.json)
+        with say_what_is_at_work("" if options.json else "proving OPT and explaining"):
+            _prove_and_explain(family, found, witness, quiet=options.json)
     return 0
 
 

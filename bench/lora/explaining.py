@@ -171,9 +171,8 @@ class _Story:
         if self.prices is not None and task.index < len(self.prices):
             largest = isinstance(self.run.trace, PriceTrace)
             pricing = Pricing(self.prices[task.index], largest, rates, task.memory_mb)
-        full = {
-            plan: full for plan in [*(plans or ()), *([chosen] if chosen else [])] if (full := self._full(task, plan))
-        }
+        every = [*(plans or ()), *([chosen] if chosen else [])]
+        full = {plan: full for plan in every if (full := self._full(task, plan))}
         listing, notes = list_candidates(plans, chosen, task, pricing, full)
         return Moment(
             heading=f"Task {task.index} arrives in slot {task.arrival}",
@@ -241,13 +240,14 @@ class _Story:
             return ["No schedule " + ("has room" if plans else "does the work in time") + ": rejected."]
         if offer is None or offer.value is None or chosen is None:
             if decision is None:
-                return ["Rejected."]
+                return ["Rejected." if self.run.valid else "Nothing is booked: rejected, or the run had ended."]
             return [f"Admitted: {name_cells(decision.cells)}; ", *_pays(decision, None)]
         value = Fraction(offer.value)
         if isinstance(self.run.trace, PriceTrace):
             return self._printed(offer, value, decision, chosen, task)
         cost = task.bid - value
-        why: Sentence = ["The cheapest schedule with room costs ", cost, ", the bid is ", task.bid]
+        room = "" if isinstance(self.run.trace, LinearTrace) and not self.run.trace.rule.tested else " with room"
+        why: Sentence = [f"The cheapest schedule{room} costs ", cost, ", the bid is ", task.bid]
         if decision is None:
             return [*why, ": rejected."]
         return [*why, ": admitted; ", *_pays(decision, offer)]
