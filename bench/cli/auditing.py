@@ -219,12 +219,13 @@ def _checks(
 
 
 def _print_checks(checks: Sequence[Mapping[str, Any]], *, gathered: bool) -> None:
-    """The summary, figures that several claims share, then one by one with figures of its own and witness.
+    """The summary of several, figures that they share, then one by one with figures of its own and witness.
 
     Claims about another algorithm stand in a line each, or `gathered` in one.
     """
-    print(_summary(checks))
-    shared = _shared_figures(checks)
+    if len(checks) > 1:
+        print(_summary(checks))
+    shared = _shared_figures([check for check in checks if not check["reason"].startswith(ANOTHER)])
     if shared:
         print("figures of several claims:")
         for name, value in shared.items():

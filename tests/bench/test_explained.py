@@ -163,8 +163,13 @@ def test_audit_begins_with_a_summary_and_says_figures_once(capsys: pytest.Captur
     assert [line.strip() for line in lines if line.strip().startswith("bound =")] == [
         "bound = 49/2", "bound = 245/2", "bound = 35",
     ]  # fmt: skip
-    assert main(["audit", str(path("tiny_contention")), "--algorithm", "greedy", "--claim", "rational"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("0 violated; 1 holds")
+    greedy = ["audit", str(path("tiny_contention")), "--algorithm", "greedy"]
+    assert main([*greedy, "--claim", "rational", "--claim", "theorem5"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "0 violated; 1 holds; 1 not applicable"
+    assert main([*greedy, "--claim", "rational"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("rational: holds")
+    assert main(greedy) == 0
+    assert "kappa" not in capsys.readouterr().out
 
 
 def test_every_source_is_cited_wherever_sources_are(capsys: pytest.CaptureFixture[str]) -> None:
