@@ -7,7 +7,6 @@ from pathlib import Path
 
 from bench.cli.arguments import Command, add_file, add_solving, read_given_instance, solve_settings
 from bench.cli.printing import name_the_file, require_writable
-from bench.tables.explained import explain, text
 from instances.files import write_atomically
 
 
@@ -25,6 +24,8 @@ def add_explain(command: Command) -> None:
 
 
 def _explain(options: argparse.Namespace) -> int:
+    from bench.tables.explained import explain, text
+
     require_writable(options.html)
     family, instance = read_given_instance(options.file)
     with name_the_file(options.file, instance):

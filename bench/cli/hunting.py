@@ -16,7 +16,6 @@ from bench.family.known import families
 from bench.family.parts import Hunt, Hunted, HuntSettings
 from bench.family.suite import SolveSettings
 from bench.tables import ratios
-from bench.tables.explained import explain, text
 from instances.errors import InputError, shown, tamed
 from instances.files import check_writable, load_json, make_folder, read_bytes, write_atomically
 
@@ -140,6 +139,8 @@ def _prove_and_explain(family: Family, found: Hunted, witness: Path | None, *, q
             print(f"  {path}: proves OPT", file=sys.stderr if quiet else sys.stdout)
     if family.explaining is None or (quiet and witness is None):
         return
+    from bench.tables.explained import explain, text
+
     told = explain(family, found.instance, found.algorithm)
     if witness is not None:
         from bench.page.explained import render_explanation
