@@ -27,7 +27,8 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
 
     Files: results.csv, seconds.csv; repetitions.csv with every run behind a mean of runs; claims.csv where the family's
     checks are claims; NAME.csv per figure of the suite, and all figures of means in one, figures.csv, with what papers
-    print for them in printed.csv (by how much one is better than another) and printed_means.csv; provenance.json.
+    print for them in printed.csv (by how much one is better than another) and printed_means.csv; provenance.json;
+    explain/CLAIM.html for the smallest witnesses.
 
     Parameters
     ----------
@@ -43,6 +44,7 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     ------
     InputError : no store there, or the folder cannot be written.
     """
+    from bench.page.explained import write_explanations
     from bench.page.layout import render_page
 
     started = time.perf_counter()
@@ -72,7 +74,8 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
         written = write_pictures(drawn, pictures)
         where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
         print(f"{len(written)} figures as SVG{where}")
-    write_atomically(folder / "report.html", render_page(found, family, settled, drawn).encode())
+    explained = write_explanations(folder, family, settled)
+    write_atomically(folder / "report.html", render_page(found, family, settled, drawn, explained).encode())
     printed = "\n".join(filter(None, (each.text() for each in drawn)))
     told = "\n".join(filter(None, [results_text(found, family), printed, verdicts.text(settled)]))
     print(safe_lines(told))

@@ -182,7 +182,17 @@ def _checks(
 
 
 def _print_checks(checks: Sequence[Mapping[str, Any]], *, gathered: bool) -> None:
-    """One by one with figures and witness; claims about another algorithm in a line each, or `gathered` in one."""
+    """The summary of several, figures that they share, then one by one with figures of its own and witness.
+
+    Claims about another algorithm stand in a line each, or `gathered` in one.
+    """
+    if len(checks) > 1:
+        print(_summary(checks))
+    shared = _shared_figures([check for check in checks if not check["reason"].startswith(ANOTHER)])
+    if shared:
+        print("figures of several claims:")
+        for name, value in shared.items():
+            print(f"    {name} = {_readable(value)}")
     elsewhere: dict[str, list[str]] = {}
     for check in checks:
         if check["reason"].startswith(ANOTHER):
@@ -194,11 +204,43 @@ def _print_checks(checks: Sequence[Mapping[str, Any]], *, gathered: bool) -> Non
         sides = "" if check["left"] is None else f"  {_readable(check['left'])} <= {_readable(check['right'])}"
         print(f"{check['name']}: {check['status']}{sides}" + (f"  ({check['reason']})" if check["reason"] else ""))
         for name, value in check["figures"].items():
-            print(f"    {name} = {_readable(value)}")
+            if shared.get(name, ...) != value:
+                print(f"    {name} = {_readable(value)}")
         if check["witness"]:
             print(f"    witness: {json.dumps(check['witness'])}")
     for reason, claims in elsewhere.items():
         print(f"not applicable ({reason}): {', '.join(claims)}")
+
+
+def _summary(checks: Sequence[Mapping[str, Any]]) -> str:
+    """How many checks gave each verdict; those that are violated with both sides: `1 violated: NAME 26 > 49/2`."""
+    parts = []
+    for verdict in (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE):
+        found = [check for check in checks if check["status"] == verdict]
+        told = f"{len(found)} {'hold' if verdict is Verdict.HOLDS and len(found) != 1 else verdict.value}"
+        if verdict is Verdict.VIOLATED and found:
+            told += ": " + ", ".join(map(_broken, found))
+        elif verdict is Verdict.UNDECIDED and found:
+            told += f": {', '.join(check['name'] for check in found)}"
+        if found or verdict is Verdict.VIOLATED:
+            parts.append(told)
+    return "; ".join(parts)
+
+
+def _broken(check: Mapping[str, Any]) -> str:
+    """A violated claim with its sides, where it has both."""
+    if check["left"] is None or check["right"] is None:
+        return str(check["name"])
+    return f"{check['name']} {_readable(check['left'])} > {_readable(check['right'])}"
+
+
+def _shared_figures(checks: Sequence[Mapping[str, Any]]) -> dict[str, str | None]:
+    """The figures that more than one check has with one and the same value."""
+    values: dict[str, list[str | None]] = {}
+    for check in checks:
+        for name, value in check["figures"].items():
+            values.setdefault(name, []).append(value)
+    return {name: found[0] for name, found in values.items() if len(found) > 1 and len(set(found)) == 1}
 
 
 def _readable(value: str | None) -> str:

@@ -10,22 +10,40 @@ from pathlib import Path
 from typing import Any
 
 from bench.cli.arguments import Command, natural, seconds, up_to
-from bench.cli.parser import complete_by
+from bench.cli.parser import algorithm_names, complete_by
 from bench.family.column import Family
 from bench.family.known import families
-from bench.family.parts import Hunted, Hunting, HuntSettings
-from instances.errors import InputError, not_one_of
+from bench.family.parts import Hunt, Hunted, HuntSettings
+from bench.family.suite import SolveSettings
+from bench.running.heartbeat import now_at
+from bench.tables import ratios
+from instances.errors import InputError, not_one_of, tamed
 from instances.files import check_writable, load_json, make_folder, read_bytes, write_atomically
 
 TRIES = 100_000
 """Instances tried where neither --tries nor --seconds is given."""
+RUNS = 3000
+"""The same where an algorithm runs on each."""
+WORST = "worst"
+"""The name of the files of a search for an algorithm's worst ratio."""
 
 
 def add_search(command: Command) -> None:
     """The command `search`."""
-    sub = command("search", search, "look for an instance that violates a claim, or comes closest")
+    sub = command(
+        "search", search, "look for an instance that violates a claim, or on which an algorithm is furthest from OPT"
+    )
     complete_by(
-        sub.add_argument("claim", metavar="CLAIM", help="name of a claim; any other name lists them"), hunt_names
+        sub.add_argument("claim", metavar="CLAIM", nargs="?", help="name of a claim; any other name lists them"),
+        hunt_names,
+    )
+    complete_by(
+        sub.add_argument(
+            "--algorithm",
+            metavar="NAME",
+            help="in place of a claim: name[:key=value,...] or package.module:Class, whose worst ratio is looked for",
+        ),
+        algorithm_names,
     )
     sub.add_argument("--tasks", type=up_to(8), default=6, metavar="N", help="most tasks (6)")
     sub.add_argument("--slots", type=up_to(8), default=5, metavar="N", help="most slots (5)")
@@ -33,7 +51,9 @@ def add_search(command: Command) -> None:
     sub.add_argument("--largest", type=up_to(10**6), default=200, metavar="N", help="largest number (200)")
     sub.add_argument("--seed", type=natural, default=0, metavar="S", help="of everything random (0)")
     limit = sub.add_mutually_exclusive_group()
-    limit.add_argument("--tries", type=up_to(10**12), metavar="N", help="instances tried in all (100000)")
+    limit.add_argument(
+        "--tries", type=up_to(10**12), metavar="N", help="instances tried in all (100000; with --algorithm 3000)"
+    )
     limit.add_argument("--seconds", type=seconds, metavar="S", help="time limit; the result depends on the machine")
     sub.add_argument("--smaller", action="store_true", help="after a violation go on for one with fewer tasks")
     sub.add_argument("--out", metavar="DIR", type=Path, help="folder of the witness and of the search's state")
@@ -43,36 +63,100 @@ def add_search(command: Command) -> None:
 
 def search(options: argparse.Namespace) -> int:
     """Run the search of the command line; the exit status."""
-    family, hunting = _family_of(options.claim)
+    if (options.claim is None) == (options.algorithm is None):
+        raise InputError("search", "", "needs either a claim or --algorithm NAME")
+    worst = options.algorithm is not None
+    family, hunt = _worst_of(options.algorithm) if worst else _family_of(options.claim)
     settings = HuntSettings(
         tasks=options.tasks,
         slots=options.slots,
         nodes=options.nodes,
         largest=options.largest,
         seed=options.seed,
-        tries=options.tries or (TRIES if options.seconds is None else None),
+        tries=options.tries or ((RUNS if worst else TRIES) if options.seconds is None else None),
         seconds=options.seconds,
         smaller=options.smaller,
     )
     if options.resume and options.out is None:
         raise InputError("--resume", "", "needs --out DIR, the folder of the search")
-    path = None if options.out is None else options.out / f"{options.claim}.state.json"
+    name = WORST if worst else options.claim
+    path = None if options.out is None else options.out / f"{name}.state.json"
     state, source = _state(path, options.resume)
 
     def keep(document: Mapping[str, Any]) -> None:
         if path is not None:
             write_atomically(path, (json.dumps(document) + "\n").encode())
 
-    found = hunting.hunt(options.claim, settings, state, source, keep, lambda line: print(line, file=sys.stderr))
+    about = options.algorithm if worst else options.claim
+    found = hunt(about, settings, state, source, keep, lambda line: print(line, file=sys.stderr, flush=True))
     witness = None
     if options.out is not None and found.instance is not None:
-        witness = options.out / f"{options.claim}.json"
+        witness = options.out / f"{name}.json"
         write_atomically(witness, family.dumps(found.instance).encode())
     if options.json:
         print(json.dumps(_document(family, settings, found), indent=1, allow_nan=False))
+    elif worst:
+        _print_worst(family, found, witness)
     else:
         _print(family, found, witness)
+    if worst and found.instance is not None:
+        now_at("proving OPT and explaining")
+        _prove_and_explain(family, found, witness, quiet=options.json)
     return 0
+
+
+def _worst_of(algorithm: str) -> tuple[Family, Hunt]:
+    """The family that can search for an algorithm's worst ratio; InputError for an algorithm that does not exist."""
+    for family in families().values():
+        hunting = family.hunting
+        if hunting is not None and hunting.worst is not None:
+            family.algorithm_key(algorithm)
+            return family, hunting.worst
+    raise InputError("--algorithm", "", "no family has a search for the worst ratio")
+
+
+def _print_worst(family: Family, found: Hunted, witness: Path | None) -> None:
+    """What was found, and what it is."""
+    rate = f", {found.fresh / found.seconds:,.0f} a second" if found.seconds > 0 and found.fresh else ""
+    print(f"{found.algorithm}: {found.tries:,} instances tried{rate}")
+    if found.instance is None or found.left is None or found.right is None:
+        print("no instance was found on which OPT is more than 0")
+        return
+    ratio = "unbounded" if found.score is None else ratios.truncated(found.score)
+    opt, alg = ratios.truncated(found.left), ratios.truncated(found.right)
+    print(f"largest {family.sense.ratio} found: {ratio} (OPT = {opt}, ALG = {alg})")
+    print("A local search over small instances: a lower bound on the worst ratio, nothing about the rest.")
+    for note in found.notes:
+        print(tamed(note, 600))
+    print("  " + ", ".join(f"{key} {value}" for key, value in family.describe(found.instance).items()))
+    if witness is None:
+        print(family.dumps(found.instance), end="")
+    else:
+        print(f"  {witness}")
+
+
+def _prove_and_explain(family: Family, found: Hunted, witness: Path | None, *, quiet: bool) -> None:
+    """OPT with its certificate and the explanation: as files beside the witness, the explanation printed as well."""
+    certificates = family.certificates
+    if witness is not None and certificates is not None:
+        report = certificates.solve(found.instance, SolveSettings())
+        if report.certificate is not None:
+            path = witness.with_name(f"{WORST}.certificate.json")
+            certificates.write(report.certificate, path)
+            print(f"  {path}: proves OPT", file=sys.stderr if quiet else sys.stdout)
+    if family.explaining is None or (quiet and witness is None):
+        return
+    from bench.tables.explained import explain, text
+
+    told = explain(family, found.instance, found.algorithm)
+    if witness is not None:
+        from bench.page.explained import render_explanation
+
+        path = witness.with_name(f"{WORST}.html")
+        write_atomically(path, render_explanation(told).encode())
+        print(f"  {path}: step by step", file=sys.stderr if quiet else sys.stdout)
+    if not quiet:
+        print(f"\n{text(told)}")
 
 
 def hunt_names() -> list[str]:
@@ -80,17 +164,17 @@ def hunt_names() -> list[str]:
     return list(_hunts())
 
 
-def _hunts() -> dict[str, tuple[Family, Hunting]]:
+def _hunts() -> dict[str, tuple[Family, Hunt]]:
     """Who can search for what; of one name the first family in alphabetical order."""
     return {
-        each.name: (family, hunting)
+        each.name: (family, hunting.hunt)
         for family in reversed(list(families().values()))
         if (hunting := family.hunting) is not None
         for each in hunting.claims()
     }
 
 
-def _family_of(claim: str) -> tuple[Family, Hunting]:
+def _family_of(claim: str) -> tuple[Family, Hunt]:
     """The family that can search for the claim."""
     known = _hunts()
     if claim not in known:
@@ -126,6 +210,7 @@ def _document(family: Family, settings: HuntSettings, found: Hunted) -> dict[str
         "seconds": found.seconds,
         "instance": None if found.instance is None else json.loads(family.dumps(found.instance)),
         "check": None if found.check is None else found.check.document(),
+        **({"notes": list(found.notes)} if found.notes else {}),
     }
 
 

@@ -22,6 +22,7 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite]]] = {
     "constructions": lambda family: family.constructions(),
     "problems": lambda family: [_describe_problem(family)],
     "families": lambda family: family.constructions(),
+    "sources": lambda family: [Listed(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources()],
 }
 """`families` is what `constructions` were called before: not to be confused with families of problems."""
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from bench.cli.arguments import Run
 from bench.cli.auditing import add_audit
+from bench.cli.explaining import add_explain
 from bench.cli.hunting import add_search
 from bench.cli.listing import add_generate, add_list, add_warm
 from bench.cli.parser import NAME, Parser, ShowVersion, answer_completion
@@ -86,6 +87,7 @@ def make_parser() -> argparse.ArgumentParser:
         add_opt,
         add_online,
         add_audit,
+        add_explain,
         add_search,
         add_check,
         add_export,

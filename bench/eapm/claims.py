@@ -152,6 +152,8 @@ CLAIMS = (
             _ASSUMED,
             "The best placement keeps MS at max L_j, or at a larger MS fills the cheapest machines first: "
             "`exact-step`.",
+            flaw="Lemma 1 looks at the finish times of (20) only; the best placement may end with the machine that is "
+            "busy longest already, which is none of them.",
         ),
         _best_step,
     ),
@@ -163,6 +165,7 @@ CLAIMS = (
             "false",
             _ASSUMED,
             "Only machines with L_j <= MS may be among those that share; `shares=excluded` takes no other system.",
+            flaw="(20) asks the machines tau..m for one finish time, but not that each of them is free before it.",
         ),
         partial(_counted, "shares", "negative_shares", "systems (20) with a negative share"),
     ),
@@ -175,6 +178,7 @@ CLAIMS = (
             "false",
             _ASSUMED,
             "The makespan is the larger one of MS and max L_j: `makespan=true` divides by it.",
+            flaw="(20) does not look at the machines that it leaves out, which may be busy for longer than its MS.",
         ),
         partial(_counted, "finish", "below_makespan", "systems (20) with MS < max L_j"),
     ),
@@ -187,6 +191,7 @@ CLAIMS = (
             "false",
             f"{_ASSUMED}; every user pays more than the least energy (gamma > 1)",
             "",
+            flaw="the rule takes the best step for one user; that can leave the machines worse for those to come.",
         ),
         _best_of_three,
     ),

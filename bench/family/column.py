@@ -17,8 +17,9 @@ from functools import cache
 from typing import Any
 
 from bench.family.checks import Check
-from bench.family.parts import Bidding, Certificates, Hunting, Statement, Staying, Step
+from bench.family.parts import Bidding, Certificates, Explaining, Hunting, Statement, Staying, Step
 from bench.family.sense import Sense
+from bench.family.source import Source
 from bench.family.suite import Listed, SolveSettings, Study, Suite
 from formulations.report import SolveReport
 from instances.errors import InputError
@@ -57,6 +58,8 @@ CONVENTION: Mapping[str, str] = {
     "standing": "bench.standing",
     "READINGS": "bench.readings",
     "PARTS": "bench.perf",
+    "EXPLAINING": "bench.explaining",
+    "SOURCES": "bench.sources",
 }
 """Where the harness looks for what, the family's name between floor and module; where there is no such module, or no
 such name in it, in the floor's main module (`MAIN`)."""
@@ -285,6 +288,10 @@ class Family:
         """How a paper is read where it can be read in more than one way: a sentence or two each."""
         return tuple(self.find("READINGS") or ())
 
+    def sources(self) -> Sequence[Source]:
+        """The papers and data that the family rests on."""
+        return tuple(self.find("SOURCES") or ())
+
     @property
     def measures(self) -> Callable[[Any, OnlineRun, Sequence[Check]], Mapping[str, Fraction | None]] | None:
         """Exact figures about a run beside its objective, by name, the same names for every run; None: undefined.
@@ -320,6 +327,12 @@ class Family:
     def bidding(self) -> Bidding | None:
         """Algorithms that are auctions."""
         return None
+
+    @property
+    def explaining(self) -> Explaining | None:
+        """Runs told arrival by arrival."""
+        found: Explaining | None = self.find("EXPLAINING")
+        return found
 
     @property
     def compiling(self) -> Callable[[Collection[str] | None], Sequence[Sequence[Step]]] | None:

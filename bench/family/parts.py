@@ -13,6 +13,7 @@ Part of a family -> what is lost without it:
 * ``study`` -> figures about bidding
 * ``compiling`` -> `warm` compiles side by side, and only what the suites need
 * ``standing`` -> the leaderboard's columns on what is proved
+* ``explaining`` -> `explain`, and the links from claims to their explained witnesses
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.family.checks import Check
+from bench.family.explanation import Explanation
 from bench.family.suite import Listed, SolveSettings
 from formulations.report import SolveReport
 from online.outcome import OnlineRun
@@ -111,6 +113,7 @@ class Hunted:
     score : how close: above 1 when violated.
     instance : the witness, or the closest.
     check : the audit's verdict on it; None where the audit has no check of this name.
+    notes : what else must be said, a sentence each.
     """
 
     claim: str
@@ -125,6 +128,10 @@ class Hunted:
     score: Fraction | None = None
     instance: Any = None
     check: Check | None = None
+    notes: Sequence[str] = ()
+
+
+Hunt = Callable[[str, HuntSettings, Any, str, Callable[[Mapping[str, Any]], None], Callable[[str], None]], Hunted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +145,14 @@ class Hunting:
         start; `source` names its file). `keep` is called with the state (JSON values) after every improvement and at
         the end, `tell` with a line of progress about once a second. InputError for a claim or state that cannot be
         used.
+    worst : as `hunt`, with an algorithm's name in the place of the claim: the instance on which it is furthest from
+        OPT. `left` is OPT, `right` ALG, `score` their ratio, None where it is unbounded (`violated` says so); None
+        where there is no such search.
     """
 
     claims: Callable[[], Sequence[Listed]]
-    hunt: Callable[[str, HuntSettings, Any, str, Callable[[Mapping[str, Any]], None], Callable[[str], None]], Hunted]
+    hunt: Hunt
+    worst: Hunt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +167,7 @@ class Statement:
     assumptions : without which its check says `not applicable`.
     repaired : what holds instead; empty where nothing is to be repaired.
     proof : of the standing, in a few sentences, where no check is made; empty for a claim that audits check.
+    flaw : of a false claim, in a sentence, which step of its argument fails; empty where nobody argued for it.
     """
 
     name: str
@@ -165,6 +177,7 @@ class Statement:
     assumptions: str
     repaired: str
     proof: str = ""
+    flaw: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,3 +208,20 @@ class Bidding:
 
     utility_curve: Callable[[Any, str, int], BidCurve]
     audit_bidder: Callable[[Any, OnlineRun, int, Sequence[str]], Sequence[Check]]
+
+
+@dataclass(frozen=True, slots=True)
+class Explaining:
+    """Runs on small instances, told arrival by arrival.
+
+    Parameters
+    ----------
+    explain : (instance, run, OPT, check): the run, and the claim of the check at its end.
+    algorithm, claim : those that are explained where none is named.
+    limits : the figures that `describe` gives, and the most of each that anybody would read.
+    """
+
+    explain: Callable[[Any, OnlineRun, SolveReport, Check], Explanation]
+    algorithm: str
+    claim: str
+    limits: Mapping[str, int]

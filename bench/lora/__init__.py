@@ -43,9 +43,10 @@ class LoraFamily(Family):
     def hunting(self) -> Hunting:
         """Local search over tiny instances, in exact arithmetic."""
         from bench.lora.hunt.hunt import hunt
+        from bench.lora.hunt.worst import hunt_worst
         from bench.lora.theory.claims import list_hunts
 
-        return Hunting(lambda: [Listed(name, how.statement) for name, how in list_hunts().items()], hunt)
+        return Hunting(lambda: [Listed(name, how.statement) for name, how in list_hunts().items()], hunt, hunt_worst)
 
     @property
     def bidding(self) -> Bidding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,6 +25,7 @@ class ClaimRow:
     is_alarming : it is proved, yet a run violates it: an error of ours, which must not look like any other red cell.
     sides : both sides on the witness, for reading; empty without.
     exact : the same exactly, with the reason.
+    explained : where the witness is told step by step; empty where it is not.
     """
 
     settled: Settled
@@ -33,6 +34,7 @@ class ClaimRow:
     is_alarming: bool
     sides: str
     exact: str
+    explained: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +59,16 @@ class ClaimSection:
     sizes: Sequence[str]
 
 
-def make_claims(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] = ()) -> ClaimSection | None:
+def make_claims(
+    settled: Sequence[Settled], notation: Sequence[tuple[str, str]] = (), explained: Mapping[str, str] | None = None
+) -> ClaimSection | None:
     """Claim, standing, verdicts here, smallest witness, what holds instead; None without claims."""
     if not settled:
         return None
     head = ["claim", "statement", "in general", "in these runs", "smallest witness here", "what holds instead"]
     return ClaimSection(
         Table("Claims and verdicts", head, (), css="text"),
-        [_row(each) for each in settled],
+        [_row(each, (explained or {}).get(each.statement.name, "")) for each in settled],
         notation,
         [each.command for each in settled if each.command],
         make_download("claims.csv", frame(settled)),
@@ -72,7 +76,7 @@ def make_claims(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] 
     )
 
 
-def _row(each: Settled) -> ClaimRow:
+def _row(each: Settled, explained: str) -> ClaimRow:
     violated = each.counts[Verdict.VIOLATED]
     counts = [(verdict.value, each.counts[verdict]) for verdict in Verdict if each.counts[verdict]]
     sides = exact = ""
@@ -81,7 +85,9 @@ def _row(each: Settled) -> ClaimRow:
         sides = f"{_short(left)} > {_short(right)}"
         reason = each.witness[f"{each.statement.name}_reason"]
         exact = f"{left} > {'?' if right is None else right}: {reason}"
-    return ClaimRow(each, counts, violated, each.statement.standing == "proved" and violated > 0, sides, exact)
+    return ClaimRow(
+        each, counts, violated, each.statement.standing == "proved" and violated > 0, sides, exact, explained
+    )
 
 
 def _short(figure: Any) -> str:

@@ -31,8 +31,14 @@ DRAWN = 40
 """Charts above which none is drawn: each costs a tenth of a second and twenty kilobytes."""
 
 
-def render_page(found: Results, family: Family, settled: Sequence[Settled] = (), drawn: Sequence[Drawn] = ()) -> str:
-    """The results as one HTML page that needs nothing from a network."""
+def render_page(
+    found: Results,
+    family: Family,
+    settled: Sequence[Settled] = (),
+    drawn: Sequence[Drawn] = (),
+    explained: Mapping[str, str] | None = None,
+) -> str:
+    """The results as one HTML page that needs nothing from a network; `explained`: the page of a claim's witness."""
     every = found.rows.to_dict("records")
     about = found.about
     return render(
@@ -47,8 +53,9 @@ def render_page(found: Results, family: Family, settled: Sequence[Settled] = (),
         figures_without_data=[each for each in drawn if each.is_empty],
         make_download=make_download,
         overview=_overview(found, family, every),
-        claims=make_claims(settled, family.notation()),
+        claims=make_claims(settled, family.notation(), explained),
         readings=family.readings(),
+        sources=family.sources(),
         checks=list_checks(found, family, every),
         rows=list_rows(found, family, every),
         provenance={name: about.get("provenance", {}).get(name, {}) for name in ("code", "packages", "machine")},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from bench.family.source import Source
 from bench.tables.cells import Table
+from bench.tables.explained import exact_text, figure_text, tell
 from bench.tables.text import check_title
 
 
@@ -34,11 +37,15 @@ def load_templates() -> Environment:
     made.filters |= {
         "breakable": make_breakable,
         "check_title": check_title,
+        "cite": link_sources,
         "code_words": mark_code,
         "css_class": lambda words: words.replace(" ", "-"),
         "drawing": Markup,
+        "exact": exact_text,
+        "figure": figure_text,
         "signs": lambda words: words.replace("<=", "≤").replace(">=", "≥"),
     }
+    made.filters["tell"] = tell
     made.tests["table"] = lambda part: isinstance(part, Table)
     return made
 
@@ -46,6 +53,15 @@ def load_templates() -> Environment:
 def make_breakable(name: Any) -> Markup:
     """A long name that may be broken where its parts end."""
     return Markup(re.sub(r"([:,_/]|&amp;)(?=.)", r"\1<wbr>", str(escape(name))))
+
+
+def link_sources(text: str, sources: Sequence[Source]) -> Markup:
+    """A sentence in which the names of sources lead to their citations on the same page."""
+    anchors = {str(escape(each.name)): each.anchor for each in sources}
+    if not anchors:
+        return escape(text)
+    names = re.compile(rf"\b({'|'.join(map(re.escape, anchors))})\b")
+    return Markup(names.sub(lambda found: f'<a href="#{anchors[found[0]]}">{found[0]}</a>', str(escape(text))))
 
 
 def mark_code(text: str) -> Markup:

@@ -246,6 +246,12 @@ class Player:
             self.close()
             raise
 
+    def renew(self) -> None:
+        """Build the algorithm anew in the same process, for another instance."""
+        reply = self._exchange(("renew",), None, _built)
+        if isinstance(reply, str):
+            raise Foul("error", None, reply)
+
     def start(self, public: Any, constants: Mapping[str, Fraction]) -> None:
         """Hand over the public part and the constants.
 
@@ -341,7 +347,8 @@ def _heard(answer: Any) -> Any:
     return Refused(shown(answer[REFUSED])) if isinstance(answer, dict) and REFUSED in answer else answer
 
 
-_REPLIES = {"build": ("ready", "import"), "start": ("started",), "ask": ("answers",), "end": ("end",)}
+_READY = ("ready", "import")
+_REPLIES = {"build": _READY, "renew": _READY, "start": ("started",), "ask": ("answers",), "end": ("end",)}
 
 
 def _how_built(spec: Spec, reply: str) -> str:

@@ -72,19 +72,17 @@ def serve(protocol: str) -> None:
     def send(reply: Mapping[str, Any]) -> None:
         _send(replies, {**reply, **report(), "drew": drew()})
 
-    try:
+    def make() -> Any:
         algorithm = _built(path, options, pickled)
-        randomised = bool(getattr(algorithm, "randomised", False))
-        if randomised:
+        if getattr(algorithm, "randomised", False):
             algorithm.seed = seed
-        batch = hasattr(algorithm, "decide_batch")
-        constants = [str(name) for name in getattr(algorithm, "constants", ())]
-        events = [name.removeprefix(HANDLER) for name in dir(algorithm) if name.startswith(HANDLER)]
-    except BaseException as error:
-        send({"kind": "import", "detail": located(error)})
-        return
-    send({"kind": "ready", "constants": constants, "batch": batch, "events": events, "randomised": randomised})
-    _Game(algorithm, batch, plain, excess, exposed, options, replies).play(requests, send, decide)
+        return algorithm
+
+    game = _Game(make, plain, excess, exposed, options, replies)
+    told = game.build()
+    send(told)
+    if told["kind"] == "ready":
+        game.play(requests, send, decide)
 
 
 class Options(MutableMapping[str, str]):
@@ -128,8 +126,7 @@ class _Game:
 
     def __init__(
         self,
-        algorithm: Any,
-        batch: bool,
+        make: Callable[[], Any],
         plain: Plain,
         excess: Excess,
         exposed: Exposed,
@@ -137,10 +134,23 @@ class _Game:
         replies: int,
     ) -> None:
         self._replies = replies
-        self._algorithm, self._batch, self._options = algorithm, batch, options
+        self._make, self._options = make, options
         self._plain, self._excess, self._exposed = plain, excess, exposed
         self._public: Any = None
         self._kept: list[tuple[int, Any, Any]] = []
+
+    def build(self) -> dict[str, Any]:
+        """Build the algorithm, or a new one in its place; what it declares, or why it cannot be built."""
+        try:
+            self._algorithm = algorithm = self._make()
+            self._batch = hasattr(algorithm, "decide_batch")
+            constants = [str(name) for name in getattr(algorithm, "constants", ())]
+            events = [name.removeprefix(HANDLER) for name in dir(algorithm) if name.startswith(HANDLER)]
+        except BaseException as error:
+            return {"kind": "import", "detail": located(error)}
+        randomised = bool(getattr(algorithm, "randomised", False))
+        told = {"kind": "ready", "constants": constants, "batch": self._batch, "events": events}
+        return told | {"randomised": randomised}
 
     def play(
         self, requests: IO[bytes], send: Callable[[Mapping[str, Any]], None], decide: Callable[[bool], None]
@@ -165,6 +175,8 @@ class _Game:
             send(reply)
 
     def _answer(self, message: tuple[Any, ...]) -> dict[str, Any]:
+        if message[0] == "renew":
+            return self.build()
         algorithm = self._algorithm
         _seal(message)
         if message[0] == "start":

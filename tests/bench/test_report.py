@@ -132,9 +132,9 @@ def test_what_figures_refer_to_is_on_the_page(folder: Path) -> None:
 
 
 def test_templates_are_loaded_where_a_page_is_made_and_not_before() -> None:
-    """The commands start without Jinja and matplotlib; the page needs both."""
+    """The commands start without Jinja, matplotlib and pandas; the page needs them."""
     program = """import sys, bench.cli.main, bench.perf.command
-before = [name for name in ("jinja2", "matplotlib") if name in sys.modules]
+before = [name for name in ("jinja2", "matplotlib", "pandas") if name in sys.modules]
 import bench.page.layout
 print(before, "jinja2" in sys.modules)"""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -414,3 +414,21 @@ def test_results_say_which_commit_made_them(tmp_path: Path, monkeypatch: pytest.
     assert provenance.collect()["code"]["changed since"] == "yes"
     monkeypatch.setenv("PATH", str(tmp_path))
     assert provenance.collect()["code"] == {}
+
+
+def test_the_foot_of_the_page_cites_every_source(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In full, with a link where there is one; a family without sources has no such section."""
+    with Store.open(folder / "results.sqlite", create=False) as store:
+        found = read_results(store)
+    family = families()["toy"]
+    assert "Sources" not in read(layout.render_page(found, family)).text
+    sources = families()["lora"].sources()
+    monkeypatch.setattr(family, "sources", lambda: sources)
+    page = read(layout.render_page(found, family))
+    assert not page.problems
+    assert "Sources" in page.text
+    for source in sources:
+        assert source.anchor in page.ids
+        assert source.address in page.fetched
+        assert {source.title, f": {source.by}: ", source.name} <= set(page.text)
+        assert any(source.where in part for part in page.text)

@@ -47,7 +47,7 @@ class _Found:
 
 
 class _Mark(NamedTuple):
-    """A state of `_Search`, see there; `words` were drawn in the round."""
+    """A state of `Search`, see there; `words` were drawn in the round."""
 
     tries: int
     number: int
@@ -59,7 +59,7 @@ class _Mark(NamedTuple):
     best: _Found | None
 
 
-class _Search:
+class Search:
     """The state of a search, and its steps.
 
     Parameters
@@ -155,7 +155,7 @@ class _Search:
                 self.best = top
                 return True
             return False
-        small = shrink(self.target, top.sketch, Fraction(1), ("hunt", VERSION, "shrink", self.settings.seed))
+        small = self.shrunk(top.sketch, Fraction(1))
         measure = measure_sketch(self.target, small)
         assert measure is not None
         if self.best is None or not self.best.measure.violated or size(small) < size(self.best.sketch):
@@ -164,6 +164,11 @@ class _Search:
         self.number, self.step, self.here, self.top = 0, 0, None, None
         self.draws = self._stream(0)
         return True
+
+    def shrunk(self, sketch: Sketch, score: Fraction) -> Sketch:
+        """A smaller sketch that still violates the claim, or comes as close."""
+        names = ("hunt", VERSION, "shrink", self.settings.seed)
+        return shrink(self.target, sketch, score, names)
 
     def mark(self) -> _Mark:
         """Where the search stands between two tries."""
@@ -263,9 +268,24 @@ def hunt(
     ------
     InputError : for a claim that is no target, and a state that does not fit.
     """
-    search = _Search(find_target(claim), settings)
+    search = Search(find_target(claim), settings)
     if state is not None:
         search.load(state, source)
+    fresh, seconds = drive(search, keep, tell, _progress)
+    return _result(search, seconds, fresh)
+
+
+def drive(
+    search: Search,
+    keep: Callable[[Mapping[str, Any]], None],
+    tell: Callable[[str], None],
+    describe: Callable[[Search, float], str],
+) -> tuple[int, float]:
+    """Search until nothing is left to look for or a limit is reached; how many tries were made, and their seconds.
+
+    `keep` and `tell` as for `hunt`; `describe` makes the line about the progress, of the tries a second.
+    """
+    settings = search.settings
     began = reported = time.monotonic()
     before = search.tries
     mark = search.mark()
@@ -275,34 +295,33 @@ def hunt(
             mark = search.mark()
             if better:
                 keep(search.document(mark))
-            if search.tries % 64 == 0:
+            if search.tries % search.target.pace == 0:
                 now = time.monotonic()
                 if settings.seconds is not None and now - began >= settings.seconds:
                     break
                 if now - reported >= 1:
                     reported = now
-                    tell(_progress(search, (search.tries - before) / (now - began)))
+                    tell(describe(search, (search.tries - before) / (now - began)))
     finally:
         keep(search.document(mark))  # an interrupt in the middle of a try leaves the state before it
-    seconds = time.monotonic() - began
-    return _result(search, seconds, search.tries - before)
+    return search.tries - before, time.monotonic() - began
 
 
-def _progress(search: _Search, rate: float) -> str:
+def _progress(search: Search, rate: float) -> str:
     best = search.best
     closest = "none yet" if best is None else f"{float(best.measure.score):.4f}"
     violated = " (violated)" if best is not None and best.measure.violated else ""
     return f"{search.tries:,} tries, {rate:,.0f}/s, round {search.number}, closest {closest}{violated}"
 
 
-def _result(search: _Search, seconds: float, fresh: int) -> Hunted:
+def _result(search: Search, seconds: float, fresh: int) -> Hunted:
     """The best sketch, shrunk, under the referee and with the audit's verdict."""
     best, target = search.best, search.target
     if best is None:
         return Hunted(target.name, target.statement, target.algorithm, False, search.tries, fresh, seconds)
     sketch = best.sketch
     if not best.measure.violated:
-        sketch = shrink(target, sketch, best.measure.score, ("hunt", VERSION, "shrink", search.settings.seed))
+        sketch = search.shrunk(sketch, best.measure.score)
     measure = measure_sketch(target, sketch)
     assert measure is not None
     origin = {

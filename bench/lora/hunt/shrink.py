@@ -10,21 +10,21 @@ from bench.lora.hunt.sketch import Job, Kind, Sketch
 from bench.lora.hunt.targets import Target, measure_sketch
 
 POLISH = 4000
-"""Random changes that shrinking tries after the systematic ones."""
+"""Random changes that shrinking tries after the systematic ones, where the target does not say how many."""
 SHRINKING = 40_000
-"""Most sketches that one shrinking measures."""
+"""Most sketches that one shrinking measures, where the target does not say it."""
 
 
 def shrink(target: Target, sketch: Sketch, score: Fraction, names: tuple[str | int, ...]) -> Sketch:
     """The smallest sketch found that still violates the claim, or whose score is still `score` at least.
 
     First every task, slot and node is left out that can be, and every number made smaller, until nothing helps; then
-    random changes look for a smaller one still, `POLISH` in a row without success. No more than SHRINKING sketches are
-    measured.
+    random changes look for a smaller one still, `polish` of the target in a row without success. No
+    more than `shrinking` sketches are measured.
     """
     first = measure_sketch(target, sketch)
     violating = first is not None and first.violated
-    left = SHRINKING
+    left, polish = target.shrinking or SHRINKING, target.polish or POLISH
 
     def good(other: Sketch) -> bool:
         nonlocal left
@@ -36,7 +36,7 @@ def shrink(target: Target, sketch: Sketch, score: Fraction, names: tuple[str | i
 
     sketch = _systematically(sketch, good)
     draws = Draws(*names, target.name)
-    patience = POLISH
+    patience = polish
     while patience and left:
         patience -= 1
         limit = size(sketch)
@@ -46,7 +46,7 @@ def shrink(target: Target, sketch: Sketch, score: Fraction, names: tuple[str | i
             other = changed(other, draws, bounds)
         if other.jobs and size(other) < limit and good(other):
             sketch = _systematically(other, good)
-            patience = POLISH
+            patience = polish
     return sketch
 
 

@@ -95,6 +95,20 @@ def instance(sketch: Sketch, name: str = "sketch", origin: dict[str, Any] | None
     return parse(document(sketch, name, origin), name)
 
 
+def sketch_of(found: Instance) -> Sketch:
+    """The sketch of an instance; names, valuations and the length of a slot are not in it."""
+    kinds = tuple(Kind(node.count, node.compute, node.memory_mb - found.base_memory_mb) for node in found.node_types)
+    jobs = []
+    for i in range(found.tasks):
+        task = found.task(i)
+        costs = tuple(map(tuple, task.cost.tolist())) if task.cost.any() else ()
+        rates = tuple(task.rate.tolist())
+        vendors = tuple((vendor.price, vendor.delay) for vendor in task.vendors)
+        job = Job(task.arrival, task.deadline, task.memory_mb, task.work, task.bid, rates, costs, vendors)
+        jobs.append(job)
+    return Sketch(found.slots, kinds, tuple(jobs))
+
+
 class Plan(NamedTuple):
     """A schedule: option, cells (node * T + slot - 1), their rates, S, b_il; whether no cell can be left out."""
 

@@ -49,10 +49,15 @@ class Target(Hunt):
     ----------
     name : of the claim.
     measure : the sides on a sketch; `floor` is a score that must be passed, what certainly does not may be given up.
+    shrinking, polish : the limits of one shrinking (`bench.lora.hunt.shrink`); None: those of that module.
+    pace : tries after which the clock is looked at.
     """
 
     name: str
     measure: Callable[[Trial, Fraction], Measure]
+    shrinking: int | None = None
+    polish: int | None = None
+    pace: int = 64
 
 
 class Trial:

@@ -87,6 +87,7 @@ class Claim:
     check : the claim on one run; None where no run can show or refute it.
     check_one : the claim about a single bidder, with much more work; None where it is not about bidders.
     proof : of the standing, where there is no check.
+    flaw : of a false claim that is argued for, in a sentence, which step of the argument fails.
     hunt : how a violation is searched for; None where it is not.
     signs : (sign, meaning) of what stands in no other claim's statement, behind those of `notation`.
     """
@@ -102,6 +103,7 @@ class Claim:
     check: Callable[[Case], Check] | None = None
     check_one: Callable[[Case, int], Check] | None = None
     proof: str = ""
+    flaw: str = ""
     hunt: Hunt | None = None
     signs: tuple[tuple[str, str], ...] = ()
 
@@ -129,5 +131,12 @@ class Claim:
     def state(self) -> Statement:
         """The claim in words."""
         return Statement(
-            self.name, self.statement, self.source, self.standing.value, self.assumptions, self.repaired, self.proof
+            self.name,
+            self.statement,
+            self.source,
+            self.standing.value,
+            self.assumptions,
+            self.repaired,
+            self.proof,
+            self.flaw,
         )

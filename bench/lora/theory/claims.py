@@ -90,6 +90,11 @@ CLAIMS: tuple[Claim, ...] = (
         repaired=(
             "OPT <= kappa rho_L (1 + A) ALG (theorem5_repaired); as printed when every minimal schedule has one cell"
         ),
+        flaw=(
+            "the two halves of the proof, dual feasibility (Lemma 4) and the loss by dropped tasks (Lemma 3), do "
+            "not hold: F charges the largest price of a schedule where the dual sums the prices of its cells, and "
+            "a dropped task loses all its cells."
+        ),
         about=PDFTSP,
         check=theorem5.theorem5,
         hunt=Hunt("OPT <= rho (1 + max{alpha, beta}) ALG (Theorem 5; false)"),
@@ -158,6 +163,7 @@ CLAIMS: tuple[Claim, ...] = (
         standing=Standing.FALSE,
         assumptions="as for theorem5",
         repaired="P~ <= rho_L P (lemma3_repaired)",
+        flaw="a dropped task is charged with the value of the one cell that overflows, but it loses all its cells.",
         about=PDFTSP,
         check=lemmas.lemma3,
         hunt=Hunt("P~ <= rho P (Lemma 3; false)"),
@@ -180,6 +186,10 @@ CLAIMS: tuple[Claim, ...] = (
             "(mu, kappa lambda, kappa phi) does (lemma4_repaired); sum C lambda + sum C phi + sum max(0, max F') "
             "bounds OPT at any prices"
         ),
+        flaw=(
+            "F takes the largest prices of a schedule times S and R, (6a) sums the prices cell by cell, so F can "
+            "be 0 where that sum leaves a surplus, and prices that rise later need not stand on those cells."
+        ),
         about=PDFTSP,
         applies=outside_paper,
         check=lemma4.lemma4,
@@ -201,6 +211,7 @@ CLAIMS: tuple[Claim, ...] = (
         source="main paper, (16), last step",
         standing=Standing.FALSE,
         repaired="OPT <= D(lambda, phi) with mu_i = max(0, max F') for any prices",
+        flaw="D^I bounds OPT when the dual solution is feasible, which is Lemma 4.",
         about=PDFTSP,
         applies=outside_paper,
         check=lemma4.weak_duality,
@@ -214,6 +225,10 @@ CLAIMS: tuple[Claim, ...] = (
         repaired=(
             "for every pair of prices keep the cells that are no dearer, and solve the additive covering programme "
             "(search=exact)"
+        ),
+        flaw=(
+            "a state of the table keeps the cheapest path so far, but every further unit pays the largest prices "
+            "of its whole path, so that a path that is dearer so far can end cheaper."
         ),
         about=PDFTSP,
         applies=outside_paper,
@@ -229,6 +244,10 @@ CLAIMS: tuple[Claim, ...] = (
             "gains"
         ),
         repaired="with public constants and the payment b - F it is a take-it-or-leave-it price: truthful in the bid",
+        flaw=(
+            "alpha and beta are the largest ratios of the bids themselves, so a bid moves the prices that it "
+            "meets; and (14) does not charge the operational cost."
+        ),
         about=PDFTSP,
         applies=outside_paper,
         check=theorem3.theorem3,
@@ -241,6 +260,10 @@ CLAIMS: tuple[Claim, ...] = (
         source="main paper, Theorem 3",
         standing=Standing.FALSE,
         repaired="true for payment=critical; for (14) when every e = 0",
+        flaw=(
+            "a task wins above c = b - F, but (14) charges c less the operational cost: who values its schedule "
+            "between the two gains by bidding above c."
+        ),
         about=PDFTSP,
         applies=outside_paper,
         check=theorem3.theorem3_fixed_constants,
@@ -257,6 +280,10 @@ CLAIMS: tuple[Claim, ...] = (
             "instances)"
         ),
         repaired="true when the schedule is the cheapest among those with room (a choice that sees the room)",
+        flaw=(
+            "Algorithm 1 chooses a schedule first and looks for room afterwards, so a report that rules out the "
+            "crowded slot can win where the truth is dropped."
+        ),
         about=PDFTSP,
         applies=outside_paper,
         check=theorem3.theorem3_types,
@@ -278,6 +305,10 @@ CLAIMS: tuple[Claim, ...] = (
         source="main paper, Definition 3 as printed",
         standing=Standing.FALSE,
         repaired="for truthful bids (theorem4)",
+        flaw=(
+            "who bids above a price that exceeds its valuation wins and loses money, under any rule that charges "
+            "something."
+        ),
         about=PDFTSP,
         applies=outside_paper,
         check=theorem4.theorem4_literal,
@@ -288,6 +319,7 @@ CLAIMS: tuple[Claim, ...] = (
         source="asked of (14) by this project",
         standing=Standing.FALSE,
         repaired="true for payment=critical: b - F = q + sum e + prices",
+        flaw="(14) charges the vendor and the prices, but not the operational cost.",
         about=PDFTSP,
         applies=outside_paper,
         check=theorem4.provider_deficit,
@@ -309,6 +341,10 @@ CLAIMS: tuple[Claim, ...] = (
         standing=Standing.FALSE,
         assumptions="updates=all",
         repaired="prices that reach max b/s at C - s do it: exponential prices on admission",
+        flaw=(
+            "prices keep tasks off a full cell (Lemma 2), not off one that is nearly full, where a task can be "
+            "larger than what is left."
+        ),
         about=PDFTSP,
         applies=outside_algorithm1,
         check=algorithm1.overflow,
@@ -319,6 +355,7 @@ CLAIMS: tuple[Claim, ...] = (
         source="asked of Algorithm 1, line 7, by this project",
         standing=Standing.FALSE,
         assumptions="updates=all",
+        flaw="line 7 moves prices for a task that line 8 turns away, so later ones pay for room that nobody uses.",
         about=PDFTSP,
         applies=outside_algorithm1,
         check=algorithm1.ghost_updates,

@@ -1,0 +1,142 @@
+"""What an explanation of one run on one small instance is made of: records, exact figures, no layout.
+
+A family says what happened in these records; the terminal and the page write them out. Figures stay exact: who writes
+them rounds them to be read, and gives the exact value beside where the medium allows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bench.family.checks import Verdict
+from bench.family.source import Source
+
+Figure = int | Fraction | str | None
+"""An exact number, or words; None: there is none."""
+Sentence = Sequence[int | Fraction | str]
+"""A sentence in pieces: words as they stand, and exact numbers between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A small table.
+
+    Parameters
+    ----------
+    title : what it shows.
+    head : a heading per column.
+    rows : figures, as many as headings.
+    chosen : the place of the row that the algorithm took, or None.
+    """
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Figure]]
+    chosen: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """A square of a grid.
+
+    Parameters
+    ----------
+    figure : what stands in it; None: nothing.
+    mark : the arrival whose colour it has; None: no colour.
+    chosen : it belongs to what is decided at this moment.
+    """
+
+    figure: Figure = None
+    mark: int | None = None
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Places against moments (or arrivals), as a drawing.
+
+    Parameters
+    ----------
+    title : what it shows.
+    corner, head : heading of the places, and of each column.
+    rows : (place, squares), as many squares as columns.
+    """
+
+    title: str
+    corner: str
+    head: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[Square]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An arrival and what the algorithm did with it.
+
+    Parameters
+    ----------
+    heading : which arrival, and when.
+    said : what it asks for.
+    grids : how things stood before the decision.
+    candidates : what could be decided; None where nothing could.
+    notes : on the candidates.
+    decision : what was decided, why, and what is paid.
+    """
+
+    heading: str
+    said: Sentence
+    grids: Sequence[Grid]
+    candidates: Listing | None
+    notes: Sequence[Sentence]
+    decision: Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Both sides of the claim, with the figures put in.
+
+    Parameters
+    ----------
+    claim, statement, source, standing : of the claim.
+    verdict : on this run.
+    sides : the two sides of the claim in figures.
+    steps : how the sides come about, and which step of the argument fails.
+    """
+
+    claim: str
+    statement: str
+    source: str
+    standing: str
+    verdict: Verdict
+    sides: Sentence
+    steps: Sequence[Sentence] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One run on one small instance, arrival by arrival.
+
+    Parameters
+    ----------
+    instance, about : the instance's name, and what its file says of it.
+    algorithm : as its run is labelled.
+    result : OPT, ALG and their ratio.
+    tables : the instance.
+    remarks : how to read what follows.
+    moments : arrival by arrival.
+    outcome : what the algorithm made of it, beside OPT.
+    ending : the claim; None where none was asked for and the family's own is about other algorithms.
+    sources : the papers that it names.
+    """
+
+    instance: str
+    about: str
+    algorithm: str
+    result: Sentence
+    tables: Sequence[Listing]
+    remarks: Sequence[Sentence]
+    moments: Sequence[Moment]
+    outcome: Sequence[Grid]
+    ending: Ending | None
+    sources: Sequence[Source] = ()

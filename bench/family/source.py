@@ -1,0 +1,58 @@
+"""Where problems, algorithms and data come from: one record per source, from which every citation is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A paper.
+
+    Parameters
+    ----------
+    name : what it is called here.
+    title, venue, year : as printed; of papers in other languages the English title.
+    authors : as printed, given names first; a last one `et al.` where not all are known.
+    gives : what of this project comes from it.
+    pages, doi, link : empty where they are not established; `link` where there is no DOI.
+    kind : `article`, or `conference-paper`.
+    """
+
+    name: str
+    title: str
+    authors: Sequence[str]
+    venue: str
+    year: int
+    gives: str
+    pages: str = ""
+    doi: str = ""
+    link: str = ""
+    kind: str = "conference-paper"
+
+    @property
+    def anchor(self) -> str:
+        """What links to it on a page refer to."""
+        return f"source-{self.name.replace(' ', '-')}"
+
+    @property
+    def by(self) -> str:
+        """The authors in one line."""
+        return ", ".join(self.authors)
+
+    @property
+    def address(self) -> str:
+        """Where it is found; empty where that is not known."""
+        return f"https://doi.org/{self.doi}" if self.doi else self.link
+
+    @property
+    def where(self) -> str:
+        """Venue, pages and year."""
+        pages = f", {'pp.' if '-' in self.pages else 'article'} {self.pages}" if self.pages else ""
+        return f"{self.venue}{pages}, {self.year}"
+
+    @property
+    def citation(self) -> str:
+        """All of it in one line."""
+        return f"{self.by}: {self.title}. {self.where}{f'. {self.address}' if self.address else ''}"

@@ -1,0 +1,1 @@
+"""One run on one small instance, told arrival by arrival."""

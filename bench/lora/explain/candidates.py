@@ -1,0 +1,147 @@
+"""The schedules that a task could have had: what each is worth, what it pays at the prices of the moment, and room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bench.family.explanation import Figure, Listing, Sentence
+from bench.lora.explain.played import Prices
+from bench.lora.hunt.sketch import PLAN_LIMIT, Sketch, TooLarge, menu
+from bench.lora.theory.basis.case import Cell
+from instances.lora.model import Instance, Task
+
+ALL = 12
+"""Minimal schedules up to which all are listed."""
+BEST = 6
+"""Schedules that are listed where there are more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A schedule: index of the option, cells in slot order, S in samples, R in MB times slots, b_il."""
+
+    option: int
+    cells: tuple[Cell, ...]
+    work: int
+    use: int
+    net: int
+
+
+def make_plan(instance: Instance, task: Task, option: int, cells: Sequence[Cell]) -> Plan:
+    """The schedule with its figures."""
+    kinds = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
+    work = sum(int(task.rate[kinds[k]]) for k, _ in cells)
+    spent = sum(int(task.cost[kinds[k], t - 1]) for k, t in cells)
+    net = task.bid - task.options[option].price - spent
+    return Plan(option, tuple(cells), work, task.memory_mb * len(cells), net)
+
+
+def list_plans(instance: Instance, sketch: Sketch, task: Task) -> list[Plan] | None:
+    """Every minimal schedule of the task (all where a cost is negative); None where there are too many to look at."""
+    try:
+        found = menu(sketch, sketch.jobs[task.index]).plans
+    except TooLarge:
+        return None
+    cells = [tuple(divmod(cell, sketch.slots) for cell in plan.cells) for plan in found]
+    return [
+        make_plan(instance, task, plan.option, [(k, t + 1) for k, t in places])
+        for plan, places in zip(found, cells, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """How an algorithm prices schedules: at the largest prices on them (9), or each cell at its own."""
+
+    prices: Prices
+    largest: bool
+    rates: Mapping[int, int]
+    memory: int
+
+    def tops(self, plan: Plan) -> tuple[Fraction, Fraction]:
+        """The largest lambda and phi on the schedule."""
+        lam, phi = self.prices
+        zero = Fraction(0)
+        return max(lam.get(c, zero) for c in plan.cells), max(phi.get(c, zero) for c in plan.cells)
+
+    def paid(self, plan: Plan) -> Fraction:
+        """What the schedule pays for compute and memory."""
+        if self.largest:
+            lam, phi = self.tops(plan)
+            return lam * plan.work + phi * plan.use
+        lam_of, phi_of = self.prices
+        zero = Fraction(0)
+        return sum(
+            (lam_of.get(c, zero) * self.rates[c[0]] + phi_of.get(c, zero) * self.memory for c in plan.cells), zero
+        )
+
+    def value(self, plan: Plan) -> Fraction:
+        """F (9), or F'."""
+        return plan.net - self.paid(plan)
+
+
+def list_candidates(
+    plans: Sequence[Plan] | None, chosen: Plan | None, task: Task, pricing: Pricing | None, full: Mapping[Plan, str]
+) -> tuple[Listing | None, list[Sentence]]:
+    """The table of the schedules that matter, the best first, and what is said of those that are not in it.
+
+    Parameters
+    ----------
+    plans, chosen : all minimal ones (None: too many), and the one that was taken or found, which is always listed.
+    pricing : None for an algorithm that shows no prices.
+    full : the first cell without room of the schedules that have one.
+    """
+    every = list(plans or ())
+    if chosen is not None and chosen not in every:
+        every.append(chosen)
+    if not every:
+        return None, []
+    rank = (lambda plan: -plan.net) if pricing is None else (lambda plan: -pricing.value(plan))
+    ordered = sorted(every, key=rank)
+    listed = ordered if len(ordered) <= ALL else ordered[:BEST]
+    if chosen is not None and chosen not in listed:
+        listed.append(chosen)
+    notes: list[Sentence] = []
+    if plans is None:
+        notes.append([f"There are more than {PLAN_LIMIT} ways to place it; the one that was found is shown."])
+    elif len(listed) < len(ordered):
+        notes.append([f"{len(ordered)} minimal schedules; the best {BEST} are shown, and the one that was found."])
+    head = ["schedule", *(["vendor"] if task.vendors else []), "b_il"]
+    if pricing is not None and pricing.largest:
+        head += ["S", "max lambda", "R", "max phi", "F"]
+    elif pricing is not None:
+        head += ["at its prices", "F'"]
+    else:
+        head += ["S", "R"]
+    rows = [_row(plan, task, pricing, full) for plan in listed]
+    place = None if chosen is None else listed.index(chosen)
+    return Listing("Schedules", [*head, "room"], rows, place), notes
+
+
+def _row(plan: Plan, task: Task, pricing: Pricing | None, full: Mapping[Plan, str]) -> list[Figure]:
+    row: list[Figure] = [name_cells(plan.cells), *([str(plan.option)] if task.vendors else []), plan.net]
+    if pricing is not None and pricing.largest:
+        lam, phi = pricing.tops(plan)
+        row += [plan.work, lam, plan.use, phi, pricing.value(plan)]
+    elif pricing is not None:
+        row += [pricing.paid(plan), pricing.value(plan)]
+    else:
+        row += [plan.work, plan.use]
+    return [*row, full.get(plan, "yes")]
+
+
+def name_cells(cells: Sequence[Cell]) -> str:
+    """A schedule in words: `node 0: slots 1-3, 5; node 2: slot 4`."""
+    parts = []
+    for k in dict.fromkeys(k for k, _ in cells):
+        runs: list[list[int]] = []
+        for t in sorted(t for node, t in cells if node == k):
+            if runs and runs[-1][1] == t - 1:
+                runs[-1][1] = t
+            else:
+                runs.append([t, t])
+        told = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
+        parts.append(f"node {k}: slot{'s' * (len(told) > 1 and not told.isdecimal())} {told}")
+    return "; ".join(parts)

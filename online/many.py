@@ -1,0 +1,83 @@
+"""One algorithm on many small instances, as fast as the protocol allows: what a search for bad instances tries.
+
+An algorithm of ours runs in this process. Anyone's own lives in one process of its own for all instances, and is built
+anew for each: what its module or class keeps may go from one instance to the next, and whether it peeks is not asked.
+So nothing here is a verdict; a run that counts is made by `online.run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Generic
+
+from formulations.report import Exact
+from online.outcome import Violation
+from online.referee.isolation import Player
+from online.referee.table import Foul, hear
+from online.registry import Instance
+from online.run import Game, run
+
+
+class Many(Generic[Instance]):
+    """An algorithm by its name, ready for instance after instance; close it in the end.
+
+    Parameters
+    ----------
+    game : the family's.
+    text : the algorithm's name with options, or an import path.
+
+    Raises
+    ------
+    InputError : for a name, option or import path that does not exist.
+    """
+
+    def __init__(self, game: Game[Instance], text: str) -> None:
+        self._game, self._text = game, text
+        self._spec = game.registry.parse(text)
+        self._player: Player | None = None
+
+    def __enter__(self) -> Many[Instance]:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the algorithm's process, if it has one."""
+        if self._player is not None:
+            self._player.close()
+        self._player = None
+
+    def value(self, instance: Instance) -> tuple[Exact, Sequence[Violation]]:
+        """What the algorithm makes of the instance, and what it broke."""
+        if self._spec.entry is not None:
+            played = run(self._game, instance, self._text)
+            return played.welfare, played.violations
+        registry = self._game.registry
+        table = self._game.table(instance, registry.content_hash(instance))
+        try:
+            player = self._ready()
+            constants = registry.settle_constants(self._spec, player.constants, instance)
+            player.start(table.public, {constant.name: constant.value for constant in constants})
+            heard = hear(table, player.ask, batch=player.batch)
+            log, violations = heard.log, heard.violations
+        except Foul as foul:
+            log, violations = [], [foul.violation(table)]
+        if any(violation.rule in ("timeout", "memory", "crash", "peeks") for violation in violations):
+            self.close()  # its process is gone, or may be
+        judged = self._game.judge(instance, log, violations)
+        return judged.value, judged.violations
+
+    def _ready(self) -> Player:
+        """The algorithm, just built."""
+        if self._player is None:
+            self._player = Player(self._spec, self._game.registry.protocol, _nothing)
+        else:
+            self._player.renew()
+        return self._player
+
+
+def _nothing(path: Any) -> bool:
+    """The instances of a search lie in no file that could be read."""
+    return False

@@ -1,0 +1,162 @@
+"""What an explanation says of a run is what the run did: schedules, prices, reduced costs, decisions, the claim."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from bench.family.explanation import Explanation, Listing
+from bench.lora import FAMILY
+from bench.lora.explain.candidates import name_cells
+from bench.lora.hunt.moves import Bounds, Draws, start
+from bench.lora.hunt.sketch import instance, sketch_of
+from bench.lora.theory.claim import Standing
+from bench.lora.theory.claims import CLAIMS
+from bench.tables.explained import explain, sentence_text, text, too_large, verdict_text
+from instances.errors import InputError
+from instances.lora.named import named, names
+from online.lora.run import run
+
+SMALL = [name for name in names() if not too_large(FAMILY, named(name))]
+EVERY = (
+    "pdftsp",
+    "pdftsp:search=printed,units=canonical",
+    "posted",
+    "bbar-rule",
+    "greedy",
+    "eft",
+    "eris",
+    "pdftsp:migrate=no",
+)
+
+
+def _column(table: Listing, name: str) -> list[Any]:
+    return [row[table.head.index(name)] for row in table.rows]
+
+
+def _explained(name: str, algorithm: str = "pdftsp", claim: str = "") -> Explanation:
+    return explain(FAMILY, named(name), algorithm, claim)
+
+
+def test_most_shipped_instances_are_small_enough() -> None:
+    """All but the one with forty tasks."""
+    assert set(names()) - set(SMALL) == {"benign_identical_L9"}
+
+
+@pytest.mark.parametrize("name", ["thm5_T5_3tasks", "thm5_T2_drop_7tasks", "tiny_vendors", "tiny_negative_tariff"])
+def test_reduced_costs_and_decisions_are_those_of_the_run(name: str) -> None:
+    """F of the row that is marked is the offer's; by an exact search no row has a larger one."""
+    played = run(named(name), "pdftsp")
+    found = _explained(name)
+    assert len(found.moments) == named(name).tasks
+    for moment, offer, decision in zip(found.moments, played.trace.offers, played.decisions, strict=True):
+        if moment.candidates is None:
+            assert offer.value is None
+            continue
+        assert moment.candidates.chosen is not None
+        values = _column(moment.candidates, "F")
+        assert values[moment.candidates.chosen] == offer.value == max(values)
+        assert name_cells(offer.cells) == _column(moment.candidates, "schedule")[moment.candidates.chosen]
+        said = sentence_text(moment.decision)
+        assert ("admitted" in said) == (decision is not None)
+        if decision is not None:
+            assert offer.payment in moment.decision
+        elif offer.value > 0:
+            assert "dropped" in said
+            assert "no room" in _column(moment.candidates, "room")[moment.candidates.chosen]
+
+
+def test_linear_prices_are_charged_cell_by_cell() -> None:
+    """F' of `posted` is what its trace says, and the best one has room."""
+    played = run(named("tiny_vendors"), "posted")
+    for moment, offer in zip(_explained("tiny_vendors", "posted").moments, played.trace.offers, strict=True):
+        if moment.candidates is not None and moment.candidates.chosen is not None:
+            assert _column(moment.candidates, "F'")[moment.candidates.chosen] == offer.value
+            assert _column(moment.candidates, "room")[moment.candidates.chosen] == "yes"
+
+
+@pytest.mark.parametrize("algorithm", EVERY)
+def test_every_algorithm_that_runs_is_told(algorithm: str) -> None:
+    """With prices or without: a decision for every task, and OPT beside ALG."""
+    for name in ("tiny_three_types", "tiny_empty_window"):
+        found = _explained(name, algorithm)
+        assert len(found.moments) == named(name).tasks
+        assert len(found.outcome) == 2
+        assert "OPT/ALG" in text(found)
+
+
+def test_batches_are_told_without_prices() -> None:
+    """Titan decides slot by slot."""
+    assert "shows no prices" in text(_explained("tiny_contention", "titan"))
+
+
+def test_both_sides_of_theorem_5_have_their_figures() -> None:
+    """OPT, the bound, ALG and their product; the chain of the proof names the link that breaks."""
+    told = text(_explained("thm5_T5_3tasks", "pdftsp", "theorem5"))
+    assert "OPT = 312 > 24.5 x 12 = 294" in told
+    assert "312 > 84, violated" in told
+    assert "Lemma 4, dual feasibility, which fails here" in told
+    assert "10.1145/3673038.3673083" in told
+    held = text(_explained("dp_overshoot_and_first_slot", "pdftsp", "theorem5"))
+    assert "Theorem 5 holds here: OPT = 10 <= 22 x 10 = 220" in held
+
+
+def test_a_claim_about_others_does_not_end_the_story_unless_it_is_asked_for() -> None:
+    """The family's own claim is about pdFTSP."""
+    assert _explained("tiny_contention", "greedy").ending is None
+    assert "does not apply" in text(_explained("tiny_contention", "greedy", "theorem5"))
+
+
+def test_every_false_claim_says_which_step_fails() -> None:
+    """In one sentence; those that a proof settles have the proof."""
+    for claim in CLAIMS:
+        assert bool(claim.flaw or claim.proof) == (claim.standing is Standing.FALSE or bool(claim.proof)), claim.name
+
+
+def test_figures_that_differ_never_read_alike() -> None:
+    """The exact fractions stand there where the decimals would be the same."""
+    one, other = Fraction(10**6 + 1, 3 * 10**6), Fraction(10**6 + 2, 3 * 10**6)
+    assert sentence_text([one, " > ", other]) == f"{one} > {other}"
+    assert sentence_text([Fraction(49, 2), " = ", Fraction(49, 2)]) == "24.5 = 24.5"
+    assert sentence_text(["x = ", Fraction(7, 400)]) == "x = 0.0175"
+    assert sentence_text([Fraction(-1, 3)]) == "-0.333..."
+
+
+def test_an_instance_that_is_too_large_is_refused() -> None:
+    """With its size and the limit."""
+    with pytest.raises(InputError, match=r"benign_identical_L9: 40 tasks; a run is explained .* at most 30"):
+        _explained("benign_identical_L9")
+
+
+@pytest.mark.parametrize("claim", ["theorem1", "nonsense"])
+def test_what_no_audit_checks_is_refused(claim: str) -> None:
+    """Claims that a proof settles, and names that are none."""
+    with pytest.raises(InputError, match=r"--claim: .* is not one of theorem5, "):
+        _explained("tiny_contention", "pdftsp", claim)
+
+
+def test_the_verdict_comes_first_and_last() -> None:
+    """Who reads one line has read the result."""
+    found = _explained("lemma3_T2_two_tasks", "pdftsp", "lemma3")
+    verdict = sentence_text(verdict_text(found))
+    assert verdict == "Lemma 3 fails here: 12 > 8 (P~ <= rho P)"
+    lines = text(found).splitlines()
+    assert lines.count(verdict) == 2
+    assert lines.index(verdict) == 3
+
+
+def test_a_sketch_of_an_instance_is_the_sketch_that_it_was_made_from() -> None:
+    """Tasks, vendors, costs, kinds."""
+    draws = Draws("sketches")
+    for _ in range(30):
+        sketch = start(draws, Bounds(4, 4, 3, 50, -9, True))
+        again = sketch_of(instance(sketch))
+        plain = [job._replace(costs=() if not any(map(any, job.costs)) else job.costs) for job in sketch.jobs]
+        assert again == sketch._replace(jobs=tuple(plain))
+
+
+def test_cells_are_named_by_runs_of_slots() -> None:
+    """Node by node."""
+    assert name_cells([(0, 1), (0, 2), (1, 3), (0, 5)]) == "node 0: slots 1-2, 5; node 1: slot 3"

@@ -1,0 +1,151 @@
+"""The search for an algorithm's worst ratio: honest figures, the same on every run, one process for anyone's own."""
+
+from __future__ import annotations
+
+import json
+import os
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.cli.main import main
+from bench.family.parts import Hunted, HuntSettings
+from bench.lora.hunt.worst import hunt_worst
+from formulations.lora.models.enumerate import enumerate_optimum
+from instances.lora.named import named
+from online.lora.run import GAME, run
+from online.many import Many
+
+TINY = HuntSettings(tasks=3, slots=2, largest=20, tries=60)
+MINE = """
+import os
+
+from instances.lora.solution import Decision
+
+
+class Counted:
+    def start(self, public, constants):
+        assert not hasattr(self, "started")
+        self.started = True
+
+    def decide(self, task, view):
+        with open("pids.txt", "a") as file:
+            file.write(f"{os.getpid()} ")
+        return None
+
+
+class Broken:
+    def start(self, public, constants):
+        pass
+
+    def decide(self, task, view):
+        return Decision(None, ((0, 1), (0, 1)), 0)
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with algorithms of one's own."""
+    (tmp_path / "counted_mine.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def _same(one: Hunted, other: Hunted) -> bool:
+    keys = ("tries", "left", "right", "score", "violated", "notes")
+    return all(getattr(one, key) == getattr(other, key) for key in keys) and one.instance.bid.tolist() == (
+        other.instance.bid.tolist()
+    )
+
+
+def test_what_is_found_is_a_ratio_of_the_algorithm() -> None:
+    """OPT by looking at everything, ALG by the referee; the same seed gives the same."""
+    found = hunt_worst("eft", TINY)
+    assert found.left == enumerate_optimum(found.instance)[0]
+    assert found.right == run(found.instance, "eft").welfare
+    if found.score is not None:
+        assert found.score == found.left / found.right > 1
+    assert _same(found, hunt_worst("eft", TINY))
+
+
+def test_a_search_that_was_interrupted_ends_as_if_it_had_not_been() -> None:
+    """Its state says where it was."""
+    states: list[Any] = []
+    hunt_worst("greedy", HuntSettings(tasks=3, slots=2, largest=20, tries=25), keep=states.append)
+    state = json.loads(json.dumps(states[-1]))
+    assert _same(hunt_worst("greedy", TINY, state), hunt_worst("greedy", TINY))
+
+
+def test_an_algorithm_that_earns_nothing_is_unbounded_and_ends_the_search(mine: Path) -> None:
+    """On the least instance: one task that is worth 1."""
+    found = hunt_worst("counted_mine:Counted", TINY)
+    assert (found.violated, found.score, found.left, found.right) == (True, None, 1, 0)
+    assert found.tries < (TINY.tries or 0)
+    assert found.instance.tasks == 1
+
+
+def test_ones_own_algorithm_is_built_anew_in_one_process(mine: Path) -> None:
+    """A second start of one object would be an error; the process is the same for all instances."""
+    with Many(GAME, "counted_mine:Counted") as player:
+        for name in ("tiny_contention", "tiny_valuation", "thm5_T5_3tasks"):
+            value, violations = player.value(named(name))
+            assert (value, list(violations)) == (0, [])
+    pids = set((mine / "pids.txt").read_text().split())
+    assert len(pids) == 1
+    assert str(os.getpid()) not in pids
+
+
+def test_an_algorithm_that_always_breaks_a_rule_is_told(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line, with the rule."""
+    assert main(["search", "--algorithm", "counted_mine:Broken", "--tries", "3", "--tasks", "1"]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "breaks a rule on every instance that was tried: protocol: task 0: 2 cells" in error
+
+
+def test_the_command_writes_the_instance_its_proof_and_its_story(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The certificate is checked, the page is there, and the explanation is printed."""
+    out = tmp_path / "out"
+    limits = ["--tries", "40", "--tasks", "2", "--slots", "2", "--largest", "9"]
+    assert main(["search", "--algorithm", "eft", "--out", str(out), *limits]) == 0
+    told = capsys.readouterr().out
+    assert "largest OPT/ALG found" in told
+    assert "a lower bound on the worst ratio" in told
+    assert "Task 0 arrives in slot" in told
+    assert {each.name for each in out.iterdir()} == {
+        "worst.json", "worst.certificate.json", "worst.html", "worst.state.json",
+    }  # fmt: skip
+    assert main(["check", str(out / "worst.json"), "--certificate", str(out / "worst.certificate.json"), "--json"]) == 0
+    verdict = json.loads(capsys.readouterr().out)
+    assert verdict["valid"]
+    assert verdict["lower"] == verdict["upper"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ([], "needs either a claim or --algorithm NAME"),
+        (["lemma1", "--algorithm", "eft"], "needs either a claim or --algorithm NAME"),
+        (["--algorithm", "nonsense"], "no algorithm of this name"),
+        (["--algorithm", "no_such_module:Class"], "no_such_module"),
+    ],
+)
+def test_a_search_that_cannot_begin_says_why(
+    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status 2 and one line."""
+    assert main(["search", *arguments]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exact figures; the limits of the search are said."""
+    limits = ["--tries", "10", "--tasks", "2", "--slots", "1", "--largest", "9"]
+    assert main(["search", "--algorithm", "eft", "--json", *limits]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert Fraction(document["left"]) >= Fraction(document["right"])
+    assert "larger ones may be worse" in document["notes"][0]

@@ -1,0 +1,188 @@
+"""The command `explain` and its page, for every family; the pages of witnesses; the summary of `audit`; sources."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bench.cli.main import main
+from bench.eapm import FAMILY as EAPM
+from bench.family.checks import Verdict
+from bench.lora import FAMILY as LORA
+from bench.page.claims import make_claims
+from bench.page.explained import render_explanation, write_explanations
+from bench.page.render import load_templates
+from bench.tables.explained import explain, text
+from bench.tables.verdicts import Settled
+from instances.eapm.named import named as named_eapm
+from instances.lora.named import named, path
+from tests.support.toy_family import FAMILY, toy  # noqa: F401
+from tests.tools import citations
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class _Page(HTMLParser):
+    """Tags that are open, ids, addresses."""
+
+    VOID = ("meta", "br", "link", "input", "wbr")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.titles: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("href", "src"):
+                self.links.append(value or "")
+            if name == "title":
+                self.titles.append(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def _parsed(page: str) -> _Page:
+    found = _Page()
+    found.feed(page)
+    assert not found.open
+    assert len(found.ids) == len(set(found.ids))
+    for link in found.links:
+        assert not link.startswith("#") or link[1:] in found.ids, link
+    return found
+
+
+def test_the_page_is_whole_and_keeps_exact_values() -> None:
+    """Tags nest, links lead somewhere, and fractions stand behind their decimals."""
+    found = _parsed(render_explanation(explain(LORA, named("thm5_T5_3tasks"))))
+    assert "49/2" in found.titles
+    assert [link for link in found.links if link.startswith("http")] == ["https://doi.org/10.1145/3673038.3673083"]
+    other = _parsed(render_explanation(explain(EAPM, named_eapm("lemma1_misses")), "../report.html"))
+    assert "../report.html" in other.links
+
+
+def test_the_second_family_is_told_user_by_user() -> None:
+    """The best placement stands above the one that was made, and the claim at the end says by how much."""
+    told = text(explain(EAPM, named_eapm("lemma1_misses")))
+    assert "Best step fails here: 0.0175 > 0.0171" in told
+    assert told.index("the best now   ") < told.rindex("the algorithm's")
+    assert "OPT = 0.0175, ALG = 0.0171 units/s, OPT/ALG [1.023, 1.024]" in told
+    assert "does not apply" not in text(explain(EAPM, named_eapm("one_machine"), "greedy"))
+
+
+def test_what_came_from_a_file_is_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names and remarks of an instance are text, on the page and on the terminal."""
+    data = json.loads(path("tiny_contention").read_text())
+    data["name"] = "<b>\x1b[31mred"
+    data["origin"] = {"about": "<script>alert(1)</script>\x1b[0m"}
+    file, page = tmp_path / "x.json", tmp_path / "x.html"
+    file.write_text(json.dumps(data))
+    assert main(["explain", str(file), "--html", str(page)]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+    written = page.read_text()
+    assert "<script>alert" not in written
+    assert "&lt;b&gt;" in written
+
+
+def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Too large: the file and its size; a page that cannot be written: nothing is done before."""
+    file = str(path("benign_identical_L9"))
+    assert main(["explain", file]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.strip().splitlines()[-1].startswith(f"ratiobench: {file}: 40 tasks; a run is explained")
+    assert main(["explain", str(path("tiny_contention")), "--html", str(tmp_path / "no" / "x.html")]) == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_family_without_the_part_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As for every part that a family may leave out."""
+    file = tmp_path / "toy.json"
+    file.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 4, "room": 3})))
+    assert main(["explain", str(file)]) == 2
+    assert "the family toy explains no runs" in capsys.readouterr().err
+
+
+def test_witnesses_are_told_beside_the_report(tmp_path: Path) -> None:
+    """The claims' table links to them, and they link back; large ones and anyone's own algorithms are left out."""
+    instance = named("thm5_T5_3tasks")
+    (tmp_path / "instances").mkdir()
+    with gzip.open(tmp_path / "instances" / "abc.json.gz", "wt") as file:
+        file.write(LORA.dumps(instance))
+
+    def settled(claim: str, algorithm: str, tasks: int, there: str = "abc") -> Settled:
+        assert LORA.statements is not None
+        statement = next(each for each in LORA.statements() if each.name == claim)
+        sides = {f"{claim}_left": "2", f"{claim}_right": "1", f"{claim}_reason": ""}
+        witness = {"algorithm": algorithm, "instance": there, "case": "thm5", **sides}
+        case: Any = SimpleNamespace(describe={"tasks": tasks, "slots": 5, "nodes": 1})
+        return Settled(statement, Counter({Verdict.VIOLATED: 1}), witness, 0, case)
+
+    every = [
+        settled("theorem5", "pdftsp", 3),
+        settled("lemma4", "pdftsp", 31),
+        settled("truthful_bid", "mine:Class", 3),
+        settled("lemma3", "pdftsp", 3, "gone"),
+        settled("weak_duality", "pdftsp:prior=yesterday", 3),
+    ]
+    pages = write_explanations(tmp_path, LORA, every)
+    assert pages == {"theorem5": "explain/theorem5.html"}
+    story = _parsed((tmp_path / pages["theorem5"]).read_text())
+    assert "../report.html#claim-theorem5" in story.links
+    assert [path.name for path in (tmp_path / "explain").iterdir()] == ["theorem5.html"]
+    section = (
+        load_templates()
+        .get_template("claims.html")
+        .render(claims=make_claims(every, LORA.notation(), pages), sources=LORA.sources())
+    )
+    assert section.count("step by step") == section.count('href="explain/theorem5.html"') == 1
+    assert '<a href="#source-main-paper">main paper</a>, Theorem 5' in section
+
+
+def test_audit_begins_with_a_summary_and_says_figures_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Violated claims with both sides; what several claims share is not repeated."""
+    assert main(["audit", str(path("thm5_T5_3tasks")), "--algorithm", "pdftsp"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "3 violated: theorem5 26 > 49/2, lemma4 120 > 0, weak_duality 312 > 84; 18 hold"
+    assert sum(line.strip().startswith("kappa =") for line in lines) == 1
+    assert [line.strip() for line in lines if line.strip().startswith("bound =")] == [
+        "bound = 49/2", "bound = 245/2", "bound = 35",
+    ]  # fmt: skip
+    greedy = ["audit", str(path("tiny_contention")), "--algorithm", "greedy"]
+    assert main([*greedy, "--claim", "rational", "--claim", "theorem5"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "0 violated; 1 holds; 1 not applicable"
+    assert main([*greedy, "--claim", "rational"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("rational: holds")
+    assert main(greedy) == 0
+    assert "kappa" not in capsys.readouterr().out
+
+
+def test_every_source_is_cited_wherever_sources_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """README, CITATION.cff and `list` are made from one table; the page's foot is looked at above."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert citations.BEGIN + citations.readme_list() + citations.END in readme
+    assert (ROOT / "CITATION.cff").read_text(encoding="utf-8").endswith(citations.references())
+    assert main(["list", "sources"]) == 0
+    listed = capsys.readouterr().out
+    for source in citations.every_source():
+        assert source.citation in listed
+        assert source.citation in readme
+        for part in (source.title, source.venue, str(source.year), source.doi or source.link):
+            assert part
+            assert part in source.citation
+    assert "The main paper" not in readme.partition("[the main paper](#sources)")[0]

@@ -1,0 +1,69 @@
+"""The sources of the families in CITATION.cff and README.md: `python -m tests.tools.citations` writes both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench.family.known import families
+from bench.family.source import Source
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCES, BEGIN, END = "references:\n", "<!-- sources: begin -->\n", "<!-- sources: end -->"
+PAPERS = 3
+"""Sources of each family that have a line of their own in README.md; the others are data."""
+_PARTICLES = ("De",)
+
+
+def every_source() -> list[Source]:
+    """Of all families, the main paper first."""
+    found = [source for family in families().values() for source in family.sources()]
+    return sorted(found, key=lambda source: source.name != "main paper")
+
+
+def references() -> str:
+    """The references of CITATION.cff."""
+    return REFERENCES + "".join(map(_reference, every_source()))
+
+
+def _reference(source: Source) -> str:
+    lines = [f"  - type: {source.kind}", "    title: >-", f"      {source.title}", "    authors:"]
+    for author in source.authors:
+        words = author.split()
+        cut = len(words) - 1 - (words[-2] in _PARTICLES)
+        given, family = " ".join(words[:cut]), " ".join(words[cut:])
+        if author == "et al.":
+            lines.append('      - name: "et al."')
+        else:
+            lines += [f"      - given-names: {given}", f"        family-names: {family}"]
+    lines.append(f"    {'journal' if source.kind == 'article' else 'collection-title'}: {source.venue}")
+    lines.append(f"    year: {source.year}")
+    first, _, last = source.pages.partition("-")
+    lines += [f"    {key}: {page}" for key, page in (("start", first), ("end", last)) if page]
+    lines += [f"    {key}: {value}" for key, value in (("doi", source.doi), ("url", source.link)) if value]
+    lines += ["    notes: >-", f"      {source.name}: {source.gives}"]
+    return "\n".join(lines) + "\n"
+
+
+def readme_list() -> str:
+    """The list of README.md."""
+    papers: list[Source] = []
+    data: list[Source] = []
+    for family in families().values():
+        papers += family.sources()[:PAPERS]
+        data += family.sources()[PAPERS:]
+    papers.sort(key=lambda source: source.name != "main paper")
+    lines = [f"- **{source.name[0].upper()}{source.name[1:]}**: {source.citation}" for source in papers]
+    return "\n".join([*lines, "- **Data**: " + "; ".join(source.citation for source in data)]) + "\n"
+
+
+def main() -> None:
+    """Write both files."""
+    citation = ROOT / "CITATION.cff"
+    citation.write_text(citation.read_text("utf-8").partition(REFERENCES)[0] + references(), "utf-8")
+    readme = ROOT / "README.md"
+    before, _, rest = readme.read_text("utf-8").partition(BEGIN)
+    readme.write_text(before + BEGIN + readme_list() + END + rest.partition(END)[2], "utf-8")
+
+
+if __name__ == "__main__":
+    main()
