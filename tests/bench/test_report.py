@@ -27,7 +27,7 @@ from bench.page.render import load_templates, make_breakable, mark_code
 from bench.storage.store import Piece, Store
 from bench.tables.cells import make_cell
 from bench.tables.ratios import interval_text
-from bench.tables.rows import COLUMNS, read_results
+from bench.tables.rows import ACCOUNTS, COLUMNS, read_results
 from bench.tables.text import check_title
 from tests.support.toy_family import made, toy  # noqa: F401
 
@@ -260,13 +260,18 @@ def test_csv_columns_are_documented_and_exact(folder: Path) -> None:
     """Each column is documented or belongs to a check; exact figures agree with each other as fractions."""
     frame = pd.read_csv(folder / "results.csv", dtype=str)
     checks = {f"half{part}" for part in ("", "_left", "_right", "_reason", "_figures")}
-    assert set(frame.columns) == set(COLUMNS) | {"share"} | checks
+    assert set(frame.columns) == set(COLUMNS) | {"share"} | checks | set(ACCOUNTS)
+    assert list(frame.columns)[-4:] == list(ACCOUNTS)
     assert all(COLUMNS.values())
+    assert all(ACCOUNTS.values())
     for row in frame.to_dict("records"):
         lower, upper, welfare = (Fraction(row[name]) for name in ("opt_lower", "opt_upper", "welfare"))
         assert Fraction(row["ratio_lower"]) == lower / welfare
         assert Fraction(row["ratio_upper"]) == upper / welfare
         assert Fraction(row["reached"]) * upper == welfare
+        vendors, energy, bids, profit = (Fraction(row[name]) for name in ACCOUNTS)
+        assert (vendors, energy) == (2 * int(row["admitted"]), 0)
+        assert profit == bids - vendors - energy == welfare  # the toy has no payments: list prices
         assert float(row["ratio_upper_float"]) == float(upper / welfare)
 
 
