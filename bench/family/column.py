@@ -74,7 +74,8 @@ class Family:
     objective : what the values of its solutions are called, in two words at most.
     sense : whether the most or the least of it is best.
     headline : name of the check whose verdict stands beside the ratio in tables; empty for none.
-    size : the figures that `describe` gives by which the smallest of several instances is chosen, most important first.
+    size : the figures that `describe` gives by which the smallest of several instances is chosen, most important first;
+        the first one is how many arrive.
     whole_values : the values of its solutions, and its bounds, are integers.
     dollars : how many dollars one unit is; None: the objective is no money.
     home : package with all the modules of a family that lives elsewhere; empty for one of this house.
@@ -227,6 +228,12 @@ class Family:
     def algorithms(self) -> Sequence[Listed]:
         """The family's online algorithms."""
         return _listed(self.need("GAME").registry.algorithms)
+
+    def options(self, head: str) -> Mapping[str, str]:
+        """What the options of an algorithm of the family mean, by name; empty for anyone's own."""
+        game = self.find("GAME")
+        entry = None if game is None else game.registry.entries().get(head)
+        return {} if entry is None else {name: option.meaning for name, option in entry.options.items()}
 
     def run(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
         """One run under the referee; `prior` is the instance that `prior=yesterday` in the algorithm's name stands for.

@@ -10,7 +10,7 @@ from formulations.report import Exact
 
 
 def money_text(dollars: Exact, *, up: bool = False) -> str:
-    """``$37.95``, ``12.3 c`` from one cent on, ``$0.000312`` below; rounded down, or up.
+    """``$37.95``, ``12.3 c`` below a dollar, ``$0.000312`` below a tenth of a cent; rounded down, or up.
 
     Whole cents from one dollar on, three digits below; ``$0`` is exactly nothing.
     """
@@ -23,17 +23,19 @@ def money_text(dollars: Exact, *, up: bool = False) -> str:
     if size >= 1:
         whole, _, places = decimal(size, 2, up=up_in_size).partition(".")
         return f"{sign}${int(whole):,}.{places:0<2}"
-    if size >= Fraction(1, 100):
-        return f"{sign}{_three(100 * size, up=up_in_size)} c"
-    return f"{sign}${_three(size, up=up_in_size)}"
+    if size >= Fraction(1, 1000):
+        digits, text = _digits(100 * size), decimal(100 * size, _digits(100 * size), up=up_in_size)
+        whole, _, places = text.partition(".")
+        return f"{sign}{whole}.{places:0<{digits}} c"
+    return f"{sign}${decimal(size, _digits(size), up=up_in_size)}"
 
 
-def _three(size: Fraction, *, up: bool) -> str:
-    """A figure between 0 and 100 with three digits."""
+def _digits(size: Fraction) -> int:
+    """How many decimals a figure between 0 and 100 has for three digits in all."""
     digits, edge = 1, Fraction(10)
     while size < edge and digits < 15:
         digits, edge = digits + 1, edge / 10
-    return decimal(size, digits, up=up)
+    return digits
 
 
 def value_text(value: Exact, family: Family, *, up: bool = False) -> str:

@@ -115,12 +115,13 @@ class Results:
 
     @property
     def plots(self) -> list[Plot]:
-        """The figures that the suite asks for."""
+        """The figures that the suite asks for; of a part of it (`--only`), without the groups that have no case."""
+        present = {case.group for case in self.cases} if self.about.get("only") else None
         return [
             Plot(
                 **each
                 | {
-                    "groups": tuple(each["groups"]),
+                    "groups": tuple(name for name in each["groups"] if present is None or name in present),
                     "algorithms": tuple(each["algorithms"]),
                     "printed": tuple(Printed(**figure) for figure in each["printed"]),
                     "printed_means": tuple(PrintedMean(**figure) for figure in each.get("printed_means", ())),
