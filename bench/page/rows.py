@@ -105,9 +105,7 @@ def list_rows(found: Results, family: Family, rows: Sequence[Row]) -> RunTable:
             name,
             str(rows[mine[0]]["group"]),
             group_place(str(rows[mine[0]]["group"])),
-            ", ".join(
-                f"{key} {value}" for key, value in described[name].describe.items() if _figure(value) is not None
-            ),
+            _size(described[name]),
             [cell(rows[mine[0]], described[name]) for _, cell in facts],
             [(f"row-{place}", [field.cell(rows[place]) for field in fields]) for place in mine],
         )
@@ -218,6 +216,10 @@ def _facts(found: Results, family: Family) -> list[tuple[Column, Callable[[Row, 
         ),
         *((Column(name, key=f"d-{name}"), described(name)) for name in names),
     ]
+
+
+def _size(case: StoredCase) -> str:
+    return ", ".join(f"{key} {value}" for key, value in case.describe.items() if _figure(value) is not None)
 
 
 def _figure(value: Any) -> Any:

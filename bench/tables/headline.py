@@ -64,7 +64,7 @@ class Headline:
 def make_headline(
     found: Results, family: Family, settled: Sequence[Settled] = (), groups: Mapping[str, str] | None = None
 ) -> Headline:
-    """The headline of these results; `groups` has words for names of groups (``real arrivals``), where there are any."""
+    """The headline of these results; `groups` has words for names of groups (``real arrivals``), if any."""
     rows = found.rows.to_dict("records")
     names = dict.fromkeys(str(row["group"]) for row in rows)
     standings = [
@@ -186,7 +186,7 @@ def _of_group(group: _Standing) -> Sentence:
             spans += [Span(f", the most of {rivals} algorithms")]
         elif rivals > 1:
             spans += [
-                Span(f", the most that is certain of {rivals} algorithms (which is best, the intervals leave open)")
+                Span(f", the most of {rivals} algorithms that is certain (who is best, the intervals leave open)")
             ]
         if group.worst and not set(group.worst) & set(first):
             spans += [Span("; "), *_names(group.worst), Span(f" {_share(group, group.worst)}, the least")]
@@ -218,9 +218,9 @@ def _over_groups(groups: Sequence[_Standing]) -> Iterator[Sentence]:
     for name in dict.fromkeys(name for group in groups for name in (*group.shares, *group.partial) if is_own(name)):
         ends = [group.shares[name] for group in groups if name in group.shares]
         ends += [group.partial[name][1] for group in groups if name in group.partial]
-        reached = range_text(min(low for low, _ in ends), max(high for _, high in ends))
+        within = range_text(min(low for low, _ in ends), max(high for _, high in ends))
         best = sum(name in group.best for group in groups)
-        told = f" reaches {reached} of the optimum; it is best in {best} of {len(groups)} groups."
+        told = f" reaches {within} of the optimum; it is best in {best} of {len(groups)} groups."
         yield (*_names([name]), Span(told))
 
 
