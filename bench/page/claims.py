@@ -71,7 +71,7 @@ def make_claims(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] 
     head = ["claim", "statement", "in general", "in these runs", "smallest witness here", "what holds instead"]
     rows = sorted(map(_row, settled), key=_order)
     return ClaimSection(
-        Table("Claims and verdicts", head, (), css="text"),
+        Table("Claims and verdicts", head, (), css="text claims"),
         [row for row in rows if not row.is_idle],
         [row for row in rows if row.is_idle],
         notation,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.tables.rows import Results
-from bench.tables.sayings import is_own
+from bench.tables.sayings import is_own, part_charged
 from formulations.report import Proof
 
 NAMED = 6
@@ -120,7 +120,7 @@ def _terms(found: Results, family: Family) -> Iterator[Entry]:
         "bound",
     )
     yield Entry("term-value", value, f"what the algorithm (ALG) reached, in {_unit(family)}")
-    worse = "half of it was lost" if sense is Sense.MOST else "it cost twice as much as needed"
+    worse = f"half of the {value} was lost" if sense is Sense.MOST else "it cost twice as much as needed"
     yield Entry(
         "term-ratio",
         sense.ratio,
@@ -172,6 +172,7 @@ def _money_terms(found: Results) -> Iterator[Entry]:
     has_revenue = found.rows["revenue"].notna().any()
     if has_revenue or found.accounts:
         yield Entry("term-revenue", "revenue", "the sum of the payments; - without a payment rule")
+    if any(part_charged(str(label))[1] for label in found.rows["label"]):
         yield Entry(
             "term-charged",
             "charged above their bid",

@@ -33,6 +33,7 @@ const textOf = (cell) => cell.dataset.v ?? cell.textContent.trim();
 function sortButton(heading, act) {
   const words = heading.querySelector("span") ?? heading;
   const button = made("button", { type: "button", title: "Sort by this column: up, down, as it was" }, words.textContent);
+  heading.dataset.name = words.textContent; // for print, which repeats headings and leaves buttons out
   if (words === heading) heading.replaceChildren(button);
   else words.replaceWith(button);
   button.addEventListener("click", () => {
@@ -155,6 +156,7 @@ function runs(table) {
   function order(key, how) {
     const heading = [...head.cells].find((cell) => cell.dataset.key === key);
     markSorted([...head.cells], heading, how);
+    table.classList.toggle("sorted", Boolean(how));
     if (how) {
       bodies.forEach(({ body }) => body.remove());
       together.append(...sorted(rows, (row) => read(row, key, "v"), how === "descending"));

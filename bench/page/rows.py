@@ -302,9 +302,9 @@ def _decision_seconds(found: Results, family: Family) -> dict[tuple[str, str], f
 
 
 def time_text(seconds: float) -> str:
-    """``1.3 s``, ``5.21 ms``, ``12.4 us``: three digits."""
-    for scale, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
-        if seconds * scale >= 1 or unit == "us":
+    """``1.3 s``, ``5.21 ms``, ``12.4 µs``: three digits."""
+    for scale, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
+        if seconds * scale >= 1 or unit == "µs":
             break
     return f"{seconds * scale:.3g} {unit}"
 

@@ -114,7 +114,9 @@ class _Standing:
 
 def _where(group: str, rows: Iterable[Mapping[Any, Any]], words: Mapping[str, str]) -> str:
     cases = list(dict.fromkeys(str(row["case"]) for row in rows if row["group"] == group))
-    return words.get(group) or _tame(cases[0] if len(cases) == 1 else group)
+    if len(cases) > 1:
+        return words.get(group, _tame(group))
+    return f"{words[group]} ({_tame(cases[0])})" if group in words else _tame(cases[0])
 
 
 def _stand(rows: Sequence[Mapping[Any, Any]], where: str, sense: Sense) -> _Standing:
