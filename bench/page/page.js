@@ -200,7 +200,7 @@ function runs(table) {
   let texts = null; // of the rows, read when they are first needed
   function filter() {
     const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const told = (row) => [...row.cells].map((cell) => cell.textContent).join(" ");
+    const told = (row) => [...row.cells].filter((cell) => !cell.classList.contains("n")).map((cell) => cell.textContent).join(" ");
     if (words.length) texts ??= rows.map((row) => `${told(row)} ${factsOf.get(row)[0][0]}`.toLowerCase());
     let left = 0;
     rows.forEach((row, place) => {

@@ -138,13 +138,16 @@ def _first_fields(found: Results, family: Family, rows: Sequence[Row]) -> list[_
     if found.accounts or any(is_known(row["revenue"]) for row in rows):
         fields.append(
             _Field(
-                Column("revenue", key="revenue", term="term-revenue"), lambda row: value_cell(row["revenue"], family)
+                Column(f"revenue{unit}", key="revenue", term="term-revenue"),
+                lambda row: value_cell(row["revenue"], family),
             )
         )
     if found.accounts:
         fields += [
-            _Field(Column("cost", key="cost", term="term-cost"), lambda row: value_cell(_cost(row), family, up=True)),
-            _Field(Column("profit", key="profit", term="term-profit"), lambda row: _profit(row, family)),
+            _Field(
+                Column(f"cost{unit}", key="cost", term="term-cost"), lambda row: value_cell(_cost(row), family, up=True)
+            ),
+            _Field(Column(f"profit{unit}", key="profit", term="term-profit"), lambda row: _profit(row, family)),
         ]
     if pace:
         fields.append(_Field(Column("seconds per decision", key="pace", term="term-pace"), seconds))

@@ -334,9 +334,9 @@ def _troubles(rows: Sequence[Mapping[Any, Any]], sense: Sense) -> Iterator[Sente
         names = Counter(str(row["algorithm"]) for row in rows if chosen(row))
         if names:
             count = names.total()
-            are = "is" if count == 1 else "are"
+            are = ("has", "have") if words == "failed" else ("is", "are")
             yield (
-                Span(f"{count} of {_count(len(rows), 'run')} {are} "),
+                Span(f"{count} of {_count(len(rows), 'run')} {are[count > 1]} "),
                 Span(words, kind),
                 Span(": "),
                 *_names(list(names)),
