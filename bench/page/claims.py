@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -53,6 +53,7 @@ class ClaimSection:
     commands : what shows the witnesses.
     file : the table as CSV.
     sizes : by what an instance is smaller than another, most important first.
+    statements : every claim in words, by name.
     """
 
     table: Table
@@ -62,6 +63,7 @@ class ClaimSection:
     commands: Sequence[str]
     file: Download
     sizes: Sequence[str]
+    statements: Mapping[str, str]
 
 
 def make_claims(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] = ()) -> ClaimSection | None:
@@ -78,6 +80,7 @@ def make_claims(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] 
         [each.command for each in settled if each.command],
         make_download("claims.csv", frame(settled)),
         list(dict.fromkeys(name for each in settled for name in each.sizes)),
+        {each.statement.name: each.statement.statement for each in settled},
     )
 
 

@@ -13,8 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from bench.family.column import Family
-from bench.family.known import find_suite
-from bench.family.suite import Suite
+from bench.family.known import find_suite_if_any
 from bench.figures import overview
 from bench.figures.drawn import Chart, Drawn
 from bench.page.claims import make_claims
@@ -28,7 +27,6 @@ from bench.tables.rows import Results, group_means
 from bench.tables.sayings import said_below
 from bench.tables.text import opt_text
 from bench.tables.verdicts import Settled
-from instances.errors import InputError
 
 FOLDED = 12
 """Charts in a gallery above which they are folded away."""
@@ -40,7 +38,7 @@ def render_page(found: Results, family: Family, settled: Sequence[Settled] = (),
     """The results as one HTML page that needs nothing from a network."""
     every = found.rows.to_dict("records")
     about = found.about
-    suite = _suite(found)
+    suite = find_suite_if_any(str(about.get("suite", "")))
     groups = {} if suite is None else suite.groups
     return render(
         "page.html",
@@ -67,14 +65,6 @@ def render_page(found: Results, family: Family, settled: Sequence[Settled] = (),
         cases=_list_cases(found),
         script=Markup(files("bench.page").joinpath("page.js").read_text(encoding="utf-8")),
     )
-
-
-def _suite(found: Results) -> Suite | None:
-    """The suite as it is now, for its words; None where there is none of this name any more."""
-    try:
-        return find_suite(str(found.about.get("suite", "")))[1]
-    except InputError:
-        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,11 @@ function sorted(rows, text, down) {
   return keyed.sort((a, b) => compared(a, b, numbers, down)).map(({ row }) => row);
 }
 
-const textOf = (cell) => cell.dataset.v ?? cell.textContent.trim();
+// A figure is read without the commas between thousands, where no number to sort by is given.
+function textOf(cell) {
+  const text = cell.textContent.trim();
+  return cell.dataset.v ?? (cell.classList.contains("n") ? text.replaceAll(",", "") : text);
+}
 
 // A button of what the heading says; a link to what it means stays beside it. `act` is called with the next order.
 function sortButton(heading, act) {
@@ -94,9 +98,13 @@ function runs(table) {
   const style = document.head.appendChild(document.createElement("style"));
   table.classList.add("chosen");
 
+  const fact = (row, place, what) => {
+    const [text, number] = factsOf.get(row)[place];
+    return what === "v" ? (number ?? text) : text;
+  };
   const read = (row, key, what) => {
     const place = keys.indexOf(key);
-    if (place >= own.length) return factsOf.get(row)[place - own.length][what === "v" ? 1 : 0] ?? factsOf.get(row)[place - own.length][0];
+    if (place >= own.length) return fact(row, place - own.length, what);
     const cell = row.cells[place];
     return what === "v" ? textOf(cell) : (cell.dataset.c ?? cell.textContent.trim());
   };

@@ -19,7 +19,7 @@ from bench.tables.rows import DECIDING, Results, is_known, online_seconds
 from bench.tables.sayings import is_own, part_charged
 from bench.tables.text import check_title, number, ratio_text
 
-LISTED = 1500
+LISTED = 1000
 """Rows of checks on a page, all checks together; the rest is in results.csv."""
 _ORDER = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE)
 
@@ -246,6 +246,10 @@ def _algorithm(row: Row) -> Cell:
     )
 
 
+def _named(algorithm: str) -> Cell:
+    return Cell(algorithm, "own" if is_own(algorithm) else "", href=f"#{algorithm_place(algorithm)}")
+
+
 def _ratio(row: Row, found: Results) -> Cell:
     if row["state"] != "ok":
         return Cell(str(row["state"]), f"n {row['state']}", "")
@@ -379,7 +383,7 @@ def _check(rows: Sequence[Row], check: str, most: int, is_open: bool) -> CheckRo
     body = [
         [
             Cell(str(rows[place]["case"]), href=f"#row-{place}"),
-            make_cell(rows[place]["algorithm"], css="own" if is_own(str(rows[place]["algorithm"])) else ""),
+            _named(str(rows[place]["algorithm"])),
             _verdict(rows[place][check]),
             exact_cell(rows[place][f"{check}_left"]),
             exact_cell(rows[place][f"{check}_right"]),

@@ -108,7 +108,14 @@ def make_cell(value: Any, *, css: str = "", sort: Any = None, title: str = "", n
     """A cell with text; `sort` is the number that a `numeric` one is sorted by."""
     if not numeric:
         return Cell(str(value), css, title=title)
-    return Cell(str(value), f"n {css}".rstrip(), str(sort) if is_known(sort) else "", title)
+    return Cell(str(value), f"n {css}".rstrip(), _sort_key(sort), title)
+
+
+def _sort_key(value: Any) -> str:
+    """A number as JavaScript reads it, to nine digits; empty where there is none."""
+    if isinstance(value, str) or not is_known(value):
+        return value or ""
+    return f"{float(value):.9g}"
 
 
 def exact_cell(value: Any, *, up: bool = False) -> Cell:
@@ -130,7 +137,7 @@ def value_cell(value: Any, family: Family, *, up: bool = False, small: str = "")
     if family.dollars is None:
         return exact_cell(value, up=up)
     text = value_text(value, family, up=up)
-    return Cell(text, "n", str(float(value)), exact_text(value, family), small=small)
+    return Cell(text, "n", _sort_key(value), exact_text(value, family), small=small)
 
 
 def mean_cell(value: Any, *, up: bool = False) -> Cell:

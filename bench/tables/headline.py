@@ -30,10 +30,14 @@ _LONGEST = 80
 
 
 class Span(NamedTuple):
-    """Words of a sentence. `kind`: ``name`` or ``own`` for an algorithm, ``violated`` for what is false, or nothing."""
+    """Words of a sentence.
+
+    `kind`: ``name`` or ``own`` for an algorithm, whose whole name is `algorithm`; ``violated`` for what is false.
+    """
 
     text: str
     kind: str = ""
+    algorithm: str = ""
 
 
 Sentence = tuple[Span, ...]
@@ -77,7 +81,7 @@ def make_headline(
         answers = list(_over_groups(standings))
     else:
         answers = [_of_group(each) for each in standings]
-    oracle = {_tame(str(row["algorithm"])) for row in rows if "oracle" in str(row["constants_source"])}
+    oracle = {str(row["algorithm"]) for row in rows if "oracle" in str(row["constants_source"])}
     starred = [_star(each, oracle) for each in answers]
     troubles = list(_troubles(rows, found.sense))
     if starred != answers:
@@ -89,7 +93,7 @@ def _star(sentence: Sentence, names: Collection[str]) -> Sentence:
     """The sentence with a star behind these algorithms."""
     spans: list[Span] = []
     for span in sentence:
-        spans += [span, Span(" *")] if span.kind in ("name", "own") and span.text in names else [span]
+        spans += [span, Span(" *")] if span.algorithm in names else [span]
     return tuple(spans)
 
 
@@ -235,7 +239,7 @@ def _names(names: Sequence[str]) -> list[Span]:
     for place, name in enumerate(shown):
         last = place == len(shown) - 1 and not rest
         spans += [Span(" and " if last else ", ")] if place else []
-        spans += [Span(_tame(name), "own" if is_own(name) else "name")]
+        spans += [Span(_tame(name), "own" if is_own(name) else "name", name)]
         spans += [Span(" (yours)")] if is_own(name) else []
     return spans + ([Span(f" and {rest} more")] if rest else [])
 
