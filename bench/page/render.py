@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from bench.family.source import Source
+from bench.page.glossary import algorithm_place
 from bench.tables.cells import Table
 from bench.tables.explained import exact_text, figure_text, tell
 from bench.tables.text import check_title
@@ -35,6 +36,7 @@ def load_templates() -> Environment:
         extensions=["jinja2.ext.do"],
     )
     made.filters |= {
+        "algorithm_place": algorithm_place,
         "breakable": make_breakable,
         "check_title": check_title,
         "cite": link_sources,

@@ -117,10 +117,12 @@ def _measure(
             if beats_bound(ends["lower"], ends["upper"], run.welfare, house.sense):
                 proved = reference.payload[house.sense.bound]
                 raise AssertionError(f"{run.welfare} of a valid run is better than the bound {proved}: one is wrong")
+        seconds = watch.seconds()
+        accounts = house.accounts(_instance(family, data), run) if house.accounts is not None and run.valid else None
     except Exception as error:
         piece = failed("online", identity, online_key, error, watch.seconds())
         return piece, failed("audit", identity, audit_key, "the online run failed")
-    online = Piece("online", identity, online_key, True, run_payload(run), None, watch.seconds())
+    online = Piece("online", identity, online_key, True, run_payload(run, accounts), None, seconds)
     if not reference.ok:
         return online, failed("audit", identity, audit_key, f"no OPT: {reference.payload['reason']}")
     if not run.valid:  # the theory says nothing about it

@@ -56,7 +56,7 @@ def types(found: Results) -> dict[str, str]:
     means of runs (`repeated`) the number of admitted tasks is float64, too.
     """
     chosen = dict.fromkeys(found.exact.columns, "string") | _TYPES
-    chosen |= dict.fromkeys((*_FIGURES, *found.measures), "float64")
+    chosen |= dict.fromkeys((*_FIGURES, *found.measures, *found.accounts), "float64")
     meanings = COLUMNS | repeated.COLUMNS
     chosen |= {name: "float64" for name, meaning in meanings.items() if meaning.startswith("float:")}
     for check in found.checks:

@@ -14,6 +14,7 @@ from typing import Any
 
 from bench.family.checks import Verdict
 from bench.family.sense import Sense
+from bench.storage.pieces import ACCOUNTS
 from bench.tables import intervals, ratios
 from bench.tables.sayings import said_of_runs, with_said
 
@@ -27,7 +28,7 @@ COLUMNS = {
 """Columns of results.csv behind all others, where an algorithm was run more than once on a case."""
 EACH = ("case", "algorithm", "repetition", "state", "reason", "welfare", "true_welfare", "revenue", "admitted")
 """Columns of the table of all these runs."""
-_MEANS = ("welfare", "true_welfare", "revenue", "admitted")
+_MEANS = ("welfare", "true_welfare", "revenue", "admitted", *ACCOUNTS, "profit")
 _WORST = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE)
 Row = Mapping[str, Any]
 

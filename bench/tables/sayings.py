@@ -70,6 +70,18 @@ def label_of_runs(algorithm: str, labels: Sequence[str]) -> str:
     return with_said(name, said_of_runs(name, labels))
 
 
+def is_own(algorithm: str) -> bool:
+    """Whether the name is an import path, ``package.module:Class[:key=value,...]``: anyone's own algorithm."""
+    attribute = algorithm.partition(":")[2].partition(":")[0]
+    return bool(attribute) and "=" not in attribute
+
+
+def part_charged(label: str) -> tuple[str, str]:
+    """A label, and what it says of payments above bids, which must not be overlooked: empty where it says nothing."""
+    found = re.search(r" \((charged above their bid: [^()]*)\)", label)
+    return (label, "") if found is None else (label[: found.start()] + label[found.end() :], found[1])
+
+
 def with_said(name: str, said: str) -> str:
     """The name, and what is said of it in brackets."""
     return f"{name} ({said})" if said else name
