@@ -108,7 +108,8 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
         for case, chosen in by_case
     ]
     values = [
-        (case.name, partial(overview.draw_values, chosen, case.name, axis), _describe(case)) for case, chosen in by_case
+        (case.name, partial(overview.draw_values, chosen, case.name, axis, found.sense), _describe(case))
+        for case, chosen in by_case
     ]
     # A suite with figures of its own shows those first.
     is_folded = bool(found.plots)
@@ -124,8 +125,10 @@ def _reached(found: Results, every: Sequence[Mapping[Any, Any]]) -> list[tuple[s
     """Per group, the means of what its algorithms reach."""
     oracle = {(row["group"], row["algorithm"]) for row in every if "oracle" in str(row["constants_source"])}
     means = [
-        {**row, "constants_source": "oracle" * ((row["group"], row["algorithm"]) in oracle)}
-        for row in group_means(found.rows, found.sense).to_dict("records")
+        row | {"constants_source": "oracle" * ((row["group"], row["algorithm"]) in oracle)} | limits
+        for row, limits in zip(
+            group_means(found.rows, found.sense).to_dict("records"), overview.find_limits(found.rows), strict=True
+        )
     ]
     grouped = {group: [row for row in means if row["group"] == group] for group in dict.fromkeys(found.rows["group"])}
     return [
@@ -143,7 +146,15 @@ def _mean_note(chosen: Sequence[Mapping[Any, Any]]) -> str:
     ]
     cases = max(row["cases"] for row in chosen)
     left_out = f" Of these: {'; '.join(odd)}." if odd else ""
-    return f"Mean over {cases} case{'s' * (cases != 1)}.{left_out}{said_below(chosen)}"
+    return f"Mean over {cases} case{'s' * (cases != 1)}{LIMITS[min(cases, 2)]}{left_out}{said_below(chosen)}"
+
+
+LIMITS = (
+    ".",
+    "; the line is the interval within which the part lies, as OPT does.",
+    "; the line is the 95 % interval of the mean by Student's t, as if the cases were drawn at random.",
+)
+"""What the line at a bar is, for no case, one and more."""
 
 
 def _describe(case: StoredCase) -> str:

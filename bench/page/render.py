@@ -13,10 +13,13 @@ from markupsafe import Markup, escape
 from bench.tables.cells import Table
 from bench.tables.text import check_title
 
+SHEETS = ("page", "charts")
+"""Style sheets of every page."""
+
 
 def render(template: str, **values: Any) -> str:
     """The document that a template makes of the values; it has the style sheet and needs nothing from a network."""
-    sheet = Markup(files("bench.page").joinpath("page.css").read_text(encoding="utf-8"))
+    sheet = Markup("".join(files("bench.page").joinpath(f"{name}.css").read_text("utf-8") for name in SHEETS))
     return load_templates().get_template(template).render(sheet=sheet, **values) + "\n"
 
 
