@@ -23,7 +23,8 @@ from instances.errors import tamed
 
 METHOD = (
     "Mean over the cases of each group, which are repetitions, the best on top; the line is the 95 % interval of the "
-    "mean by Student's t. Where OPT is an interval, so is the mean (a bar), and its line covers both ends. Figures are in the table."
+    "mean by Student's t. Where OPT is an interval, so is the mean (a bar), and its line covers both ends. "
+    "Figures are in the table."
 )
 _COMPARED = (
     "What the paper prints beside what was found: 100 (mean / mean - 1) over the same cases, its interval by Fieller's "

@@ -7,16 +7,14 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 from typing import Any
-
-from markupsafe import Markup
 
 from bench.family.column import Family
 from bench.figures import overview
 from bench.figures.drawn import Chart, Drawn
 from bench.page.claims import make_claims
-from bench.page.render import render
+from bench.page.compare import compare_algorithms
+from bench.page.render import load_scripts, render
 from bench.page.rows import list_checks, list_rows
 from bench.storage.store import StoredCase
 from bench.tables.cells import Table, make_download
@@ -47,6 +45,7 @@ def render_page(found: Results, family: Family, settled: Sequence[Settled] = (),
         figures_without_data=[each for each in drawn if each.is_empty],
         make_download=make_download,
         overview=_overview(found, family, every),
+        compared=compare_algorithms(found),
         claims=make_claims(settled, family.notation()),
         readings=family.readings(),
         checks=list_checks(found, family, every),
@@ -54,7 +53,7 @@ def render_page(found: Results, family: Family, settled: Sequence[Settled] = (),
         provenance={name: about.get("provenance", {}).get(name, {}) for name in ("code", "packages", "machine")},
         command=str(about.get("command") or f"python -m bench run {shlex.quote(str(about.get('suite', '')))}"),
         cases=_list_cases(found),
-        script=Markup(files("bench.page").joinpath("page.js").read_text(encoding="utf-8")),
+        script=load_scripts(),
     )
 
 
