@@ -39,6 +39,7 @@ from bench.cli.printing import (
 from bench.family.checks import ANOTHER, Check, Verdict
 from bench.family.column import Family
 from bench.family.parts import Bidding
+from bench.page.timeline import render_timelines, require_timeline
 from bench.storage.payload import json_number, run_payload
 from bench.tables import ratios
 from formulations.report import SolveReport
@@ -64,6 +65,9 @@ def add_online(command: Command) -> None:
         sub, "the algorithm's form that keeps every task on one node; the referee refuses any other decision"
     )
     add_answer(sub)
+    sub.add_argument(
+        "--timeline", metavar="HTML", type=Path, help="write a page: load, prices, and why arrivals were turned away"
+    )
 
 
 def add_audit(command: Command) -> None:
@@ -84,10 +88,14 @@ def add_audit(command: Command) -> None:
 
 
 def _online(options: argparse.Namespace) -> int:
-    require_writable(options.solution)
+    require_writable(options.solution, options.timeline)
     if options.isolate:
         sandbox.require()
+    if options.timeline and options.no_migration:
+        raise InputError("--timeline", "", "with --no-migration there is none: it finds room with migration")
     family, instance = read_given_instance(options.file)
+    if options.timeline:
+        require_timeline(family)
     with name_the_file(options.file, instance), under(Terms(options.limit, options.isolate)):
         if options.no_migration:
             run = require_staying(family).run(instance, options.algorithm, None)
@@ -100,6 +108,11 @@ def _online(options: argparse.Namespace) -> int:
     else:
         print_run(run, family.objective, family.unit, run.arrivals or len(document["decisions"]))
     write_decisions(options.solution, document)
+    if options.timeline:
+        name = str(getattr(instance, "name", "") or Path(options.file).name)
+        write_atomically(options.timeline, render_timelines(family, instance, name, [run]).encode())
+        if not options.json:
+            print(f"time line: {options.timeline}")
     return 0
 
 

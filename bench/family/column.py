@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from bench.family.checks import Check
-from bench.family.parts import Bidding, Certificates, Hunting, Statement, Staying, Step
+from bench.family.parts import Bidding, Certificates, Hunting, Statement, Staying, Step, Timeline
 from bench.family.sense import Sense
 from bench.family.suite import Listed, SolveSettings, Study, Suite
 from formulations.report import SolveReport
@@ -57,6 +57,7 @@ CONVENTION: Mapping[str, str] = {
     "standing": "bench.standing",
     "READINGS": "bench.readings",
     "PARTS": "bench.perf",
+    "timeline": "bench.timeline",
 }
 """Where the harness looks for what, the family's name between floor and module; where there is no such module, or no
 such name in it, in the floor's main module (`MAIN`)."""
@@ -297,6 +298,12 @@ class Family:
     def standing(self) -> Callable[[str], Mapping[str, str]] | None:
         """What is proved or known of an algorithm, by heading; the same headings for all."""
         found: Callable[[str], Mapping[str, str]] | None = self.find("standing")
+        return found
+
+    @property
+    def timeline(self) -> Callable[[Any, OnlineRun], Timeline] | None:
+        """(instance, run): what happened over time, and why arrivals were turned away."""
+        found: Callable[[Any, OnlineRun], Timeline] | None = self.find("timeline")
         return found
 
     @property

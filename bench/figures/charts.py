@@ -170,7 +170,6 @@ def draw_lines(drawn: MeanRows, shown: Span) -> str:
     frame = Frame(drawn.plot.title, x, y, width=ALONE, height=max(250.0, 60 + LINE * len(names)), right=names)
     # OPT, which only some figures have, takes no number: an algorithm looks the same in all of them.
     first = -(OPT_LABEL in names)
-    ends: list[tuple[float, str]] = []
     lines: dict[str, tuple[list[tuple[float, float]], list[tuple[float, Mapping[Any, Any]]]]] = {}
     for number, name in enumerate(names, first):
         points, rows = [], []
@@ -182,8 +181,7 @@ def draw_lines(drawn: MeanRows, shown: Span) -> str:
             rows.append((place, row))
         if points:
             lines[name] = points, rows
-            ends.append((points[-1][1], name))
-    heights = frame.label_ends(ends)
+    heights = dict(zip(lines, frame.place_labels([points[-1][1] for points, _ in lines.values()]), strict=True))
     for number, name in enumerate(names, first):
         if name in lines:
             _draw_line(frame, number, name, *lines[name], heights[name])

@@ -303,17 +303,18 @@ def draw_profile(profiles: Sequence[Profile]) -> str:
     shares = Axis(0.0, 1.02, "share of cases", labels=[(part / 4, f"{25 * part} %") for part in range(5)])
     height, right = max(260.0, 50 + LINE * len(names)), [f"{name}   " for name in names]
     frame = Frame("Performance profile", axis, shares, width=ALONE, height=height, right=right)
-    heights = frame.label_ends(
-        [(frame.y(each.within(Fraction(WIDEST)) / each.cases), each.algorithm) for each in shown]
-    )
-    for number, each in enumerate(shown):
+    # Lines that end alike are named in the order of how good they are on the way.
+    ends = [frame.y(each.within(Fraction(WIDEST)) / each.cases) for each in shown]
+    good = [sum(1 / float(factor) for factor in each.factors) / each.cases for each in shown]
+    places = frame.place_labels([end - 0.01 * share for end, share in zip(ends, good, strict=True)])
+    for number, (each, place) in enumerate(zip(shown, places, strict=True)):
         with frame.mark(tell_profile(each), each.algorithm):
             path = _steps(frame, each, high)
             frame.line("hit-line", *path)
             frame.line(style_series(number), *path)
-            beside, level = frame.x.end + 5, heights[each.algorithm]
-            frame.line(style_series(number), (beside, level), (beside + 16, level))
-            frame.text(beside + 20, level, each.algorithm, css=f"name s{number % SERIES + 1}")
+            beside = frame.x.end + 5
+            frame.line(style_series(number), (beside, place), (beside + 16, place))
+            frame.text(beside + 20, place, each.algorithm, css=f"name s{number % SERIES + 1}")
     return frame.render()
 
 

@@ -194,15 +194,18 @@ class Panel(Drawing):
 
 
 class Frame(Drawing):
-    """Two axes; `right` are the texts for which there is room right of them, `above` the room above."""
+    """Two axes; `right` are the texts for which there is room right of them, `above` the room above, `left` the least
+    room left of them.
+    """
 
     def __init__(
         self, label: str, x: Axis, y: Axis, *, width: float = WIDTH, height: float = 230.0, above: float = 8.0,
         right: Sequence[str] = (),
+        left: float = 0.0,
     ) -> None:  # fmt: skip
         super().__init__(label, width, height)
         marks = y.marks()
-        left = 6 + widest([text for _, text in marks]) + (14 if y.title else 0) + _GAP
+        left = max(left, 6 + widest([text for _, text in marks]) + (14 if y.title else 0) + _GAP)
         self.top, self.bottom = above, height - (32 if x.title else 18)
         ends = max((LETTER * len(text) / 2 for _, text in x.marks()[-1:]), default=0.0)
         self.x = x.scale(left, width - max(6 + widest(right) + _GAP * bool(right), ends + 2))
@@ -215,15 +218,14 @@ class Frame(Drawing):
         if y.title:
             self.text(7, (self.top + self.bottom) / 2, y.title, "middle", turned=True)
 
-    def label_ends(self, ends: Sequence[tuple[float, str]]) -> dict[str, float]:
-        """Heights for names at the ends of lines, by their lines' heights, moved apart where they would touch."""
-        found: dict[str, float] = {}
+    def place_labels(self, heights: Sequence[float]) -> list[float]:
+        """Where the names at the ends of lines stand: at the lines' heights, moved apart where they would touch."""
+        found = list(heights)
         least = self.top + 4
-        ordered = sorted(ends)
-        for number, (height, name) in enumerate(ordered):
-            most = self.bottom - LINE * (len(ordered) - 1 - number)
-            found[name] = least = max(least, min(height, most))
-            least += LINE
+        order = sorted(range(len(heights)), key=heights.__getitem__)
+        for behind, number in zip(reversed(range(len(order))), order, strict=True):
+            found[number] = max(least, min(heights[number], self.bottom - LINE * behind))
+            least = found[number] + LINE
         return found
 
 

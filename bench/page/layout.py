@@ -52,7 +52,7 @@ def render_page(found: Results, family: Family, settled: Sequence[Settled] = (),
         rows=list_rows(found, family, every),
         provenance={name: about.get("provenance", {}).get(name, {}) for name in ("code", "packages", "machine")},
         command=str(about.get("command") or f"python -m bench run {shlex.quote(str(about.get('suite', '')))}"),
-        cases=_list_cases(found),
+        cases=_list_cases(found, family),
         script=load_scripts(),
     )
 
@@ -187,12 +187,12 @@ class CaseTable:
     rows: Sequence[CaseRow]
 
 
-def _list_cases(found: Results) -> CaseTable:
+def _list_cases(found: Results, family: Family) -> CaseTable:
     head = ["case", "instance (SHA-256)", "recipe, with its seed", "commands"]
-    return CaseTable(Table("Cases", head, ()), [_case_row(each) for each in found.cases])
+    return CaseTable(Table("Cases", head, ()), [_case_row(each, family) for each in found.cases])
 
 
-def _case_row(case: StoredCase) -> CaseRow:
+def _case_row(case: StoredCase, family: Family) -> CaseRow:
     file = f"instances/{case.instance}.json.gz"
     settings = {key: value for key, value in case.solve.items() if value not in ("auto", None, 0.0)}
     solving = "".join(f" --{key} {value}" for key, value in settings.items())
@@ -201,6 +201,8 @@ def _case_row(case: StoredCase) -> CaseRow:
         f"python -m bench online {file} --algorithm NAME",
         f"python -m bench audit {file} --algorithm NAME{solving}",
     ]
+    if family.timeline is not None:
+        commands.insert(2, f"{commands[1]} --timeline timeline.html")
     if case.prior:
         commands.append(f"# prior=yesterday is here prior=instances/{case.prior}.json.gz")
     return CaseRow(case.name, case.instance, json.dumps(case.recipe), commands)
