@@ -39,7 +39,6 @@ from bench.cli.printing import (
 from bench.family.checks import ANOTHER, Check, Verdict
 from bench.family.column import Family
 from bench.family.parts import Bidding
-from bench.page.timeline import render_timelines, require_timeline
 from bench.storage.payload import json_number, run_payload
 from bench.tables import ratios
 from formulations.report import SolveReport
@@ -94,8 +93,8 @@ def _online(options: argparse.Namespace) -> int:
     if options.timeline and options.no_migration:
         raise InputError("--timeline", "", "with --no-migration there is none: it finds room with migration")
     family, instance = read_given_instance(options.file)
-    if options.timeline:
-        require_timeline(family)
+    if options.timeline and family.timeline is None:
+        raise InputError("--timeline", "", f"the family {family.name} has no time lines")
     with name_the_file(options.file, instance), under(Terms(options.limit, options.isolate)):
         if options.no_migration:
             run = require_staying(family).run(instance, options.algorithm, None)
@@ -109,6 +108,8 @@ def _online(options: argparse.Namespace) -> int:
         print_run(run, family.objective, family.unit, run.arrivals or len(document["decisions"]))
     write_decisions(options.solution, document)
     if options.timeline:
+        from bench.page.timeline import render_timelines
+
         name = str(getattr(instance, "name", "") or Path(options.file).name)
         write_atomically(options.timeline, render_timelines(family, instance, name, [run]).encode())
         if not options.json:

@@ -15,10 +15,11 @@ from typing import Any
 
 from bench.family.sense import Sense
 from bench.figures.scales import Axis
-from bench.figures.svg import ALONE, LINE, SERIES, WIDTH, Frame, is_own, style_series
+from bench.figures.svg import ALONE, LINE, SERIES, WIDTH, Frame, style_series
 from bench.tables.cells import Table, count_cell, make_cell
 from bench.tables.ratios import Kind, better, decimal
 from bench.tables.rows import Results, is_known
+from bench.tables.sayings import is_own
 
 ENDLESS = {Kind.UNBOUNDED: "unbounded", Kind.OPEN: "perhaps unbounded"}
 """Kinds of ratios without an upper end, in words: such a run stands at the edge."""
@@ -237,7 +238,7 @@ def draw_scatter(comparison: Comparison, a: str, b: str) -> str:
         x, y = (None if each is None else plane.place(each) for each in pair)
         told = f"{case}: {a} {tell_outcome(pair[0])}, {b} {tell_outcome(pair[1])}"
         if x is None or y is None:
-            frame.parts.append('<g class="m" hidden><title></title><circle class="dot faint" r="3.5"/></g>')
+            frame.parts.append('<g class="m" hidden=""><title></title><circle class="dot faint" r="3.5"/></g>')
             continue
         with frame.mark(told):
             frame.dot("dot faint", frame.x(x), frame.y(y), 3.5)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from html import escape
 
 from bench.figures.scales import Axis, Scale
+from bench.tables.sayings import is_own
 
 WIDTH = 320.0
 """Of a chart that stands beside others, in units of which a letter's size is ten."""
@@ -107,12 +108,6 @@ def _n(value: float) -> str:
 
 def _join(points: Iterable[tuple[float, float]]) -> str:
     return " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
-
-
-def is_own(algorithm: str) -> bool:
-    """Whether a name is that of anyone's own algorithm: ``package.module:Class``, with options or without."""
-    attribute = algorithm.partition(":")[2].partition(":")[0]
-    return bool(attribute) and "=" not in attribute
 
 
 def _draw_below(drawing: Drawing, axis: Axis, x: Scale, top: float, bottom: float) -> None:

@@ -1,7 +1,6 @@
 // Charts: exact figures under the pointer and by keyboard, buttons that switch algorithms on and off, and the choice of
 // two to compare. Without JavaScript every mark has its figures as a tool tip, and all of them are in descriptions.
 {
-  const svgNS = "http://www.w3.org/2000/svg";
   const marks = (chart) => [...chart.querySelectorAll(".m:not([hidden])")].filter((mark) => !mark.classList.contains("off"));
 
   // One box for the figures of whatever is pointed at or has the focus.
@@ -83,12 +82,15 @@
   const names = [...new Set(owners.map((part) => part.dataset.a))];
   const parameters = () => new URLSearchParams(location.search);
   const off = new Set(parameters().getAll("off").filter((name) => names.includes(name)));
-  const keep = () => {
+  const keep = (change) => {
     const asked = parameters();
-    asked.delete("off");
-    off.forEach((name) => asked.append("off", name));
+    change(asked);
     const query = String(asked);
-    history.replaceState(history.state, "", `${location.pathname}${query && `?${query}`}${location.hash}`);
+    try {
+      history.replaceState(history.state, "", `${location.pathname}${query && `?${query}`}${location.hash}`);
+    } catch {
+      // A browser that keeps addresses of files as they are: the charts work, and are not remembered.
+    }
   };
   if (names.length > 1) {
     const legend = document.createElement("details");
@@ -110,7 +112,10 @@
       button.addEventListener("click", () => {
         act();
         show();
-        keep();
+        keep((asked) => {
+          asked.delete("off");
+          off.forEach((each) => asked.append("off", each));
+        });
       });
       group.append(button);
       return button;
@@ -135,7 +140,7 @@
     const dots = [...group.children];
     const said = figure.querySelector(".said");
     const form = document.createElement("form");
-    form.className = "filters";
+    form.className = "choice";
     form.addEventListener("submit", (event) => event.preventDefault());
     const select = (letter, name) => {
       const label = document.createElement("label");
@@ -183,10 +188,10 @@
     form.addEventListener("input", () => {
       hide();
       draw();
-      const kept = parameters();
-      kept.set("a", lists.a.value);
-      kept.set("b", lists.b.value);
-      history.replaceState(history.state, "", `${location.pathname}?${kept}${location.hash}`);
+      keep((asked) => {
+        asked.set("a", lists.a.value);
+        asked.set("b", lists.b.value);
+      });
     });
     figure.querySelector("h3").after(form);
     draw();

@@ -12,7 +12,6 @@ from bench.figures.timeline import LISTED, draw_timeline, gather, list_refusals,
 from bench.page.render import load_scripts, render
 from bench.tables.cells import Table
 from bench.tables.text import number
-from instances.errors import InputError
 from online.outcome import OnlineRun
 
 
@@ -36,9 +35,7 @@ class Shown:
 def render_timelines(family: Family, instance: Any, name: str, runs: Sequence[OnlineRun]) -> str:
     """The time lines of runs on an instance, one below the other, as one self-contained page.
 
-    Raises
-    ------
-    InputError : the family has no time lines.
+    `family` is one that has time lines.
     """
     return render(
         "timeline.html",
@@ -50,14 +47,7 @@ def render_timelines(family: Family, instance: Any, name: str, runs: Sequence[On
     )
 
 
-def require_timeline(family: Family) -> None:
-    """Refuse a family without time lines."""
-    if family.timeline is None:
-        raise InputError("--timeline", "", f"the family {family.name} has no time lines")
-
-
 def _show(family: Family, instance: Any, run: OnlineRun) -> Shown:
-    require_timeline(family)
     assert family.timeline is not None
     timeline = family.timeline(instance, run)
     line = gather(timeline)

@@ -53,6 +53,12 @@ def said_of_runs(algorithm: str, labels: Sequence[str]) -> str:
     return " and ".join([*parts[:MOST], *([f"{rest} more"] if rest > 0 else [])])
 
 
+def is_own(algorithm: str) -> bool:
+    """Whether the name is an import path, ``package.module:Class[:key=value,...]``: anyone's own algorithm."""
+    _, colon, rest = algorithm.partition(":")
+    return bool(colon) and "=" not in rest.partition(":")[0]
+
+
 def with_said(name: str, said: str) -> str:
     """The name, and what is said of it in brackets."""
     return f"{name} ({said})" if said else name
