@@ -495,7 +495,7 @@ def test_every_colour_that_figures_use_is_defined_for_light_dark_and_paper() -> 
 @pytest.mark.parametrize("kind", ["welfare", "reached", "ratio", "seconds"])
 @pytest.mark.parametrize("sense", Sense)
 def test_the_best_mean_stands_on_top(found: Results, kind: str, sense: Sense) -> None:
-    """OPT first; the largest or the least by what is shown and by the sense; without a mean last; one's own is marked."""
+    """OPT first; the largest or the least by what is shown and by the sense; whoever has no mean last."""
     figure = means_of(least(found) if sense is Sense.LEAST else found, kind)
     for group in GROUPS:
         rows = charts.sort_group(figure, group, sense)
