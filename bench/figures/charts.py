@@ -90,7 +90,7 @@ def sort_group(drawn: MeanRows, group: str, sense: Sense) -> list[Mapping[Any, A
 
 
 def draw_group(drawn: MeanRows, group: str, shown: Span, sense: Sense = Sense.MOST) -> str:
-    """All algorithms of one group: a dot for the mean (a bar, where it is an interval), a line for its 95 % interval.
+    """All algorithms of one group: a bar (or dot) for the mean, a line for its 95 % interval.
 
     The number stands at the right. An arrow at the right edge: some cases are unbounded and in no mean.
     """
@@ -110,7 +110,7 @@ def draw_group(drawn: MeanRows, group: str, shown: Span, sense: Sense = Sense.MO
     for place, (name, row) in enumerate(zip(names, rows, strict=True)):
         algorithm = "" if row["algorithm"] == OPT_LABEL else str(row["algorithm"])
         with panel.line_of(place, f"{name}: {_tell(row)}", algorithm) as y:
-            _mean(panel, place, row, y)
+            _mean(panel, drawn.plot.kind, place, row, y)
     return panel.render()
 
 
@@ -143,18 +143,23 @@ def _why(row: Mapping[Any, Any]) -> str:
     return f"{row['unbounded']} unbounded" if row["unbounded"] else "no figure"
 
 
-def _mean(panel: Panel, place: int, row: Mapping[Any, Any], y: float) -> None:
+def _mean(panel: Panel, kind: str, place: int, row: Mapping[Any, Any], y: float) -> None:
     if not is_known(row["mean_lower"]):
         panel.words(place, _why(row))
         return
     low, high = float(row["mean_lower"]), float(row["mean_upper"])
     part = " of-opt" * (row["algorithm"] == OPT_LABEL)
+    # A bar begins at nothing; where the axis has no such place, a dot says more.
+    has_bar = kind != "ratio" and not panel.x.log
+    if has_bar:
+        panel.bar(place, low, css=part)
     if is_known(row["low"]):
         panel.span(place, float(row["low"]), float(row["high"]), part)
     ends = panel.x.clip(low), panel.x.clip(high)
     if ends[0] != ends[1]:
         panel.line(f"thick{part}", (ends[0], y), (ends[1], y))
-    panel.dot(f"dot{part}", sum(ends) / 2, y)
+    if not has_bar:
+        panel.dot(f"dot{part}", sum(ends) / 2, y)
     panel.aside(place, _text(row))
     if row["unbounded"]:
         panel.area("arrow", [(panel.x.end - 4, y - 4), (panel.x.end + 3, y), (panel.x.end - 4, y + 4)])

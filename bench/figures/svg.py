@@ -7,6 +7,7 @@ description as well. What belongs to an algorithm has its name in ``data-a``, by
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from html import escape
 from bench.figures.scales import Axis, Scale
 from bench.tables.sayings import is_own
 
-WIDTH = 320.0
+WIDTH = 340.0
 """Of a chart that stands beside others, in units of which a letter's size is ten."""
 ALONE = 520.0
 """Of a chart that stands alone."""
@@ -136,9 +137,9 @@ class Panel(Drawing):
         self, label: str, names: Sequence[str], axis: Axis, *, right: Sequence[str] = (), top: float = 6.0
     ) -> None:
         self.names = [break_name(name) for name in names]
-        lines = max(map(len, self.names), default=1)
-        self.row = (20.0, 29.0, 40.0, 51.0)[min(lines, 4) - 1]
-        self.top, self.bottom = top, top + self.row * max(1, len(names))
+        heights = [8 + LINE * len(lines) for lines in self.names]
+        self.edges = list(itertools.accumulate(heights, initial=top))
+        self.top, self.bottom = top, self.edges[-1]
         super().__init__(label, WIDTH, self.bottom + (32 if axis.title else 18))
         third = WIDTH / 3
         left = 8 + min(third, widest([line for name in self.names for line in name]))
@@ -146,16 +147,16 @@ class Panel(Drawing):
         self.x = axis.scale(left, WIDTH - max(8 + min(third, widest(right)), ends + 2))
         _draw_below(self, axis, self.x, top, self.bottom)
 
-    def y(self, place: float) -> float:
+    def y(self, place: int) -> float:
         """The middle of a row."""
-        return self.top + self.row * (place + 0.5)
+        return (self.edges[place] + self.edges[place + 1]) / 2
 
     @contextmanager
     def line_of(self, place: int, title: str, algorithm: str = "") -> Iterator[float]:
         """The row of a name as a mark, all of its width; gives its middle."""
         middle = self.y(place)
         with self.mark(title, algorithm):
-            self.box("hit", 0, middle - self.row / 2, self.width, middle + self.row / 2)
+            self.box("hit", 0, self.edges[place], self.width, self.edges[place + 1])
             lines = self.names[place]
             for number, line in enumerate(lines):
                 self.text(self.x.start - _GAP, middle + LINE * (number - (len(lines) - 1) / 2), line, "end", "name")
@@ -169,10 +170,10 @@ class Panel(Drawing):
             if self.x.low <= end <= self.x.high:
                 self.line(f"span{css}", (self.x(end), y - 4), (self.x(end), y + 4))
 
-    def bar(self, place: int, value: float, start: float = 0.0) -> None:
+    def bar(self, place: int, value: float, start: float = 0.0, css: str = "") -> None:
         """A bar from `start`, or from the end of the axis, to the value."""
-        y, half = self.y(place), min(0.3 * self.row, 9.0)
-        self.box("bar", self.x.clip(start), y - half, self.x.clip(value), y + half)
+        y = self.y(place)
+        self.box(f"bar{css}", self.x.clip(start), y - 6.5, self.x.clip(value), y + 6.5)
 
     def aside(self, place: int, text: str) -> None:
         """A figure right of the axis."""
