@@ -23,12 +23,14 @@ _EXACT = 40
 
 
 def tell_exactly(value: Any) -> str:
-    """An exact figure for a title: whole, or a short fraction with its decimals; of a long one six decimals."""
+    """An exact figure for a title: whole, or a short fraction with its decimals; of a long one six digits."""
     figure = Fraction(value)
     if figure.denominator == 1:
         return number(figure)
-    decimals = f"{float(figure):.6g}"
-    return f"{figure} = {decimals}..." if len(str(figure)) <= _EXACT else f"{decimals}..."
+    rounded = f"{float(figure):.6g}"
+    if Fraction(rounded) == figure:
+        return rounded
+    return f"{figure}, about {rounded}" if len(str(figure)) <= _EXACT else f"about {rounded}"
 
 
 def tell_between(lower: Any, upper: Any) -> str:

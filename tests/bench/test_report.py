@@ -418,3 +418,14 @@ def test_results_say_which_commit_made_them(tmp_path: Path, monkeypatch: pytest.
     assert provenance.collect()["code"]["changed since"] == "yes"
     monkeypatch.setenv("PATH", str(tmp_path))
     assert provenance.collect()["code"] == {}
+
+
+def test_the_page_has_the_command_that_draws_a_run_over_time(folder: Path) -> None:
+    """For a family with time lines, below the command of the run; for one without there is none."""
+    with Store.open(folder / "results.sqlite", create=False) as store:
+        case = store.cases()[0]
+    file = f"instances/{case.instance}.json.gz"
+    commands = layout._case_row(case, families()["lora"]).commands
+    place = commands.index(f"python -m bench online {file} --algorithm NAME")
+    assert commands[place + 1] == f"{commands[place]} --timeline timeline.html"
+    assert not any("timeline" in line for line in layout._case_row(case, families()["toy"]).commands)
