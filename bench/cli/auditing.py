@@ -90,8 +90,6 @@ def _online(options: argparse.Namespace) -> int:
     require_writable(options.solution, options.timeline)
     if options.isolate:
         sandbox.require()
-    if options.timeline and options.no_migration:
-        raise InputError("--timeline", "", "with --no-migration there is none: it finds room with migration")
     family, instance = read_given_instance(options.file)
     if options.timeline and family.timeline is None:
         raise InputError("--timeline", "", f"the family {family.name} has no time lines")

@@ -120,7 +120,13 @@ def _outcome(row: Mapping[Any, Any]) -> Outcome:
     is_valid = state == "ok" and is_known(row["welfare"])
     part = Fraction(row["reached"]) if is_valid and is_known(row["reached"]) else None
     value = Fraction(row["welfare"]) if is_valid else None
-    return Outcome(state, value, part, ENDLESS.get(row["ratio_kind"], "") if is_valid else "")
+    return Outcome(state, value, part, tell_endless(row["ratio_kind"], part) if is_valid else "")
+
+
+def tell_endless(kind: Any, part: Fraction | None) -> str:
+    """What is said of a ratio without an upper end, which a loss is where OPT may be above 0; empty for any other."""
+    is_loss = part is not None and part < 0
+    return ENDLESS.get(kind, ENDLESS[Kind.OPEN] if is_loss else "")
 
 
 # Two algorithms, case by case.

@@ -191,9 +191,9 @@ def _figure_cell(value: Fraction) -> Cell:
 
 def list_refusals(timeline: Timeline) -> Table:
     """Whoever was turned away, one by one, at most `LISTED`."""
-    head: list[str | Column] = ["arrival", timeline.unit, Column("reason", True), "figures"]
+    head: list[str | Column] = ["arrival", timeline.unit, "reason", "figures"]
     body = [
         [count_cell(each.number), exact_cell(each.time), make_cell(each.reason), make_cell(each.about)]
         for each in timeline.refused[:LISTED]
     ]
-    return Table("Turned away", head, body, filtered=True)
+    return Table("Turned away", head, body)

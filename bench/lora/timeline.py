@@ -12,6 +12,7 @@ from bench.family.parts import Course, Refusal, Timeline
 from instances.lora.fitting import first_slots, servable
 from instances.lora.model import Instance, IntArray
 from instances.lora.solution import Decision
+from online.lora.run import NO_MIGRATION
 from online.outcome import OnlineRun
 
 IMPOSSIBLE, FULL, DEAR = "cannot be served", "no room", "too dear"
@@ -50,7 +51,7 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
     shown = {AMOUNTS[name]: _courses(instance, getattr(trace, name)) for name in names}
     refused = [
         Refusal(i, int(instance.arrival[i]), reason, f"bid {int(instance.bid[i]):,}, work {int(instance.work[i]):,}")
-        for i, reason in find_reasons(instance, run.decisions).items()
+        for i, reason in find_reasons(instance, run.decisions, migration=NO_MIGRATION not in run.label).items()
     ]
     return Timeline("slot", slots, loads, shown, admitted, refused, REASONS, NOTE if shown else "")
 
@@ -86,12 +87,12 @@ def _sum(prices: Sequence[Fraction | float]) -> Fraction:
     return sum((Fraction(price) for price in prices), Fraction(0))
 
 
-def find_reasons(instance: Instance, decisions: Sequence[Decision | None]) -> dict[int, str]:
+def find_reasons(instance: Instance, decisions: Sequence[Decision | None], *, migration: bool = True) -> dict[int, str]:
     """Why each rejected task was rejected, by task, exactly: a key of `REASONS`.
 
     Room is what the tasks before it in the order of arrival had left. A task moves from node to node for nothing, so a
     schedule fits if the best rates among the nodes with room, slot by slot from the fastest vendor's delay to the
-    deadline, add up to its work.
+    deadline, add up to its work. Without `migration` the rates of one node have to, in the slots in which it has room.
     """
     public = instance.public("")
     kind = public.type_of_node
@@ -111,6 +112,7 @@ def find_reasons(instance: Instance, decisions: Sequence[Decision | None]) -> di
         else:
             window = slice(int(first[i]) - 1, int(instance.deadline[i]))
             fits = (rate[:, None] <= compute[:, window]) & (instance.memory_mb[i] <= memory[:, window])
-            best = np.where(fits, rate[:, None], 0).max(axis=0, initial=0)
-            found[i] = DEAR if sum(best.tolist()) >= instance.work[i] else FULL
+            rates = np.where(fits, rate[:, None], 0)
+            most = rates.max(axis=0, initial=0).sum() if migration else rates.sum(axis=1).max(initial=0)
+            found[i] = DEAR if most >= instance.work[i] else FULL
     return found

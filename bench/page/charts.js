@@ -81,7 +81,7 @@
   const owners = [...document.querySelectorAll("svg.chart [data-a]")];
   const names = [...new Set(owners.map((part) => part.dataset.a))];
   const parameters = () => new URLSearchParams(location.search);
-  const off = new Set(parameters().getAll("off").filter((name) => names.includes(name)));
+  const off = new Set();
   const keep = (change) => {
     const asked = parameters();
     change(asked);
@@ -123,10 +123,16 @@
     names.forEach((name) => buttons.set(name, add(name, () => off.delete(name) || off.add(name))));
     add("all", () => off.clear()).className = "plain";
     add("none", () => names.forEach((name) => off.add(name))).className = "plain";
+    const restore = () => {
+      off.clear();
+      names.filter((name) => parameters().getAll("off").includes(name)).forEach((name) => off.add(name));
+      show();
+    };
     legend.append(summary, group);
-    legend.open = off.size > 0;
     (document.querySelector("nav") ?? document.querySelector("h1")).after(legend);
-    show();
+    restore();
+    legend.open = off.size > 0;
+    addEventListener("popstate", restore);
   }
 
   // Any two algorithms, case by case: the axes stay, the dots move.
@@ -152,10 +158,8 @@
       return list;
     };
     const title = (letter) => figure.querySelector(`.name-${letter}`);
-    const first = (letter) => title(letter).textContent.slice(4);
-    const asked = parameters();
-    const choice = (letter) => (data.algorithms.includes(asked.get(letter)) ? asked.get(letter) : first(letter));
-    const lists = { a: select("A", choice("a")), b: select("B", choice("b")) };
+    const first = { a: title("a").textContent.slice(4), b: title("b").textContent.slice(4) };
+    const lists = { a: select("A", first.a), b: select("B", first.b) };
     const words = (part) => (typeof part === "number" ? `${part} %` : part);
     const draw = () => {
       const [a, b] = [lists.a.value, lists.b.value];
@@ -193,7 +197,15 @@
         asked.set("b", lists.b.value);
       });
     });
+    const restore = () => {
+      for (const [letter, list] of Object.entries(lists)) {
+        const asked = parameters().get(letter);
+        list.value = data.algorithms.includes(asked) ? asked : first[letter];
+      }
+      draw();
+    };
     figure.querySelector("h3").after(form);
-    draw();
+    restore();
+    addEventListener("popstate", restore);
   }
 }

@@ -43,7 +43,7 @@ def drawn_at_random(seed: int, sense: Sense) -> Comparison:
             ends = (bound, bound) if chance.random() < 0.7 else (bound, bound + 1)
             kind = ratios.ratio(*ends, value, sense).kind
             part = ratios.reached(*ends, value, sense)
-            outcomes[case, name] = Outcome("ok", value, part, compare.ENDLESS.get(kind, ""))
+            outcomes[case, name] = Outcome("ok", value, part, compare.tell_endless(kind, part))
     return Comparison([f"case {i}" for i in range(12)], NAMES, outcomes, sense)
 
 
