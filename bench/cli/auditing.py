@@ -36,6 +36,7 @@ from bench.cli.printing import (
     verdict_of,
     write_decisions,
 )
+from bench.cli.timelines import add_timeline, require_timeline, write_timeline
 from bench.family.checks import ANOTHER, Check, Verdict
 from bench.family.column import Family
 from bench.family.parts import Bidding
@@ -64,9 +65,7 @@ def add_online(command: Command) -> None:
         sub, "the algorithm's form that keeps every task on one node; the referee refuses any other decision"
     )
     add_answer(sub)
-    sub.add_argument(
-        "--timeline", metavar="HTML", type=Path, help="write a page: load, prices, and why arrivals were turned away"
-    )
+    add_timeline(sub)
 
 
 def add_audit(command: Command) -> None:
@@ -91,8 +90,7 @@ def _online(options: argparse.Namespace) -> int:
     if options.isolate:
         sandbox.require()
     family, instance = read_given_instance(options.file)
-    if options.timeline and family.timeline is None:
-        raise InputError("--timeline", "", f"the family {family.name} has no time lines")
+    require_timeline(options, family)
     with name_the_file(options.file, instance), under(Terms(options.limit, options.isolate)):
         if options.no_migration:
             run = require_staying(family).run(instance, options.algorithm, None)
@@ -105,13 +103,7 @@ def _online(options: argparse.Namespace) -> int:
     else:
         print_run(run, family.objective, family.unit, run.arrivals or len(document["decisions"]))
     write_decisions(options.solution, document)
-    if options.timeline:
-        from bench.page.timeline import render_timelines
-
-        name = str(getattr(instance, "name", "") or Path(options.file).name)
-        write_atomically(options.timeline, render_timelines(family, instance, name, [run]).encode())
-        if not options.json:
-            print(f"time line: {options.timeline}")
+    write_timeline(options, family, instance, [run])
     return 0
 
 
