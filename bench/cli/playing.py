@@ -31,6 +31,7 @@ from bench.cli.printing import (
     write_decisions,
 )
 from bench.cli.solving import NO_CERTIFICATE, require_certificates
+from bench.cli.timelines import add_timeline, require_timeline, write_timeline
 from bench.family.column import Family
 from bench.family.suite import SolveSettings
 from bench.running.heartbeat import now_at
@@ -83,14 +84,16 @@ def add_online(command: Command) -> None:
         help="OPT of the table by this certificate, which is verified first; without it as `opt` finds it",
     )
     add_answer(sub)
+    add_timeline(sub)
 
 
 def _online(options: argparse.Namespace) -> int:
     _take_words(options)
-    require_writable(options.solution)
+    require_writable(options.solution, options.timeline)
     if options.isolate:
         sandbox.require()
     family, instance = read_given_instance(options.file)
+    require_timeline(options, family)
     names = list(dict.fromkeys(options.algorithm))
     if len(names) > 1 or options.certificate:
         return _compare(options, family, instance, names)
@@ -102,6 +105,7 @@ def _online(options: argparse.Namespace) -> int:
     else:
         print_run(run, family.objective, family.unit, run.arrivals or len(document["decisions"]))
     write_decisions(options.solution, document)
+    write_timeline(options, family, instance, [run])
     return 0
 
 

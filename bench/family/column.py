@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from bench.family.checks import Check
-from bench.family.parts import Bidding, Certificates, Explaining, Hunting, Statement, Staying, Step
+from bench.family.parts import Bidding, Certificates, Explaining, Hunting, Statement, Staying, Step, Timeline
 from bench.family.sense import Sense
 from bench.family.source import Source
 from bench.family.suite import Listed, SolveSettings, Study, Suite
@@ -61,6 +61,7 @@ CONVENTION: Mapping[str, str] = {
     "PARTS": "bench.perf",
     "EXPLAINING": "bench.explaining",
     "SOURCES": "bench.sources",
+    "timeline": "bench.timeline",
 }
 """Where the harness looks for what, the family's name between floor and module; where there is no such module, or no
 such name in it, in the floor's main module (`MAIN`)."""
@@ -331,6 +332,12 @@ class Family:
     def standing(self) -> Callable[[str], Mapping[str, str]] | None:
         """What is proved or known of an algorithm, by heading; the same headings for all."""
         found: Callable[[str], Mapping[str, str]] | None = self.find("standing")
+        return found
+
+    @property
+    def timeline(self) -> Callable[[Any, OnlineRun], Timeline] | None:
+        """(instance, run): what happened over time, and why arrivals were turned away."""
+        found: Callable[[Any, OnlineRun], Timeline] | None = self.find("timeline")
         return found
 
     @property

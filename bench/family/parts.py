@@ -15,6 +15,7 @@ Part of a family -> what is lost without it:
 * ``compiling`` -> `warm` compiles side by side, and only what the suites need
 * ``standing`` -> the leaderboard's columns on what is proved
 * ``explaining`` -> `explain`, and the links from claims to their explained witnesses
+* ``timeline`` -> `online --timeline`
 """
 
 from __future__ import annotations
@@ -192,6 +193,59 @@ class BidCurve:
     """
 
     rows: Sequence[Mapping[str, str]]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A quantity over time, with a figure for each of the timeline's times.
+
+    Parameters
+    ----------
+    name : of what it is a quantity.
+    mean : over the like parts of it.
+    low, high : the smallest and largest of them; None where there is one figure only.
+    """
+
+    name: str
+    mean: Sequence[Fraction]
+    low: Sequence[Fraction] | None = None
+    high: Sequence[Fraction] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An arrival that was turned away: its number, when it came, why (a key of `reasons`), and figures to show."""
+
+    number: int
+    time: int
+    reason: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What happened in one run, over time; every figure follows from the instance and the run exactly.
+
+    Parameters
+    ----------
+    unit : what time is counted in.
+    times : in order, without gaps.
+    loads : shares of capacity used, 0 to 1.
+    prices : by the title of their axis; empty for an algorithm that shows none.
+    admitted : arrivals at each time that were taken.
+    refused : all others, in the order of arrival.
+    reasons : why arrivals are turned away, and what is meant by it, in the order of the figure.
+    note : what must be known of the prices.
+    """
+
+    unit: str
+    times: Sequence[int]
+    loads: Sequence[Course]
+    prices: Mapping[str, Sequence[Course]]
+    admitted: Sequence[int]
+    refused: Sequence[Refusal]
+    reasons: Mapping[str, str]
     note: str = ""
 
 

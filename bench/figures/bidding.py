@@ -4,47 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
-
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from bench.figures.bids import find_best, has_bid, take_sample, utility_of
-from bench.figures.svg import DATA, MUTED, OPT, STYLE, WIDTH, draw_panel, render_svg, use_plain_numbers
+from bench.figures.overview import tell_exactly
+from bench.figures.scales import Axis
+from bench.figures.svg import Frame, Panel
 
 
 def draw_curve(rows: Sequence[Mapping[str, str]], label: str, unit: str) -> str:
     """Utility over the bid: exact pieces, open ends hollow; the valuation as a line, the best bid as a ring."""
     valuation = Fraction(rows[0]["valuation"])
-    _, top = find_best(rows)
+    truthful, top = find_best(rows)
     breaks = [Fraction(row["bid_from"]) for row in rows[1:]]
     right = max([valuation * Fraction(3, 2), top.bid * Fraction(23, 20), *_near(breaks, valuation), Fraction(1)])
-    with mpl.rc_context({**STYLE, "svg.hashsalt": label}):
-        figure = Figure(figsize=(WIDTH, 3.0), layout="constrained")
-        axes = figure.add_subplot()
-        axes.grid(alpha=0.5)
-        axes.axhline(0, color=MUTED, linewidth=0.8)
-        axes.axvline(float(valuation), color=OPT, linewidth=1.5, linestyle="--")
-        axes.text(float(valuation), 1.01, "valuation", transform=axes.get_xaxis_transform(), color=OPT, ha="center")
-        for row in rows:
-            low, high = Fraction(row["bid_from"]), min(Fraction(row["bid_to"]), right)
-            if low > right:
-                continue
-            heights = [float(utility_of(row, low)), float(utility_of(row, high))]
-            axes.plot([float(low), float(high)], heights, color=DATA, linewidth=2, solid_capstyle="butt")
-        for bid in breaks:
-            if bid <= right:
-                _ends(axes, rows, bid)
-        ring: dict[str, Any] = {"color": OPT, "markersize": 12, "fillstyle": "none", "markeredgewidth": 2}
-        axes.plot([float(top.mark_place(right))], [float(top.utility)], "o", **ring)
-        axes.set_xlim(0, float(right))
-        axes.set_xlabel(f"bid, {unit}")
-        axes.set_ylabel("utility")
-        for each in (axes.xaxis, axes.yaxis):
-            use_plain_numbers(each)
-        axes.locator_params(axis="both", nbins=5)
-        return render_svg(figure, label)
+    pieces = [row for row in rows if Fraction(row["bid_from"]) <= right]
+    heights = [float(utility_of(row, end)) for row in pieces for end in _limits(row, right)]
+    low, high = min(0.0, *heights, float(top.utility)), max(0.0, *heights, float(top.utility))
+    room = 0.07 * ((high - low) or 1)
+    frame = Frame(
+        label, Axis(0, float(right), f"bid, {unit}"), Axis(low - room, high + room, "utility"), height=215, above=20
+    )
+    if low < 0 < high:
+        frame.line("zero", (frame.x.start, frame.y(0)), (frame.x.end, frame.y(0)))
+    place = frame.x(float(valuation))
+    with frame.mark(f"valuation {tell_exactly(valuation)}: the truthful bid gains {tell_exactly(truthful)}"):
+        frame.line("opt dashed", (place, frame.top), (place, frame.bottom))
+        frame.text(place, 10, "valuation", "middle", "of-opt")
+    for row in pieces:
+        ends = _limits(row, right)
+        gains = [utility_of(row, end) for end in ends]
+        told = " to ".join(dict.fromkeys(map(tell_exactly, gains)))
+        upper = tell_exactly(ends[1]) if ends[1] == Fraction(row["bid_to"]) else "the edge and beyond"
+        with frame.mark(f"bid {tell_exactly(ends[0])} to {upper}: utility {told}"):
+            frame.line("thick", *((frame.x(float(b)), frame.y(float(u))) for b, u in zip(ends, gains, strict=True)))
+    for bid in breaks:
+        if bid <= right:
+            _ends(frame, rows, bid)
+    at = top.mark_place(right)
+    with frame.mark(f"{top.describe(tell_exactly)}: utility {tell_exactly(top.utility)}"):
+        frame.dot("ring", frame.x(float(at)), frame.y(float(top.utility)), 6)
+    return frame.render()
+
+
+def _limits(row: Mapping[str, str], right: Fraction) -> tuple[Fraction, Fraction]:
+    return Fraction(row["bid_from"]), min(Fraction(row["bid_to"]), right)
 
 
 def _near(breaks: Sequence[Fraction], valuation: Fraction) -> list[Fraction]:
@@ -52,37 +55,54 @@ def _near(breaks: Sequence[Fraction], valuation: Fraction) -> list[Fraction]:
     return [bid * Fraction(23, 20) for bid in breaks if bid <= 3 * valuation]
 
 
-def _ends(axes: Axes, rows: Sequence[Mapping[str, str]], bid: Fraction) -> None:
+def _ends(frame: Frame, rows: Sequence[Mapping[str, str]], bid: Fraction) -> None:
     """At a jump: a full dot where the end belongs to its piece, a hollow one where it does not."""
     at = [
         (utility_of(row, bid), has_bid(row, bid))
         for row in rows
         if Fraction(row["bid_from"]) <= bid <= Fraction(row["bid_to"])
     ]
-    if len({height for height, _ in at}) < 2:
+    heights = dict.fromkeys(height for height, _ in at)
+    if len(heights) < 2:
         return
     full = {height for height, belongs in at if belongs}
-    for height in {height for height, _ in at}:
-        style = "full" if height in full else "none"
-        axes.plot([float(bid)], [float(height)], "o", color=DATA, markersize=5, fillstyle=style)
+    for height in heights:
+        frame.dot("dot" if height in full else "hollow", frame.x(float(bid)), frame.y(float(height)))
 
 
 def draw_charges(rows: Sequence[Mapping[str, str]], label: str, unit: str) -> str:
     """Bid (ring), payment (square) and the provider's outlay (bar) of some admitted tasks, a row each."""
     shown = take_sample(rows)
+    figures = [[Fraction(row[name]) for name in ("bid", "payment", "outlay")] for row in shown]
+    every = [float(value) for each in figures for value in each]
+    low, high = min(0.0, *every), max(0.0, *every)
+    room = 0.04 * ((high - low) or 1)
+    axis = Axis(low - room * (low < 0), high + room, unit, most=5)
+    panel = Panel(label, [f"task {row['task']}" for row in shown], axis, top=22)
+    for place, (name, draw) in enumerate((("bid", _draw_bid), ("payment", _draw_payment), ("outlay", _draw_outlay))):
+        x = panel.x.start + 10 + 75 * place
+        draw(panel, x, 9)
+        panel.text(x + 9, 9, name)
+    for place, (row, each) in enumerate(zip(shown, figures, strict=True)):
+        bid, payment, outlay = (panel.x(float(value)) for value in each)
+        told = ", ".join(
+            f"{name} {tell_exactly(value)}" for name, value in zip(("bid", "payment", "outlay"), each, strict=True)
+        )
+        with panel.line_of(place, f"task {row['task']}: {told}") as y:
+            panel.line("grid", (min(bid, payment, outlay), y), (max(bid, payment, outlay), y))
+            _draw_bid(panel, bid, y)
+            _draw_payment(panel, payment, y)
+            _draw_outlay(panel, outlay, y)
+    return panel.render()
 
-    def draw(axes: Axes) -> None:
-        for place, row in enumerate(shown):
-            bid, payment, outlay = (float(Fraction(row[name])) for name in ("bid", "payment", "outlay"))
-            axes.plot([min(bid, payment, outlay), max(bid, payment, outlay)], [place] * 2, color=MUTED, linewidth=1)
-            names = ("bid", "payment", "outlay") if not place else (None,) * 3
-            axes.plot([bid], [place], "o", color=DATA, fillstyle="none", markersize=7, label=names[0])
-            axes.plot([payment], [place], "s", color=DATA, markersize=5, label=names[1])
-            axes.plot([outlay], [place], "|", color=OPT, markersize=13, markeredgewidth=2.5, label=names[2])
-        axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
-        use_plain_numbers(axes.xaxis)
-        axes.locator_params(axis="x", nbins=5)
-        axes.set_xlabel(unit)
-        axes.legend(frameon=False, fontsize=9, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
-    return draw_panel([f"task {row['task']}" for row in shown], draw, label, top=0.35)
+def _draw_bid(panel: Panel, x: float, y: float) -> None:
+    panel.dot("hollow", x, y, 3.5)
+
+
+def _draw_payment(panel: Panel, x: float, y: float) -> None:
+    panel.box("dot", x - 2.5, y - 2.5, x + 2.5, y + 2.5)
+
+
+def _draw_outlay(panel: Panel, x: float, y: float) -> None:
+    panel.line("opt", (x, y - 6), (x, y + 6))

@@ -11,32 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib as mpl
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullLocator
 
+from bench.family.sense import Sense
 from bench.family.suite import Plot
 from bench.figures.data import OPT_LABEL, MeanRows, find_quantity
-from bench.figures.svg import (
-    DATA,
-    INK,
-    MUTED,
-    OPT,
-    SERIES,
-    STYLE,
-    WIDTH,
-    draw_panel,
-    format_compactly,
-    render_svg,
-    use_logarithms,
-    use_plain_numbers,
-)
+from bench.figures.overview import sort_rows, tell_between
+from bench.figures.scales import Axis, format_compactly
+from bench.figures.svg import ALONE, LINE, SERIES, Frame, Panel, draw_sign, style_series
 from bench.tables.rows import is_known
 
-MARKS = "osD^vP"
-STROKES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 2)))
 APART = 5
 """How many times larger one group's figures may be than another's for both to stand on the same axis."""
 WIDE = 50
@@ -93,30 +77,41 @@ def _with_mean(frame: pd.DataFrame) -> list[Mapping[Any, Any]]:
     return [row for row in frame.to_dict("records") if is_known(row["mean_lower"])]
 
 
-def draw_group(drawn: MeanRows, group: str, shown: Span) -> str:
-    """All algorithms of one group: a dot for the mean (a bar, where it is an interval), a line for its 95 % interval.
+def sort_group(drawn: MeanRows, group: str, sense: Sense) -> list[Mapping[Any, Any]]:
+    """The rows of a group, the best mean first, OPT above all; without a mean last.
+
+    Best is the least of ratios and times, and by the sense of what is aimed at; of all else the largest stands first.
+    """
+    rows = drawn.means[drawn.means["group"] == group].to_dict("records")
+    kind = drawn.plot.kind
+    is_least = kind == "ratio" or find_quantity(kind).timed or (kind == "welfare" and sense is Sense.LEAST)
+    best = sort_rows(rows, lambda row: row["mean_upper"], Sense.LEAST if is_least else Sense.MOST)
+    return sorted(best, key=lambda row: row["algorithm"] != OPT_LABEL)
+
+
+def draw_group(drawn: MeanRows, group: str, shown: Span, sense: Sense = Sense.MOST) -> str:
+    """All algorithms of one group: a bar (or dot) for the mean, a line for its 95 % interval.
 
     The number stands at the right. An arrow at the right edge: some cases are unbounded and in no mean.
     """
-    rows = drawn.means[drawn.means["group"] == group].to_dict("records")
-
-    def draw(axes: Axes) -> None:
-        if shown.log:
-            use_logarithms(axes)
-        axes.set_xlim(shown.low, shown.high)
-        for place, row in enumerate(rows):
-            _mean(axes, place, row, shown)
-        if drawn.plot.kind in ("reached", "ratio"):
-            axes.axvline(1, color=OPT, linewidth=1.5, zorder=1)
-        if shown.low < 0 < shown.high:
-            axes.axvline(0, color=MUTED, linewidth=0.8)
-        if not shown.log:
-            use_plain_numbers(axes.xaxis)
-            axes.locator_params(axis="x", nbins=4)
-        axes.set_xlabel(drawn.axis)
-
+    rows = sort_group(drawn, group, sense)
     names = [f"{row['algorithm']}{' *' * bool(row['oracle'])}" for row in rows]
-    return draw_panel(names, draw, f"{drawn.plot.name} {group}", right=_texts(drawn.means))
+    axis = Axis(shown.low, shown.high, drawn.axis, shown.log)
+    panel = Panel(f"{drawn.plot.title}: {group}", names, axis, right=_texts(drawn.means))
+    for row in rows:
+        if row["algorithm"] == OPT_LABEL and is_known(row["mean_lower"]):
+            low, high = float(row["mean_lower"]), float(row["mean_upper"])
+            panel.box("band", panel.x.clip(low), panel.top, panel.x.clip(high), panel.bottom)
+            panel.upright("opt", high)
+    if drawn.plot.kind in ("reached", "ratio"):
+        panel.upright("opt", 1)
+    if shown.low < 0 < shown.high:
+        panel.upright("zero", 0)
+    for place, (name, row) in enumerate(zip(names, rows, strict=True)):
+        algorithm = "" if row["algorithm"] == OPT_LABEL else str(row["algorithm"])
+        with panel.line_of(place, f"{name}: {_tell(row)}", algorithm) as y:
+            _mean(panel, drawn.plot.kind, place, row, y)
+    return panel.render()
 
 
 def _texts(means: pd.DataFrame) -> list[str]:
@@ -131,72 +126,102 @@ def _text(row: Mapping[Any, Any]) -> str:
     return f"{low[:-2] if same else low}..{high}"
 
 
-def _mean(axes: Axes, place: int, row: Mapping[Any, Any], shown: Span) -> None:
-    across = axes.get_yaxis_transform()
+def _tell(row: Mapping[Any, Any]) -> str:
+    """The figures of a mean in words."""
     if not is_known(row["mean_lower"]):
-        why = f"{row['unbounded']} unbounded" if row["unbounded"] else "no figure"
-        axes.text(0.03, place, why, transform=across, va="center", style="italic")
+        return _why(row)
+    cases = f"{row['cases']} case{'s' * (row['cases'] != 1)}"
+    parts = [f"mean {tell_between(row['mean_lower'], row['mean_upper'])} over {cases}"]
+    if is_known(row["low"]):
+        parts.append(f"95 % interval {float(row['low']):.6g} to {float(row['high']):.6g}")
+    if row["unbounded"]:
+        parts.append(f"{row['unbounded']} unbounded")
+    return ", ".join(parts)
+
+
+def _why(row: Mapping[Any, Any]) -> str:
+    return f"{row['unbounded']} unbounded" if row["unbounded"] else "no figure"
+
+
+def _mean(panel: Panel, kind: str, place: int, row: Mapping[Any, Any], y: float) -> None:
+    if not is_known(row["mean_lower"]):
+        panel.words(place, _why(row))
         return
     low, high = float(row["mean_lower"]), float(row["mean_upper"])
-    colour = OPT if row["algorithm"] == OPT_LABEL else DATA
-    if row["algorithm"] == OPT_LABEL:
-        axes.axvspan(low, max(high, low), color=OPT, alpha=0.25, linewidth=0, zorder=0)
-        axes.axvline(high, color=OPT, linewidth=1, zorder=1)
+    part = " of-opt" * (row["algorithm"] == OPT_LABEL)
+    # A bar begins at nothing; where the axis has no such place, a dot says more.
+    has_bar = kind != "ratio" and not panel.x.log
+    if has_bar:
+        panel.bar(place, low, css=part)
     if is_known(row["low"]):
-        ends = [max(float(row["low"]), shown.low), min(float(row["high"]), shown.high)]
-        axes.plot(ends, [place, place], color=colour, linewidth=1)
-        # No mark where the interval goes on beyond the axis.
-        inside = [end for end in (float(row["low"]), float(row["high"])) if shown.low <= end <= shown.high]
-        axes.plot(inside, [place] * len(inside), "|", color=colour, markersize=8)
-    axes.plot([low, high], [place, place], color=colour, linewidth=4, solid_capstyle="butt")
-    axes.plot([(low + high) / 2], [place], "o", color=colour, markersize=5)
-    axes.text(1.03, place, _text(row), transform=across, va="center", fontsize=9)
+        panel.span(place, float(row["low"]), float(row["high"]), part)
+    ends = panel.x.clip(low), panel.x.clip(high)
+    if ends[0] != ends[1]:
+        panel.line(f"thick{part}", (ends[0], y), (ends[1], y))
+    if not has_bar:
+        panel.dot(f"dot{part}", sum(ends) / 2, y)
+    panel.aside(place, _text(row))
     if row["unbounded"]:
-        axes.plot([0.99], [place], ">", color=INK, markersize=6, transform=across, clip_on=False)
+        panel.area("arrow", [(panel.x.end - 4, y - 4), (panel.x.end + 3, y), (panel.x.end - 4, y + 4)])
 
 
 def draw_lines(drawn: MeanRows, shown: Span) -> str:
     """Means over the groups, one line per algorithm, with its mark, stroke and name at its end."""
     groups = [group for group in drawn.plot.groups if (drawn.means["group"] == group).any()]
     names = list(dict.fromkeys(drawn.means["algorithm"]))
-    with mpl.rc_context({**STYLE, "svg.hashsalt": drawn.plot.name}):
-        figure = Figure(figsize=(1.6 * WIDTH, 3.6), layout="constrained")
-        axes = figure.add_subplot()
-        axes.grid(alpha=0.5)
-        axes.set_axisbelow(True)
-        if shown.log:
-            axes.set_yscale("log")
-            axes.yaxis.set_minor_locator(NullLocator())
-        axes.set_ylim(shown.low, shown.high)
-        if shown.log:
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        else:
-            use_plain_numbers(axes.yaxis)
-        ends: list[tuple[float, str, str]] = []
-        # OPT, which only some figures have, takes no number: an algorithm looks the same in all of them.
-        for number, name in enumerate(names, -(OPT_LABEL in names)):
-            colour = OPT if name == OPT_LABEL else SERIES[number % LINES]
-            points = []
-            for row in _with_mean(drawn.means[drawn.means["algorithm"] == name]):
-                # Side by side, so that intervals do not cover each other.
-                x = groups.index(row["group"]) + 0.08 * (number - (len(names) - 1) / 2)
-                low, high = float(row["mean_lower"]), float(row["mean_upper"])
-                if is_known(row["low"]):
-                    inner = max(float(row["low"]), shown.low), min(float(row["high"]), shown.high)
-                    axes.plot([x, x], inner, color=colour, linewidth=1)
-                axes.plot([x, x], [low, high], color=colour, linewidth=4, solid_capstyle="butt")
-                points.append((x, math.sqrt(low * high) if shown.log else (low + high) / 2))
-            if points:
-                stroke, mark = STROKES[number % LINES], MARKS[number % LINES]
-                axes.plot(*zip(*points, strict=True), linestyle=stroke, marker=mark, color=colour, markersize=6)
-                ends.append((points[-1][1], name, colour))
-        axes.set_xlim(-0.5, len(groups) - 0.5)
-        axes.set_xticks(range(len(groups)), shorten_groups(groups))
-        for name, place, colour in _apart(axes, ends):
-            axes.text(1.02, place, name, transform=axes.transAxes, va="center", color=colour)
-        axes.set_xlabel(drawn.plot.axis)
-        axes.set_ylabel(drawn.axis)
-        return render_svg(figure, drawn.plot.title)
+    labels = list(enumerate(shorten_groups(groups)))
+    x = Axis(-0.5, len(groups) - 0.5, drawn.plot.axis, labels=[(float(place), text) for place, text in labels])
+    y = Axis(shown.low, shown.high, drawn.axis, shown.log)
+    frame = Frame(drawn.plot.title, x, y, width=ALONE, height=max(250.0, 60 + LINE * len(names)), right=names)
+    # OPT, which only some figures have, takes no number: an algorithm looks the same in all of them.
+    first = -(OPT_LABEL in names)
+    lines: dict[str, tuple[list[tuple[float, float]], list[tuple[float, Mapping[Any, Any]]]]] = {}
+    for number, name in enumerate(names, first):
+        points, rows = [], []
+        for row in _with_mean(drawn.means[drawn.means["algorithm"] == name]):
+            # Side by side, so that intervals do not cover each other.
+            place = frame.x(groups.index(row["group"]) + 0.08 * (number - (len(names) - 1) / 2))
+            low, high = float(row["mean_lower"]), float(row["mean_upper"])
+            points.append((place, frame.y.clip(math.sqrt(low * high) if shown.log else (low + high) / 2)))
+            rows.append((place, row))
+        if points:
+            lines[name] = points, rows
+    heights = dict(zip(lines, frame.place_labels([points[-1][1] for points, _ in lines.values()]), strict=True))
+    for number, name in enumerate(names, first):
+        if name in lines:
+            _draw_line(frame, number, name, *lines[name], heights[name])
+    return frame.render()
+
+
+def _draw_line(
+    frame: Frame,
+    number: int,
+    name: str,
+    points: Sequence[tuple[float, float]],
+    rows: Sequence[tuple[float, Mapping[Any, Any]]],
+    height: float,
+) -> None:
+    """One algorithm: its intervals, its line, its name; every point says its figures."""
+    is_opt = name == OPT_LABEL
+    colour = "of-opt" if is_opt else f"s{number % SERIES + 1}"
+    algorithm = "" if is_opt else name
+    if len(points) > 1:
+        with frame.belongs(algorithm):
+            frame.line(f"series {colour}" if is_opt else style_series(number), *points)
+    for (x, y), (_, row) in zip(points, rows, strict=True):
+        with frame.mark(f"{row['group']}, {name}: {_tell(row)}", algorithm):
+            if is_known(row["low"]):
+                ends = [(x, frame.y.clip(float(row[end]))) for end in ("low", "high")]
+                frame.line(f"span {colour}", *ends)
+            low, high = (frame.y.clip(float(row[f"mean_{end}"])) for end in ("lower", "upper"))
+            if low != high:
+                frame.line(f"thick {colour}", (x, low), (x, high))
+            if is_opt:
+                frame.dot("dot of-opt", x, y, 3)
+            else:
+                draw_sign(frame, number, x, y)
+    with frame.belongs(algorithm):
+        frame.text(frame.x.end + 6, height, name, css=f"name {colour}")
 
 
 def shorten_groups(groups: Sequence[str]) -> list[str]:
@@ -208,16 +233,6 @@ def shorten_groups(groups: Sequence[str]) -> list[str]:
     least = min(map(len, rest))
     behind = next((k for k in range(least - 1) if len({each[-1 - k] for each in rest}) > 1), least - 1)
     return [" ".join(each[: len(each) - behind]) for each in rest]
-
-
-def _apart(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> list[tuple[str, float, str]]:
-    """Labels at the heights of the lines' ends (0 to 1), moved apart where they would cover each other."""
-    scale, least = axes.transData + axes.transAxes.inverted(), 0.075
-    found: list[tuple[str, float, str]] = []
-    for height, name, colour in sorted(ends):
-        place = min(float(scale.transform((0, height))[1]), 1 - least * (len(ends) - 1 - len(found)))
-        found.append((name, max(place, found[-1][1] + least) if found else place, colour))
-    return found
 
 
 def is_lines(plot: Plot, frame: pd.DataFrame) -> bool:

@@ -40,8 +40,9 @@ def make_document(svg: str) -> str:
     dark = re.search(r"^@media \(prefers-color-scheme: dark\) \{ :root \{.*?\} \}", sheet, re.DOTALL | re.MULTILINE)
     assert light is not None
     assert dark is not None
+    charts = files("bench.page").joinpath("charts.css").read_text(encoding="utf-8")
     style = (
-        f"{light[0]}\n{dark[0]}\n"
+        f"{light[0]}\n{dark[0]}\n{charts}"
         "svg { color: var(--ink); background: var(--paper); font-family: system-ui, sans-serif; }"
     )
     opening = svg.index(">")

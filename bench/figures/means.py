@@ -10,6 +10,7 @@ from typing import Any, Self
 import pandas as pd
 
 from bench.family.column import Family
+from bench.family.sense import Sense
 from bench.family.suite import Plot
 from bench.figures.charts import draw_group, draw_lines, find_span, find_spans, is_lines
 from bench.figures.data import MeanRows, take_means
@@ -21,8 +22,9 @@ from bench.tables.text import CELL, aligned
 from instances.errors import tamed
 
 METHOD = (
-    "Mean over the cases of each group, which are repetitions; the line is the 95 % interval of the mean by Student's "
-    "t. Where OPT is an interval, so is the mean (a bar), and its line covers both ends. Figures are in the table."
+    "Mean over the cases of each group, which are repetitions, the best on top; the line is the 95 % interval of the "
+    "mean by Student's t. Where OPT is an interval, so is the mean (a bar), and its line covers both ends. "
+    "Figures are in the table."
 )
 _COMPARED = (
     "What the paper prints beside what was found: 100 (mean / mean - 1) over the same cases, its interval by Fieller's "
@@ -35,11 +37,12 @@ class Means(Drawn):
     """Means over the cases of each group, with their intervals, and what papers print beside them."""
 
     rows: MeanRows
+    sense: Sense
 
     @classmethod
     def draw(cls, found: Results, plot: Plot, family: Family) -> Self:
         """The means, from the results."""
-        return cls(plot, family.unit, take_means(found, plot, family))
+        return cls(plot, family.unit, take_means(found, plot, family), found.sense)
 
     @property
     def is_empty(self) -> bool:
@@ -68,8 +71,8 @@ class Means(Drawn):
         own = " The axis is the group's own." if len(set(spans.values())) > 1 else ""
         names = {group: group.removeprefix(f"{self.plot.name}: ") for group in spans}
         return [
-            Chart(names[group], draw_group(rows, group, span), names[group], _cases(rows.means, group) + own)
-            for group, span in spans.items()
+            Chart(name, draw_group(rows, group, spans[group], self.sense), name, _cases(rows.means, group) + own)
+            for group, name in names.items()
         ]
 
     def details(self) -> list[Text | Table]:

@@ -1,139 +1,209 @@
-"""The figures of the report, as SVG that takes its colours from the page and so reads in light and dark."""
+"""The figures that every suite has: what is reached, ratios, values, times; the best stands on top."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+import pandas as pd
 
 from bench.family.sense import Sense
 from bench.figures.data import REACHED, ratio_words
-from bench.figures.svg import DATA, MUTED, OPT, STYLE, WIDTH, draw_panel, render_svg, use_logarithms, use_plain_numbers
-from bench.tables.ratios import Kind, decimal, open_text
+from bench.figures.scales import Axis
+from bench.figures.svg import Frame, Panel, draw_sign, style_series
+from bench.tables import intervals
+from bench.tables.ratios import Kind, decimal, interval_text, open_text
 from bench.tables.rows import is_known
+from bench.tables.text import number
+
+_EXACT = 40
+"""Characters up to which a fraction stands in a title as it is."""
+
+
+def tell_exactly(value: Any) -> str:
+    """An exact figure for a title: whole, or a short fraction with its decimals; of a long one six digits."""
+    figure = Fraction(value)
+    if figure.denominator == 1:
+        return number(figure)
+    rounded = f"{float(figure):.6g}"
+    if Fraction(rounded) == figure:
+        return rounded
+    return f"{figure}, about {rounded}" if len(str(figure)) <= _EXACT else f"about {rounded}"
+
+
+def tell_between(lower: Any, upper: Any) -> str:
+    """A figure that is known within an interval, rounded outward to six decimals; exactly where both ends are equal."""
+    lower, upper = Fraction(lower), Fraction(upper)
+    return tell_exactly(lower) if lower == upper else f"in {interval_text(lower, upper, 6)}"
+
+
+def sort_rows(
+    rows: Sequence[Mapping[Any, Any]], key: Callable[[Mapping[Any, Any]], Any], sense: Sense = Sense.MOST
+) -> list[Mapping[Any, Any]]:
+    """The rows by a figure, the best first (the largest, or the least); those without one last, in their order."""
+    keyed = [(key(row), row) for row in rows]
+    known = [pair for pair in keyed if is_known(pair[0])]
+    known.sort(key=lambda pair: pair[0], reverse=sense is Sense.MOST)
+    return [row for _, row in known] + [row for value, row in keyed if not is_known(value)]
 
 
 def draw_ratios(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = Sense.MOST) -> str:
     """The ratio of every algorithm on one case: the interval as a bar between two dots; 1 is the optimum."""
+    rows = sort_rows(rows, lambda row: row["ratio_upper_float"], Sense.LEAST)
+    ends = [float(row["ratio_upper_float"]) for row in rows if is_known(row["ratio_upper_float"])]
+    high = max([1.05, *ends])
+    log = high > 20
+    top = high * 1.6 if log else 1 + (high - 1) * 1.12
+    axis = Axis(0.97 if high < 2 else 0.9, top, f"{ratio_words(sense)} (1 is optimal)", log)
+    panel = Panel(f"{sense.ratio}, {label}", _names(rows), axis)
+    panel.upright("opt", 1)
+    for place, (name, row) in enumerate(zip(_names(rows), rows, strict=True)):
+        if not is_known(row["ratio_upper_float"]):
+            with panel.line_of(place, f"{name}: {_why(row)}", row["algorithm"]):
+                panel.words(place, _why(row))
+            continue
+        told = tell_between(row["ratio_lower"], row["ratio_upper"])
+        with panel.line_of(place, f"{name}: {sense.ratio} {told}", row["algorithm"]) as y:
+            low, up = (panel.x.clip(float(row[f"ratio_{end}_float"])) for end in ("lower", "upper"))
+            panel.line("thick", (low, y), (up, y))
+            for x in dict.fromkeys((low, up)):
+                panel.dot("dot", x, y)
+    return panel.render()
 
-    def draw(axes: Axes) -> None:
-        ends = [float(row["ratio_upper_float"]) for row in rows if is_known(row["ratio_upper_float"])]
-        high = max([1.05, *ends])
-        if high > 20:
-            use_logarithms(axes)
-        axes.set_xlim(0.97 if high < 2 else 0.9, 1 + (high - 1) * 1.12 if high <= 20 else high * 1.6)
-        axes.axvline(1, color=OPT, linewidth=1.5)
-        for place, row in enumerate(rows):
-            if is_known(row["ratio_upper_float"]):
-                low, up = float(row["ratio_lower_float"]), float(row["ratio_upper_float"])
-                axes.plot([low, up], [place, place], color=DATA, linewidth=3, solid_capstyle="round")
-                axes.plot([low, up], [place, place], "o", color=DATA, markersize=5)
-            else:
-                axes.text(0.03, place, _why(row), transform=axes.get_yaxis_transform(), va="center", style="italic")
-        axes.set_xlabel(f"{ratio_words(sense)} (1 is optimal)")
 
-    return draw_panel(_names(rows), draw, f"ratio {label}")
-
-
-def draw_values(rows: Sequence[Mapping[Any, Any]], label: str, axis: str) -> str:
+def draw_values(rows: Sequence[Mapping[Any, Any]], label: str, axis: str, sense: Sense = Sense.MOST) -> str:
     """The value of every algorithm on one case as bars, and the interval on OPT as a band."""
+    rows = sort_rows(rows, lambda row: row["welfare"] if row["state"] == "ok" else None, sense)
+    opt = [float(rows[0][end]) for end in ("opt_lower", "opt_upper") if is_known(rows[0][end])]
+    values = [float(row["welfare"]) for row in rows if row["state"] == "ok" and is_known(row["welfare"])]
+    low, high = min([0.0, *opt, *values]), max([0.0, *opt, *values])
+    room = 0.05 * ((high - low) or 1)
+    panel = Panel(
+        f"{axis}, {label}", _names(rows), Axis(low - room * (low < 0), high + room * (high > 0), axis, most=5)
+    )
+    _draw_optimum(panel, opt)
+    if opt:
+        panel.said.append(f"OPT {tell_between(rows[0]['opt_lower'], rows[0]['opt_upper'])}")
+    panel.upright("zero", 0)
+    for place, (name, row) in enumerate(zip(_names(rows), rows, strict=True)):
+        if is_known(row["welfare"]) and row["state"] == "ok":
+            with panel.line_of(place, f"{name}: {tell_exactly(row['welfare'])}", row["algorithm"]):
+                panel.bar(place, float(row["welfare"]))
+        else:
+            with panel.line_of(place, f"{name}: {_why(row)}", row["algorithm"]):
+                panel.words(place, _why(row))
+    return panel.render()
 
-    def draw(axes: Axes) -> None:
-        opt = [float(rows[0][end]) for end in ("opt_lower", "opt_upper") if is_known(rows[0][end])]
-        if opt:
-            axes.axvspan(opt[0], opt[-1], color=OPT, alpha=0.35, linewidth=0)
-            for end in opt:
-                axes.axvline(end, color=OPT, linewidth=1.5)
-        for place, row in enumerate(rows):
-            if is_known(row["welfare"]) and row["state"] == "ok":
-                axes.barh(place, float(row["welfare"]), color=DATA, height=0.6)
-            else:
-                axes.text(0.03, place, _why(row), transform=axes.get_yaxis_transform(), va="center", style="italic")
-        axes.axvline(0, color=MUTED, linewidth=0.8)
-        axes.set_xlabel(axis)
-        use_plain_numbers(axes.xaxis)
-        axes.locator_params(axis="x", nbins=5)
 
-    return draw_panel(_names(rows), draw, f"welfare {label}")
+def _draw_optimum(panel: Panel, opt: Sequence[float]) -> None:
+    if opt:
+        panel.box("band", panel.x(opt[0]), panel.top, panel.x(opt[-1]), panel.bottom)
+        for end in dict.fromkeys(opt):
+            panel.upright("opt", end)
 
 
 def draw_reached(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = Sense.MOST) -> str:
-    """Mean of what is certainly reached over the cases of a group, per algorithm."""
+    """Mean of what is certainly reached over the cases of a group, per algorithm, with its interval.
 
+    `rows` have ``algorithm mean_reached``; with ``low high`` an interval, of which ``about`` says what it is.
+    """
+    rows = sort_rows(rows, lambda row: row["mean_reached"])
     means = [row["mean_reached"] for row in rows]
     shares = ["" if mean is None else f"{decimal(100 * mean, 1, up=False)} %" for mean in means]
-
-    def draw(axes: Axes) -> None:
-        for place, (mean, text) in enumerate(zip(means, shares, strict=True)):
-            if mean is not None:
-                axes.barh(place, float(mean), color=DATA, height=0.6)
-                axes.text(1.03, place, text, transform=axes.get_yaxis_transform(), va="center")
-        least = min([0.0, *(float(mean) for mean in means if mean is not None)])
-        axes.set_xlim(least, 1 + (1 - least) / 20)
-        axes.xaxis.set_major_locator(MaxNLocator(5))
-        axes.axvline(1, color=OPT, linewidth=1.5)
-        axes.set_xlabel(f"mean of {REACHED[sense]}")
-
+    least = min([0.0, *(float(mean) for mean in means if mean is not None)])
+    axis = Axis(least, 1 + (1 - least) / 20, f"mean of {REACHED[sense]}", most=5)
     # A percent sign is as wide as two letters, and some air.
-    return draw_panel(_names(rows), draw, f"mean {label}", right=[f"{text}  " for text in shares])
+    panel = Panel(f"mean {sense.reached}, {label}", _names(rows), axis, right=[f"{text} " for text in shares])
+    panel.upright("opt", 1)
+    for place, (name, row, mean, share) in enumerate(zip(_names(rows), rows, means, shares, strict=True)):
+        if mean is None:
+            with panel.line_of(place, f"{name}: no figure", row["algorithm"]):
+                panel.words(place, "no figure")
+            continue
+        about = f"; {row['about']}" if row.get("about") else ""
+        with panel.line_of(place, f"{name}: mean {sense.reached} {tell_exactly(mean)}{about}", row["algorithm"]):
+            panel.bar(place, float(mean))
+            if is_known(row.get("low")):
+                panel.span(place, float(row["low"]), float(row["high"]))
+            panel.aside(place, share)
+    return panel.render()
+
+
+def find_limits(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Per group and algorithm, in the order of `group_means`, the interval beside the mean of what is reached.
+
+    ``low high about``: over several cases the 95 % interval of the mean, by Student's t; of a single case the interval
+    that OPT leaves.
+    """
+    found: list[dict[str, Any]] = []
+    for _, part in rows.groupby(["group", "algorithm"], sort=False):
+        known = [row for row in part.to_dict("records") if is_known(row["ratio_kind"]) and is_known(row["reached"])]
+        estimate = intervals.mean([Fraction(row["reached"]) for row in known])
+        low, high, about = estimate.low, estimate.high, f"{len(known)} cases"
+        if len(known) == 1 and is_known(known[0]["ratio_upper"]) and known[0]["ratio_lower"]:
+            low, high, about = float(1 / known[0]["ratio_upper"]), float(1 / known[0]["ratio_lower"]), "1 case"
+            told = f"; the part of OPT is {tell_between(1 / known[0]['ratio_upper'], 1 / known[0]['ratio_lower'])}"
+        else:
+            told = "" if low is None else f", 95 % interval {low:.6g} to {high:.6g}"
+        found.append({"low": low, "high": high, "about": about + told})
+    return found
 
 
 def draw_times(seconds: Sequence[tuple[str, Sequence[float]]], label: str) -> str:
     """Seconds per piece of work on a logarithmic axis: one dot per case."""
-
-    def draw(axes: Axes) -> None:
-        use_logarithms(axes)
-        for place, (_, values) in enumerate(seconds):
-            axes.plot([max(v, 1e-5) for v in values], [place] * len(values), "o", color=DATA, alpha=0.6, markersize=5)
-        every = [max(value, 1e-5) for _, values in seconds for value in values]
-        axes.set_xlim(10 ** math.floor(math.log10(min(every))) * 0.8, 10 ** math.ceil(math.log10(max(every))) * 1.25)
-        axes.set_xlabel("seconds, one dot per case")
-
-    return draw_panel([name for name, _ in seconds], draw, f"time {label}")
+    every = [max(value, 1e-5) for _, values in seconds for value in values]
+    low, high = 10 ** math.floor(math.log10(min(every))), 10 ** math.ceil(math.log10(max(every)))
+    axis = Axis(low * 0.8, high * 1.25, "seconds, one dot per case", log=True)
+    panel = Panel(f"seconds {label}", [name for name, _ in seconds], axis)
+    for place, (name, values) in enumerate(seconds):
+        least, most = min(values), max(values)
+        told = f"{least:.3g}" if least == most else f"{least:.3g} to {most:.3g}"
+        with panel.line_of(place, f"{name}: {told} s, {len(values)} runs", name if name != "OPT" else "") as y:
+            for value in values:
+                panel.dot("dot faint", panel.x(max(value, 1e-5)), y)
+    return panel.render()
 
 
 def draw_bars(bars: Sequence[tuple[str, float]], label: str, axis: str) -> str:
     """One positive number per row on a logarithmic axis, written beside its bar."""
-
-    def draw(axes: Axes) -> None:
-        use_logarithms(axes)
-        values = [value for _, value in bars]
-        low = 10 ** (math.floor(math.log10(min(values))) - 1)
-        for place, value in enumerate(values):
-            axes.barh(place, value - low, left=low, color=DATA, height=0.6)
-            axes.text(value * 1.15, place, f"{value:,.3g}" if value < 100 else f"{value:,.0f}", va="center")
-        axes.set_xlim(low, max(values) * 12)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
-        axes.set_xlabel(axis)
-
-    return draw_panel([name for name, _ in bars], draw, label)
+    values = [value for _, value in bars]
+    low = 10 ** (math.floor(math.log10(min(values))) - 1)
+    texts = [f"{value:,.3g}" if value < 100 else f"{value:,.0f}" for value in values]
+    panel = Panel(label, [name for name, _ in bars], Axis(low, max(values) * 1.3, axis, log=True), right=texts)
+    for place, ((name, value), text) in enumerate(zip(bars, texts, strict=True)):
+        with panel.line_of(place, f"{name}: {value:,.6g}"):
+            panel.bar(place, value, low)
+            panel.aside(place, text)
+    return panel.render()
 
 
 def draw_curves(curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], label: str, x: str, y: str) -> str:
     """Named curves of positive points (x, y), both axes logarithmic."""
-    with mpl.rc_context({**STYLE, "svg.hashsalt": label}):
-        figure = Figure(figsize=(WIDTH, 3.4), layout="constrained")
-        axes = figure.add_subplot()
-        axes.grid(alpha=0.5)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        marks = "osD^v<>Pp"
-        for place, (name, points) in enumerate(curves):
-            xs, ys = [point[0] for point in points], [point[1] for point in points]
-            mark = marks[place % len(marks)]
-            axes.plot(xs, ys, marker=mark, markersize=5, color=DATA, alpha=0.5 + 0.5 / (1 + place), label=name)
-        for each in (axes.xaxis, axes.yaxis):
-            each.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
-            each.set_minor_locator(NullLocator())
-        axes.set_xlabel(x)
-        axes.set_ylabel(y)
-        axes.legend(frameon=False, fontsize=9)
-        return render_svg(figure, label)
+    spans = []
+    for coordinate in (0, 1):
+        values = [point[coordinate] for _, points in curves for point in points]
+        spans.append((min(values) / 1.2, max(values) * 1.2))
+    names = [name for name, _ in curves]
+    above = 8 + 14 * len(names)
+    frame = Frame(label, Axis(*spans[0], x, True), Axis(*spans[1], y, True), height=230 + 14 * len(names), above=above)
+    for number_, (name, points) in enumerate(curves):
+        told = ", ".join(f"{a:,.6g}: {b:,.6g}" for a, b in points)
+        with frame.mark(f"{name}: {told}"):
+            draw_series(frame, number_, [(frame.x(a), frame.y(b)) for a, b in points])
+            height = 8 + 14 * number_
+            draw_sign(frame, number_, frame.x.start + 8, height)
+            frame.text(frame.x.start + 16, height, name)
+    return frame.render()
+
+
+def draw_series(frame: Frame, number_: int, points: Sequence[tuple[float, float]]) -> None:
+    """A line with its stroke and its signs."""
+    if len(points) > 1:
+        frame.line(style_series(number_), *points)
+    for x, y in points:
+        draw_sign(frame, number_, x, y)
 
 
 def _why(row: Mapping[Any, Any]) -> str:

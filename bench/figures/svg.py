@@ -1,163 +1,246 @@
-"""What all figures share: SVG that takes its colours from the page and so reads in light, dark and print."""
+"""Charts as SVG, written directly: axes, and marks that carry their exact figures as text.
+
+Nothing here has a colour: classes say what a part is, and the style sheets of the page choose, for light, dark and
+print. A mark is a group with a title, which a pointer that rests on it shows; all titles of a chart stand in its
+description as well. What belongs to an algorithm has its name in ``data-a``, by which a script can switch it off.
+"""
 
 from __future__ import annotations
 
-import io
-import math
+import itertools
 import re
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullLocator
+from bench.figures.scales import Axis, Scale
+from bench.tables.sayings import is_own
 
-# Placeholders that `svg` replaces by the page's own colours.
-INK, MUTED, DATA, OPT = "#010101", "#020202", "#030303", "#040404"
-SERIES = ("#050505", "#060606", "#070707", "#080808", "#090909", "#0a0a0a")
-_PAGE = {INK: "currentColor", MUTED: "var(--muted)", DATA: "var(--data)", OPT: "var(--opt)"}
-_PAGE |= {placeholder: f"var(--s{number})" for number, placeholder in enumerate(SERIES, 1)}
-WIDTH = 4.4
-STYLE = {
-    "svg.fonttype": "none",
-    "text.parse_math": False,
-    "font.size": 10,
-    "font.family": "sans-serif",
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": MUTED,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "grid.color": MUTED,
-    "grid.linewidth": 0.4,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-}
+WIDTH = 340.0
+"""Of a chart that stands beside others, in units of which a letter's size is ten."""
+ALONE = 520.0
+"""Of a chart that stands alone."""
+LETTER = 6.0
+"""What a letter takes in a wide font: which one the page is shown in is not known here."""
+LINE = 12.0
+"""From line to line of a text."""
+_GAP = 4.0
+STROKES, SERIES = 6, 6
+"""Different strokes and colours of lines."""
 
 
-def use_logarithms(axes: Axes) -> None:
-    """A logarithmic x-axis with plain numbers."""
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_locator(NullLocator())
-
-
-_SIZES = ((1e12, 1e12, " T"), (1e9, 1e9, " G"), (1e6, 1e6, " M"), (9999.5, 1e3, " k"))
-"""From which value on, divided by what, with which letter."""
-
-
-def format_compactly(value: float) -> str:
-    """Four digits with k, M, G or T behind them; 10,000 is the first with a k."""
-    if not math.isfinite(value):
-        return "-"
-    for least, size, letter in _SIZES:
-        if abs(value) >= least:
-            return f"{value / size:.4g}{letter}"
-    return f"{value:.4g}"
-
-
-def use_plain_numbers(axis: Axis) -> None:
-    """Numbers of an axis with the k, M, G or T that its largest needs."""
-
-    def shown(value: float, _: object) -> str:
-        largest = max(map(abs, axis.get_view_interval()))
-        size, letter = next(((size, letter) for least, size, letter in _SIZES if largest >= least), (1.0, ""))
-        return f"{value / size:.5g}{letter if value else ''}"
-
-    axis.set_major_formatter(FuncFormatter(shown))
-
-
-def break_name(name: str, width: int = 17) -> str:
-    """A long name on as many lines as it needs, broken behind a colon, a comma or a space."""
+def break_name(name: str, width: int = 17) -> list[str]:
+    """A long name in as many lines as it needs, broken behind a colon, a comma or a space."""
     lines = [""]
     for part in re.findall(r"[^:, ]+[:, ]*", name):
         if lines[-1] and len((lines[-1] + part).rstrip()) > width:
             lines.append("")
         lines[-1] += part
-    return "\n".join(line.rstrip() for line in lines)
+    return [line.rstrip() for line in lines]
 
 
-def draw_panel(
-    names: Sequence[str], draw: Callable[[Axes], None], salt: str, *, right: Sequence[str] = (), top: float = 0.1
-) -> str:
+def widest(texts: Sequence[str]) -> float:
+    """Room for the longest of the texts."""
+    return max((LETTER * len(text) for text in texts), default=0.0)
+
+
+class Drawing:
+    """A chart that is being drawn."""
+
+    def __init__(self, label: str, width: float, height: float) -> None:
+        self.label, self.width, self.height = label, width, height
+        self.parts: list[str] = []
+        self.said: list[str] = []
+
+    def line(self, css: str, *points: tuple[float, float]) -> None:
+        """A line through points."""
+        self.parts.append(f'<polyline class="{css}" points="{_join(points)}"/>')
+
+    def area(self, css: str, points: Sequence[tuple[float, float]]) -> None:
+        """What a line around points encloses."""
+        self.parts.append(f'<polygon class="{css}" points="{_join(points)}"/>')
+
+    def box(self, css: str, left: float, top: float, right: float, bottom: float) -> None:
+        """A rectangle."""
+        left, right = min(left, right), max(left, right)
+        size = f'width="{_n(right - left)}" height="{_n(bottom - top)}"'
+        self.parts.append(f'<rect class="{css}" x="{_n(left)}" y="{_n(top)}" {size}/>')
+
+    def dot(self, css: str, x: float, y: float, radius: float = 2.5) -> None:
+        """A circle."""
+        self.parts.append(f'<circle class="{css}" cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}"/>')
+
+    def text(self, x: float, y: float, text: str, anchor: str = "start", css: str = "", turned: bool = False) -> None:
+        """A line of text, its middle at the height `y`."""
+        named, told = f' class="{css}"' if css else "", escape(text, quote=False)
+        turn = f' transform="rotate(-90 {_n(x)} {_n(y)})"' if turned else ""
+        self.parts.append(f'<text{named} x="{_n(x)}" y="{_n(y + 3.5)}" text-anchor="{anchor}"{turn}>{told}</text>')
+
+    @contextmanager
+    def belongs(self, algorithm: str) -> Iterator[None]:
+        """What is drawn inside belongs to an algorithm (empty: nobody's) and says nothing."""
+        own = ' class="own"' * is_own(algorithm)
+        self.parts.append(f'<g{own} data-a="{escape(algorithm)}">' if algorithm else "<g>")
+        yield
+        self.parts.append("</g>")
+
+    @contextmanager
+    def mark(self, title: str, algorithm: str = "", css: str = "") -> Iterator[None]:
+        """What is drawn inside is one mark: `title` has its figures, `algorithm` is whose it is (empty: nobody's)."""
+        whose = f' data-a="{escape(algorithm)}"' if algorithm else ""
+        own = " own" * is_own(algorithm)
+        self.parts.append(f'<g class="{f"m{own} {css}".rstrip()}"{whose}><title>{escape(title, quote=False)}</title>')
+        self.said.append(title)
+        yield
+        self.parts.append("</g>")
+
+    def render(self) -> str:
+        """The element for a page, with its label as its name and all that its marks say as its description."""
+        told = f"<desc>{escape('; '.join(self.said), quote=False)}</desc>" if self.said else ""
+        size = f'viewBox="0 0 {_n(self.width)} {_n(self.height)}"'
+        head = f'<svg class="chart" role="img" aria-label="{escape(self.label)}" {size}>'
+        return "\n".join([f"{head}{told}", *self.parts, "</svg>"])
+
+
+def _n(value: float) -> str:
+    """A length with two decimals."""
+    return f"{round(value, 2):.7g}"
+
+
+def _join(points: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+
+
+def _draw_below(drawing: Drawing, axis: Axis, x: Scale, top: float, bottom: float) -> None:
+    """Grid lines, numbers and title of the axis below; no text leaves the picture."""
+
+    def inside(place: float, text: str) -> float:
+        half = LETTER * len(text) / 2
+        return max(half, min(drawing.width - half, place))
+
+    for value, text in axis.marks():
+        drawing.line("grid", (x(value), top), (x(value), bottom))
+        drawing.text(inside(x(value), text), bottom + 9, text, "middle")
+    drawing.line("axis", (x.start, bottom), (x.end, bottom))
+    if axis.title:
+        drawing.text(inside((x.start + x.end) / 2, axis.title), bottom + 23, axis.title, "middle")
+
+
+class Panel(Drawing):
     """One row per name, from the top, the name left of the axis.
 
     Margins follow from the names and from the texts that stand to the `right`, so that panels with the same of both
-    have axes of the same width; `top` is that above the axes, in inches. (Matplotlib's own layout draws all twice.)
+    have axes of the same width; `top` is the room above the rows.
     """
-    shown = [break_name(name) for name in names]
-    height = (0.27, 0.4, 0.54, 0.68)[min(3, max((name.count("\n") for name in shown), default=0))]
-    with mpl.rc_context({**STYLE, "svg.hashsalt": salt}):
-        tall = 0.5 + top + height * max(1, len(shown))
-        figure = Figure(figsize=(WIDTH, tall))
-        axes = figure.add_subplot()
-        figure.subplots_adjust(
-            left=(0.15 + _inches(shown)) / WIDTH,
-            right=1 - (0.12 + 0.9 * _inches(right)) / WIDTH,
-            bottom=0.5 / tall,
-            top=1 - top / tall,
-        )
-        axes.grid(axis="x", alpha=0.5)
-        axes.set_axisbelow(True)
-        draw(axes)
-        axes.set_yticks(range(len(shown)), shown, linespacing=1.15)
-        axes.set_ylim(len(shown) - 0.4, -0.6)
-        axes.tick_params(axis="y", length=0)
-        _make_room(figure, axes)
-        return render_svg(figure, salt)
+
+    def __init__(
+        self, label: str, names: Sequence[str], axis: Axis, *, right: Sequence[str] = (), top: float = 6.0
+    ) -> None:
+        self.names = [break_name(name) for name in names]
+        heights = [8 + LINE * len(lines) for lines in self.names]
+        self.edges = list(itertools.accumulate(heights, initial=top))
+        self.top, self.bottom = top, self.edges[-1]
+        super().__init__(label, WIDTH, self.bottom + (32 if axis.title else 18))
+        third = WIDTH / 3
+        left = 8 + min(third, widest([line for name in self.names for line in name]))
+        ends = max((LETTER * len(text) / 2 for _, text in axis.marks()[-1:]), default=0.0)
+        self.x = axis.scale(left, WIDTH - max(8 + min(third, widest(right)), ends + 2))
+        _draw_below(self, axis, self.x, top, self.bottom)
+
+    def y(self, place: int) -> float:
+        """The middle of a row."""
+        return (self.edges[place] + self.edges[place + 1]) / 2
+
+    @contextmanager
+    def line_of(self, place: int, title: str, algorithm: str = "") -> Iterator[float]:
+        """The row of a name as a mark, all of its width; gives its middle."""
+        middle = self.y(place)
+        with self.mark(title, algorithm):
+            self.box("hit", 0, self.edges[place], self.width, self.edges[place + 1])
+            lines = self.names[place]
+            for number, line in enumerate(lines):
+                self.text(self.x.start - _GAP, middle + LINE * (number - (len(lines) - 1) / 2), line, "end", "name")
+            yield middle
+
+    def span(self, place: int, low: float, high: float, css: str = "") -> None:
+        """A thin line for an interval, with an end where the interval ends within the axis."""
+        y = self.y(place)
+        self.line(f"span{css}", (self.x.clip(low), y), (self.x.clip(high), y))
+        for end in (low, high):
+            if self.x.low <= end <= self.x.high:
+                self.line(f"span{css}", (self.x(end), y - 4), (self.x(end), y + 4))
+
+    def bar(self, place: int, value: float, start: float = 0.0, css: str = "") -> None:
+        """A bar from `start`, or from the end of the axis, to the value."""
+        y = self.y(place)
+        self.box(f"bar{css}", self.x.clip(start), y - 6.5, self.x.clip(value), y + 6.5)
+
+    def aside(self, place: int, text: str) -> None:
+        """A figure right of the axis."""
+        self.text(self.x.end + 6, self.y(place), text)
+
+    def words(self, place: int, text: str) -> None:
+        """Words in place of a figure."""
+        self.text(self.x.start + 6, self.y(place), text, css="words")
+
+    def upright(self, css: str, value: float) -> None:
+        """A line through all rows."""
+        if self.x.low <= value <= self.x.high:
+            self.line(css, (self.x(value), self.top), (self.x(value), self.bottom))
 
 
-def _make_room(figure: Figure, axes: Axes) -> None:
-    """Move the ends of the axes inwards, and its title aside, until what stands below it is inside the figure."""
-    low, high = axes.get_xlim()
-    places = [place for place in axes.xaxis.get_majorticklocs() if low <= place <= high]
-    texts = axes.xaxis.get_major_formatter().format_ticks(places)
-    along = axes.transData + axes.transAxes.inverted()
-    ticks = [
-        (float(along.transform((place, 0))[0]), _wide(text) / 2) for place, text in zip(places, texts, strict=True)
-    ]
-    left, right = (WIDTH * end for end in (figure.subplotpars.left, figure.subplotpars.right))
-    left = max([left, *((half - part * right) / (1 - part) for part, half in ticks if part < 1)])
-    right = min([right, *(left + (WIDTH - half - left) / part for part, half in ticks if part > 0)])
-    figure.subplots_adjust(left=left / WIDTH, right=right / WIDTH)
-    half = _wide(axes.get_xlabel()) / 2
-    middle = max(half, min(WIDTH - half, (left + right) / 2))
-    axes.xaxis.label.set_x((middle - left) / (right - left))
+class Frame(Drawing):
+    """Two axes; `right` are the texts for which there is room right of them, `above` the room above, `left` the least
+    room left of them.
+    """
+
+    def __init__(
+        self, label: str, x: Axis, y: Axis, *, width: float = WIDTH, height: float = 230.0, above: float = 8.0,
+        right: Sequence[str] = (),
+        left: float = 0.0,
+    ) -> None:  # fmt: skip
+        super().__init__(label, width, height)
+        marks = y.marks()
+        left = max(left, 6 + widest([text for _, text in marks]) + (14 if y.title else 0) + _GAP)
+        self.top, self.bottom = above, height - (32 if x.title else 18)
+        ends = max((LETTER * len(text) / 2 for _, text in x.marks()[-1:]), default=0.0)
+        self.x = x.scale(left, width - max(6 + widest(right) + _GAP * bool(right), ends + 2))
+        self.y = y.scale(self.bottom, above)
+        for value, text in marks:
+            self.line("grid", (self.x.start, self.y(value)), (self.x.end, self.y(value)))
+            self.text(left - _GAP, self.y(value), text, "end")
+        _draw_below(self, x, self.x, self.top, self.bottom)
+        self.line("axis", (left, self.top), (left, self.bottom))
+        if y.title:
+            self.text(7, (self.top + self.bottom) / 2, y.title, "middle", turned=True)
+
+    def place_labels(self, heights: Sequence[float]) -> list[float]:
+        """Where the names at the ends of lines stand: at the lines' heights, moved apart where they would touch."""
+        found = list(heights)
+        least = self.top + 4
+        order = sorted(range(len(heights)), key=heights.__getitem__)
+        for behind, number in zip(reversed(range(len(order))), order, strict=True):
+            found[number] = max(least, min(heights[number], self.bottom - LINE * behind))
+            least = found[number] + LINE
+        return found
 
 
-def _inches(texts: Sequence[str]) -> float:
-    """Room for the longest of the texts; at most what leaves the axes a third of the figure."""
-    return min(max((_wide(line) for text in texts for line in text.split("\n")), default=0.0), WIDTH / 3)
+def style_series(number: int) -> str:
+    """The classes of a line: 36 of them differ in their colour or their stroke."""
+    return f"series s{number % SERIES + 1} d{(number + number // SERIES) % STROKES + 1}"
 
 
-def _wide(text: str) -> float:
-    """Inches that a line of text takes in a wide font: what the page shows it in is not known here."""
-    return 0.083 * len(text)
-
-
-def render_svg(figure: Figure, title: str) -> str:
-    """The figure as an element for a page: no header, no metadata, no addresses, colours of the page."""
-    buffer = io.StringIO()
-    with warnings.catch_warnings():  # of letters that its own font has not: the page shows them in another
-        warnings.filterwarnings("ignore", "Glyph ")
-        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href", "href")
-    svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r' id="[\w.]+_\d+"', "", svg)  # names of parts, alike in every figure; what is referred to has a hash
-    svg = re.sub(r"font-family: [^;\"]*", "font-family: inherit", svg)
-    opening = f'<svg role="img" aria-label="{escape(title)}"'
-    svg = re.sub(r'<svg [^>]*( viewBox="[^"]*")[^>]*>', lambda found: f"{opening}{found[1]}>", svg, count=1)
-    for placeholder, colour in _PAGE.items():
-        svg = svg.replace(placeholder, colour)
-    return re.sub(r"\s*\n\s*", "\n", svg).strip()
+def draw_sign(drawing: Drawing, number: int, x: float, y: float, size: float = 3.2) -> None:
+    """One of six signs by which lines are told apart without their colours."""
+    css, s = f"sign s{number % SERIES + 1}", size
+    corners = {
+        1: [(-s, -s), (s, -s), (s, s), (-s, s)],
+        2: [(0, -1.4 * s), (1.4 * s, 0), (0, 1.4 * s), (-1.4 * s, 0)],
+        3: [(0, -1.3 * s), (1.2 * s, s), (-1.2 * s, s)],
+        4: [(0, 1.3 * s), (1.2 * s, -s), (-1.2 * s, -s)],
+        5: [(-1.3 * s, 0), (s, -1.2 * s), (s, 1.2 * s)],
+    }.get(number % STROKES)
+    if corners is None:
+        drawing.dot(css, x, y, s)
+    else:
+        drawing.area(css, [(x + dx, y + dy) for dx, dy in corners])

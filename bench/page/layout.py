@@ -7,18 +7,16 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 from typing import Any
-
-from markupsafe import Markup
 
 from bench.family.column import Family
 from bench.family.known import find_suite_if_any
 from bench.figures import overview
 from bench.figures.drawn import Chart, Drawn
 from bench.page.claims import make_claims
+from bench.page.compare import compare_algorithms
 from bench.page.glossary import make_glossary
-from bench.page.render import render
+from bench.page.render import load_scripts, render
 from bench.page.rows import list_checks, list_rows
 from bench.storage.store import StoredCase
 from bench.tables.cells import Table, make_download
@@ -62,6 +60,7 @@ def render_page(
         figures_without_data=[each for each in drawn if each.is_empty and not about.get("only")],
         make_download=make_download,
         overview=_overview(found, family, every),
+        compared=compare_algorithms(found),
         claims=make_claims(settled, family.notation(), explained),
         readings=family.readings(),
         sources=family.sources(),
@@ -69,8 +68,8 @@ def render_page(
         rows=list_rows(found, family, every),
         provenance={name: about.get("provenance", {}).get(name, {}) for name in ("code", "packages", "machine")},
         command=str(about.get("command") or f"python -m bench run {shlex.quote(str(about.get('suite', '')))}"),
-        cases=_list_cases(found),
-        script=Markup(files("bench.page").joinpath("page.js").read_text(encoding="utf-8")),
+        cases=_list_cases(found, family),
+        script=load_scripts(),
     )
 
 
@@ -124,7 +123,8 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
         for case, chosen in by_case
     ]
     values = [
-        (case.name, partial(overview.draw_values, chosen, case.name, axis), _describe(case)) for case, chosen in by_case
+        (case.name, partial(overview.draw_values, chosen, case.name, axis, found.sense), _describe(case))
+        for case, chosen in by_case
     ]
     # A suite with figures of its own shows those first.
     is_folded = bool(found.plots)
@@ -140,8 +140,10 @@ def _reached(found: Results, every: Sequence[Mapping[Any, Any]]) -> list[tuple[s
     """Per group, the means of what its algorithms reach."""
     oracle = {(row["group"], row["algorithm"]) for row in every if "oracle" in str(row["constants_source"])}
     means = [
-        {**row, "constants_source": "oracle" * ((row["group"], row["algorithm"]) in oracle)}
-        for row in group_means(found.rows, found.sense).to_dict("records")
+        row | {"constants_source": "oracle" * ((row["group"], row["algorithm"]) in oracle)} | limits
+        for row, limits in zip(
+            group_means(found.rows, found.sense).to_dict("records"), overview.find_limits(found.rows), strict=True
+        )
     ]
     grouped = {group: [row for row in means if row["group"] == group] for group in dict.fromkeys(found.rows["group"])}
     return [
@@ -159,7 +161,15 @@ def _mean_note(chosen: Sequence[Mapping[Any, Any]]) -> str:
     ]
     cases = max(row["cases"] for row in chosen)
     left_out = f" Of these: {'; '.join(odd)}." if odd else ""
-    return f"Mean over {cases} case{'s' * (cases != 1)}.{left_out}{said_below(chosen)}"
+    return f"Mean over {cases} case{'s' * (cases != 1)}{LIMITS[min(cases, 2)]}{left_out}{said_below(chosen)}"
+
+
+LIMITS = (
+    ".",
+    "; the line is the interval within which the part lies, as OPT does.",
+    "; the line is the 95 % interval of the mean by Student's t, as if the cases were drawn at random.",
+)
+"""What the line at a bar is, for no case, one and more."""
 
 
 def _describe(case: StoredCase) -> str:
@@ -193,12 +203,12 @@ class CaseTable:
     rows: Sequence[CaseRow]
 
 
-def _list_cases(found: Results) -> CaseTable:
+def _list_cases(found: Results, family: Family) -> CaseTable:
     head = ["case", "instance (SHA-256)", "recipe, with its seed", "commands"]
-    return CaseTable(Table("Cases", head, ()), [_case_row(each) for each in found.cases])
+    return CaseTable(Table("Cases", head, ()), [_case_row(each, family) for each in found.cases])
 
 
-def _case_row(case: StoredCase) -> CaseRow:
+def _case_row(case: StoredCase, family: Family) -> CaseRow:
     file = f"instances/{case.instance}.json.gz"
     settings = {key: value for key, value in case.solve.items() if value not in ("auto", None, 0.0)}
     solving = "".join(f" --{key} {value}" for key, value in settings.items())
@@ -207,6 +217,8 @@ def _case_row(case: StoredCase) -> CaseRow:
         f"python -m bench online {file} --algorithm NAME",
         f"python -m bench audit {file} --algorithm NAME{solving}",
     ]
+    if family.timeline is not None:
+        commands.insert(2, f"{commands[1]} --timeline timeline.html")
     if case.prior:
         commands.append(f"# prior=yesterday is here prior=instances/{case.prior}.json.gz")
     return CaseRow(case.name, case.instance, json.dumps(case.recipe), commands)

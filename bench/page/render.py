@@ -17,11 +17,19 @@ from bench.tables.cells import Table
 from bench.tables.explained import exact_text, figure_text, tell
 from bench.tables.text import check_title
 
+SHEETS = ("page", "charts")
+"""Style sheets of every page, and scripts of those with results."""
+
 
 def render(template: str, **values: Any) -> str:
     """The document that a template makes of the values; it has the style sheet and needs nothing from a network."""
-    sheet = Markup(files("bench.page").joinpath("page.css").read_text(encoding="utf-8"))
+    sheet = Markup("".join(files("bench.page").joinpath(f"{name}.css").read_text("utf-8") for name in SHEETS))
     return load_templates().get_template(template).render(sheet=sheet, **values) + "\n"
+
+
+def load_scripts() -> Markup:
+    """The scripts of a page of results; without them all of it is there."""
+    return Markup("".join(files("bench.page").joinpath(f"{name}.js").read_text("utf-8") for name in SHEETS))
 
 
 @cache

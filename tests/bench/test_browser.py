@@ -8,44 +8,19 @@ Runs with any browser made from Chromium that is installed (RATIOBENCH_BROWSER n
 from __future__ import annotations
 
 import base64
-import html
-import json
-import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from tests.support.browser import NAMES, find_browser
+from tests.support.browser import play as play_page
 from tests.support.toy_family import made, toy  # noqa: F401
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-    "--virtual-time-budget=5000",
-    "--dump-dom",
-]
-LISTEN = """<script>
-window.problems = [];
-addEventListener("error", (event) => problems.push(String(event.message)));
-addEventListener("unhandledrejection", (event) => problems.push(String(event.reason)));
-console.error = (...words) => problems.push(words.join(" "));
-</script>"""
-# Steps are given one after the other, each after the page has settled; what they return is written into the page.
-PLAY = """<script>
-(async () => {
-  const seen = [];
-  const settled = () => new Promise((done) => setTimeout(done, 50));
+# What the steps of the tests can use.
+WORDS = """
   const table = document.querySelector("table.runs");
   const heading = (name) => [...table.tHead.rows[0].cells].find((cell) => cell.dataset.name === name);
   const sort = (name) => heading(name).querySelector("button").click();
@@ -60,22 +35,7 @@ PLAY = """<script>
   const bar = document.querySelector("form.filters");
   const list = (name) => [...bar.querySelectorAll("label")]
     .find((label) => label.textContent.startsWith(name)).querySelector("select");
-  const set = (control, value) => {
-    control.value = value;
-    control.dispatchEvent(new Event("input", { bubbles: true }));
-  };
-  for (const step of [STEPS]) {
-    try { seen.push(await step()); } catch (error) { problems.push(String(error)); seen.push(null); }
-    await settled();
-  }
-  const outcome = document.createElement("pre");
-  outcome.id = "outcome";
-  outcome.textContent = JSON.stringify({ seen, problems });
-  document.body.append(outcome);
-})();
-</script>"""
-
-
+"""
 # What would be in the way of a keyboard or a reader of the screen, in words.
 REACHED = """() => {
   const odd = [];
@@ -123,11 +83,6 @@ CONTRAST = """() => {
 }"""
 
 
-def find_browser() -> str | None:
-    """The browser to use, or None."""
-    return shutil.which(os.environ.get("RATIOBENCH_BROWSER", "")) or next(filter(None, map(shutil.which, NAMES)), None)
-
-
 pytestmark = [
     pytest.mark.usefixtures("toy"),
     pytest.mark.skipif(find_browser() is None, reason=f"no browser: none of {', '.join(NAMES)}, no RATIOBENCH_BROWSER"),
@@ -141,29 +96,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def play(folder: Path, tmp_path: Path, steps: list[str], *flags: str, address: str = "") -> tuple[list[Any], list[str]]:
-    """What JavaScript functions return on the page, one after the other, and all errors meanwhile.
+    """What JavaScript functions return on the page of results, one after the other, and all errors meanwhile.
 
     `address` stands behind the page's own: a query, a place on the page.
     """
-    page = (folder / "report.html").read_text(encoding="utf-8")
-    assert page.count("<head>") == page.count("</body>") == 1
-    script = PLAY.replace("[STEPS]", f"[{', '.join(steps)}]")
-    copy = tmp_path / "page.html"
-    copy.write_text(page.replace("<head>", "<head>" + LISTEN).replace("</body>", script + "</body>"), encoding="utf-8")
-    browser = find_browser()
-    assert browser is not None
-    profile = f"--user-data-dir={tmp_path / 'profile'}"
-    done = subprocess.run(
-        [browser, *FLAGS, profile, *flags, copy.as_uri() + address],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    found = re.search(r'<pre id="outcome">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert found is not None, done.stderr[-2000:]
-    outcome = json.loads(html.unescape(found[1]))
-    return outcome["seen"], outcome["problems"]
+    return play_page(folder / "report.html", tmp_path, steps, *flags, words=WORDS, query=address)
 
 
 def test_sorting_filtering_and_links_work_without_errors(folder: Path, tmp_path: Path) -> None:

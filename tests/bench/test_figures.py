@@ -9,6 +9,7 @@ import shutil
 import statistics
 from dataclasses import replace
 from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -24,13 +25,14 @@ from bench.figures.bids import Best, Where, find_best, take_sample
 from bench.figures.data import MeanRows, take_means
 from bench.figures.drawn import Chart, Drawn, Text
 from bench.figures.kinds import KINDS, draw_figure
-from bench.figures.overview import draw_ratios
+from bench.figures.overview import draw_ratios, draw_values, find_limits
+from bench.figures.scales import Axis
 from bench.figures.studies import Curves, list_studies
 from bench.page.layout import render_page
 from bench.storage.store import Store
 from bench.tables import ratios
 from bench.tables.cells import Table, make_cell
-from bench.tables.rows import Results, StudyTable, read_results
+from bench.tables.rows import Results, StudyTable, is_known, read_results
 from instances.errors import InputError
 from tests.support.toy_family import ToyFamily, made, toy  # noqa: F401
 
@@ -466,23 +468,110 @@ def test_charts_are_the_same_every_time_and_take_the_pages_colours(found: Result
 
     svg = draw()
     assert svg == draw()
-    colours = set(re.findall(r"(?:fill|stroke): ([^;\"]+)", svg)) - {"none"}
-    assert all(colour == "currentColor" or colour.startswith("var(--") for colour in colours)
+    assert not re.search(r"style=|fill=|stroke=|#", svg)
+    root = ElementTree.fromstring(svg)
+    # What its marks say one by one is its description as well.
+    titles = [mark.findtext("title") for mark in root.iter("g") if mark.get("class", "").startswith("m")]
+    assert titles
+    assert root.get("role") == "img"
+    assert root.get("aria-label")
+    assert root.findtext("desc") == "; ".join(map(str, titles))
     if what in ("panel", "ratio", "lines"):
         assert all(name in svg for name in ("first", "one", "mark=50", "mark=100"))
 
 
 def test_every_colour_that_figures_use_is_defined_for_light_dark_and_paper() -> None:
-    """The style sheet gives each of them a value three times."""
-    from importlib.resources import files
-
-    from bench.figures import svg as drawing
-
-    style = files("bench.page").joinpath("page.css").read_text(encoding="utf-8")
-    names = re.findall(r"var\((--\w+)\)", " ".join(drawing._PAGE.values()))
-    assert len(names) == 9
+    """The page's style sheet gives each of them a value three times."""
+    page, sheet = (
+        files("bench.page").joinpath(f"{name}.css").read_text(encoding="utf-8") for name in ("page", "charts")
+    )
+    names = set(re.findall(r"var\((--\w+)\)", sheet))
+    assert len(names) > 9
     for name in names:
-        assert len(re.findall(rf"{name}: #", style)) == 3
+        assert len(re.findall(rf"{name}: #", page)) == 3
+    assert not re.search(r": *#|rgb", sheet)
+
+
+@pytest.mark.parametrize("kind", ["welfare", "reached", "ratio", "seconds"])
+@pytest.mark.parametrize("sense", Sense)
+def test_the_best_mean_stands_on_top(found: Results, kind: str, sense: Sense) -> None:
+    """OPT first; the largest or the least by what is shown and by the sense; whoever has no mean last."""
+    figure = means_of(least(found) if sense is Sense.LEAST else found, kind)
+    for group in GROUPS:
+        rows = charts.sort_group(figure, group, sense)
+        means = [row["mean_upper"] for row in rows if row["algorithm"] != data.OPT_LABEL]
+        known = [mean for mean in means if is_known(mean)]
+        assert known == means[: len(known)]
+        falls = kind == "reached" or (kind == "welfare" and sense is Sense.MOST)
+        assert known == sorted(known, reverse=falls)
+        assert (rows[0]["algorithm"] == data.OPT_LABEL) is (kind == "welfare")
+        svg = charts.draw_group(figure, group, charts.find_spans(figure)[group], sense)
+        drawn_ = [mark.get("data-a") for mark in ElementTree.fromstring(svg).iter("g")]
+        assert [name for name in drawn_ if name] == [
+            row["algorithm"] for row in rows if row["algorithm"] != data.OPT_LABEL
+        ]
+
+
+def test_ones_own_algorithm_has_a_colour_of_its_own() -> None:
+    """An import path, with options or without; names of ours with options are none."""
+    row = {"state": "ok", "ratio_kind": "interval", "ratio_lower": Fraction(1), "ratio_upper": Fraction(3, 2)}
+    names = ["eris", "eft:admit=all", "mine:Rule", "a.b:Rule:margin=3/2"]
+    rows = [{**row, "algorithm": name, "ratio_lower_float": 1.0, "ratio_upper_float": 1.5} for name in names]
+    root = ElementTree.fromstring(draw_ratios(rows, "x"))
+    assert [mark.get("data-a") for mark in root.iter("g") if "own" in mark.get("class", "")] == names[2:]
+
+
+def test_cases_are_sorted_by_their_values_and_ratios(found: Results) -> None:
+    """The most or the least first by the sense, the smallest ratio first; what has none last, and says why."""
+    rows = found.rows[found.rows["case"] == "10 run 0"].to_dict("records")
+    broken = {**rows[0], "algorithm": "broken", "state": "invalid", "ratio_upper_float": None}
+
+    def order(svg: str) -> list[str]:
+        return [str(mark.get("data-a")) for mark in ElementTree.fromstring(svg).iter("g")]
+
+    for sense in Sense:
+        ranked = sorted(rows, key=lambda row: row["welfare"], reverse=sense is Sense.MOST)
+        svg = draw_values([broken, *rows], "x", "welfare", sense)
+        assert order(svg) == [*(row["algorithm"] for row in ranked), "broken"]
+        assert "<title>broken: invalid</title>" in svg
+        assert f"<title>{ranked[0]['algorithm']}: {ranked[0]['welfare']}</title>" in svg.replace(" *:", ":")
+    known = [row for row in rows if is_known(row["ratio_upper_float"])]
+    endless = [row["algorithm"] for row in rows if not is_known(row["ratio_upper_float"])]
+    ranked = sorted(known, key=lambda row: row["ratio_upper"])
+    assert order(draw_ratios([broken, *rows], "x")) == [*(row["algorithm"] for row in ranked), "broken", *endless]
+
+
+def test_bars_have_the_interval_of_their_mean_or_the_certified_one(found: Results) -> None:
+    """Student's t over the cases of a group; of a single case from lower to upper end; with neither, none."""
+    for limits, (key, part) in zip(
+        find_limits(found.rows), found.rows.groupby(["group", "algorithm"], sort=False), strict=True
+    ):
+        values = [float(value) for value in part["reached"]]
+        half = T2 * statistics.stdev(values) / math.sqrt(3)
+        assert limits["low"] == pytest.approx(statistics.fmean(values) - half, abs=1e-6), key
+        assert limits["high"] == pytest.approx(statistics.fmean(values) + half, abs=1e-6)
+    single = found.rows[found.rows["case"] == "5 run 0"]
+    for limits, row in zip(find_limits(single), single.to_dict("records"), strict=True):
+        if row["ratio_kind"] == "interval":
+            assert limits["low"] == pytest.approx(float(row["welfare"] / row["opt_upper"]))
+            assert limits["high"] == pytest.approx(float(row["welfare"] / row["opt_lower"]))
+        else:
+            assert limits["low"] is None
+    assert find_limits(single.assign(ratio_kind=None))[0] == {"low": None, "high": None, "about": "0 cases"}
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0.97, 1.05), (-3.2e6, 8e6), (0, 7), (2, 2), (1e-9, 3e-9)])
+@pytest.mark.parametrize("log", [False, True])
+def test_axes_have_a_few_round_marks_inside(low: float, high: float, log: bool) -> None:
+    """Within the ends, ascending, at least two where there is room, and their texts differ."""
+    if log and low <= 0:
+        low = high / 1000
+    axis = Axis(low, high, log=log)
+    values = [value for value, _ in axis.marks()]
+    assert values == sorted(set(values))
+    assert all(low * (1 - 1e-6) - 1e-12 <= value <= high * (1 + 1e-6) for value in values)
+    assert (2 if high > low else 1) <= len(values) <= 8
+    assert len({text for _, text in axis.marks()}) == len(values)
 
 
 def test_figures_are_files_of_their_own_on_request(folder: Path, tmp_path: Path) -> None:

@@ -44,6 +44,8 @@ ROWS: list[dict[str, Any]] = [
         "state": "ok",
         "constants_source": "oracle",
         "ratio_kind": "interval",
+        "ratio_lower": Fraction(6, 5),
+        "ratio_upper": Fraction(30),
         "ratio_lower_float": 1.2,
         "ratio_upper_float": 30.0,
         "welfare": 5,
@@ -180,8 +182,10 @@ def test_figures_are_the_same_every_time_and_take_the_pages_colours(svg: object)
     assert callable(svg)
     drawn = svg()
     assert drawn == svg()
-    colours = set(re.findall(r"(?:fill|stroke): ([^;\"]+)", drawn)) - {"none"}
-    assert colours <= {"currentColor", "var(--muted)", "var(--data)", "var(--opt)"}
+    assert not re.search(r"style=|fill=|stroke=|#", drawn)
+    styled = files("bench.page").joinpath("charts.css").read_text(encoding="utf-8")
+    for name in {word for words in re.findall(r'class="([^"]+)"', drawn) for word in words.split()} - {"m", "name"}:
+        assert re.search(rf"[.]{name}\b", styled), name
     assert read(drawn).problems == []
 
 
@@ -190,7 +194,7 @@ def test_the_figures_beside_bars_are_within_the_picture(least: Fraction) -> None
     """Percentages stand right of the axis and end before the edge, for parts of OPT and for large losses."""
     drawn = draw_reached([{"algorithm": f"a{mean}", "mean_reached": mean} for mean in (Fraction(1), least)], "x")
     [width] = re.findall(r'viewBox="0 0 ([\d.]+) ', drawn)
-    told = re.findall(r'text-anchor: start[^"]*" x="([\d.]+)"[^>]*>([^<]*%)</text>', drawn)
+    told = re.findall(r'x="([\d.]+)"[^>]*text-anchor="start">([^<]*%)</text>', drawn)
     assert len(told) == 2
     for x, text in told:
         # A letter of this size takes up to 6 units, a percent sign up to 10.
@@ -206,7 +210,7 @@ def test_what_stands_below_an_axis_is_within_the_picture(top: int, axis: str) ->
     for chosen in ([known], [known, lost], [{**known, "algorithm": "a longer name: of an algorithm"}]):
         drawn = draw_values(chosen, "x", axis)
         [width] = re.findall(r'viewBox="0 0 ([\d.]+) ', drawn)
-        told = re.findall(r'text-anchor: middle[^"]*" x="(-?[\d.]+)"[^>]*>([^<]*)</text>', drawn)
+        told = re.findall(r'x="(-?[\d.]+)"[^>]*text-anchor="middle">([^<]*)</text>', drawn)
         assert {axis} < {text for _, text in told}
         for x, text in told:
             assert 0 <= float(x) - 2.9 * len(text) <= float(x) + 2.9 * len(text) <= float(width), text
@@ -532,3 +536,14 @@ def test_a_suite_about_verdicts_begins_with_them(folder: Path, monkeypatch: pyte
     assert "odd 2 cases: toy1, toy3" in told
     before = (folder / "report.html").read_text(encoding="utf-8")
     assert before.index('id="claims"') > before.index('id="reached"')
+
+
+def test_the_page_has_the_command_that_draws_a_run_over_time(folder: Path) -> None:
+    """For a family with time lines, below the command of the run; for one without there is none."""
+    with Store.open(folder / "results.sqlite", create=False) as store:
+        case = store.cases()[0]
+    file = f"instances/{case.instance}.json.gz"
+    commands = layout._case_row(case, families()["lora"]).commands
+    place = commands.index(f"python -m bench online {file} --algorithm NAME")
+    assert commands[place + 1] == f"{commands[place]} --timeline timeline.html"
+    assert not any("timeline" in line for line in layout._case_row(case, families()["toy"]).commands)

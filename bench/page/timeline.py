@@ -1,0 +1,67 @@
+"""The page with the time lines of runs on one instance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.family.column import Family
+from bench.figures.timeline import LISTED, draw_timeline, gather, list_refusals, list_times
+from bench.page.render import load_scripts, render
+from bench.tables.cells import Table
+from bench.tables.text import number
+from online.outcome import OnlineRun
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One run: its charts and tables, and in words what became of the arrivals."""
+
+    run: OnlineRun
+    value: str
+    broken: str
+    arrivals: int
+    counts: Sequence[tuple[str, int]]
+    charts: Sequence[tuple[str, str]]
+    note: str
+    reasons: dict[str, str]
+    times: Table
+    refusals: Table
+    unlisted: int
+
+
+def render_timelines(family: Family, instance: Any, name: str, runs: Sequence[OnlineRun]) -> str:
+    """The time lines of runs on an instance, one below the other, as one self-contained page.
+
+    `family` is one that has time lines.
+    """
+    return render(
+        "timeline.html",
+        instance=name,
+        objective=family.objective,
+        unit=family.unit,
+        lines=[_show(family, instance, run) for run in runs],
+        script=load_scripts(),
+    )
+
+
+def _show(family: Family, instance: Any, run: OnlineRun) -> Shown:
+    assert family.timeline is not None
+    timeline = family.timeline(instance, run)
+    line = gather(timeline)
+    found = Counter(each.reason for each in timeline.refused)
+    return Shown(
+        run=run,
+        value=number(run.welfare),
+        broken="; ".join(map(str, run.violations[:3])),
+        arrivals=sum(timeline.admitted) + len(timeline.refused),
+        counts=[(reason, found[reason]) for reason in timeline.reasons if found[reason]],
+        charts=draw_timeline(line),
+        note=timeline.note,
+        reasons={reason: timeline.reasons[reason] for reason in timeline.reasons if found[reason]},
+        times=list_times(line),
+        refusals=list_refusals(timeline),
+        unlisted=max(0, len(timeline.refused) - LISTED),
+    )
