@@ -141,11 +141,19 @@ def _node(source: str, path: str, table: Any) -> Node:
 
 def _number(source: str, field: str, value: Any, least: int | Fraction) -> Fraction:
     """A number of at most three decimals."""
-    if isinstance(value, int | Decimal) and not isinstance(value, bool) and Decimal(value).is_finite():
-        found = Fraction(value)
-        if least <= found <= LARGEST and (found * 1000).denominator == 1:
-            return found
+    found = _fraction(value)
+    if found is not None and least <= found and (found * 1000).denominator == 1:
+        return found
     raise InputError(source, field, f"{shown(value)} is not a number in {float(least):g}..10^6 with three decimals")
+
+
+def _fraction(value: Any) -> Fraction | None:
+    """The number exactly; None for what is none, is beyond 10^6, or has more than 30 decimals."""
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
+        number = Decimal(value)
+        if number.is_finite() and -LARGEST <= number <= LARGEST and int(number.as_tuple().exponent) >= -30:
+            return Fraction(number)
+    return None
 
 
 def _tariff(source: str, table: Mapping[str, Any], folder: Path) -> Tariff:
@@ -168,8 +176,9 @@ def _tariff(source: str, table: Mapping[str, Any], folder: Path) -> Tariff:
 
 def _price(source: str, field: str, value: Any, times: int) -> int:
     """Micro-dollars per Wh, rounded half to even: of dollars per kWh times 1000, of dollars per MWh as they are."""
-    if isinstance(value, int | Decimal) and not isinstance(value, bool) and abs(Decimal(value)) <= 10**6:
-        return round(Fraction(value) * times)
+    found = _fraction(value)
+    if found is not None:
+        return round(found * times)
     raise InputError(source, field, f"{shown(value)} is not a price in dollars")
 
 
