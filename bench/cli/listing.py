@@ -17,6 +17,7 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite]]] = {
     "algorithms": lambda family: family.algorithms(),
     "formulations": lambda family: family.formulations(),
     "traces": lambda family: family.traces(),
+    "logs": lambda family: () if family.importing is None else family.importing.formats(),
     "families": lambda family: family.constructions(),
 }
 

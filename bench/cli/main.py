@@ -12,6 +12,7 @@ from typing import NoReturn
 from bench.cli.arguments import Run
 from bench.cli.auditing import add_audit, add_online
 from bench.cli.hunting import add_search
+from bench.cli.importing import add_import
 from bench.cli.listing import add_generate, add_list, add_warm
 from bench.cli.printing import LONGEST, complain, say_what_is_at_work
 from bench.cli.solving import add_check, add_export, add_opt
@@ -79,6 +80,7 @@ def make_parser() -> argparse.ArgumentParser:
     for add in (
         add_list,
         add_generate,
+        add_import,
         add_opt,
         add_online,
         add_audit,

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from bench.family.checks import Check
-from bench.family.parts import Bidding, Certificates, Hunting, Statement, Staying, Step
+from bench.family.parts import Bidding, Certificates, Hunting, Importing, Statement, Staying, Step
 from bench.family.sense import Sense
 from bench.family.suite import Listed, SolveSettings, Study, Suite
 from formulations.report import SolveReport
@@ -51,6 +51,7 @@ CONVENTION: Mapping[str, str] = {
     "statements": "bench.claims",
     "NOTATION": "bench.claims",
     "AUDITS": "bench.claims",
+    "IMPORTING": "bench.importing",
     "compiling": "bench.warming",
     "measures": "bench.measures",
     "study": "bench.studies",
@@ -303,6 +304,12 @@ class Family:
     def staying(self) -> Staying | None:
         """Tasks that are kept from moving."""
         return None
+
+    @property
+    def importing(self) -> Importing | None:
+        """Logs of real jobs as instances."""
+        found: Importing | None = self.find("IMPORTING")
+        return found
 
     @property
     def hunting(self) -> Hunting | None:

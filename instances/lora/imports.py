@@ -28,10 +28,10 @@ from instances.lora.readers.base import open_text
 from instances.seeds import Stream
 
 VERSION = 1
-WIDE, EARLY, OUTSIDE, HUGE = (
-    "wider than a node", "with a deadline before its first slot ends", "outside the days asked for",
-    "with too much work for the format",
+WIDE, EARLY, HUGE = (
+    "wider than a node", "with a deadline before its first slot ends", "with too much work for the format",
 )  # fmt: skip
+OTHER_DAYS = "of days that were not asked for"
 _WORK_LIMIT = 2**40
 
 
@@ -114,7 +114,9 @@ class Report:
     def text(self) -> str:
         """The report for reading."""
         out = ", ".join(f"{count:,} {rule}" for rule, count in self.left.most_common())
-        lines = [f"imported {self.imported:,} of {self.jobs:,} jobs" + (f": {out}" if out else "")]
+        other = self.counts[OTHER_DAYS]
+        days = f" ({other:,} others are {OTHER_DAYS})" * (other > 0)
+        lines = [f"imported {self.imported:,} of {self.jobs:,} jobs" + (f": {out}" if out else "") + days]
         if self.bad:
             lines.append(f"{self.bad:,} lines could not be read, the first: {self.first_bad}")
         lines += [f"- {note}" for note in self.notes]
@@ -260,11 +262,13 @@ def import_log(
     end = None if laws.last is None else _second(laws.last) + DAY
     for job in read_jobs(path, form, report, columns, skip_bad, told):
         if (begin is not None and job.submit < begin) or (end is not None and job.submit >= end):
-            report.left[OUTSIDE] += 1
+            report.jobs -= 1
+            report.counts[OTHER_DAYS] += 1
         else:
             periods.setdefault(job.submit // DAY, []).append(job)
     if not periods:
-        found = f"{report.jobs} jobs, all left out" if report.jobs else "no jobs"
+        other = report.counts[OTHER_DAYS]
+        found = f"{report.jobs + other} jobs, all left out" if report.jobs + other else "no jobs"
         raise InputError(str(path), "", found)
     parts = {1000 // math.gcd(1000, job.gpus) for jobs in periods.values() for job in jobs}
     converter = _Converter(cluster, laws, math.lcm(*parts))

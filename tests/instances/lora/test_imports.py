@@ -88,10 +88,9 @@ def test_what_is_left_out_and_cut(tmp_path: Path) -> None:
         "86000,90000,1,,,h100,,\n"
     )
     report, (day,) = imported(tmp_path, rows, last=date(1970, 1, 1), tail=0)
-    assert report.left == Counter(
-        {"wider than a node": 2, "with a deadline before its first slot ends": 2, "outside the days asked for": 1}
-    )
-    assert (report.jobs, report.imported, day.tasks) == (6, 1, 1)
+    assert report.left == Counter({"wider than a node": 2, "with a deadline before its first slot ends": 2})
+    assert (report.jobs, report.imported, day.tasks) == (5, 1, 1)
+    assert report.text().splitlines()[0].endswith("(1 others are of days that were not asked for)")
     assert (day.arrival.tolist(), day.deadline.tolist(), day.slots) == ([144], [144], 144)
     assert report.counts["windows cut at the end of the instance"] == 1
     assert "1 jobs cannot be finished in their window" in report.text()
