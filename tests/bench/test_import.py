@@ -84,9 +84,8 @@ def test_what_cannot_be_is_one_line_and_nothing_is_written(
 
 def test_an_error_on_the_way_leaves_nothing_behind(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A bid that the format does not hold, on the last day: the first day's file is not there either."""
-    Path("log.csv").write_text(
-        LOG.replace("gpus\n", "gpus,bid\n").replace(",2\n", ",2,1\n").replace(",1\n", ",1,9999999999\n")
-    )
+    rows = zip(LOG.splitlines(), ("bid", "1", "9999999999", "1"), strict=True)
+    Path("log.csv").write_text("".join(f"{row},{bid}\n" for row, bid in rows))
     assert main([*BASE, "--out", "days"]) == 2
     assert "log.csv" in capsys.readouterr().err
     assert not list(Path("days").iterdir())
