@@ -19,6 +19,7 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite]]] = {
     "algorithms": lambda family: family.algorithms(),
     "formulations": lambda family: family.formulations(),
     "traces": lambda family: family.traces(),
+    "logs": lambda family: () if family.importing is None else family.importing.formats(),
     "constructions": lambda family: family.constructions(),
     "problems": lambda family: [_describe_problem(family)],
     "families": lambda family: family.constructions(),

@@ -12,6 +12,7 @@ from bench.cli.arguments import Run
 from bench.cli.auditing import add_audit
 from bench.cli.explaining import add_explain
 from bench.cli.hunting import add_search
+from bench.cli.importing import add_import
 from bench.cli.listing import add_generate, add_list, add_warm
 from bench.cli.parser import NAME, Parser, ShowVersion, answer_completion
 from bench.cli.playing import add_online
@@ -84,6 +85,7 @@ def make_parser() -> argparse.ArgumentParser:
     for add in (
         add_list,
         add_generate,
+        add_import,
         add_opt,
         add_online,
         add_audit,

@@ -168,6 +168,7 @@ def _compare(options: argparse.Namespace, family: Family, instance: Any, names: 
     first = runs[names[0]]
     if not isinstance(first, str):
         write_decisions(options.solution, family.solution_document(first.decisions))
+    write_timeline(options, family, instance, [run for run in runs.values() if not isinstance(run, str)])
     return int(any(isinstance(run, str) for run in runs.values()))
 
 

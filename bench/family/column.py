@@ -17,7 +17,17 @@ from functools import cache
 from typing import Any
 
 from bench.family.checks import Check
-from bench.family.parts import Bidding, Certificates, Explaining, Hunting, Statement, Staying, Step, Timeline
+from bench.family.parts import (
+    Bidding,
+    Certificates,
+    Explaining,
+    Hunting,
+    Importing,
+    Statement,
+    Staying,
+    Step,
+    Timeline,
+)
 from bench.family.sense import Sense
 from bench.family.source import Source
 from bench.family.suite import Listed, SolveSettings, Study, Suite
@@ -52,6 +62,7 @@ CONVENTION: Mapping[str, str] = {
     "statements": "bench.claims",
     "NOTATION": "bench.claims",
     "AUDITS": "bench.claims",
+    "IMPORTING": "bench.importing",
     "compiling": "bench.warming",
     "measures": "bench.measures",
     "accounts": "bench.measures",
@@ -344,6 +355,12 @@ class Family:
     def staying(self) -> Staying | None:
         """Tasks that are kept from moving."""
         return None
+
+    @property
+    def importing(self) -> Importing | None:
+        """Logs of real jobs as instances."""
+        found: Importing | None = self.find("IMPORTING")
+        return found
 
     @property
     def hunting(self) -> Hunting | None:

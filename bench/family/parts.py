@@ -13,6 +13,7 @@ Part of a family -> what is lost without it:
 * ``accounts`` -> cost and profit of a run
 * ``study`` -> figures about bidding
 * ``compiling`` -> `warm` compiles side by side, and only what the suites need
+* ``importing`` -> `import`
 * ``standing`` -> the leaderboard's columns on what is proved
 * ``explaining`` -> `explain`, and the links from claims to their explained witnesses
 * ``timeline`` -> `online --timeline`
@@ -20,11 +21,12 @@ Part of a family -> what is lost without it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from bench.family.checks import Check
 from bench.family.explanation import Explanation
@@ -280,3 +282,63 @@ class Explaining:
     algorithm: str
     claim: str
     limits: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSettings:
+    """What to read of a log of jobs, and what stands in for what it does not say.
+
+    Parameters
+    ----------
+    form : the format of the log.
+    cluster : the file that says which nodes there are.
+    columns : which column is what, for formats without names of their own.
+    skip_bad : count lines that cannot be read, and go on.
+    days : days of submissions in an instance.
+    first, last : days that count; None for all.
+    slot_seconds : length of a slot.
+    tail_seconds : time behind the last day, in which nothing is submitted.
+    slack : a job without deadline and time limit may take so many times the fewest slots.
+    price : range of dollars per GPU-hour of jobs without a price.
+    seed : names the draws.
+    """
+
+    form: str
+    cluster: Path
+    columns: Mapping[str, str] = field(default_factory=dict)
+    skip_bad: bool = False
+    days: int = 1
+    first: date | None = None
+    last: date | None = None
+    slot_seconds: int = 600
+    tail_seconds: int = 21_600
+    slack: Fraction = Fraction(3)
+    price: tuple[Fraction, Fraction] = (Fraction(1), Fraction(3))
+    seed: str = "0"
+
+
+class ImportReport(Protocol):
+    """What became of the jobs of a log: complete when all its instances were made."""
+
+    def text(self) -> str:
+        """For reading: how many were imported, how many left out by which rule, what is assumed."""
+        ...
+
+    def document(self) -> Mapping[str, Any]:
+        """The same as JSON values."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Importing:
+    """Logs of real jobs as instances.
+
+    Parameters
+    ----------
+    formats : those that can be read.
+    read : (log, settings, tell): the report, and the instances in the order of time. `tell` hears how many lines were
+        read. InputError names the file, the line, the column and the value.
+    """
+
+    formats: Callable[[], Sequence[Listed]]
+    read: Callable[[Path, ImportSettings, Callable[[int], None]], tuple[ImportReport, Iterator[Any]]]

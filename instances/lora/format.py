@@ -18,7 +18,7 @@ from instances.lora.model import Instance, IntArray, NodeType, frozen
 
 FORMAT = "ratiobench/lora/1"
 BID_SUM_LIMIT = 2**52
-SLOT_LIMIT = 10_000
+SLOT_LIMIT = 20_000
 SCHEMA = Path(__file__).with_name("schema.json")
 
 _TOP = {"format", "name", "origin", "slots", "slot_seconds", "base_memory_mb", "node_types", "tasks"}

@@ -73,7 +73,7 @@ def read_arrivals(trace: str, path: str | os.PathLike[str]) -> dict[str, tuple[i
         raise InputError("traces", "name", f"{shown(trace)} is none of {', '.join(registered())}")
     reader = _TRACES[trace]
     counts: dict[date, list[int]] = {}
-    with _text(path, reader) as file:
+    with open_text(path, reader.where) as file:
         for day, second in reader.moments(file, str(path)):
             if day not in counts:
                 counts[day] = [0] * SLOTS_PER_DAY
@@ -89,7 +89,7 @@ def read_arrivals(trace: str, path: str | os.PathLike[str]) -> dict[str, tuple[i
 
 
 @contextmanager
-def _text(path: str | os.PathLike[str], trace: Trace) -> Iterator[TextIO]:
+def open_text(path: str | os.PathLike[str], where: str) -> Iterator[TextIO]:
     """The file as text, unpacked if it is gzip; what goes wrong while it is read becomes an InputError."""
     source = str(path)
     try:
@@ -100,13 +100,13 @@ def _text(path: str | os.PathLike[str], trace: Trace) -> Iterator[TextIO]:
             with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
                 yield text
     except FileNotFoundError:
-        raise InputError(source, "", f"there is no such file; {trace.where}") from None
+        raise InputError(source, "", f"there is no such file; {where}") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(source, "", f"not a complete gzip file: {error}") from None
     except UnicodeDecodeError as error:
         raise InputError(source, "", f"not UTF-8 text at byte {error.start} of a block") from None
     except OSError as error:
-        raise InputError(source, "", f"cannot be read: {error.strerror or error}; {trace.where}") from None
+        raise InputError(source, "", f"cannot be read: {error.strerror or error}; {where}") from None
 
 
 def rows(file: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:

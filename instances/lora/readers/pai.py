@@ -15,7 +15,8 @@ COLUMNS = (
 _STATUS, _START, _GPU = COLUMNS.index("status"), COLUMNS.index("start_time"), COLUMNS.index("plan_gpu")
 
 # Times are Unix seconds less a constant; read in UTC+8 they have the true time of day, with fake dates.
-_ZONE = 8 * 3600
+ZONE = 8 * 3600
+"""Seconds."""
 _EPOCH = date(1970, 1, 1)
 
 
@@ -30,7 +31,7 @@ def moments(file: TextIO, source: str) -> Iterator[Moment]:
         start = number(row[_START], line, "start_time", source) if row[_START] else None
         if start is None or gpus == 0 or row[_STATUS] != "Terminated":
             continue
-        days, second = divmod(int(start) + _ZONE, 86_400)
+        days, second = divmod(int(start) + ZONE, 86_400)
         yield _EPOCH + timedelta(days=days), second
 
 

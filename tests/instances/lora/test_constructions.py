@@ -172,7 +172,7 @@ def test_an_underbid_pays_less(bid: int, payment: int, utility: int) -> None:
         ({"name": "nobody", "L": 3}, "name"),
         ({"L": 3}, "name"),
         ({"name": "lead", "L": 0}, "L"),
-        ({"name": "lead", "L": 10_001}, "L"),
+        ({"name": "lead", "L": 20_001}, "L"),
         ({"name": "lead", "L": True}, "L"),
         ({"name": "lead", "L": 3.0}, "L"),
         ({"name": "lead", "L": None}, "L"),

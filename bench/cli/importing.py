@@ -1,0 +1,180 @@
+"""The command `import`: a log of real jobs as instances."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from bench.cli.arguments import Command, up_to
+from bench.cli.printing import print_json
+from bench.family.column import Family
+from bench.family.known import families
+from bench.family.parts import Importing, ImportSettings
+from instances.errors import InputError, shown
+from instances.files import make_folder, write_text
+
+REPORT = "import.json"
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def add_import(command: Command) -> None:
+    """The command `import`."""
+    sub = command("import", _import, "make instances of a log of real jobs, one per day or per some days")
+    sub.set_defaults(busy="reading the log")
+    sub.add_argument("log", metavar="LOG", type=Path, help="the log, plain or packed with gzip")
+    sub.add_argument("--format", metavar="F", required=True, help="of the log, as `list logs` names them")
+    sub.add_argument("--cluster", metavar="TOML", type=Path, required=True, help="file with the nodes and the tariff")
+    to = sub.add_mutually_exclusive_group(required=True)
+    to.add_argument("--out", metavar="DIR", type=Path, help="folder for the instances and the report import.json")
+    to.add_argument("--dry-run", action="store_true", help="say what would become of the log, and write nothing")
+    sub.add_argument("--family", metavar="NAME", help="what the jobs become; the first family that reads logs")
+    sub.add_argument(
+        "--columns", metavar="K=NAME,...", type=_columns, default={}, help="of a CSV: which column is what"
+    )
+    sub.add_argument("--skip-bad", action="store_true", help="count lines that cannot be read, and go on")
+    sub.add_argument("--days", metavar="D", type=up_to(3660), default=1, help="days of submissions in an instance (1)")
+    sub.add_argument("--from", dest="first", metavar="DAY", type=_day, help="first day of submissions, YYYY-MM-DD")
+    sub.add_argument("--to", dest="last", metavar="DAY", type=_day, help="last day of submissions, YYYY-MM-DD")
+    sub.add_argument("--slot", metavar="TIME", type=_length, default=600, help="length of a slot, such as 5m (10m)")
+    sub.add_argument(
+        "--tail", metavar="TIME", type=_duration, default=21_600, help="time behind the last day for late jobs (6h)"
+    )
+    sub.add_argument(
+        "--slack",
+        metavar="X",
+        type=_slack,
+        default=Fraction(3),
+        help="times the fewest slots that a job may take that has neither deadline nor time limit (3)",
+    )
+    sub.add_argument(
+        "--price",
+        metavar="A[-B]",
+        type=_price,
+        default=(Fraction(1), Fraction(3)),
+        help="dollars per GPU-hour that a job without a price bids, drawn evenly from A to B (1-3)",
+    )
+    sub.add_argument("--seed", metavar="NAME", default="0", help="names the draws (0)")
+    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
+
+
+def _import(options: argparse.Namespace) -> int:
+    family, importing = _chosen(options.family)
+    settings = ImportSettings(
+        form=options.format,
+        cluster=options.cluster,
+        columns=options.columns,
+        skip_bad=options.skip_bad,
+        days=options.days,
+        first=options.first,
+        last=options.last,
+        slot_seconds=options.slot,
+        tail_seconds=options.tail,
+        slack=options.slack,
+        price=options.price,
+        seed=options.seed,
+    )
+    if options.first and options.last and options.last < options.first:
+        raise InputError("--to", "", f"{options.last} is before {options.first}")
+    report, instances = importing.read(options.log, settings, _tell)
+    if options.dry_run:
+        files = [f"{instance.name}.json.gz" for instance in instances]
+    else:
+        files = _write(family, instances, options.out)
+        text = json.dumps(report.document(), indent=1) + "\n"
+        (options.out / REPORT).write_text(text, encoding="utf-8")
+    if options.json:
+        print_json({**report.document(), "files": files})
+        return 0
+    print(report.text())
+    for each in report.document()["instances"]:
+        print(f"{each['name']}: " + ", ".join(f"{key} {value}" for key, value in each.items() if key != "name"))
+    where = "nothing was written (--dry-run)" if options.dry_run else f"in {options.out}, with the report {REPORT}"
+    print(f"{len(files)} instances, {where}")
+    return 0
+
+
+def _chosen(name: str | None) -> tuple[Family, Importing]:
+    """The family that is named, or the first that reads logs."""
+    able = {family.name: family for family in families().values() if family.importing is not None}
+    if not able or (name is not None and name not in able):
+        raise InputError("--family", "", f"{shown(name)} reads no logs; these do: {', '.join(able) or 'none'}")
+    family = able[name] if name is not None else next(iter(able.values()))
+    assert family.importing is not None
+    return family, family.importing
+
+
+def _write(family: Family, instances: Any, out: Path) -> list[str]:
+    """All instances, or none: they are made beside the folder and moved into it when the last one is there."""
+    out = make_folder(out)
+    beside = Path(tempfile.mkdtemp(prefix=".import-", dir=out))
+    files: list[str] = []
+    try:
+        for instance in instances:
+            files.append(f"{instance.name}.json.gz")
+            write_text(beside / files[-1], family.dumps(instance))
+            print(f"... {files[-1]}", file=sys.stderr)
+        for name in files:
+            os.replace(beside / name, out / name)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return files
+
+
+def _tell(lines: int) -> None:
+    print(f"... {lines:,} lines read", file=sys.stderr)
+
+
+def _columns(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        name, equals, column = part.partition("=")
+        if not (name and equals and column) or name in found:
+            raise argparse.ArgumentTypeError(f"{text!r} is not submit=NAME,duration=NAME,...")
+        found[name] = column
+    return found
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a day YYYY-MM-DD") from None
+
+
+def _duration(text: str) -> int:
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in _SECONDS else (text, "s")
+    if not number.isdecimal() or len(number) > 7:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 90s, 10m, 6h or 1d")
+    return int(number) * _SECONDS[unit]
+
+
+def _length(text: str) -> int:
+    if found := _duration(text):
+        return found
+    raise argparse.ArgumentTypeError(f"{text!r}: a slot takes some time")
+
+
+def _slack(text: str) -> Fraction:
+    return _decimal(text, 1)
+
+
+def _price(text: str) -> tuple[Fraction, Fraction]:
+    low, dash, high = text.partition("-")
+    found = _decimal(low, 0), _decimal(high if dash else low, 0)
+    if found[0] > found[1]:
+        raise argparse.ArgumentTypeError(f"{text!r}: the first number is the larger one")
+    return found
+
+
+def _decimal(text: str, least: int) -> Fraction:
+    if len(text) <= 12 and text.replace(".", "", 1).isdecimal() and least <= (found := Fraction(text)) <= 10**6:
+        return found
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number in {least}..10^6")

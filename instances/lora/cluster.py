@@ -1,0 +1,241 @@
+"""A cluster of one's own in a TOML file: nodes with their GPUs, and what electricity costs."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from instances.errors import InputError, shown
+from instances.files import read_bytes
+from instances.lora.logs.base import moment
+from instances.lora.prices import regions
+from instances.lora.prices import tariff as shipped_tariff
+
+DAY = 86_400
+LARGEST = 10**6
+_TOP = ("usd_per_kwh", "region", "day", "tariff", "node")
+_NODE = ("name", "count", "gpus", "memory_gb", "speed", "watts")
+_UNITS = {"usd_per_kwh": 1000, "usd_per_mwh": 1, "price_per_mwh": 1}
+"""Columns of prices, and what makes micro-dollars per Wh of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Identical nodes.
+
+    Parameters
+    ----------
+    name : label.
+    count : how many there are.
+    gpus : of one node.
+    memory_mb : of one GPU.
+    speed : relative to the GPU on which the log's durations were taken; thousandths.
+    watts : of one GPU above idle; thousandths.
+    """
+
+    name: str
+    count: int
+    gpus: int
+    memory_mb: int
+    speed: Fraction
+    watts: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Tariff:
+    """What a Wh costs when.
+
+    Parameters
+    ----------
+    source : where the prices are from, in words.
+    days : micro-dollars per Wh and (day, second of the day from which it holds), in order.
+    dated : whether these are calendar days, to be met by date; else they follow one another from the first day on.
+    """
+
+    source: str
+    days: Mapping[int, tuple[tuple[int, int], ...]]
+    dated: bool
+
+    def at_slots(self, start: int, slots: int, seconds: int) -> tuple[list[int], bool]:
+        """The price at the beginning of each slot from `start` (a second of the log's clock), and whether days recur.
+
+        Where the table has not the day, its days follow one another from the first, again and again.
+        """
+        known = sorted(self.days)
+        found, recurs = [], False
+        for slot in range(slots):
+            day, second = divmod(start + slot * seconds, DAY)
+            if not (self.dated and day in self.days):
+                number = day - start // DAY
+                recurs |= self.dated or number >= len(known) > 1
+                day = known[number % len(known)]
+            prices = self.days[day]
+            found.append(next((price for begin, price in reversed(prices) if begin <= second), prices[0][1]))
+        return found, recurs
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The nodes, and the tariff that holds for all of them."""
+
+    nodes: tuple[Node, ...]
+    tariff: Tariff
+
+
+def read_cluster(path: str | os.PathLike[str]) -> Cluster:
+    """Read and check a cluster file.
+
+    Raises
+    ------
+    InputError : naming the file, the field and the value.
+    """
+    data, source = read_bytes(path)
+    try:
+        table = tomllib.loads(data.decode(), parse_float=Decimal)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(source, "", f"not TOML: {error}") from None
+    _known(source, "", table, _TOP)
+    nodes = table.get("node")
+    if not isinstance(nodes, list) or not nodes:
+        raise InputError(source, "node", "no [[node]] entry; at least one is needed")
+    found = tuple(_node(source, f"node[{j}]", each) for j, each in enumerate(nodes))
+    for j, node in enumerate(found):
+        if node.name in [each.name for each in found[:j]]:
+            raise InputError(source, f"node[{j}].name", f"{shown(node.name)} stands twice; names differ")
+    return Cluster(found, _tariff(source, table, Path(path).parent))
+
+
+def _known(source: str, path: str, table: Any, names: tuple[str, ...]) -> None:
+    if not isinstance(table, dict):
+        raise InputError(source, path, f"{shown(table)} is not a table")
+    for name in table:
+        if name not in names:
+            raise InputError(source, f"{path}.{name}".lstrip("."), f"unknown key; known: {', '.join(names)}")
+
+
+def _node(source: str, path: str, table: Any) -> Node:
+    _known(source, path, table, _NODE)
+    for name in ("name", "count", "gpus", "memory_gb"):
+        if name not in table:
+            raise InputError(source, f"{path}.{name}", "the key is missing")
+    name = table["name"]
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(source, f"{path}.name", f"{shown(name)} is not a name")
+    count, gpus = (_number(source, f"{path}.{key}", table[key], 1) for key in ("count", "gpus"))
+    for key, value in (("count", count), ("gpus", gpus)):
+        if value.denominator > 1:
+            raise InputError(source, f"{path}.{key}", f"{shown(table[key])} is not a whole number")
+    memory = _number(source, f"{path}.memory_gb", table["memory_gb"], Fraction(1, 1000))
+    speed = _number(source, f"{path}.speed", table.get("speed", 1), Fraction(1, 1000))
+    watts = _number(source, f"{path}.watts", table.get("watts", 0), 0)
+    return Node(name, int(count), int(gpus), max(1, int(memory * 1024)), speed, watts)
+
+
+def _number(source: str, field: str, value: Any, least: int | Fraction) -> Fraction:
+    """A number of at most three decimals."""
+    found = _fraction(value)
+    if found is not None and least <= found and (found * 1000).denominator == 1:
+        return found
+    raise InputError(source, field, f"{shown(value)} is not a number in {float(least):g}..10^6 with three decimals")
+
+
+def _fraction(value: Any) -> Fraction | None:
+    """The number exactly; None for what is none, is beyond 10^6, or has more than 30 decimals."""
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
+        number = Decimal(value)
+        if number.is_finite() and -LARGEST <= number <= LARGEST and int(number.as_tuple().exponent) >= -30:
+            return Fraction(number)
+    return None
+
+
+def _tariff(source: str, table: Mapping[str, Any], folder: Path) -> Tariff:
+    given = [key for key in ("usd_per_kwh", "region", "tariff") if key in table]
+    if len(given) != 1:
+        problem = f"{' and '.join(given)} are given" if given else "none is given"
+        raise InputError(source, "usd_per_kwh", f"of usd_per_kwh, region and tariff exactly one is needed; {problem}")
+    if "day" in table and given != ["region"]:
+        raise InputError(source, "day", "goes with region only")
+    value = table[given[0]]
+    if given == ["usd_per_kwh"]:
+        price = _price(source, "usd_per_kwh", value, 1000)
+        return Tariff(f"{value} dollars per kWh at all times", {0: ((0, price),)}, False)
+    if not isinstance(value, str):
+        raise InputError(source, given[0], f"{shown(value)} is not a text")
+    if given == ["region"]:
+        return _region(source, value, table.get("day"))
+    return _file(folder / value)
+
+
+def _price(source: str, field: str, value: Any, times: int) -> int:
+    """Micro-dollars per Wh, rounded half to even: of dollars per kWh times 1000, of dollars per MWh as they are."""
+    found = _fraction(value)
+    if found is not None:
+        return round(found * times)
+    raise InputError(source, field, f"{shown(value)} is not a price in dollars")
+
+
+def _region(source: str, region: str, day: Any) -> Tariff:
+    known = regions()
+    if region not in known:
+        raise InputError(source, "region", f"{shown(region)} is none of {', '.join(known)}")
+    days = known[region]
+    if isinstance(day, date):
+        day = day.isoformat()
+    if day is not None and day not in days:
+        raise InputError(source, "day", f"{shown(day)} is none of {', '.join(days)}")
+    order = days if day is None else (*days[days.index(day) :], *days[: days.index(day)])
+    table = {}
+    for number, each in enumerate(order):
+        prices = shipped_tariff(region, each)
+        seconds = DAY // len(prices)
+        table[number] = tuple((slot * seconds, price) for slot, price in enumerate(prices))
+    return Tariff(f"day-ahead prices of {region}, {', '.join(order)} one after the other", table, False)
+
+
+def _file(path: Path) -> Tariff:
+    """A CSV file with columns `time` and one of prices; a price holds until the next row."""
+    data, source = read_bytes(path)
+    try:
+        rows = list(csv.reader(data.decode("utf-8-sig").splitlines()))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(source, "", f"not CSV: {error}") from None
+    header = [name.strip() for name in rows[0]] if rows else []
+    priced = [name for name in _UNITS if name in header]
+    if header.count("time") != 1 or len(priced) != 1:
+        raise InputError(source, "line 1", f"columns `time` and one of {', '.join(_UNITS)} are needed")
+    days: dict[int, list[tuple[int, int]]] = {}
+    last = -1
+    for line, row in enumerate(rows[1:], start=2):
+        if not row:
+            continue
+        if len(row) != len(header):
+            raise InputError(source, f"line {line}", f"{len(row)} fields; {len(header)} are needed")
+        at = moment(row[header.index("time")].strip(), f"line {line}", "time", source)
+        if at <= last:
+            raise InputError(
+                source, f"line {line} time", f"{shown(row[header.index('time')])} is not after the one above"
+            )
+        text = row[header.index(priced[0])].strip()
+        try:
+            value = Decimal(text)
+        except ArithmeticError:
+            value = Decimal("nan")
+        if not value.is_finite():
+            raise InputError(source, f"line {line} {priced[0]}", f"{shown(text)} is not a number")
+        day, second = divmod(at, DAY)
+        if last >= 0 and day not in days:
+            # Until the day's first row the price of the day before holds.
+            days[day] = [(0, days[last // DAY][-1][1])] if second else []
+        days.setdefault(day, []).append((second, _price(source, f"line {line} {priced[0]}", value, _UNITS[priced[0]])))
+        last = at
+    if not days:
+        raise InputError(source, "", "no row with a price")
+    return Tariff(f"prices of {path.name}", {day: tuple(rows) for day, rows in days.items()}, True)

@@ -1,0 +1,429 @@
+"""Jobs of a log as instances of P: what a job becomes, what is left out by which rule, and what is assumed.
+
+A job becomes a task. Its work is its GPU-seconds on the log's GPU; its rate on a node is its number of GPUs times the
+node's speed, its memory its share of a node's GPU memory. It may run from the slot in which it was submitted. Each
+rule that leaves a job out, and each law that stands in for what the log does not say, is counted and reported.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from instances.errors import InputError, shown
+from instances.lora.cluster import DAY, Cluster, Node
+from instances.lora.fitting import load, servable
+from instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
+from instances.lora.logs import Job, LogFormat, registered
+from instances.lora.model import Instance
+from instances.lora.readers.base import open_text
+from instances.seeds import Stream
+
+VERSION = 1
+WIDE, EARLY, HUGE = (
+    "wider than a node", "with a deadline before its first slot ends", "with too much work for the format",
+)  # fmt: skip
+OTHER_DAYS = "of days that were not asked for"
+_WORK_LIMIT = 2**40
+
+
+@dataclass(frozen=True, slots=True)
+class Laws:
+    """What stands in for what a log does not say, and how time is cut.
+
+    Parameters
+    ----------
+    slot_seconds : length of a slot.
+    days : days of submissions in an instance.
+    tail : seconds behind the last day in which nothing is submitted, so that late jobs can end.
+    slack : a job without deadline and time limit may take this many times the fewest slots that it needs.
+    per_gpu_hour : range from which a job without a price of its own draws its bid, micro-dollars per GPU-hour.
+    seed : names the draws.
+    first, last : days of submissions that count; None for all.
+    """
+
+    slot_seconds: int = 600
+    days: int = 1
+    tail: int = 21_600
+    slack: Fraction = Fraction(3)
+    per_gpu_hour: tuple[int, int] = (1_000_000, 3_000_000)
+    seed: str = "0"
+    first: date | None = None
+    last: date | None = None
+
+    @property
+    def slots(self) -> int:
+        """Slots of an instance."""
+        return (self.days * DAY + self.tail) // self.slot_seconds
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of the lines of a log.
+
+    Parameters
+    ----------
+    source : the log.
+    form : its format.
+    jobs : how many it has, those left out included.
+    left : how many were left out, by rule.
+    bad : how many lines could not be read (with `skip_bad`), and the first message.
+    counts : of imported jobs, what was taken from where.
+    instances : a row per instance: name, tasks, servable, load.
+    notes : sentences on what is assumed.
+    """
+
+    source: str
+    form: str
+    jobs: int = 0
+    left: Counter[str] = field(default_factory=Counter)
+    bad: int = 0
+    first_bad: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+    instances: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def imported(self) -> int:
+        """How many jobs became tasks."""
+        return self.jobs - sum(self.left.values())
+
+    def document(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        return {
+            "log": self.source,
+            "format": self.form,
+            "jobs": self.jobs,
+            "imported": self.imported,
+            "left_out": dict(self.left.most_common()),
+            "bad_lines": self.bad,
+            "first_bad_line": self.first_bad,
+            "counts": dict(sorted(self.counts.items())),
+            "instances": self.instances,
+            "assumptions": self.notes,
+        }
+
+    def text(self) -> str:
+        """The report for reading."""
+        out = ", ".join(f"{count:,} {rule}" for rule, count in self.left.most_common())
+        other = self.counts[OTHER_DAYS]
+        days = f" ({other:,} others are {OTHER_DAYS})" * (other > 0)
+        lines = [f"imported {self.imported:,} of {self.jobs:,} jobs" + (f": {out}" if out else "") + days]
+        if self.bad:
+            lines.append(f"{self.bad:,} lines could not be read, the first: {self.first_bad}")
+        lines += [f"- {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+class _Sizes(NamedTuple):
+    """What a job is on a cluster.
+
+    Parameters
+    ----------
+    work : units; rate : units per slot on every node type, 0 where it does not fit.
+    memory_mb, energy_wh : of the task; per slot on every node type.
+    needed : fewest slots.
+    """
+
+    work: int
+    rate: list[int]
+    memory_mb: int
+    energy_wh: list[int]
+    needed: int
+
+
+class _Converter:
+    """Jobs to tasks, on one cluster, in one unit of work for all."""
+
+    def __init__(self, cluster: Cluster, laws: Laws, parts: int) -> None:
+        self.cluster, self.laws = cluster, laws
+        # One unit: so small a part of a GPU-second that all rates and works are whole.
+        self.per_second = math.lcm(parts, *(node.speed.denominator for node in cluster.nodes))
+        self._by_shape: dict[tuple[int, str], tuple[list[int], list[int], int] | None] = {}
+
+    def compute(self, node: Node) -> int:
+        """Units per slot of a node."""
+        return int(node.gpus * node.speed * self.laws.slot_seconds * self.per_second)
+
+    def sizes(self, job: Job) -> _Sizes | str:
+        """The job's sizes, or the rule by which it is left out."""
+        shape = job.gpus, job.kind
+        if shape not in self._by_shape:
+            self._by_shape[shape] = self._shape(*shape)
+        found = self._by_shape[shape]
+        if found is None:
+            return WIDE
+        rate, energy, share = found
+        work = -(-job.seconds * job.gpus * self.per_second // 1000)
+        if work > _WORK_LIMIT:
+            return HUGE
+        memory = share if job.memory_mb is None else max(1, job.memory_mb)
+        return _Sizes(work, rate, memory, energy, -(-work // max(rate)))
+
+    def _shape(self, gpus: int, kind: str) -> tuple[list[int], list[int], int] | None:
+        nodes = self.cluster.nodes
+        named = [node for node in nodes if node.name.casefold() == kind.casefold()]
+        rate, energy, share = [], [], []
+        for node in nodes:
+            fits = gpus <= 1000 * node.gpus and (not named or node in named)
+            number = Fraction(gpus, 1000)
+            rate.append(int(number * node.speed * self.laws.slot_seconds * self.per_second) if fits else 0)
+            energy.append(round(number * node.watts * self.laws.slot_seconds / 3600) if fits else 0)
+            share += [int(number * node.memory_mb)] * fits
+        return (rate, energy, max(1, min(share))) if any(rate) else None
+
+
+def read_jobs(
+    path: str | os.PathLike[str],
+    form: str,
+    report: Report,
+    columns: Mapping[str, str] | None = None,
+    skip_bad: bool = False,
+    told: Callable[[int], None] = lambda lines: None,
+) -> Iterator[Job]:
+    """The jobs of a log in its order; what is left out is counted in the report.
+
+    Parameters
+    ----------
+    form : a name of `instances.lora.logs.registered`.
+    columns : which column is what, for formats that have no names of their own.
+    skip_bad : count lines that cannot be read, and go on.
+    told : is told every 4 seconds how many lines were read.
+
+    Raises
+    ------
+    InputError : naming the file, the line, the column and the value of the first line that cannot be read.
+    """
+    reader = _format(form, columns or {})
+    source = str(path)
+    heard = time.monotonic()
+    with open_text(path, reader.title) as file:
+        for count, (line, row) in enumerate(reader.rows(file, source, columns or {})):
+            if count % 4096 == 0 and time.monotonic() - heard > 4:
+                told(line)
+                heard = time.monotonic()
+            try:
+                found = reader.job(row, f"line {line}", source)
+            except InputError as error:
+                if not skip_bad:
+                    raise
+                report.bad += 1
+                report.first_bad = report.first_bad or str(error)
+                continue
+            if isinstance(found, Job):
+                report.jobs += 1
+                yield found
+            elif found.rule:
+                report.jobs += 1
+                report.left[found.rule] += 1
+
+
+def _format(form: str, columns: Mapping[str, str]) -> LogFormat:
+    known = registered()
+    if form not in known:
+        raise InputError("", "format", f"{shown(form)} is none of {', '.join(known)}")
+    for name in columns:
+        if name not in known[form].mapped:
+            mapped = ", ".join(known[form].mapped)
+            allowed = f"known: {mapped}" if mapped else f"a log of format {form} has names of its own"
+            raise InputError("", "columns", f"{shown(name)} is no column; {allowed}")
+    return known[form]
+
+
+def import_log(
+    path: str | os.PathLike[str],
+    form: str,
+    cluster: Cluster,
+    laws: Laws = Laws(),
+    columns: Mapping[str, str] | None = None,
+    skip_bad: bool = False,
+    told: Callable[[int], None] = lambda lines: None,
+) -> tuple[Report, Iterator[Instance]]:
+    """What becomes of a log: the report, complete when all instances were made, and the instances in order of time.
+
+    Raises
+    ------
+    InputError : for what cannot be read (see `read_jobs`), laws that make too many slots, a log without jobs.
+    """
+    if not 1 <= laws.slots <= SLOT_LIMIT:
+        problem = f"{laws.slots} slots of {laws.slot_seconds} s; 1..{SLOT_LIMIT} are allowed"
+        raise InputError("", "days", problem)
+    report = Report(str(path), form)
+    periods: dict[int, list[Job]] = {}
+    begin = None if laws.first is None else _second(laws.first)
+    end = None if laws.last is None else _second(laws.last) + DAY
+    for job in read_jobs(path, form, report, columns, skip_bad, told):
+        if (begin is not None and job.submit < begin) or (end is not None and job.submit >= end):
+            report.jobs -= 1
+            report.counts[OTHER_DAYS] += 1
+        else:
+            periods.setdefault(job.submit // DAY, []).append(job)
+    if not periods:
+        other = report.counts[OTHER_DAYS]
+        found = f"{report.jobs + other} jobs, all left out" if report.jobs + other else "no jobs"
+        raise InputError(str(path), "", found)
+    parts = {1000 // math.gcd(1000, job.gpus) for jobs in periods.values() for job in jobs}
+    converter = _Converter(cluster, laws, math.lcm(*parts))
+    first = min(periods) if laws.first is None else _second(laws.first) // DAY
+    grouped: dict[int, list[Job]] = {}
+    for day, jobs in periods.items():
+        grouped.setdefault((day - first) // laws.days, []).extend(jobs)
+    stem = Path(path).name.partition(".")[0] or form
+    return report, _instances(report, converter, grouped, first, stem, _format(form, {}))
+
+
+def _second(day: date) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
+
+
+def _instances(
+    report: Report, converter: _Converter, grouped: dict[int, list[Job]], first: int, stem: str, form: LogFormat
+) -> Iterator[Instance]:
+    laws, recurring = converter.laws, False
+    for number in sorted(grouped):
+        start = (first + number * laws.days) * DAY
+        jobs = sorted(grouped.pop(number), key=lambda job: job.submit)
+        prices, recurs = converter.cluster.tariff.at_slots(start, laws.slots, laws.slot_seconds)
+        recurring |= recurs
+        name = f"{stem}-{datetime.fromtimestamp(start, UTC).date().isoformat()}"
+        tasks = _tasks(report, converter, jobs, start, name)
+        if not tasks:
+            continue
+        instance = parse(
+            {
+                "format": FORMAT,
+                "name": name,
+                "origin": _origin(report, converter, start),
+                "slots": laws.slots,
+                "slot_seconds": laws.slot_seconds,
+                "base_memory_mb": 0,
+                "node_types": [
+                    {
+                        "name": node.name,
+                        "count": node.count,
+                        "compute": converter.compute(node),
+                        "memory_mb": node.gpus * node.memory_mb,
+                        "tariff": prices,
+                    }
+                    for node in converter.cluster.nodes
+                ],
+                "tasks": tasks,
+            },
+            f"{report.source} as {name}",
+        )
+        can = int(servable(instance).sum())
+        report.counts["that no schedule can finish in the instance"] += instance.tasks - can
+        report.instances.append(
+            {"name": name, "tasks": instance.tasks, "servable": can, "load": round(float(load(instance)), 3)}
+        )
+        yield instance
+    report.notes[:] = _notes(report, converter, form, recurring)
+
+
+def _tasks(report: Report, converter: _Converter, jobs: Sequence[Job], start: int, name: str) -> list[dict[str, Any]]:
+    laws, counts = converter.laws, report.counts
+    drawn = Stream("ratiobench/lora/import", VERSION, laws.seed, name).integers(*laws.per_gpu_hour, len(jobs)).tolist()
+    tasks: list[dict[str, Any]] = []
+    total = 0
+    for job, price in zip(jobs, drawn, strict=True):
+        sizes = converter.sizes(job)
+        if isinstance(sizes, str):
+            report.left[sizes] += 1
+            continue
+        arrival = (job.submit - start) // laws.slot_seconds + 1
+        if job.deadline is not None:
+            last, source = (job.deadline - start) // laws.slot_seconds, "windows by their own deadline"
+            if last < arrival:
+                report.left[EARLY] += 1
+                continue
+        elif job.limit is not None:
+            width = max(sizes.needed, -(-job.limit // laws.slot_seconds))
+            last, source = arrival - 1 + width, "windows by their time limit"
+        else:
+            last, source = arrival - 1 + math.ceil(sizes.needed * laws.slack), "windows by law"
+        bid = job.seconds * job.gpus * price // 3_600_000 if job.bid is None else job.bid
+        total += bid
+        if total > BID_SUM_LIMIT or bid > _WORK_LIMIT:
+            raise InputError(
+                report.source, f"job {job.name}", f"a bid of {bid} micro-dollars is too much for the format"
+            )
+        counts[source] += 1
+        counts["windows cut at the end of the instance"] += last > laws.slots
+        counts["bids of their own" if job.bid is not None else "bids by law"] += 1
+        counts["memory of their own" if job.memory_mb is not None else "memory by law"] += 1
+        counts["shorter than a slot"] += job.seconds < laws.slot_seconds
+        counts["of a GPU type that the cluster does not name"] += bool(job.kind) and job.kind.casefold() not in {
+            node.name.casefold() for node in converter.cluster.nodes
+        }
+        counts["work, units"] += sizes.work
+        counts["work in whole slots, units"] += sizes.needed * max(sizes.rate)
+        tasks.append(
+            {
+                "arrival": arrival,
+                "deadline": min(last, laws.slots),
+                "memory_mb": sizes.memory_mb,
+                "work": sizes.work,
+                "bid": bid,
+                "rate": sizes.rate,
+                "energy_wh": sizes.energy_wh,
+                "vendors": [],
+            }
+        )
+    return tasks
+
+
+def _origin(report: Report, converter: _Converter, start: int) -> dict[str, Any]:
+    laws = converter.laws
+    return {
+        "importer": "log",
+        "version": VERSION,
+        "log": Path(report.source).name,
+        "format": report.form,
+        "start": datetime.fromtimestamp(start, UTC).strftime("%Y-%m-%dT%H:%M:%S"),
+        "work": f"1/{converter.per_second} GPU-second of the log's GPU",
+        "slack": str(laws.slack),
+        "micro_dollars_per_gpu_hour": list(laws.per_gpu_hour),
+        "seed": laws.seed,
+        "prices": converter.cluster.tariff.source,
+    }
+
+
+def _notes(report: Report, converter: _Converter, form: LogFormat, recurring: bool) -> list[str]:
+    """What is assumed, in sentences; only what bears on this log."""
+    laws, counts = converter.laws, report.counts
+    said = [f"{sentence}." for sentence in form.reading]
+    low, high = (Fraction(end, 10**6) for end in laws.per_gpu_hour)
+    windows = ", ".join(f"{counts[key]:,} {key}" for key in sorted(counts) if key.startswith("windows by"))
+    cut = counts["windows cut at the end of the instance"]
+    law = f" (law: {laws.slack} times the fewest slots)" if counts["windows by law"] else ""
+    said.append(f"{windows}{law}; {cut:,} are cut at the end of their instance.")
+    if counts["bids by law"]:
+        price = f"{float(low):g}" if low == high else f"{float(low):g} to {float(high):g}, drawn evenly"
+        said.append(f"{counts['bids by law']:,} bids by law: dollars per GPU-hour of its run, {price}.")
+    if counts["memory by law"]:
+        said.append(f"{counts['memory by law']:,} jobs without GPU memory in the log hold the same share as of GPUs.")
+    if kinds := counts["of a GPU type that the cluster does not name"]:
+        said.append(f"{kinds:,} ask for a GPU type that no node is named after; they may run anywhere.")
+    if hopeless := counts["that no schedule can finish in the instance"]:
+        said.append(f"{hopeless:,} jobs cannot be finished in their window by any schedule.")
+    if report.imported:
+        short = counts["shorter than a slot"]
+        more = 100 * counts["work in whole slots, units"] / max(1, counts["work, units"]) - 100
+        said.append(
+            "P lets a task pause, move to another node and go on, at no cost, between slots. That is a strong "
+            f"assumption for short jobs: {short:,} ({100 * short / report.imported:.0f} %) are shorter than a slot of "
+            f"{laws.slot_seconds} s. Tasks take whole slots, {more:.1f} % more than their work."
+        )
+    if any(node.watts for node in converter.cluster.nodes):
+        said.append("Energy is rounded to whole Wh per slot.")
+    tariff = converter.cluster.tariff
+    said.append(f"Electricity: {tariff.source}{'; where the table ends its days begin again' * recurring}.")
+    return said

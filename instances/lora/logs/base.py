@@ -1,0 +1,153 @@
+"""What the readers of job logs share: what a job is, the registry of formats, and fields that are checked."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, TextIO
+
+from instances.errors import InputError, shown
+
+LARGEST = 10**11
+"""No second, memory or number of GPUs in a log is larger."""
+
+
+class Job(NamedTuple):
+    """One job of a log.
+
+    Parameters
+    ----------
+    name : as the log has it.
+    submit : seconds on the log's clock, from 1970-01-01 where that is known.
+    seconds : how long it ran.
+    gpus : thousandths of a GPU, at least 1.
+    limit : seconds that its user asked for; None where the log does not say.
+    memory_mb : GPU memory of the whole job; None where the log does not say.
+    deadline : on the log's clock; None where it has none.
+    bid : micro-dollars; None where the log has no price.
+    kind : the type of GPU that it asked for; empty for any.
+    """
+
+    name: str
+    submit: int
+    seconds: int
+    gpus: int
+    limit: int | None = None
+    memory_mb: int | None = None
+    deadline: int | None = None
+    bid: int | None = None
+    kind: str = ""
+
+
+class Left(NamedTuple):
+    """A line of a log that is no job of ours, by a rule of its format.
+
+    Parameters
+    ----------
+    rule : why, as the report of an import counts it; "" for a line that is no job at all (a step, a comment).
+    submit : when it was submitted, where that is known.
+    """
+
+    rule: str
+    submit: int | None = None
+
+
+CANCELLED, NO_END, NO_GPU, NO_TIME = (
+    "cancelled before it started", "without an end", "without a GPU", "of zero length",
+)  # fmt: skip
+STEP = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogFormat:
+    """A format of job logs.
+
+    Parameters
+    ----------
+    name : as commands say it.
+    title : what writes such files.
+    reading : what is read how, in sentences for the report.
+    rows : (open file, its name, column map) -> (line number, raw row); raises what is wrong with the file as a whole.
+    job : (raw row, "line N", name of the file) -> the job, or why it is left out.
+    mapped : the names that a column map may hold; none where the format has its own columns.
+    """
+
+    name: str
+    title: str
+    reading: tuple[str, ...]
+    rows: Callable[[TextIO, str, Mapping[str, str]], Iterator[tuple[int, Any]]]
+    job: Callable[[Any, str, str], Job | Left]
+    mapped: tuple[str, ...] = ()
+
+
+_FORMATS: dict[str, LogFormat] = {}
+
+
+def register(form: LogFormat) -> None:
+    """Make a format known by its name."""
+    if form.name in _FORMATS:
+        raise ValueError(f"two formats of logs named {form.name}")
+    _FORMATS[form.name] = form
+
+
+def registered() -> dict[str, LogFormat]:
+    """The formats by name."""
+    return dict(sorted(_FORMATS.items()))
+
+
+def amount(text: str, where: str, name: str, source: str) -> float:
+    """A number in 0..10^11.
+
+    Raises
+    ------
+    InputError : naming the file, the line, the column and the value.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= LARGEST:
+        raise InputError(source, f"{where} {name}", f"{shown(text)} is not a number in 0..10^11")
+    return value
+
+
+def whole_up(value: float) -> int:
+    """The least integer that is not less."""
+    return math.ceil(value)
+
+
+def thousandths(value: float) -> int:
+    """A number of GPUs in thousandths, rounded up, so that what shares a GPU is not 0."""
+    return math.ceil(round(value * 1000, 6))
+
+
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?")
+
+
+def moment(text: str, where: str, name: str, source: str) -> int:
+    """Seconds from 1970 of a time: seconds as they are, or ISO 8601; one with a zone in UTC, one without as it stands.
+
+    Raises
+    ------
+    InputError : naming the file, the line, the column and the value.
+    """
+    if _NUMBER.fullmatch(text):
+        return int(amount(text, where, name, source))
+    try:
+        time = datetime.fromisoformat(text)
+        time = time.replace(tzinfo=UTC) if time.tzinfo is None else time
+        seconds = math.floor(time.timestamp())
+    except (ValueError, OverflowError):
+        seconds = -1
+    if not 0 <= seconds <= LARGEST:
+        problem = f"{shown(text)} is neither a time such as 2026-03-01T08:30:00+01:00 nor a number of seconds"
+        raise InputError(source, f"{where} {name}", problem)
+    return seconds
+
+
+def has_zone(text: str) -> bool:
+    """Whether a time says its zone."""
+    return bool(re.search(r"([zZ]|[+-][0-9]{2}:?[0-9]{2}(:?[0-9]{2})?)$", text)) and "T" in text.replace(" ", "T")

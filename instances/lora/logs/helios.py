@@ -1,0 +1,61 @@
+"""SenseTime Helios: `cluster_log.csv` of one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TextIO
+
+from instances.errors import InputError
+from instances.lora.logs.base import (
+    NO_END,
+    NO_GPU,
+    NO_TIME,
+    Job,
+    Left,
+    LogFormat,
+    amount,
+    moment,
+    register,
+    thousandths,
+    whole_up,
+)
+from instances.lora.readers.base import columns as places
+from instances.lora.readers.base import rows as read_rows
+
+COLUMNS = ("job_id", "gpu_num", "submit_time", "duration")
+
+
+def rows(file: TextIO, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
+    """The columns that say what a job is."""
+    table = read_rows(file, source)
+    line, header = next(table, (1, []))
+    where = places(header, COLUMNS, line, source)
+    for line, row in table:
+        good = len(row) == len(header)
+        yield line, [row[where[name]] for name in COLUMNS] if good else f"{len(row)} fields; {len(header)} are needed"
+
+
+def job(row: Any, where: str, source: str) -> Job | Left:
+    """A job, or why it is none of ours."""
+    if isinstance(row, str):
+        raise InputError(source, where, row)
+    name, gpus, submitted, duration = row
+    submit = moment(submitted, where, "submit_time", source)
+    count = thousandths(amount(gpus, where, "gpu_num", source))
+    if not count:
+        return Left(NO_GPU, submit)
+    if not duration:
+        return Left(NO_END, submit)
+    seconds = whole_up(amount(duration, where, "duration", source))
+    return Job(name, submit, seconds, count) if seconds else Left(NO_TIME, submit)
+
+
+register(
+    LogFormat(
+        name="helios",
+        title="SenseTime Helios (cluster_log.csv)",
+        reading=("jobs of every state that ran count; times are the log's own",),
+        rows=rows,
+        job=job,
+    )
+)

@@ -1,0 +1,84 @@
+"""Microsoft Philly: `cluster_job_log` (JSON), or the CSV with a `timestamp` column that schedulers' simulators use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any, TextIO
+
+from instances.errors import InputError, shown
+from instances.lora.logs import table
+from instances.lora.logs.base import CANCELLED, NO_END, NO_GPU, NO_TIME, Job, Left, LogFormat, moment, register
+
+_COLUMNS = {"submit": "timestamp", "gpus": "num_gpus"}
+
+
+def rows(file: TextIO, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
+    """The rows of the table, or the jobs of the JSON log with their number in place of a line."""
+    head = [""]
+    while not head[-1].strip() and (line := file.readline()):
+        head.append(line)
+    lines = chain(head[1:], file)
+    if not head[-1].lstrip().startswith("["):
+        yield from table.rows(lines, source, _COLUMNS)  # type: ignore[arg-type]
+        return
+    try:
+        jobs = json.loads("".join(lines))
+    except json.JSONDecodeError as error:
+        raise InputError(source, f"line {error.lineno} column {error.colno}", f"not JSON: {error.msg}") from None
+    except RecursionError:
+        raise InputError(source, "", "not JSON that can be read: nested too deeply") from None
+    yield from enumerate(({"job": each} for each in jobs), start=1)
+
+
+def job(row: Any, where: str, source: str) -> Job | Left:
+    """A job, or why it is none of ours; of the JSON log it runs for as long as all its attempts together."""
+    if not (isinstance(row, dict) and "job" in row):
+        return table.job(row, where, source)
+    where = where.replace("line", "job")
+    data = row["job"]
+    if not isinstance(data, dict):
+        raise InputError(source, where, f"{shown(data)} is not an object")
+    submit = _moment(data.get("submitted_time"), where, "submitted_time", source)
+    attempts = data.get("attempts")
+    if not isinstance(attempts, list):
+        raise InputError(source, f"{where} attempts", f"{shown(attempts)} is not a list")
+    seconds = gpus = 0
+    for attempt in attempts:
+        if not isinstance(attempt, dict) or not isinstance(attempt.get("detail"), list):
+            raise InputError(source, f"{where} attempts", "an attempt is an object with a list `detail`")
+        if attempt.get("start_time") is None or attempt.get("end_time") is None:
+            return Left(NO_END, submit)
+        ends = (_moment(attempt[name], where, name, source) for name in ("start_time", "end_time"))
+        start, end = ends
+        seconds += max(0, end - start)
+        try:
+            gpus = max(gpus, sum(len(node["gpus"]) for node in attempt["detail"]))
+        except (TypeError, KeyError):
+            raise InputError(source, f"{where} detail", "not a list of nodes with their gpus") from None
+    if not attempts:
+        return Left(CANCELLED, submit)
+    if not gpus:
+        return Left(NO_GPU, submit)
+    if not seconds:
+        return Left(NO_TIME, submit)
+    return Job(str(data.get("jobid", where)), submit, seconds, 1000 * gpus)
+
+
+def _moment(text: Any, where: str, name: str, source: str) -> int:
+    return moment(text if isinstance(text, str) else repr(text), where, name, source)
+
+
+register(
+    LogFormat(
+        name="philly",
+        title="Microsoft Philly (cluster_job_log, or the CSV of schedulers' simulators)",
+        reading=(
+            "a job runs for as long as all its attempts together, on as many GPUs as its widest attempt had",
+            "times are the log's own, without a correction for daylight saving",
+        ),
+        rows=rows,
+        job=job,
+    )
+)

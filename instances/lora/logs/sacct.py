@@ -1,0 +1,115 @@
+"""Slurm's accounting: what `sacct --parsable2` prints, fields between bars under a line of names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TextIO
+
+from instances.errors import InputError, shown
+from instances.lora.logs.base import CANCELLED, NO_END, NO_GPU, NO_TIME, STEP, Job, Left, LogFormat, moment, register
+
+NEEDED = ("JobID", "Submit", "Start", "End", "State")
+"""Names that the first line must have; one of `TRES` besides."""
+TRES = ("AllocTRES", "ReqTRES")
+_UNKNOWN = {"", "Unknown", "None", "N/A"}
+_UNFINISHED = {"RUNNING", "PENDING", "SUSPENDED", "REQUEUED", "RESIZING", "REVOKED", "CONFIGURING", "COMPLETING"}
+_STEP = re.compile(r"[0-9]+(_[0-9]+|\+[0-9]+)?\..+")
+_ID = re.compile(r"[0-9]+(_[0-9]+|_\[[^\]]*\]|\+[0-9]+)?")
+_LIMIT = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,6}):([0-9]{2})(?::([0-9]{2}))?")
+
+
+def rows(file: TextIO, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Each line by the names of the first one."""
+    header = file.readline().strip().lstrip("\ufeff").split("|")
+    for name in NEEDED:
+        if header.count(name) != 1:
+            problem = f"{header.count(name)} columns named {name} in the first line; exactly one is needed"
+            raise InputError(source, "line 1", f"{problem} (`sacct --parsable2 --format=...` writes them)")
+    if not set(TRES) & set(header):
+        raise InputError(source, "line 1", f"no column named {' or '.join(TRES)}: one of them says how many GPUs")
+    for line, text in enumerate(file, start=2):
+        fields = text.rstrip("\r\n").split("|")
+        if fields == [""]:
+            continue
+        if len(fields) == len(header) + 1 and not fields[-1]:
+            fields.pop()  # `sacct --parsable` ends its lines with a bar
+        yield line, dict(zip(header, fields, strict=True)) if len(fields) == len(header) else {"": str(len(fields))}
+
+
+def job(row: dict[str, str], where: str, source: str) -> Job | Left:
+    """A job, or why it is none of ours."""
+    if "" in row and len(row) == 1:
+        raise InputError(source, where, f"{row['']} fields; as many as the first line has are needed")
+    name = row["JobID"]
+    if _STEP.fullmatch(name):
+        return Left(STEP)
+    if not _ID.fullmatch(name):
+        raise InputError(source, f"{where} JobID", f"{shown(name)} is not a job such as 17, 17_3 or 17+1")
+    submit = moment(row["Submit"], where, "Submit", source)
+    state = row["State"].split(" ")[0].rstrip("+")
+    if row["Start"] in _UNKNOWN:
+        return Left(CANCELLED if state not in _UNFINISHED else "not started yet", submit)
+    start = moment(row["Start"], where, "Start", source)
+    if row["End"] in _UNKNOWN or state in _UNFINISHED:
+        return Left(NO_END, submit)
+    end = moment(row["End"], where, "End", source)
+    if end < start:
+        raise InputError(source, f"{where} End", f"{shown(row['End'])} is before the start {shown(row['Start'])}")
+    gpus, kind = _gpus(row, where, source)
+    if not gpus:
+        return Left(NO_GPU, submit)
+    if end == start:
+        return Left(CANCELLED if state == "CANCELLED" else NO_TIME, submit)
+    return Job(name, submit, end - start, 1000 * gpus, _limit(row.get("Timelimit", ""), where, source), kind=kind)
+
+
+def _gpus(row: Mapping[str, str], where: str, source: str) -> tuple[int, str]:
+    """Number and type of the GPUs: those allocated, else those asked for."""
+    for column in TRES:
+        if not (text := row.get(column, "")):
+            continue
+        plain, typed = 0, dict[str, int]()
+        for entry in text.split(","):
+            name, _, value = entry.partition("=")
+            if name != "gres/gpu" and not name.startswith("gres/gpu:"):
+                continue
+            if not re.fullmatch("[0-9]{1,7}", value):
+                raise InputError(source, f"{where} {column}", f"{shown(entry)} does not say how many")
+            if name == "gres/gpu":
+                plain = int(value)
+            else:
+                kind = name.partition(":")[2]
+                typed[kind] = typed.get(kind, 0) + int(value)
+        # Slurm writes the sum beside the types where it is set up to.
+        if total := plain or sum(typed.values()):
+            return total, next(iter(typed)) if len(typed) == 1 else ""
+    return 0, ""
+
+
+def _limit(text: str, where: str, source: str) -> int | None:
+    """Seconds of [days-]hours:minutes:seconds, or of minutes:seconds."""
+    if text in _UNKNOWN or text in ("UNLIMITED", "Partition_Limit", "INVALID"):
+        return None
+    found = _LIMIT.fullmatch(text)
+    if found is None:
+        raise InputError(source, f"{where} Timelimit", f"{shown(text)} is not a time such as 1-06:00:00 or 30:00")
+    days, first, second, third = (int(part or 0) for part in found.groups())
+    if found[4] is None and found[1] is None:
+        return 60 * first + second or None
+    return 86_400 * days + 3600 * first + 60 * second + third or None
+
+
+register(
+    LogFormat(
+        name="sacct",
+        title="Slurm (sacct --parsable2)",
+        reading=(
+            "GPUs are gres/gpu of AllocTRES, else of ReqTRES; one type beside it (gres/gpu:a100) is the job's type",
+            "a job runs from Start to End; steps (17.batch, 17.0) are parts of their job",
+            "Timelimit is the time limit; times are as Slurm printed them",
+        ),
+        rows=rows,
+        job=job,
+    )
+)

@@ -1,0 +1,108 @@
+"""Any CSV file with a line of names: a column map says which column is what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any, TextIO
+
+from instances.errors import InputError, shown
+from instances.lora.logs.base import (
+    LARGEST,
+    NO_END,
+    NO_GPU,
+    NO_TIME,
+    Job,
+    Left,
+    LogFormat,
+    amount,
+    has_zone,
+    moment,
+    register,
+    thousandths,
+    whole_up,
+)
+from instances.lora.readers.base import columns as places
+from instances.lora.readers.base import rows as read_rows
+
+NEEDED = ("submit", "duration", "gpus")
+OPTIONAL = ("name", "memory_mb", "deadline", "bid", "type", "limit")
+_MONEY = Decimal(10**6)
+
+
+def rows(file: TextIO, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
+    """Each row by our names; ones of another length come as they are."""
+    table = read_rows(file, source)
+    line, header = next(table, (1, []))
+    header = [name.strip() for name in header]
+    names = {name: columns.get(name, name) for name in (*NEEDED, *OPTIONAL)}
+    wanted = [name for name in names if name in NEEDED or name in columns or names[name] in header]
+    where = places(header, tuple(names[name] for name in wanted), line, source)
+    zones: dict[str, bool] = {}
+    for line, row in table:
+        if len(row) != len(header):
+            yield line, f"{len(row)} fields; {len(header)} are needed"
+        else:
+            yield line, ({name: row[where[names[name]]].strip() for name in wanted}, names, zones)
+
+
+def job(row: Any, where: str, source: str) -> Job | Left:
+    """A job, or why it is none of ours."""
+    if isinstance(row, str):
+        raise InputError(source, where, row)
+    fields, names, zones = row
+    submit = _time(fields["submit"], where, names["submit"], source, zones)
+    if not fields["duration"]:
+        return Left(NO_END, submit)
+    seconds = whole_up(amount(fields["duration"], where, names["duration"], source))
+    gpus = thousandths(amount(fields["gpus"], where, names["gpus"], source)) if fields["gpus"] else 0
+    memory, limit = (
+        whole_up(amount(text, where, names[name], source)) if (text := fields.get(name, "")) else None
+        for name in ("memory_mb", "limit")
+    )
+    text = fields.get("deadline", "")
+    deadline = _time(text, where, names["deadline"], source, zones) if text else None
+    bid = _micro_dollars(text, where, names["bid"], source) if (text := fields.get("bid", "")) else None
+    if not gpus:
+        return Left(NO_GPU, submit)
+    if not seconds:
+        return Left(NO_TIME, submit)
+    return Job(fields.get("name") or where, submit, seconds, gpus, limit, memory, deadline, bid, fields.get("type", ""))
+
+
+def _time(text: str, where: str, name: str, source: str, zones: dict[str, bool]) -> int:
+    """Times with and without a zone do not go together: hours would lie between them."""
+    found = moment(text, where, name, source)
+    if not text.replace(".", "").isdigit():
+        zoned = has_zone(text)
+        if zones.setdefault("zone", zoned) != zoned:
+            problem = f"{shown(text)} has {'a' if zoned else 'no'} zone, as those before it have{' none' * zoned}"
+            raise InputError(source, f"{where} {name}", problem if zoned else problem.replace("as", "unlike", 1))
+    return found
+
+
+def _micro_dollars(text: str, where: str, name: str, source: str) -> int:
+    """Dollars, to the micro-dollar below."""
+    try:
+        value = Decimal(text.removeprefix("$"))
+        if value.is_finite() and 0 <= value <= LARGEST:
+            return int(value * _MONEY)
+    except InvalidOperation:
+        pass
+    raise InputError(source, f"{where} {name}", f"{shown(text)} is not an amount in dollars")
+
+
+register(
+    LogFormat(
+        name="csv",
+        title="CSV with a line of names (--columns says which is what)",
+        reading=(
+            f"columns {', '.join(NEEDED)}, and where they are there {', '.join(OPTIONAL)}",
+            "times are ISO 8601 or seconds; those with a zone are put into UTC, others stand as they are",
+            "memory_mb is GPU memory of the whole job, bid is in dollars, limit in seconds",
+        ),
+        rows=rows,
+        job=job,
+        mapped=(*NEEDED, *OPTIONAL),
+    )
+)
