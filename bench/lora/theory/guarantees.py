@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, wraps
+from math import floor
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -357,7 +358,10 @@ def theorem_c_a_priori(linear: _Linear) -> Check:
 
 def _sum(one: Mapping[Cell, Fraction | float], other: Mapping[Cell, Fraction]) -> dict[Cell, Fraction]:
     """Two price tables added as fractions."""
-    return {cell: Fraction(one.get(cell, 0)) + other.get(cell, Fraction(0)) for cell in [*one, *other]}
+    total = {cell: Fraction(price) for cell, price in one.items()}
+    for cell, price in other.items():
+        total[cell] = total.get(cell, Fraction(0)) + price
+    return total
 
 
 def full_cells(
@@ -373,8 +377,10 @@ def full_cells(
             here = load.setdefault((k, t), [0, 0])
             here[0] += int(instance.rate[i, kind[k]])
             here[1] += int(instance.memory_mb[i])
-    lam = {cell: top_c for cell, (used, _) in load.items() if used > (1 - share) * compute[kind[cell[0]]]}
-    phi = {cell: top_m for cell, (_, used) in load.items() if used > (1 - share) * memory[kind[cell[0]]]}
+    # Whole numbers are above (1 - eps) C where they are above its floor.
+    edges = [(floor((1 - share) * compute[g]), floor((1 - share) * memory[g])) for g in kind]
+    lam = {cell: top_c for cell, (used, _) in load.items() if used > edges[cell[0]][0]}
+    phi = {cell: top_m for cell, (_, used) in load.items() if used > edges[cell[0]][1]}
     return lam, phi
 
 
