@@ -60,6 +60,13 @@ def is_exposed(run: OnlineRun) -> bool:
     return isinstance(run.trace, Exposed)
 
 
+def _at_final_prices(case: Case) -> Priced:
+    """D at the final prices of a run (a float run's rounded to 2^-k)."""
+    trace, dual = case.run.trace, dual_of(case.instance)
+    assert isinstance(trace, Exposed)
+    return dual.exact(trace.lam, trace.phi) if trace.exact else dual.near(trace.lam, trace.phi)
+
+
 def dual_certificate(case: Case) -> Check:
     """OPT <= D at the best multiple of the final prices, as they are or with every type's nodes at their mean price."""
     run, trace = case.run, case.run.trace
@@ -67,7 +74,7 @@ def dual_certificate(case: Case) -> Check:
     if isinstance(trace, Posted) and trace.problem:
         return Check("dual_certificate", Verdict.NOT_APPLICABLE, None, None, trace.problem)
     dual = dual_of(case.instance)
-    final = dual.exact(trace.lam, trace.phi) if trace.exact else dual.near(trace.lam, trace.phi)
+    final = case.share(_at_final_prices)
     scaled_tau, scaled = dual.rescaled(trace.lam, trace.phi)
     tau, value = dual.rescaled(dual.pooled(trace.lam), dual.pooled(trace.phi))
     if min(scaled, final.value) < value:
@@ -145,7 +152,7 @@ class _Linear:
     @cached_property
     def final(self) -> Priced:
         """D at the final prices (a float run's rounded to 2^-k, unless `precise`)."""
-        return self.at(self.trace.lam, self.trace.phi)
+        return self.at(self.trace.lam, self.trace.phi) if self.precise else self.case.share(_at_final_prices)
 
     def at(self, lam: Mapping[Cell, Fraction | float], phi: Mapping[Cell, Fraction | float]) -> Priced:
         if self.trace.exact or self.precise:
