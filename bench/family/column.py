@@ -379,12 +379,13 @@ class Family:
         return found
 
     @property
-    def compiling(self) -> Callable[[Collection[str] | None], Sequence[Sequence[Step]]] | None:
-        """What `warm` compiles: steps in groups, each for a process; no two groups may compile from the same file.
+    def compiling(self) -> Callable[[Collection[str] | None], Sequence[Step]] | None:
+        """What `warm` compiles, in steps: two of them compile the same kernel only if one comes after the other.
 
-        For the names of algorithms that are to be run, and audited; None for all there are, with all of their options.
+        Those that others wait for stand before them, long ones first. For the names of algorithms that are to be run,
+        and audited; None for all there are, with all of their options.
         """
-        found: Callable[[Collection[str] | None], Sequence[Sequence[Step]]] | None = self.find("compiling")
+        found: Callable[[Collection[str] | None], Sequence[Step]] | None = self.find("compiling")
         return found
 
     def warm(self) -> None:
@@ -392,9 +393,8 @@ class Family:
         from online.run import warm
 
         if self.compiling is not None:
-            for group in self.compiling(None):
-                for step in group:
-                    step.work()
+            for step in self.compiling(None):
+                step.work()
             return
         solvers = self.find("warm")
         if solvers is not None:

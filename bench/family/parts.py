@@ -36,11 +36,15 @@ from online.outcome import OnlineRun
 
 
 class Step(NamedTuple):
-    """Something to be compiled: its name, about how many seconds of one core it takes, and the call that does it."""
+    """Something to be compiled: its name, about how many seconds of one core it takes, and the call that does it.
+
+    `after` names the steps that compile what this one uses as well; they are listed before it.
+    """
 
     name: str
     seconds: float
     work: Callable[[], object]
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""What family `lora` compiles: a group of kernels for the offline side, one for the online side.
+"""What family `lora` compiles: the search for solutions is the longest chain, all else goes on beside it.
 
-They share no kernel but `formulations.kernels.ascending`. Each index of numba's cache holds the kernels of one function
-and cannot be written by two processes at once.
+Each index of numba's cache holds the kernels of one function and cannot be written by two processes at once. So what
+two steps compile is compiled by a step before both, or one of them waits for the other.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ from online.lora.registry import parse
 from online.lora.run import GAME, run
 from online.run import list_choices
 
+_BOUNDS, _SEARCH, _BATCH = "bounds on OPT", "the search for solutions", "bounds on a batch"
+_ONLINE, _AGAIN = "the online algorithms", "what audits find again"
 _BATCHES = "titan"
 """The algorithm that uses the offline side's kernels."""
 
 
-def compiling(algorithms: Collection[str] | None) -> Sequence[Sequence[Step]]:
+def compiling(algorithms: Collection[str] | None) -> Sequence[Step]:
     """The steps for these algorithms, their audits and any solve; None for all there are.
 
     Without migration nothing is solved but where that is asked for, so its search comes with all there are only.
     """
     names = list_choices(GAME) if algorithms is None else list(dict.fromkeys(algorithms))
-    shipped = [name for name in names if parse(name).entry is not None]
-    online = [name for name in shipped if name.partition(":")[0] != _BATCHES]
-    offline = [
-        Step("bounds on OPT", 7, solve.warm_bounds),
-        Step("the search for solutions", 16, solve.warm_search),
-        Step("the dual at any prices", 3, dual.warm),
-        Step("what audits find again", 4, _warm_again),
+    shipped = [spec for spec in map(parse, names) if spec.entry is not None]
+    online = [spec for spec in shipped if spec.entry is not None and spec.entry.name != _BATCHES]
+    # The unit of money of these is made of all minimal covers, which audits look at as well.
+    canonical = [spec.name for spec in online if spec.options.get("units") == "canonical"]
+    others = [spec.name for spec in online if spec.name not in canonical]
+    steps = [
+        Step(_BOUNDS, 9, solve.warm_bounds),
+        Step(_SEARCH, 25, solve.warm_search, (_BOUNDS,)),
+        Step(_ONLINE, 14, partial(_run_each, others)),
+        Step(_AGAIN, 6, _warm_again, (_BOUNDS,)),
+        Step("what audits ask", 2, partial(_warm_facts, canonical), (_ONLINE, _AGAIN)),
     ]
     if len(online) < len(shipped):
-        offline.append(Step("the best answer to a batch", 3, partial(batch.warm, GAME.small())))
+        steps.append(Step(_BATCH, 3, partial(batch.warm_bounds, GAME.small()), (_BOUNDS,)))
+        steps.append(Step("the best answer to a batch", 1, partial(batch.warm, GAME.small()), (_SEARCH, _BATCH)))
     if algorithms is None:
-        offline.append(Step("the search without migration", 5, solve.warm_staying))
-    return (
-        offline,
-        [
-            Step("the cheapest schedule", 2, _warm_covers),
-            Step(f"{len(online)} online algorithms", 12, partial(_run_each, online)),
-            Step("what audits ask", 3, _warm_facts),
-        ],
-    )
+        steps.append(Step("the search without migration", 5, solve.warm_staying, (_SEARCH,)))
+    return steps
 
 
 def _warm_covers() -> None:
@@ -65,16 +65,19 @@ def _warm_covers() -> None:
 
 
 def _run_each(names: Sequence[str]) -> None:
+    _warm_covers()
     instance = GAME.small()
     for name in names:
         run(instance, name, prior=instance)
 
 
 def _warm_again() -> None:
+    dual.warm()
     list(list_minimal_covers(named("tiny_two_types")))
     compiled.warm()
 
 
-def _warm_facts() -> None:
+def _warm_facts(canonical: Sequence[str]) -> None:
     density.warm()
+    _run_each(canonical)
     public_constants.served(GAME.small())

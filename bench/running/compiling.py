@@ -1,4 +1,4 @@
-"""Compiling what a first run needs, a process for each group of kernels, with a word at least every few seconds."""
+"""Compiling what a first run needs, side by side in several processes, with a word at least every few seconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -38,22 +38,32 @@ Choice = Collection[str] | None
 def compile_all(chosen: dict[str, Choice], say: Say | None = None) -> list[Kernel]:
     """Compile and cache what the families need for these algorithms; returns what was not in the cache.
 
-    Groups of steps that share no file run side by side, as many as there are cores.
+    Steps that wait for no other run side by side, as many as there are cores.
     """
     say = _to_stderr if say is None else say
-    plans = [(name, choice, _groups(families()[name], choice)) for name, choice in chosen.items()]
-    parts = [(name, choice, j) for name, choice, groups in plans for j in range(len(groups))]
-    total = sum(step.seconds for _, _, groups in plans for group in groups for step in group)
-    workers = min(usable_cores(), len(parts))
-    began = time.monotonic()
-    if not parts:
+    waiting = [(name, choice, step) for name, choice in chosen.items() for step in _steps(families()[name], choice)]
+    if not waiting:
         return []
-    say(f"compiling for {', '.join(chosen)}, about {total / max(1, workers):.0f} s the first time: {workers} at a time")
+    total = sum(step.seconds for _, _, step in waiting)
+    workers = min(usable_cores(), len(waiting))
+    began = time.monotonic()
+    say(f"compiling for {', '.join(chosen)}, about {total / workers:.0f} s the first time: {workers} at a time")
     found = _shared(say)
+    done: set[tuple[str, str]] = set()
+    running: dict[Future[list[Kernel]], tuple[str, str]] = {}
     # Spawned: a forked process would inherit threads' locks. It compiles nothing that another one does.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        for kernels in pool.map(_compile_group, *zip(*parts, strict=True)):
-            found += kernels
+        while waiting or running:
+            ready = [each for each in waiting if all((each[0], name) in done for name in each[2].after)]
+            for each in ready[: workers - len(running)]:
+                waiting.remove(each)
+                running[pool.submit(_compile_step, each[0], each[1], each[2].name)] = each[0], each[2].name
+            if not running:
+                raise ValueError(f"{waiting[0][2].name} waits for what is no step: {', '.join(waiting[0][2].after)}")
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                found += future.result()
+                done.add(running.pop(future))
     spent = sum(kernel.seconds for kernel in found)
     say(f"compiled: {len(found)} kernels, {spent:.0f} s of work in {time.monotonic() - began:.0f} s")
     return found
@@ -63,14 +73,14 @@ def _to_stderr(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _groups(family: Family, choice: Choice) -> list[list[Step]]:
+def _steps(family: Family, choice: Choice) -> list[Step]:
     if family.compiling is not None:
-        return [list(group) for group in family.compiling(choice)]
-    return [[Step(f"what {family.name} needs", 1, family.warm)]]
+        return list(family.compiling(choice))
+    return [Step(f"what {family.name} needs", 1, family.warm)]
 
 
 def _shared(say: Say) -> list[Kernel]:
-    """Compile the one kernel that all groups use, before they start."""
+    """Compile the one kernel that all steps use, before they start."""
     from formulations.kernels import ascending
 
     with listening(say) as found:
@@ -81,12 +91,12 @@ def _shared(say: Say) -> list[Kernel]:
     return found
 
 
-def _compile_group(family: str, choice: Choice, number: int) -> list[Kernel]:
-    """In a process of its own: the steps of a group, one after the other."""
+def _compile_step(family: str, choice: Choice, name: str) -> list[Kernel]:
+    """In a process of its own."""
+    step = next(each for each in _steps(families()[family], choice) if each.name == name)
     with listening(_to_stderr) as found:
-        for step in _groups(families()[family], choice)[number]:
-            _to_stderr(f"  {step.name}, about {step.seconds:.0f} s")
-            step.work()
+        _to_stderr(f"  {step.name}, about {step.seconds:.0f} s")
+        step.work()
     return found
 
 

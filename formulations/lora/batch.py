@@ -259,19 +259,29 @@ class _Batch:
         return s
 
 
+def warm_bounds(instance: Instance) -> None:
+    """Compile and cache the kernels of bounds and packings alone."""
+    p, free, free_mb = _empty_cluster(instance)
+    residual_bound(Pricer(p), Residual(p, free, free_mb))
+    packed_slot(p.memory, p.memory, free[:, 0].copy(), free_mb[:, 0].copy(), PACKING_STEPS)
+
+
 def warm(instance: Instance) -> None:
     """Compile and cache the kernels by using each once, and start the solver."""
     ready("highs")
-    p = pool(instance)
+    warm_bounds(instance)
+    p, free, free_mb = _empty_cluster(instance)
+    found = _Batch(instance, p, free, free_mb)
+    found._inserted(found._empty, np.arange(p.tasks))
+    found._search()
+
+
+def _empty_cluster(instance: Instance) -> tuple[Pool, IntArray, IntArray]:
     public = instance.public("")
     types = public.type_of_node
     shape = (instance.nodes, instance.slots)
     free, free_mb = (np.broadcast_to(each[types][:, None], shape).copy() for each in (public.compute, public.memory_mb))
-    found = _Batch(instance, p, free, free_mb)
-    found._inserted(found._empty, np.arange(p.tasks))
-    residual_bound(found._pricer, Residual(p, free, free_mb))
-    found._search()
-    packed_slot(p.memory, p.memory, free[:, 0].copy(), free_mb[:, 0].copy(), PACKING_STEPS)
+    return pool(instance), free, free_mb
 
 
 @compiled

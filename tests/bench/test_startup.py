@@ -6,7 +6,7 @@ import csv as reader
 import json
 import subprocess
 import sys
-from collections import deque
+from collections import Counter, deque
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.family.parts import Step
 from bench.perf import startup
 from bench.perf.measured import Measured
 from bench.perf.page import format_csv as as_csv
@@ -29,7 +30,7 @@ IN_BOTH = {
 """Kernels that run in integers and in doubles, and so have two signatures."""
 
 _COUNT = """
-import json, sys
+import json, multiprocessing, os, sys
 from numba.core.registry import CPUDispatcher
 from bench.family.known import families, find_suite
 from bench.running import work
@@ -45,13 +46,29 @@ def counted():
 
 family, suite = find_suite("quick")
 names = list(dict.fromkeys(name for case in suite.cases for name in case.algorithms))
-groups = family.compiling(names)
-number = int(sys.argv[1])
-for group in groups if number < 0 else [groups[number]]:
-    for step in group:
+steps = family.compiling(names)
+if len(sys.argv) > 1:
+    # Each step in a process of its own, after those that it waits for.
+    found = {}
+    for step in steps:
+        here, there = multiprocessing.Pipe()
+        if not os.fork():
+            before, names = set(), {step.name}
+            for other in reversed(steps):
+                names.update(other.after if other.name in names else ())
+            for other in steps:
+                if other.name in names:
+                    before = {name for name, count in counted().items() if count}
+                    other.work()
+            there.send([name for name, count in counted().items() if count and name not in before])
+            os._exit(0)
+        there.close()
+        found[step.name] = here.recv()
+    print(json.dumps(found))
+else:
+    for step in steps:
         step.work()
-warm = counted()
-if number < 0:
+    warm = counted()
     for case in suite.cases:
         if case.recipe["kind"] != "paper":
             made = work.make(family.name, case.recipe)
@@ -61,31 +78,57 @@ if number < 0:
                 key = family.algorithm_key(name)
                 pieces = work.measure(family.name, made.data, made.instance, name, key, "", opt)
                 assert all(piece.ok for piece in pieces)
-print(json.dumps([warm, counted()]))
+    print(json.dumps([warm, counted()]))
 """
 
 
-def _counts(group: int) -> tuple[dict[str, int], dict[str, int]]:
-    command = [sys.executable, "-c", _COUNT, str(group)]
-    warm, after = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    return warm, after
+def _counts(*arguments: str) -> Any:
+    command = [sys.executable, "-c", _COUNT, *arguments]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def test_every_kernel_is_compiled_once_and_by_warm() -> None:
     """Runs of the suite compile nothing more, and a kernel has one signature, or one in integers and one in doubles."""
-    warm, after = _counts(-1)
+    warm, after = _counts()
     assert sum(warm.values()) > 20
     assert {name: count for name, count in after.items() if count > warm.get(name, 0)} == {}
     most = {name: 2 if name.rpartition(".")[2] in IN_BOTH else 1 for name in after}
     assert {name: count for name, count in after.items() if count > most[name]} == {}
 
 
-def test_groups_share_no_kernel() -> None:
-    """Two processes must not write one index of the cache; what both use is compiled before they begin."""
-    offline, online = ({name for name, count in _counts(group)[0].items() if count} for group in (0, 1))
-    assert offline
-    assert online
-    assert not offline & online
+def test_steps_share_no_kernel() -> None:
+    """Two processes must not write one index of the cache; what both use is compiled by a step that both wait for."""
+    steps = _counts("alone")
+    assert len(steps) > 4
+    assert all(steps[name] for name in ("bounds on OPT", "the search for solutions", "the online algorithms"))
+    times = Counter(name for found in steps.values() for name in found)
+    assert {name for name, count in times.items() if count > 1} == set()
+
+
+def test_a_step_waits_for_those_that_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it is listed first; what nothing is waited for begins at once."""
+    begun: list[str] = []
+
+    class Here:
+        def __init__(self, *_: object) -> None: ...
+        def __enter__(self) -> Here:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+        def submit(self, work: Any, family: str, choice: Any, name: str) -> Future[list[Any]]:
+            begun.append(name)
+            future: Future[list[Any]] = Future()
+            future.set_result([])
+            return future
+
+    steps = [Step("last", 1, print, ("first", "middle")), Step("middle", 1, print, ("first",)), Step("first", 1, print)]
+    monkeypatch.setattr(compiling, "ProcessPoolExecutor", Here)
+    monkeypatch.setattr(compiling, "_steps", lambda *_: steps)
+    compiling.compile_all({"lora": None}, lambda _: None)
+    assert begun == ["first", "middle", "last"]
+    steps[:] = [Step("alone", 1, print, ("nobody",))]
+    with pytest.raises(ValueError, match="alone waits for what is no step: nobody"):
+        compiling.compile_all({"lora": None}, lambda _: None)
 
 
 @given(st.lists(st.integers(-3, 3), max_size=70))

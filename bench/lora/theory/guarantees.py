@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, wraps
+from math import floor
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -59,6 +60,13 @@ def is_exposed(run: OnlineRun) -> bool:
     return isinstance(run.trace, Exposed)
 
 
+def _at_final_prices(case: Case) -> Priced:
+    """D at the final prices of a run (a float run's rounded to 2^-k)."""
+    trace, dual = case.run.trace, dual_of(case.instance)
+    assert isinstance(trace, Exposed)
+    return dual.exact(trace.lam, trace.phi) if trace.exact else dual.near(trace.lam, trace.phi)
+
+
 def dual_certificate(case: Case) -> Check:
     """OPT <= D at the best multiple of the final prices, as they are or with every type's nodes at their mean price."""
     run, trace = case.run, case.run.trace
@@ -66,7 +74,7 @@ def dual_certificate(case: Case) -> Check:
     if isinstance(trace, Posted) and trace.problem:
         return Check("dual_certificate", Verdict.NOT_APPLICABLE, None, None, trace.problem)
     dual = dual_of(case.instance)
-    final = dual.exact(trace.lam, trace.phi) if trace.exact else dual.near(trace.lam, trace.phi)
+    final = case.share(_at_final_prices)
     scaled_tau, scaled = dual.rescaled(trace.lam, trace.phi)
     tau, value = dual.rescaled(dual.pooled(trace.lam), dual.pooled(trace.phi))
     if min(scaled, final.value) < value:
@@ -144,7 +152,7 @@ class _Linear:
     @cached_property
     def final(self) -> Priced:
         """D at the final prices (a float run's rounded to 2^-k, unless `precise`)."""
-        return self.at(self.trace.lam, self.trace.phi)
+        return self.at(self.trace.lam, self.trace.phi) if self.precise else self.case.share(_at_final_prices)
 
     def at(self, lam: Mapping[Cell, Fraction | float], phi: Mapping[Cell, Fraction | float]) -> Priced:
         if self.trace.exact or self.precise:
@@ -357,7 +365,10 @@ def theorem_c_a_priori(linear: _Linear) -> Check:
 
 def _sum(one: Mapping[Cell, Fraction | float], other: Mapping[Cell, Fraction]) -> dict[Cell, Fraction]:
     """Two price tables added as fractions."""
-    return {cell: Fraction(one.get(cell, 0)) + other.get(cell, Fraction(0)) for cell in [*one, *other]}
+    total = {cell: Fraction(price) for cell, price in one.items()}
+    for cell, price in other.items():
+        total[cell] = total.get(cell, Fraction(0)) + price
+    return total
 
 
 def full_cells(
@@ -373,8 +384,10 @@ def full_cells(
             here = load.setdefault((k, t), [0, 0])
             here[0] += int(instance.rate[i, kind[k]])
             here[1] += int(instance.memory_mb[i])
-    lam = {cell: top_c for cell, (used, _) in load.items() if used > (1 - share) * compute[kind[cell[0]]]}
-    phi = {cell: top_m for cell, (_, used) in load.items() if used > (1 - share) * memory[kind[cell[0]]]}
+    # Whole numbers are above (1 - eps) C where they are above its floor.
+    edges = [(floor((1 - share) * compute[g]), floor((1 - share) * memory[g])) for g in kind]
+    lam = {cell: top_c for cell, (used, _) in load.items() if used > edges[cell[0]][0]}
+    phi = {cell: top_m for cell, (_, used) in load.items() if used > edges[cell[0]][1]}
     return lam, phi
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.lora.theory.basis.memo import keep_by_content
 from formulations.lora.bound.minimal import MinimalCovers, list_minimal_covers
 from formulations.lora.covering.schedules import space
 from instances.lora.model import Instance, Public, Task
@@ -55,8 +56,9 @@ class Facts:
         return max(Fraction(self.s_max, self.s_min), self.r_max / self.r_min)
 
 
+@keep_by_content(8)
 def list_covers(instance: Instance) -> MinimalCovers:
-    """The minimal covers of an instance in one piece."""
+    """The minimal covers of an instance in one piece; kept for the last few instances."""
     parts = list(list_minimal_covers(instance))
     if len(parts) == 1:
         return parts[0]

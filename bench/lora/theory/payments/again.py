@@ -10,6 +10,7 @@ on it comes from runs in processes of their own.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -71,6 +72,11 @@ class Again:
         self.failed = 0
 
     @cached_property
+    def _arrivals(self) -> list[int]:
+        """The slots of arrival, ascending."""
+        return [int(slot) for slot in self.instance.arrival]
+
+    @cached_property
     def _data(self) -> dict[str, Any]:
         return document(self.instance)
 
@@ -103,14 +109,13 @@ class Again:
 
     def _place(self, i: int, report: Report) -> int:
         """Where the task then stands: in its place, or behind the others of a later slot."""
-        arrival = self.instance.arrival
-        if report.arrival == arrival[i]:
+        if report.arrival == self._arrivals[i]:
             return i
-        return int((arrival <= report.arrival).sum()) - 1
+        return bisect_right(self._arrivals, report.arrival) - 1
 
     def _end(self, place: int, slot: int) -> int:
         """How many tasks have come when the slot of the report is over."""
-        return max(place + 1, int((self.instance.arrival <= slot).sum()))
+        return max(place + 1, bisect_right(self._arrivals, slot))
 
     def decision(self, i: int, report: Report, *, alone: bool = False) -> Answer:
         """Whether the run was a valid one, and the task's decision in it; of anyone's own, a hint unless `alone`.
