@@ -149,7 +149,9 @@ class _Guarded(cloudpickle.Pickler):  # type: ignore[misc]
     def reducer_override(self, given: Any) -> Any:
         """How an object is pickled."""
         if type(given) in self._future:
-            problem = f"it carries what it must not know, a {type(given).__module__}.{type(given).__qualname__}"
+            problem = (
+                f"it carries what it must not know, an object of {type(given).__module__}.{type(given).__qualname__}"
+            )
             raise InputError(_FIELD, self._name, f"{problem}: it may use no variable that holds one")
         return super().reducer_override(given)
 

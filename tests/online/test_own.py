@@ -19,6 +19,7 @@ from instances.errors import InputError
 from online import own
 from online.outcome import OnlineRun
 from online.own import name_algorithms
+from online.referee import sandbox
 from online.terms import Own, Terms, under
 from tests.support import eapm_contestants
 from tests.support.eapm_contestants import Honest
@@ -28,6 +29,7 @@ FILE = path("free_energy")
 CELL = """
 import math
 from online.own import name_algorithms
+from online.referee import sandbox
 
 LEVEL = {level}
 
@@ -191,7 +193,7 @@ def test_the_future_is_not_carried_along() -> None:
             return day.users
 
     for given in (Knows(day), Looks, Knows([{"x": report}]), Knows(before)):
-        with pytest.raises(InputError, match=r"it carries what it must not know, a [a-z.]+[A-Z]"):
+        with pytest.raises(InputError, match=r"it carries what it must not know, an object of [a-z.]+[A-Z]"):
             run(given)
     for thing in (families()["eapm"], generate):
         found = run(Knows(thing))
@@ -233,3 +235,21 @@ def test_one_that_draws_gets_its_seed() -> None:
             assert families()["eapm"].is_randomised("own:Draws")
     assert labels[0] != labels[1]
     assert labels[0].startswith("own:Draws (seed ")
+
+
+def test_it_runs_in_a_sandbox() -> None:
+    """It has no file that would have to be there; what it names must be."""
+    try:
+        sandbox.require()
+    except InputError as error:
+        pytest.skip(str(error))
+
+    class Even:
+        def start(self, public: Any, constants: Any) -> None:
+            self.machines = len(public.machines)
+
+        def decide(self, user: Any, view: Any) -> Any:
+            return (user.tasks, *(0 for _ in range(self.machines - 1)))
+
+    found = bench.online(FILE, Even, isolate=True)
+    assert (found.valid, found.label) == (True, "own:Even (isolated)")
