@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench.family.known import families
+from bench.family.known import families, find_suite_if_any
 from bench.figures.drawn import Drawn
 from bench.figures.kinds import draw_figure
 from bench.storage.store import EMPTY, STORE, Store
@@ -57,6 +57,8 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
         raise InputError(str(folder / STORE), "family", f"{shown(name)} is not one of {', '.join(families())}")
     family = families()[str(name)]
     settled = verdicts.settle(found, family)
+    suite = find_suite_if_any(str(found.about.get("suite", "")))
+    groups = suite.groups if suite is not None else {}
     _write_csv(folder / "results.csv", found.rows)
     _write_csv(folder / "seconds.csv", found.seconds)
     if len(found.repetitions):
@@ -82,7 +84,7 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
     sys.stdout.flush()
     failed = _warn(found)
-    print(f"\n{safe_lines(answer_text(found, settled, folder))}", flush=True)
+    print(f"\n{safe_lines(answer_text(found, family, settled, folder, groups))}", flush=True)
     return 1 if failed else 0
 
 
