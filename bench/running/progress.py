@@ -43,7 +43,7 @@ class Progress:
     stream : where to; standard error by default.
     """
 
-    WIDTH = 24
+    WIDTH = 12
     REDRAWN = 0.1
     """Seconds for which the bar stays as it is at least."""
 
