@@ -167,7 +167,7 @@ def _further_fields(found: Results, family: Family) -> list[_Field]:
     def money(name: str) -> Callable[[Row], Cell]:
         return lambda row: value_cell(row[name], family)
 
-    fields = [_Field(Column(check_title(name), key=name), money(name)) for name in found.accounts if name != "profit"]
+    fields = [_Field(Column(name, key=name), money(name)) for name in found.accounts if name != "profit"]
     if len(found.repetitions):
         expected = Column("E[ALG], 95 % interval", key="expected")
         fields.append(_Field(expected, lambda row: make_cell(expected_text(row), numeric=True)))
