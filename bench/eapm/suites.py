@@ -159,7 +159,8 @@ def _fig4() -> Suite:
 
 def _named() -> Suite:
     cases = tuple(Case(name, {"kind": "named", "name": name}, _ALL, group="named") for name in names())
-    return Suite("eapm-named", "Tiny instances on which the printed rule goes wrong, one for each way", cases)
+    summary = "Tiny instances on which the printed rule goes wrong, one for each way"
+    return Suite("eapm-named", summary, cases, groups={"named": "tiny instances"}, verdicts_first=True)
 
 
 @lru_cache(maxsize=1)

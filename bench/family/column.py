@@ -20,7 +20,7 @@ from bench.family.checks import Check
 from bench.family.parts import Bidding, Certificates, Hunting, Statement, Staying, Step, Timeline
 from bench.family.sense import Sense
 from bench.family.suite import Listed, SolveSettings, Study, Suite
-from formulations.report import SolveReport
+from formulations.report import Exact, SolveReport
 from instances.errors import InputError
 from online.outcome import OnlineRun
 
@@ -53,6 +53,7 @@ CONVENTION: Mapping[str, str] = {
     "AUDITS": "bench.claims",
     "compiling": "bench.warming",
     "measures": "bench.measures",
+    "accounts": "bench.measures",
     "study": "bench.studies",
     "standing": "bench.standing",
     "READINGS": "bench.readings",
@@ -74,8 +75,10 @@ class Family:
     objective : what the values of its solutions are called, in two words at most.
     sense : whether the most or the least of it is best.
     headline : name of the check whose verdict stands beside the ratio in tables; empty for none.
-    size : the figures that `describe` gives by which the smallest of several instances is chosen, most important first.
+    size : the figures that `describe` gives by which the smallest of several instances is chosen, most important first;
+        the first one is how many arrive.
     whole_values : the values of its solutions, and its bounds, are integers.
+    dollars : how many dollars one unit is; None: the objective is no money.
     home : package with all the modules of a family that lives elsewhere; empty for one of this house.
     """
 
@@ -89,10 +92,12 @@ class Family:
         headline: str = "",
         size: Sequence[str] = ("tasks",),
         whole_values: bool = False,
+        dollars: Fraction | None = None,
         home: str = "",
     ) -> None:
         self.name, self.unit, self.objective, self.sense = name, unit, objective, sense
         self.headline, self.size, self.whole_values, self.home = headline, tuple(size), whole_values, home
+        self.dollars = dollars
 
     def find(self, what: str) -> Any:
         """What the convention calls so, or None."""
@@ -225,6 +230,12 @@ class Family:
         """The family's online algorithms."""
         return _listed(self.need("GAME").registry.algorithms)
 
+    def options(self, head: str) -> Mapping[str, str]:
+        """What the options of an algorithm of the family mean, by name; empty for anyone's own."""
+        game = self.find("GAME")
+        entry = None if game is None else game.registry.entries().get(head)
+        return {} if entry is None else {name: option.meaning for name, option in entry.options.items()}
+
     def run(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
         """One run under the referee; `prior` is the instance that `prior=yesterday` in the algorithm's name stands for.
 
@@ -286,6 +297,15 @@ class Family:
         The checks are the run's audits, which version the figures, too.
         """
         found: Callable[..., Mapping[str, Fraction | None]] | None = self.find("measures")
+        return found
+
+    @property
+    def accounts(self) -> Callable[[Any, OnlineRun], Mapping[str, Exact]] | None:
+        """(instance, valid run): what it earned and spent, recounted from its decisions, exact, in the family's unit.
+
+        ``bids`` of the admitted, ``vendors`` and ``energy``; the objective is bids - vendors - energy.
+        """
+        found: Callable[[Any, OnlineRun], Mapping[str, Exact]] | None = self.find("accounts")
         return found
 
     @property

@@ -64,6 +64,14 @@ def find_suite(name: str) -> tuple[Family, Suite]:
     return known[name]
 
 
+def find_suite_if_any(name: str) -> Suite | None:
+    """The suite of this name as it is now, for its words; None where there is none any more."""
+    try:
+        return find_suite(name)[1]
+    except InputError:
+        return None
+
+
 def family_of_format(name: object) -> Family | None:
     """The family whose file format has this name."""
     return next((family for family in families().values() if family.format == name), None)

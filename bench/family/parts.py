@@ -10,6 +10,7 @@ Part of a family -> what is lost without it:
 * ``statements``, ``notation`` -> the page's section on what is claimed and what holds
 * ``readings`` -> the page's sentences on how a paper is read
 * ``measures`` -> figures beside the objective
+* ``accounts`` -> cost and profit of a run
 * ``study`` -> figures about bidding
 * ``compiling`` -> `warm` compiles side by side, and only what the suites need
 * ``standing`` -> the leaderboard's columns on what is proved

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -143,6 +143,8 @@ class Suite:
     cases : in the order of the tables.
     plots : figures made of them beside those that every suite has.
     small : the same groups at a small scale (`run --scale small`); empty where there is no such scale.
+    groups : what groups are called in a sentence (``real arrivals``), by name; of others the name.
+    verdicts_first : whether the page begins with what is claimed and what holds, not with how much is reached.
     """
 
     name: str
@@ -150,3 +152,5 @@ class Suite:
     cases: tuple[Case, ...]
     plots: tuple[Plot, ...] = ()
     small: tuple[Case, ...] = ()
+    groups: Mapping[str, str] = field(default_factory=dict)
+    verdicts_first: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from fractions import Fraction
 from typing import Any
 
 from bench.family.column import Family
@@ -58,4 +59,11 @@ class LoraFamily(Family):
         return Bidding(utility_curve, audit_bidder)
 
 
-FAMILY = LoraFamily("lora", "micro-dollars", headline="theorem5", size=("tasks", "slots", "nodes"), whole_values=True)
+FAMILY = LoraFamily(
+    "lora",
+    "micro-dollars",
+    headline="theorem5",
+    size=("tasks", "slots", "nodes"),
+    whole_values=True,
+    dollars=Fraction(1, 1_000_000),
+)

@@ -51,6 +51,24 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Map
     }
 
 
+def accounts(instance: Instance, run: OnlineRun) -> Mapping[str, int]:
+    """What a valid run earned and spent, in micro-dollars, from its decisions: the terms of objective (4).
+
+    ``bids`` of the admitted, the prices of their ``vendors``, and the ``energy`` of the cells that they run in.
+    """
+    kind = instance.public("").type_of_node
+    bids = vendors = energy = 0
+    for i, decision in enumerate(run.decisions):
+        if decision is None:
+            continue
+        bids += int(instance.bid[i])
+        if decision.vendor is not None:
+            vendors += instance.vendors(i)[decision.vendor].price
+        cost = instance.cost(i)
+        energy += sum(int(cost[kind[node], slot - 1]) for node, slot in decision.cells)
+    return {"vendors": vendors, "energy": energy, "bids": bids}
+
+
 def _share(admitted: NDArray[np.bool_], among: NDArray[np.bool_]) -> Fraction | None:
     count = int(among.sum())
     return Fraction(int((admitted & among).sum()), count) if count else None

@@ -54,6 +54,7 @@ MECHANISMS = (
 # Days of the paper's scale: tasks and nodes (A100 and A40 half and half) that make these loads.
 _NAMES = ("pai", "philly", "helios")
 _LOADS = (("0.8", 6850, 100), ("1.6", 6850, 50), ("2.5", 10700, 50))
+_GROUPS = {"tiny": "tiny instances", "counterexamples": "counterexamples to claims"}
 _TINY = ("tiny_contention", "tiny_two_types", "tiny_vendors", "tiny_negative_tariff")
 _VIOLATED = ("thm5_T5_3tasks", "thm5_T4_4tasks_strict")
 
@@ -78,6 +79,7 @@ def suites() -> tuple[Suite, ...]:
                 *(_shipped(name, "tiny") for name in _TINY),
                 *(_shipped(name, "counterexamples") for name in _VIOLATED),
             ),
+            groups=_GROUPS | {"traces": "real arrivals", "day": "a day of 7,200 real arrivals"},
         ),
         Suite(
             "mechanisms",
@@ -104,6 +106,8 @@ def suites() -> tuple[Suite, ...]:
                 ),
             ),
             _THEORY_PLOTS,
+            groups=_GROUPS | {"part of a day": "a part of a day"},
+            verdicts_first=True,
         ),
         *figure_suites((_bidding_suite("fig10"), _bidding_suite("fig11"))),
         Suite(
@@ -123,6 +127,8 @@ def suites() -> tuple[Suite, ...]:
             "tiny",
             "All shipped tiny instances and counterexamples",
             tuple(_shipped(name, "tiny" if name.startswith("tiny_") else "counterexamples") for name in names()),
+            groups=_GROUPS,
+            verdicts_first=True,
         ),
     )
 
@@ -241,7 +247,10 @@ def member(text: str) -> Suite | None:
         recipe[key] = int(value) if re.fullmatch(r"-?\d{1,15}", value) else value
     instance = generate(recipe)
     return Suite(
-        text, families()[name].summary, (Case(instance.name, recipe, _THEORY, SolveSettings(), "counterexamples"),)
+        text,
+        families()[name].summary,
+        (Case(instance.name, recipe, _THEORY, SolveSettings(), "counterexamples"),),
+        verdicts_first=True,
     )
 
 

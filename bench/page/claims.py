@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -34,6 +34,11 @@ class ClaimRow:
     sides: str
     exact: str
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it applies to no run here, and no proof settles it."""
+        return not self.settled.statement.proof and not self.settled.counts.keys() - {Verdict.NOT_APPLICABLE}
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimSection:
@@ -42,19 +47,23 @@ class ClaimSection:
     Parameters
     ----------
     table : the frame of the table, without its rows.
-    rows : the claims.
+    rows : the claims that some run says something about, or that a proof settles; those that fall first.
+    idle : those that apply to no run here.
     notation : signs of their statements, with their meaning.
     commands : what shows the witnesses.
     file : the table as CSV.
     sizes : by what an instance is smaller than another, most important first.
+    statements : every claim in words, by name.
     """
 
     table: Table
     rows: Sequence[ClaimRow]
+    idle: Sequence[ClaimRow]
     notation: Sequence[tuple[str, str]]
     commands: Sequence[str]
     file: Download
     sizes: Sequence[str]
+    statements: Mapping[str, str]
 
 
 def make_claims(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] = ()) -> ClaimSection | None:
@@ -62,14 +71,26 @@ def make_claims(settled: Sequence[Settled], notation: Sequence[tuple[str, str]] 
     if not settled:
         return None
     head = ["claim", "statement", "in general", "in these runs", "smallest witness here", "what holds instead"]
+    rows = sorted(map(_row, settled), key=_order)
     return ClaimSection(
-        Table("Claims and verdicts", head, (), css="text"),
-        [_row(each) for each in settled],
+        Table("Claims and verdicts", head, (), css="text claims"),
+        [row for row in rows if not row.is_idle],
+        [row for row in rows if row.is_idle],
         notation,
         [each.command for each in settled if each.command],
         make_download("claims.csv", frame(settled)),
         list(dict.fromkeys(name for each in settled for name in each.sizes)),
+        {each.statement.name: each.statement.statement for each in settled},
     )
+
+
+def _order(row: ClaimRow) -> int:
+    """An error of ours first, then what is violated, what is undecided, what holds, what a proof settles."""
+    if row.is_alarming or row.violated:
+        return 0 if row.is_alarming else 1
+    if row.settled.statement.proof:
+        return 4
+    return 2 if row.settled.counts[Verdict.UNDECIDED] else 3
 
 
 def _row(each: Settled) -> ClaimRow:

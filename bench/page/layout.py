@@ -10,14 +10,17 @@ from functools import partial
 from typing import Any
 
 from bench.family.column import Family
+from bench.family.known import find_suite_if_any
 from bench.figures import overview
 from bench.figures.drawn import Chart, Drawn
 from bench.page.claims import make_claims
 from bench.page.compare import compare_algorithms
+from bench.page.glossary import make_glossary
 from bench.page.render import load_scripts, render
 from bench.page.rows import list_checks, list_rows
 from bench.storage.store import StoredCase
 from bench.tables.cells import Table, make_download
+from bench.tables.headline import make_headline
 from bench.tables.rows import Results, group_means
 from bench.tables.sayings import said_below
 from bench.tables.text import opt_text
@@ -33,8 +36,13 @@ def render_page(found: Results, family: Family, settled: Sequence[Settled] = (),
     """The results as one HTML page that needs nothing from a network."""
     every = found.rows.to_dict("records")
     about = found.about
+    suite = find_suite_if_any(str(about.get("suite", "")))
+    groups = {} if suite is None else suite.groups
     return render(
         "page.html",
+        headline=make_headline(found, family, settled, groups),
+        verdicts_first=suite is not None and suite.verdicts_first,
+        glossary=make_glossary(found, family, groups),
         suite=str(about.get("suite", "")),
         summary=str(about.get("summary", "")),
         scale=about.get("scale", "full"),
@@ -42,7 +50,8 @@ def render_page(found: Results, family: Family, settled: Sequence[Settled] = (),
         objective=family.objective,
         sense=found.sense,
         figures=[each for each in drawn if not each.is_empty],
-        figures_without_data=[each for each in drawn if each.is_empty],
+        # What nobody asked for is not missed.
+        figures_without_data=[each for each in drawn if each.is_empty and not about.get("only")],
         make_download=make_download,
         overview=_overview(found, family, every),
         compared=compare_algorithms(found),

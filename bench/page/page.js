@@ -1,5 +1,5 @@
-// Tables that are sorted by their headings and filtered by a box and lists. Without JavaScript they stand in the order
-// of the suite, whole. Nothing is fetched.
+// Tables that are sorted by their headings; the one of all runs is also filtered, and its columns are chosen. Without
+// JavaScript they stand in the order of the suite, whole. Nothing is fetched.
 "use strict";
 
 const collator = new Intl.Collator(undefined, { numeric: true });
@@ -12,82 +12,246 @@ function compared(a, b, numbers, down) {
   return down ? -order : order;
 }
 
+function made(name, properties, ...children) {
+  const element = Object.assign(document.createElement(name), properties);
+  element.append(...children);
+  return element;
+}
+
+function sorted(rows, text, down) {
+  const keyed = rows.map((row) => {
+    const told = text(row);
+    return { row, text: told, number: told === "" ? NaN : Number(told) };
+  });
+  const numbers = keyed.every(({ text, number }) => text === "" || text === "-" || !isNaN(number));
+  return keyed.sort((a, b) => compared(a, b, numbers, down)).map(({ row }) => row);
+}
+
+// A figure is read without the commas between thousands, where no number to sort by is given.
+function textOf(cell) {
+  const text = cell.textContent.trim();
+  return cell.dataset.v ?? (cell.classList.contains("n") ? text.replaceAll(",", "") : text);
+}
+
+// A button of what the heading says; a link to what it means stays beside it. `act` is called with the next order.
+function sortButton(heading, act) {
+  const words = heading.querySelector("span") ?? heading;
+  const button = made("button", { type: "button", title: "Sort by this column: up, down, as it was" }, words.textContent);
+  heading.dataset.name = words.textContent; // for print, which repeats headings and leaves buttons out
+  if (words === heading) heading.replaceChildren(button);
+  else words.replaceWith(button);
+  button.addEventListener("click", () => {
+    const before = heading.getAttribute("aria-sort");
+    act(before === null ? "ascending" : before === "ascending" ? "descending" : null);
+  });
+}
+
+function markSorted(headings, chosen, order) {
+  headings.forEach((heading) => heading.removeAttribute("aria-sort"));
+  if (order) chosen.setAttribute("aria-sort", order);
+}
+
 function sortable(table) {
   const body = table.tBodies[0];
   const first = [...body.rows]; // the order of the suite, which a third click brings back
   const headings = [...table.tHead.rows[0].cells];
-  headings.forEach((heading, column) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = heading.textContent;
-    button.title = "Sort by this column: up, down, as it was";
-    heading.replaceChildren(button);
-    button.addEventListener("click", () => {
-      const before = heading.getAttribute("aria-sort");
-      headings.forEach((other) => other.removeAttribute("aria-sort"));
-      if (before === "descending") {
-        body.append(...first);
-        return;
-      }
-      const down = before === "ascending";
-      heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-      const keyed = first.map((row) => {
-        const text = row.cells[column].dataset.v ?? row.cells[column].textContent.trim();
-        return { row, text, number: text === "" ? NaN : Number(text) };
-      });
-      const numbers = keyed.every(({ text, number }) => text === "" || text === "-" || !isNaN(number));
-      keyed.sort((a, b) => compared(a, b, numbers, down));
-      body.append(...keyed.map(({ row }) => row));
-    });
-  });
+  headings.forEach((heading, column) =>
+    sortButton(heading, (order) => {
+      markSorted(headings, heading, order);
+      body.append(...(order ? sorted(first, (row) => textOf(row.cells[column]), order === "descending") : first));
+    }),
+  );
 }
 
-function filtered(table) {
-  const rows = [...table.tBodies[0].rows];
-  const headings = [...table.tHead.rows[0].cells];
-  const bar = document.createElement("form");
-  bar.className = "filters";
+// What was chosen stands in the query of the address, beside which links to rows have their place.
+function remember(name, value, typing) {
+  const query = new URLSearchParams(location.search);
+  if ((query.get(name) ?? "") === value) return;
+  if (value) query.set(name, value);
+  else query.delete(name);
+  const told = String(query);
+  const address = `${location.pathname}${told && `?${told}`}${location.hash}`;
+  try {
+    history[typing ? "replaceState" : "pushState"](null, "", address);
+  } catch {
+    // A browser that keeps addresses of files as they are: the table works, and is not remembered.
+  }
+}
+
+// The table of all runs: cases with a heading each. What is the same in all rows of a case becomes a column on demand.
+function runs(table) {
+  const head = table.tHead.rows[0];
+  const facts = JSON.parse(table.dataset.facts);
+  const bodies = [...table.tBodies].map((body) => ({
+    body,
+    title: body.rows[0],
+    rows: [...body.rows].slice(1),
+    facts: JSON.parse(body.dataset.facts),
+  }));
+  const rows = bodies.flatMap((each) => each.rows); // the order of the suite, which a third click brings back
+  const factsOf = new Map(bodies.flatMap((each) => each.rows.map((row) => [row, each.facts])));
+  const own = [...head.cells].map((cell) => cell.dataset.key);
+  const keys = [...own, ...facts.map(([, key]) => key)];
+  const names = [...[...head.cells].map((cell) => (cell.querySelector("span") ?? cell).textContent), ...facts.map(([name]) => name)];
+  const standard = own.slice(0, Number(table.dataset.shown));
+  const together = document.createElement("tbody"); // of all cases, where they are sorted
+  const style = document.head.appendChild(document.createElement("style"));
+  table.classList.add("chosen");
+
+  const fact = (row, place, what) => {
+    const [text, number] = factsOf.get(row)[place];
+    return what === "v" ? (number ?? text) : text;
+  };
+  const read = (row, key, what) => {
+    const place = keys.indexOf(key);
+    if (place >= own.length) return fact(row, place - own.length, what);
+    const cell = row.cells[place];
+    return what === "v" ? textOf(cell) : (cell.dataset.c ?? cell.textContent.trim());
+  };
+
+  // Columns of facts are made when the first of them is shown.
+  let extended = false;
+  function extend() {
+    if (extended) return;
+    extended = true;
+    facts.forEach(([name, key, term]) => {
+      const heading = made("th", { scope: "col" }, made("span", {}, name));
+      heading.dataset.key = key;
+      if (term) {
+        const note = made("a", { className: "note", href: `#${term}` }, "?");
+        note.setAttribute("aria-label", `what ${name} means`);
+        heading.append("\u00a0", note);
+      }
+      head.append(heading);
+      addSorting(heading);
+    });
+    for (const row of rows) {
+      for (const [text, number, title] of factsOf.get(row)) {
+        const cell = made("td", { title, className: number === null ? "" : "n" }, text);
+        if (number !== null) cell.dataset.v = number;
+        row.append(cell);
+      }
+    }
+  }
+
+  // Columns.
+  let shown = standard;
+  const boxes = new Map();
+  function show(chosen) {
+    shown = keys.filter((key) => chosen.includes(key));
+    if (shown.some((key) => !own.includes(key))) extend();
+    const hidden = keys.flatMap((key, place) => (shown.includes(key) ? [] : [`.runs tr:not(.case) > :nth-child(${place + 1})`]));
+    style.textContent = hidden.length ? `${hidden.join(", ")} { display: none; }` : "";
+    bodies.forEach(({ title }) => (title.cells[0].colSpan = shown.length));
+    boxes.forEach((box, key) => (box.checked = shown.includes(key)));
+  }
+  const always = own.slice(0, 2);
+  const chooser = made("details", { className: "chooser" }, made("summary", {}, "Columns"));
+  const choices = chooser.appendChild(made("fieldset", {}, made("legend", {}, "Columns of the table below")));
+  keys.forEach((key, place) => {
+    if (always.includes(key)) return;
+    const box = made("input", { type: "checkbox" });
+    boxes.set(key, box);
+    box.addEventListener("change", () => {
+      show([...always, ...keys.filter((each) => boxes.get(each)?.checked)]);
+      const isStandard = shown.join() === standard.join();
+      remember("columns", isStandard ? "" : shown.slice(always.length).join(",") || "none");
+    });
+    choices.append(made("label", {}, box, names[place]));
+  });
+
+  // Order.
+  function order(key, how) {
+    const heading = [...head.cells].find((cell) => cell.dataset.key === key);
+    markSorted([...head.cells], heading, how);
+    table.classList.toggle("sorted", Boolean(how));
+    if (how) {
+      bodies.forEach(({ body }) => body.remove());
+      together.append(...sorted(rows, (row) => read(row, key, "v"), how === "descending"));
+      table.append(together);
+    } else {
+      together.remove();
+      bodies.forEach(({ body, rows: mine }) => {
+        body.append(...mine);
+        table.append(body);
+      });
+    }
+  }
+  function addSorting(heading) {
+    sortButton(heading, (how) => {
+      const key = heading.dataset.key;
+      order(key, how);
+      remember("sort", how ? `${how === "descending" ? "-" : ""}${key}` : "");
+    });
+  }
+
+  // Filters.
+  const bar = made("form", { className: "filters" });
   bar.setAttribute("role", "search");
+  bar.setAttribute("aria-label", "Rows of the table below");
   bar.addEventListener("submit", (event) => event.preventDefault());
   const control = (text, element) => {
-    const label = document.createElement("label");
-    label.append(text, element);
-    bar.append(label);
+    bar.append(made("label", {}, text, element));
     return element;
   };
-  const box = control("words ", document.createElement("input"));
-  box.type = "search";
-  box.placeholder = "all of these words";
-  const value = (row, column) => row.cells[column].dataset.c ?? row.cells[column].textContent.trim();
-  const lists = headings.flatMap((heading, column) => {
-    if (heading.dataset.choose === undefined) return [];
-    const values = [...new Set(rows.map((row) => value(row, column)))].sort(collator.compare);
-    const list = control(`${heading.textContent} `, document.createElement("select"));
-    list.append(new Option("all", "\u0000"), ...values.map((each) => new Option(each, each)));
-    return [{ column, list }];
+  const box = control("words ", made("input", { type: "search", placeholder: "all of these words" }));
+  const choosable = [...head.cells].filter((cell) => cell.dataset.choose !== undefined).map((cell) => cell.dataset.key);
+  const lists = ["group", ...choosable].map((key) => {
+    const values = [...new Set(rows.map((row) => read(row, key, "c")))].sort(collator.compare);
+    const list = control(`${names[keys.indexOf(key)]} `, document.createElement("select"));
+    list.append(new Option("all", ""), ...values.map((each) => new Option(each, each)));
+    list.parentElement.hidden = values.length < 2;
+    return { key, list };
   });
-  const all = document.createElement("button");
-  all.type = "reset";
-  all.textContent = "show all";
-  const count = document.createElement("output");
-  count.setAttribute("aria-live", "polite");
-  bar.append(all, count);
+  const count = document.createElement("output"); // it is told when it changes
+  bar.append(made("button", { type: "reset" }, "show all"), count);
   let texts = null; // of the rows, read when they are first needed
-  const choose = () => {
+  function filter() {
     const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-    texts ??= rows.map((row) => [...row.cells].map((cell) => cell.textContent).join(" ").toLowerCase());
-    let shown = 0;
+    const told = (row) => [...row.cells].filter((cell) => !cell.classList.contains("n")).map((cell) => cell.textContent).join(" ");
+    if (words.length) texts ??= rows.map((row) => `${told(row)} ${factsOf.get(row)[0][0]}`.toLowerCase());
+    let left = 0;
     rows.forEach((row, place) => {
-      const chosen = lists.every(({ column, list }) => list.value === "\u0000" || list.value === value(row, column));
+      const chosen = lists.every(({ key, list }) => list.value === "" || list.value === read(row, key, "c"));
       row.hidden = !chosen || !words.every((word) => texts[place].includes(word));
-      shown += !row.hidden;
+      left += !row.hidden;
     });
-    count.textContent = `${shown} of ${rows.length} rows`;
+    bodies.forEach(({ title, rows: mine }) => (title.hidden = mine.every((row) => row.hidden)));
+    count.textContent = left < rows.length ? `${left} of ${rows.length} rows` : `${rows.length} rows`;
+  }
+  const rememberFilters = (typing) => {
+    remember("words", box.value.trim(), typing);
+    lists.forEach(({ key, list }) => remember(key, list.value, typing));
   };
-  bar.addEventListener("input", choose);
-  bar.addEventListener("reset", () => setTimeout(choose));
-  count.textContent = `${rows.length} rows`;
-  table.parentElement.before(bar);
+  bar.addEventListener("input", (event) => {
+    filter();
+    rememberFilters(event.target === box);
+  });
+  bar.addEventListener("reset", () =>
+    setTimeout(() => {
+      filter();
+      rememberFilters();
+    }),
+  );
+
+  function restore() {
+    const query = new URLSearchParams(location.search);
+    const chosen = query.get("columns");
+    show(chosen === null ? standard : [...always, ...chosen.split(",")]);
+    const key = (query.get("sort") ?? "").replace(/^-/, "");
+    if (keys.includes(key) && !own.includes(key)) extend();
+    order(key, keys.includes(key) ? (query.get("sort").startsWith("-") ? "descending" : "ascending") : null);
+    box.value = query.get("words") ?? "";
+    lists.forEach(({ key: each, list }) => {
+      list.value = query.get(each) ?? "";
+      if (list.selectedIndex < 0) list.value = "";
+    });
+    filter();
+  }
+  [...head.cells].forEach(addSorting);
+  table.parentElement.before(bar, chooser);
+  restore();
+  addEventListener("popstate", restore);
 }
 
 // On a phone a table of text is a list of its rows; every cell then says what it is.
@@ -108,9 +272,18 @@ function reveal() {
   setTimeout(() => target.scrollIntoView({ block: "center" }));
 }
 
+// A link to a word says what it means when it is pointed at or reached by keyboard.
+function explain(event) {
+  const link = event.target.closest?.('a[href^="#"]');
+  if (!link || link.title) return;
+  const meaning = document.getElementById(decodeURIComponent(link.hash.slice(1)))?.querySelector(":scope > dd");
+  if (meaning) link.title = meaning.textContent;
+}
+
 // Sorting last: it makes buttons of the headings that the others read.
-document.querySelectorAll("table.filtered").forEach(filtered);
 document.querySelectorAll("table.text").forEach(labelled);
 document.querySelectorAll("table.sortable").forEach(sortable);
+document.querySelectorAll("table.runs").forEach(runs);
+for (const kind of ["pointerover", "focusin"]) addEventListener(kind, explain);
 addEventListener("hashchange", reveal);
 if (location.hash) reveal();

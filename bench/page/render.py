@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from bench.page.glossary import algorithm_place
 from bench.tables.cells import Table
 from bench.tables.text import check_title
 
@@ -40,6 +41,7 @@ def load_templates() -> Environment:
         extensions=["jinja2.ext.do"],
     )
     made.filters |= {
+        "algorithm_place": algorithm_place,
         "breakable": make_breakable,
         "check_title": check_title,
         "code_words": mark_code,

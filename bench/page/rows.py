@@ -1,84 +1,335 @@
-"""The tables of the page that have a row per run: all rows, and the verdicts of one check."""
+"""The tables of the page that have a row per run: all rows, case by case, and the verdicts of one check."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from bench.family.checks import Verdict
+from bench.family.checks import ANOTHER, Verdict
 from bench.family.column import Family
+from bench.page.glossary import algorithm_place, group_place
+from bench.storage.store import StoredCase
 from bench.tables import ratios
-from bench.tables.cells import Cell, Column, Table, exact_cell, make_cell
-from bench.tables.rows import Results, is_known, online_seconds
-from bench.tables.text import check_title, ratio_text
+from bench.tables.cells import Cell, Column, Table, exact_cell, make_cell, value_cell
+from bench.tables.rows import DECIDING, Results, is_known, online_seconds
+from bench.tables.sayings import is_own, part_charged
+from bench.tables.text import check_title, number, ratio_text
 
-LISTED = 3000
+LISTED = 1000
 """Rows of checks on a page, all checks together; the rest is in results.csv."""
 _ORDER = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE)
 
-
-def list_rows(found: Results, family: Family, rows: Sequence[Mapping[Any, Any]]) -> Table:
-    """Every run, to be sorted and filtered; row n has the id `row-n`."""
-    spent = online_seconds(found)
-    check = family.headline if family.headline in found.checks else ""
-    head: list[str | Column] = ["case", Column("group", True), Column("algorithm", True), "OPT, at least"]
-    head += ["OPT, at most", "gap", "proof", f"{family.objective}, {family.unit}", found.sense.ratio]
-    head += [found.sense.reached, "admitted"]
-    head += [*(check_title(name) for name in found.measures), "constants", "arithmetic"]
-    head += [Column(check_title(check), True), "bound"] if check else []
-    head += ["seconds", Column("state", True)]
-    body = [_row(row, check, found, spent.get((row["case"], row["algorithm"]))) for row in rows]
-    ids = [f"row-{place}" for place in range(len(rows))]
-    return Table("All rows", head, body, ids, filtered=True)
+Row = Mapping[Any, Any]
 
 
-def _row(row: Mapping[Any, Any], check: str, found: Results, seconds: float | None) -> list[Cell]:
-    cells = [
-        make_cell(row["case"]),
-        make_cell(row["group"]),
-        make_cell(row["label"]),
-        exact_cell(row["opt_lower"]),
-        exact_cell(row["opt_upper"]),
-        make_cell(
-            ratios.percent(row["opt_gap"]) if is_known(row["opt_gap"]) else "-", sort=row["opt_gap"], numeric=True
+@dataclass(frozen=True, slots=True)
+class CaseRows:
+    """The runs of a case.
+
+    Parameters
+    ----------
+    name : of the case.
+    group, group_place : its group, and where that is explained.
+    size : the figures of its instance, in words.
+    facts : what is the same in all of its rows: a cell per column of `RunTable.facts`.
+    rows : a row per run: its id, and a cell per column of `RunTable.columns`.
+    """
+
+    name: str
+    group: str
+    group_place: str
+    size: str
+    facts: Sequence[Cell]
+    rows: Sequence[tuple[str, Sequence[Cell]]]
+
+    @property
+    def told(self) -> str:
+        """The facts for the script of the page: text, number to sort by and tool tip of each, as JSON."""
+        return json.dumps([[each.text, each.sort, each.title] for each in self.facts], separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class RunTable:
+    """Every run, to be sorted and filtered; row n has the id `row-n`.
+
+    Parameters
+    ----------
+    columns : the columns of the rows.
+    shown : how many of them, from the left, are shown before anyone chooses.
+    facts : the columns that are the same in all rows of a case: they stand in its heading.
+    cases : in the order of the suite.
+    """
+
+    columns: Sequence[Column]
+    shown: int
+    facts: Sequence[Column]
+    cases: Sequence[CaseRows]
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return sum(len(case.rows) for case in self.cases)
+
+    @property
+    def told(self) -> str:
+        """The columns of facts for the script of the page: name, key, place of the explanation, as JSON."""
+        return json.dumps([[each.name, each.key, each.term] for each in self.facts], separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A column, and its cell in a row."""
+
+    column: Column
+    cell: Callable[[Row], Cell]
+
+
+def list_rows(found: Results, family: Family, rows: Sequence[Row]) -> RunTable:
+    """Every run: what is read first in the columns that are shown, the rest behind them."""
+    first = _first_fields(found, family, rows)
+    rest = _further_fields(found, family)
+    state = _Field(Column("state", True, "state", "term-state"), _state)
+    is_sound = all(row["state"] == "ok" for row in rows)
+    fields = [*first, *rest, state] if is_sound else [*first, state, *rest]
+    described = {case.name: case for case in found.cases}
+    facts = _facts(found, family)
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault(str(row["case"]), []).append(place)
+    cases = [
+        CaseRows(
+            name,
+            str(rows[mine[0]]["group"]),
+            group_place(str(rows[mine[0]]["group"])),
+            _size(described[name]),
+            [cell(rows[mine[0]], described[name]) for _, cell in facts],
+            [(f"row-{place}", [field.cell(rows[place]) for field in fields]) for place in mine],
+        )
+        for name, mine in places.items()
+    ]
+    shown = len(first) + (not is_sound)
+    return RunTable([field.column for field in fields], shown, [column for column, _ in facts], cases)
+
+
+def _first_fields(found: Results, family: Family, rows: Sequence[Row]) -> list[_Field]:
+    """What is read first, less what no family's run here can say."""
+    sense, unit = found.sense, "" if family.dollars else f", {family.unit}"
+    pace = _decision_seconds(found, family)
+
+    def seconds(row: Row) -> Cell:
+        each = pace.get((row["case"], row["algorithm"]))
+        return make_cell("-" if each is None else time_text(each), sort=each, numeric=True)
+
+    fields = [
+        _Field(Column("case", key="case"), lambda row: make_cell(row["case"])),
+        _Field(Column("algorithm", True, "algorithm", "glossary-algorithms"), _algorithm),
+        _Field(Column(sense.ratio, key="ratio", term="term-ratio"), lambda row: _ratio(row, found)),
+        _Field(Column("share of OPT", key="share", term="term-share"), lambda row: _share(row, found)),
+        _Field(
+            Column(f"{family.objective}{unit}", key="value", term="term-value"),
+            lambda row: value_cell(row["welfare"], family),
         ),
-        make_cell(row["opt_proof"] if is_known(row["opt_proof"]) else "-"),
-        exact_cell(row["welfare"]),
-        make_cell(ratio_text(row, found.sense), sort=_ratio_order(row), numeric=True),
-        exact_cell(row["reached"]),
-        make_cell(row["admitted"] if is_known(row["admitted"]) else "-", sort=row["admitted"], numeric=True),
-        *(exact_cell(row[name]) for name in found.measures),
-        make_cell(_constants(row), title=_constants_title(row)),
-        make_cell(row["arithmetic"] if is_known(row["arithmetic"]) else "-"),
+        _Field(Column("admitted", key="admitted", term="term-admitted"), _admitted),
     ]
+    if found.accounts or any(is_known(row["revenue"]) for row in rows):
+        fields.append(
+            _Field(
+                Column(f"revenue{unit}", key="revenue", term="term-revenue"),
+                lambda row: value_cell(row["revenue"], family),
+            )
+        )
+    if found.accounts:
+        fields += [
+            _Field(
+                Column(f"cost{unit}", key="cost", term="term-cost"), lambda row: value_cell(_cost(row), family, up=True)
+            ),
+            _Field(Column(f"profit{unit}", key="profit", term="term-profit"), lambda row: _profit(row, family)),
+        ]
+    if pace:
+        fields.append(_Field(Column("seconds per decision", key="pace", term="term-pace"), seconds))
+    return fields
+
+
+def _further_fields(found: Results, family: Family) -> list[_Field]:
+    spent = online_seconds(found)
+
+    def seconds(row: Row) -> Cell:
+        each = spent.get((row["case"], row["algorithm"]))
+        return make_cell("-" if each is None else f"{each:.3f}", sort=each, numeric=True)
+
+    def figure(name: str) -> Callable[[Row], Cell]:
+        return lambda row: exact_cell(row[name])
+
+    def money(name: str) -> Callable[[Row], Cell]:
+        return lambda row: value_cell(row[name], family)
+
+    fields = [_Field(Column(check_title(name), key=name), money(name)) for name in found.accounts if name != "profit"]
+    fields += [_Field(Column(check_title(name), key=f"m-{name}"), figure(name)) for name in found.measures]
+    fields += [
+        _Field(
+            Column("constants", False, "constants", "term-constants"),
+            lambda row: make_cell(_constants(row), title=_constants_title(row)),
+        ),
+        _Field(
+            Column("arithmetic", key="arithmetic"),
+            lambda row: make_cell(row["arithmetic"] if is_known(row["arithmetic"]) else "-"),
+        ),
+    ]
+    check = family.headline if family.headline in found.checks else ""
     if check:
-        verdict = row[check] if is_known(row[check]) else "-"
-        cells += [make_cell(verdict, css=verdict.replace(" ", "-")), exact_cell(row[f"{check}_right"])]
-    reason = "" if row["state"] == "ok" else f"{row['state']}: {row['reason']}"
-    cells += [
-        make_cell("-" if seconds is None else f"{seconds:.3f}", sort=seconds, numeric=True),
-        # The state to choose rows by, the reason to read.
-        Cell(reason, f"{row['state']} wrap", choice=row["state"]) if reason else make_cell("ok", css="ok"),
+        fields += [
+            _Field(Column(check_title(check), True, check, f"check-{check}"), lambda row: _verdict(row[check])),
+            _Field(Column("bound", key="bound"), figure(f"{check}_right")),
+        ]
+    return [*fields, _Field(Column("seconds of the run", key="seconds"), seconds)]
+
+
+def _facts(found: Results, family: Family) -> list[tuple[Column, Callable[[Row, StoredCase], Cell]]]:
+    """What is the same in all rows of a case: OPT with its proof, the size of the instance."""
+
+    def described(name: str) -> Callable[[Row, StoredCase], Cell]:
+        return lambda row, case: exact_cell(_figure(case.describe.get(name)))
+
+    def gap(row: Row, case: StoredCase) -> Cell:
+        known = is_known(row["opt_gap"])
+        return make_cell(ratios.percent(row["opt_gap"]) if known else "-", sort=row["opt_gap"], numeric=True)
+
+    unit = "" if family.dollars else f", {family.unit}"
+    names = dict.fromkeys(
+        name for case in found.cases for name, value in case.describe.items() if _figure(value) is not None
+    )
+    return [
+        (Column("group", True, "group", "glossary-groups"), lambda row, case: make_cell(row["group"])),
+        (
+            Column(f"OPT at least{unit}", key="lower", term="term-opt"),
+            lambda row, _: value_cell(row["opt_lower"], family),
+        ),
+        (
+            Column(f"OPT at most{unit}", key="upper", term="term-opt"),
+            lambda row, _: value_cell(row["opt_upper"], family, up=True),
+        ),
+        (Column("gap", key="gap", term="term-gap"), gap),
+        (
+            Column("proof", False, "proof", "term-proof"),
+            lambda row, _: make_cell(row["opt_proof"] if is_known(row["opt_proof"]) else "-"),
+        ),
+        *((Column(name, key=f"d-{name}"), described(name)) for name in names),
     ]
-    return cells
 
 
-def _ratio_order(row: Mapping[Any, Any]) -> Any:
+def _size(case: StoredCase) -> str:
+    return ", ".join(f"{key} {value}" for key, value in case.describe.items() if _figure(value) is not None)
+
+
+def _figure(value: Any) -> Any:
+    """A figure of a description: an integer, or a float as the decimal that it is written as."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
+        return None
+    return value if isinstance(value, int) else Fraction(str(value))
+
+
+def _algorithm(row: Row) -> Cell:
+    name = str(row["algorithm"])
+    label, loud = part_charged(str(row["label"]))
+    label += " *" if "oracle" in str(row["constants_source"]) else ""
+    return Cell(
+        label,
+        "own" if is_own(name) else "",
+        choice=name,
+        href=f"#{algorithm_place(name)}",
+        small="yours" if is_own(name) else "",
+        loud=loud,
+    )
+
+
+def _named(algorithm: str) -> Cell:
+    return Cell(algorithm, "own" if is_own(algorithm) else "", href=f"#{algorithm_place(algorithm)}")
+
+
+def _ratio(row: Row, found: Results) -> Cell:
+    if row["state"] != "ok":
+        return Cell(str(row["state"]), f"n {row['state']}", "")
+    return make_cell(ratio_text(row, found.sense), sort=_ratio_order(row), numeric=True)
+
+
+def _ratio_order(row: Row) -> Any:
     """What the ratio is sorted by, as JavaScript reads numbers: without an upper end it is more than any number."""
     return "Infinity" if row["ratio_kind"] in (ratios.Kind.UNBOUNDED, ratios.Kind.OPEN) else row["ratio_upper_float"]
 
 
-def _constants(row: Mapping[Any, Any]) -> str:
+def _share(row: Row, found: Results) -> Cell:
+    """The part of OPT that was reached, in percent, rounded outward; exactly in results.csv."""
+    part = None
+    if row["state"] == "ok" and is_known(row["opt_lower"]):
+        part = ratios.share(row["opt_lower"], row["opt_upper"], row["welfare"], found.sense)
+    if part is None:
+        return make_cell("-", numeric=True)
+    low, high = part
+    return make_cell(f"{ratios.interval_text(100 * low, 100 * high, 1)} %", sort=float(low), numeric=True)
+
+
+def _admitted(row: Row) -> Cell:
+    return make_cell(row["admitted"] if is_known(row["admitted"]) else "-", sort=row["admitted"], numeric=True)
+
+
+def _cost(row: Row) -> Any:
+    return row["vendors"] + row["energy"] if is_known(row["vendors"]) else None
+
+
+def _profit(row: Row, family: Family) -> Cell:
+    """Where nobody pays, what list prices would bring, and that is said."""
+    is_listed = not is_known(row["revenue"]) and row["admitted"]
+    return value_cell(row["profit"], family, small="list prices" if is_listed else "")
+
+
+def _verdict(verdict: Any) -> Cell:
+    return make_cell(verdict, css=verdict.replace(" ", "-")) if is_known(verdict) else make_cell("-")
+
+
+def _state(row: Row) -> Cell:
+    """The state to choose rows by, the reason to read."""
+    if row["state"] == "ok":
+        return Cell(f"ok; {row['reason']}", "wrap", choice="ok") if row["reason"] else make_cell("ok", css="ok")
+    return Cell(f"{row['state']}: {row['reason']}", f"{row['state']} wrap", choice=row["state"])
+
+
+def _decision_seconds(found: Results, family: Family) -> dict[tuple[str, str], float]:
+    """Seconds of all decisions of a run over the number of arrivals, by (case, algorithm)."""
+    told = {case.name: case.describe.get(family.size[0]) for case in found.cases} if family.size else {}
+    arrivals = {name: count for name, count in told.items() if isinstance(count, int) and count > 0}
+    return {
+        (case, algorithm): seconds / arrivals[case]
+        for (case, algorithm), seconds in online_seconds(found, DECIDING).items()
+        if case in arrivals
+    }
+
+
+def time_text(seconds: float) -> str:
+    """``1.3 s``, ``5.21 ms``, ``12.4 µs``: three digits."""
+    for scale, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
+        if seconds * scale >= 1 or unit == "µs":
+            break
+    return f"{seconds * scale:.3g} {unit}"
+
+
+def _constants(row: Row) -> str:
     source = row["constants_source"] if is_known(row["constants_source"]) else "-"
     return f"{source} *" if "oracle" in source else source
 
 
-def _constants_title(row: Mapping[Any, Any]) -> str:
+def _constants_title(row: Row) -> str:
+    """What the constants are, rounded; exactly in results.csv."""
     if not is_known(row["constants"]):
         return ""
-    return ", ".join(f"{each['name']} = {each['value']} ({each['source']})" for each in json.loads(row["constants"]))
+    return ", ".join(f"{each['name']} = {_rounded(each['value'])}" for each in json.loads(row["constants"]))
+
+
+def _rounded(text: str) -> str:
+    return number(Fraction(text)) if re.fullmatch(r"-?\d{1,4000}(/\d{1,4000})?", text) else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +339,10 @@ class CheckRows:
     Parameters
     ----------
     name : of the check.
-    table : a row per run, what was violated on top.
+    table : a row per run, what was violated on top; without the runs of algorithms that the claim is not about.
     summary : how many runs gave each verdict.
-    left_out : how many runs the table leaves out.
+    left_out : how many runs the table leaves out for want of space.
+    others : how many runs it leaves out since the claim is about another algorithm.
     is_open : whether the table is shown from the start.
     """
 
@@ -98,10 +350,16 @@ class CheckRows:
     table: Table
     summary: str
     left_out: int
+    others: int
     is_open: bool
 
+    @property
+    def applies(self) -> bool:
+        """Whether there is any run to which it applies."""
+        return not re.fullmatch(rf"\d+ {Verdict.NOT_APPLICABLE}", self.summary)
 
-def list_checks(found: Results, family: Family, rows: Sequence[Mapping[Any, Any]]) -> list[CheckRows]:
+
+def list_checks(found: Results, family: Family, rows: Sequence[Row]) -> list[CheckRows]:
     """A table per check, the headline's first."""
     names = sorted(found.checks, key=lambda check: check != family.headline)
     most = max(20, LISTED // max(1, len(names)))
@@ -109,10 +367,15 @@ def list_checks(found: Results, family: Family, rows: Sequence[Mapping[Any, Any]
     return [_check(rows, name, most, is_short and name == family.headline) for name in names]
 
 
-def _check(rows: Sequence[Mapping[Any, Any]], check: str, most: int, is_open: bool) -> CheckRows:
-    places = [place for place, row in enumerate(rows) if is_known(row[check])]
+def _check(rows: Sequence[Row], check: str, most: int, is_open: bool) -> CheckRows:
+    known = [place for place, row in enumerate(rows) if is_known(row[check])]
+    counts = [(verdict.value, sum(rows[place][check] == verdict for place in known)) for verdict in Verdict]
+    places = [
+        place
+        for place in known
+        if rows[place][check] != Verdict.NOT_APPLICABLE or not str(rows[place][f"{check}_reason"]).startswith(ANOTHER)
+    ]
     places.sort(key=lambda place: _ORDER.index(Verdict(rows[place][check])))
-    counts = [(verdict.value, sum(rows[place][check] == verdict for place in places)) for verdict in Verdict]
     shown = places[:most]
     figures = [json.loads(rows[place][f"{check}_figures"]) for place in shown]
     names = list(dict.fromkeys(name for each in figures for name in each))
@@ -120,8 +383,8 @@ def _check(rows: Sequence[Mapping[Any, Any]], check: str, most: int, is_open: bo
     body = [
         [
             Cell(str(rows[place]["case"]), href=f"#row-{place}"),
-            make_cell(rows[place]["algorithm"]),
-            make_cell(rows[place][check], css=rows[place][check].replace(" ", "-")),
+            _named(str(rows[place]["algorithm"])),
+            _verdict(rows[place][check]),
             exact_cell(rows[place][f"{check}_left"]),
             exact_cell(rows[place][f"{check}_right"]),
             make_cell(rows[place][f"{check}_reason"] or "", css="wrap"),
@@ -130,4 +393,5 @@ def _check(rows: Sequence[Mapping[Any, Any]], check: str, most: int, is_open: bo
         for place, each in zip(shown, figures, strict=True)
     ]
     summary = ", ".join(f"{count} {name}" for name, count in counts if count)
-    return CheckRows(check, Table(check_title(check), head, body), summary, len(places) - len(shown), is_open)
+    table = Table(check_title(check), head, body)
+    return CheckRows(check, table, summary, len(places) - len(shown), len(known) - len(places), is_open)

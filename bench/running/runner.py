@@ -13,6 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -424,6 +425,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     "family": family.name,
                     "sense": family.sense.value,
                     "command": command(suite, options),
+                    "date": datetime.now(UTC).date().isoformat(),
                     "algorithms": list(options.algorithms),
                     "only": list(options.only),
                     "effort": options.effort,

@@ -108,11 +108,12 @@ def _measure(
             if beats_bound(ends["lower"], ends["upper"], run.welfare, house.sense):
                 proved = reference.payload[house.sense.bound]
                 raise AssertionError(f"{run.welfare} of a valid run is better than the bound {proved}: one is wrong")
+        seconds = time.perf_counter() - started
+        accounts = house.accounts(_instance(family, data), run) if house.accounts is not None and run.valid else None
     except Exception as error:
         piece = failed("online", identity, online_key, error, time.perf_counter() - started)
         return piece, failed("audit", identity, audit_key, "the online run failed")
-    seconds = time.perf_counter() - started
-    online = Piece("online", identity, online_key, True, run_payload(run), None, seconds)
+    online = Piece("online", identity, online_key, True, run_payload(run, accounts), None, seconds)
     if not reference.ok:
         return online, failed("audit", identity, audit_key, f"no OPT: {reference.payload['reason']}")
     if not run.valid:  # the theory says nothing about it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -60,9 +61,10 @@ def restored(piece: Piece, solution: Any) -> SolveReport:
     )
 
 
-def run_payload(run: OnlineRun) -> dict[str, Any]:
-    """An online run as JSON values, without decisions and trace."""
-    return {
+def run_payload(run: OnlineRun, accounts: Mapping[str, Exact] | None = None) -> dict[str, Any]:
+    """An online run as JSON values, without decisions and trace; with its accounts, if the family gives any."""
+    told = {} if accounts is None else {"accounts": {name: json_number(value) for name, value in accounts.items()}}
+    return told | {
         "algorithm": run.algorithm,
         "label": run.label,
         "version": run.version,

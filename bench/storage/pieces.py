@@ -80,6 +80,8 @@ def _verdict(value: Any) -> bool:
 
 _MAYBE_VALUE = _or_null(_value)
 Kinds = Mapping[str, Callable[[Any], bool]]
+ACCOUNTS = ("vendors", "energy", "bids")
+"""What a run earned and spent, where its family says so: bids - vendors - energy is the value of its solution."""
 _STAGES: Mapping[str, Kinds] = {
     "opt": {"lower": _value, "upper": _value, "proof": _text, "formulation": _text, "backend": _text,
             "time_limited": _flag},
@@ -121,6 +123,10 @@ def check_piece(piece: Piece, store: Path, case: StoredCase, *, whole: bool = Fa
         measures = piece.payload.get("measures", {})
         _check({"measures": measures}, {"measures": _object}, store, where)
         _check(measures, dict.fromkeys(measures, _or_null(_figure)), store, f"{where}, measures")
+    if piece.stage == "online" and piece.ok and "accounts" in piece.payload:
+        _check(piece.payload, {"accounts": _object}, store, where)
+        kind = _whole if whole else _value
+        _check(piece.payload["accounts"], dict.fromkeys(ACCOUNTS, kind), store, f"{where}, accounts")
     odd = _contradiction(piece, case) if piece.ok else None
     if odd is not None:
         raise InputError(str(store), f"{where}, {odd[0]}", odd[1])
@@ -140,6 +146,10 @@ def _contradiction(piece: Piece, case: StoredCase) -> tuple[str, str] | None:
         return "admitted", f"{shown(found['admitted'])} of {tasks} tasks"
     if found["valid"] == bool(found["violations"]):
         return "valid", f"{shown(found['valid'])} with {len(found['violations'])} violations"
+    if "accounts" in found:
+        vendors, energy, bids = (Fraction(found["accounts"][name]) for name in ACCOUNTS)
+        if bids - vendors - energy != Fraction(found["welfare"]):
+            return "accounts", f"bids - vendors - energy is not the value {shown(found['welfare'])}"
     return None
 
 

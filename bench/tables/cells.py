@@ -10,6 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from bench.family.column import Family
+from bench.tables.money import exact_text, value_text
 from bench.tables.rows import is_known
 from bench.tables.text import number
 
@@ -29,6 +31,8 @@ class Cell:
     title : its tool tip.
     choice : the value to choose rows by, where the text is not that value.
     href : where a link over the text leads.
+    small : what stands behind it in small letters.
+    loud : what stands behind it and must not be overlooked.
     """
 
     text: str
@@ -37,14 +41,26 @@ class Cell:
     title: str = ""
     choice: str = ""
     href: str = ""
+    small: str = ""
+    loud: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading, and whether rows can be chosen by the values below it."""
+    """A heading.
+
+    Parameters
+    ----------
+    name : what is read.
+    chosen : whether rows can be chosen by the values below it.
+    key : what it is called in an address; empty where no address names it.
+    term : the place on the page that explains it; empty for none.
+    """
 
     name: str
     chosen: bool = False
+    key: str = ""
+    term: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +73,6 @@ class Table:
     head : a heading per column.
     rows : cells, as many as headings.
     ids : what links to the rows refer to; empty, or one per row.
-    filtered : whether a box and lists to choose rows by stand above it.
     css : a class of the table.
     folded : the sentence under which it is folded away; empty: it is not.
     """
@@ -66,7 +81,6 @@ class Table:
     head: Sequence[str | Column]
     rows: Sequence[Sequence[Cell]]
     ids: Sequence[str] = ()
-    filtered: bool = False
     css: str = ""
     folded: str = ""
 
@@ -94,7 +108,14 @@ def make_cell(value: Any, *, css: str = "", sort: Any = None, title: str = "", n
     """A cell with text; `sort` is the number that a `numeric` one is sorted by."""
     if not numeric:
         return Cell(str(value), css, title=title)
-    return Cell(str(value), f"n {css}".rstrip(), str(sort) if is_known(sort) else "", title)
+    return Cell(str(value), f"n {css}".rstrip(), _sort_key(sort), title)
+
+
+def _sort_key(value: Any) -> str:
+    """A number as JavaScript reads it, to nine digits; empty where there is none."""
+    if isinstance(value, str) or not is_known(value):
+        return value or ""
+    return f"{float(value):.9g}"
 
 
 def exact_cell(value: Any, *, up: bool = False) -> Cell:
@@ -107,6 +128,16 @@ def exact_cell(value: Any, *, up: bool = False) -> Cell:
         return make_cell(value)
     title = "" if figure.denominator == 1 else str(figure)
     return make_cell(number(figure, up=up), sort=float(figure), title=title, numeric=True)
+
+
+def value_cell(value: Any, family: Family, *, up: bool = False, small: str = "") -> Cell:
+    """A cell with a value of the family's objective: money in its unit, the exact figure as its tool tip."""
+    if not is_known(value):
+        return make_cell("-", numeric=True)
+    if family.dollars is None:
+        return exact_cell(value, up=up)
+    text = value_text(value, family, up=up)
+    return Cell(text, "n", _sort_key(value), exact_text(value, family), small=small)
 
 
 def mean_cell(value: Any, *, up: bool = False) -> Cell:

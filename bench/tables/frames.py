@@ -42,7 +42,7 @@ def types(found: Results) -> dict[str, str]:
     Whole numbers are Int64, yes or no is boolean, words of a fixed list are categories, all other text is string.
     """
     chosen = dict.fromkeys(found.exact.columns, "string") | _TYPES
-    chosen |= dict.fromkeys((*_FIGURES, *found.measures), "float64")
+    chosen |= dict.fromkeys((*_FIGURES, *found.measures, *found.accounts), "float64")
     chosen |= {name: "float64" for name, meaning in COLUMNS.items() if meaning.startswith("float:")}
     for check in found.checks:
         chosen |= {check: "category", f"{check}_left": "float64", f"{check}_right": "float64"}

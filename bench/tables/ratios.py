@@ -125,6 +125,39 @@ def reached(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST)
     return Fraction(1) if value == 0 == upper else None
 
 
+def share(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -> tuple[Fraction, Fraction] | None:
+    """The part of OPT that was reached, for OPT in [lower, upper]: at least, at most; never above 1.
+
+    None where OPT may be negative, and where a loss stands against an OPT that may be 0.
+    """
+    low = reached(lower, upper, value, sense)
+    if low is None:
+        return None
+    if sense is Sense.LEAST:
+        return low, min(Fraction(1), Fraction(upper) / Fraction(value)) if value > 0 else Fraction(1)
+    if lower > 0:
+        return (low, min(Fraction(1), Fraction(value) / lower)) if value > 0 else (Fraction(value) / lower, low)
+    return (low, Fraction(1)) if value >= 0 else None
+
+
+def surplus(lower: Exact, upper: Exact, one: Exact, other: Exact, sense: Sense = Sense.MOST) -> Fraction | None:
+    """By how much the part of OPT that `one` reaches is certainly above that of `other`, both valid; None: unknown.
+
+    It is the least of the difference over OPT in [lower, upper], so it is sharper than the two parts' own intervals.
+    """
+    if one == other:
+        return Fraction(0)
+    if sense is Sense.MOST:
+        ends = [(Fraction(one) - other) / end for end in (lower, upper)] if lower > 0 else []
+    elif lower < 0:
+        ends = []
+    elif not one or not other:  # a cost of 0 is optimal: the other part is 0
+        return Fraction(1 if not one else -1)
+    else:
+        ends = [(1 / Fraction(one) - 1 / Fraction(other)) * end for end in (lower, upper)]
+    return min(ends, default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class Mean:
     """Mean of the part that was certainly reached, over cases.

@@ -14,7 +14,7 @@ import pandas as pd
 from bench.family.known import families
 from bench.family.sense import Sense
 from bench.family.suite import Plot, Printed, PrintedMean, Study
-from bench.storage.pieces import check_piece
+from bench.storage import pieces
 from bench.storage.store import Piece, Store, StoredCase
 from bench.tables import ratios
 from bench.tables.sayings import said_of_runs
@@ -58,6 +58,13 @@ COLUMNS = {
 }
 """Columns of results.csv; then one per measure of the family, exact; each check adds NAME (its verdict), NAME_left,
 NAME_right, NAME_reason and NAME_figures."""
+ACCOUNTS = {
+    "vendors": "what the vendors of the admitted tasks cost, exact",
+    "energy": "what their operation costs, exact",
+    "bids": "sum of their bids, exact",
+    "profit": "revenue (without a payment rule: bids, the list prices) - vendors - energy, exact",
+}
+"""The last columns of results.csv, where the family gives accounts of its runs; empty for runs stored without."""
 DECIDING = "deciding"
 """The part of an online run that its decisions take, without the making of the instance and the last verification."""
 
@@ -88,6 +95,7 @@ class Results:
     measures : names of the family's measures found.
     studies : the tables made beside the runs, in the order of the suite.
     exact : the rows as results.csv has them: figures are integers, fractions and, of checks, their text.
+    accounts : the columns `ACCOUNTS`, or none where the family gives no accounts.
     """
 
     about: Mapping[str, Any]
@@ -98,6 +106,7 @@ class Results:
     measures: Sequence[str] = ()
     studies: Sequence[StudyTable] = ()
     exact: pd.DataFrame = field(default_factory=pd.DataFrame)
+    accounts: Sequence[str] = ()
 
     @property
     def sense(self) -> Sense:
@@ -106,12 +115,13 @@ class Results:
 
     @property
     def plots(self) -> list[Plot]:
-        """The figures that the suite asks for."""
+        """The figures that the suite asks for; of a part of it (`--only`), without the groups that have no case."""
+        present = {case.group for case in self.cases} if self.about.get("only") else None
         return [
             Plot(
                 **each
                 | {
-                    "groups": tuple(each["groups"]),
+                    "groups": tuple(name for name in each["groups"] if present is None or name in present),
                     "algorithms": tuple(each["algorithms"]),
                     "printed": tuple(Printed(**figure) for figure in each["printed"]),
                     "printed_means": tuple(PrintedMean(**figure) for figure in each.get("printed_means", ())),
@@ -144,10 +154,11 @@ def read_results(store: Store) -> Results:
             rows.extend(_case_rows(store, case, sense, seconds, checks, measures, whole))
             studies.extend(_case_studies(store, case, seconds))
     parts = ("", "_left", "_right", "_reason", "_figures")
-    columns = [*COLUMNS, *measures, *(f"{name}{part}" for name in checks for part in parts)]
+    accounts = ACCOUNTS if family is not None and family.accounts is not None else ()
+    columns = [*COLUMNS, *measures, *(f"{name}{part}" for name in checks for part in parts), *accounts]
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
     times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
-    found = Results(about, cases, frame, times, tuple(checks), tuple(measures), studies, frame)
+    found = Results(about, cases, frame, times, tuple(checks), tuple(measures), studies, frame, tuple(accounts))
     with _sound(store, "about, plots"):
         assert found.plots is not None
     return found
@@ -173,7 +184,7 @@ def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]])
         if piece is None:
             yield StudyTable(case.name, case.group, study, (), "not made yet")
             continue
-        check_piece(piece, store.path, case)
+        pieces.check_piece(piece, store.path, case)
         seconds.append({"case": case.name, "algorithm": algorithm, "stage": "study", "seconds": piece.seconds})
         yield StudyTable(case.name, case.group, study, piece.payload.get("rows", ()), piece.payload.get("reason", ""))
 
@@ -189,7 +200,7 @@ def _case_rows(
 ) -> list[dict[str, Any]]:
     def timed(stage: str, algorithm: str, piece: Piece | None) -> Piece | None:
         if piece is not None:
-            check_piece(piece, store.path, case, whole=whole)
+            pieces.check_piece(piece, store.path, case, whole=whole)
             seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": piece.seconds})
         return piece
 
@@ -288,6 +299,10 @@ def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None,
         "arithmetic": run["arithmetic"],
         "counts": json.dumps(run["counts"]),
     }
+    if "accounts" in run:
+        row |= {name: Fraction(run["accounts"][name]) for name in pieces.ACCOUNTS}
+        earned = row["bids"] if row["revenue"] is None else row["revenue"]
+        row["profit"] = earned - row["vendors"] - row["energy"]
     if not run["valid"] or lower is None or upper is None:
         return row
     welfare = row["welfare"]

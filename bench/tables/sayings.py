@@ -55,8 +55,14 @@ def said_of_runs(algorithm: str, labels: Sequence[str]) -> str:
 
 def is_own(algorithm: str) -> bool:
     """Whether the name is an import path, ``package.module:Class[:key=value,...]``: anyone's own algorithm."""
-    _, colon, rest = algorithm.partition(":")
-    return bool(colon) and "=" not in rest.partition(":")[0]
+    attribute = algorithm.partition(":")[2].partition(":")[0]
+    return bool(attribute) and "=" not in attribute
+
+
+def part_charged(label: str) -> tuple[str, str]:
+    """A label, and what it says of payments above bids, which must not be overlooked: empty where it says nothing."""
+    found = re.search(r" \((charged above their bid: [^()]*)\)", label)
+    return (label, "") if found is None else (label[: found.start()] + label[found.end() :], found[1])
 
 
 def with_said(name: str, said: str) -> str:

@@ -76,7 +76,7 @@ def bound_text(row: Mapping[Any, Any], check: str) -> str:
 
 def check_title(check: str) -> str:
     """``theorem9_repaired`` as `Theorem 9 repaired`, ``theorem_z`` as `Theorem Z`."""
-    words = re.sub(r"^(theorem|lemma)(?=\d)", r"\1 ", check.replace("_", " "))
+    words = re.sub(r"^(theorem|lemma|algorithm)(?=\d)", r"\1 ", check.replace("_", " "))
     words = re.sub(r"^(theorem|lemma) ([a-z])\b", lambda found: f"{found[1]} {found[2].upper()}", words)
     return words[:1].upper() + words[1:]
 

@@ -1,4 +1,6 @@
-"""The page in a real browser: sorting, filtering, links, phone width, dark; no errors, nothing fetched.
+"""The page in a real browser: sorting, columns, filters, what the address keeps, links, keyboard, phone, dark.
+
+No errors, nothing fetched, nothing that a reader of the screen or a keyboard would miss.
 
 Runs with any browser made from Chromium that is installed (RATIOBENCH_BROWSER names another one); skipped without.
 """
@@ -19,14 +21,66 @@ from tests.support.toy_family import made, toy  # noqa: F401
 
 # What the steps of the tests can use.
 WORDS = """
-  const table = document.querySelector("table.filtered");
-  const heading = (name) => [...table.tHead.rows[0].cells].find((cell) => cell.textContent === name);
-  const rows = () => [...table.tBodies[0].rows].filter((row) => row.getClientRects().length > 0);
-  const column = (name) => rows().map((row) => row.cells[heading(name).cellIndex].textContent);
+  const table = document.querySelector("table.runs");
+  const heading = (name) => [...table.tHead.rows[0].cells].find((cell) => cell.dataset.name === name);
+  const sort = (name) => heading(name).querySelector("button").click();
+  const seen_ = (element) => element.getClientRects().length > 0;
+  const rows = () => [...table.querySelectorAll("tbody tr:not(.case)")].filter(seen_);
+  const titles = () => [...table.querySelectorAll("tr.case")].filter(seen_).map((row) => row.textContent);
+  const value = (cell) => cell.dataset.c ?? cell.textContent;
+  const column = (name) => rows().map((row) => value(row.cells[heading(name).cellIndex]));
+  const columns = () => [...table.tHead.rows[0].cells].filter(seen_).map((cell) => cell.dataset.name);
+  const box = (name) => [...document.querySelectorAll(".chooser label")]
+    .find((label) => label.textContent === name).querySelector("input");
   const bar = document.querySelector("form.filters");
   const list = (name) => [...bar.querySelectorAll("label")]
     .find((label) => label.textContent.startsWith(name)).querySelector("select");
 """
+# What would be in the way of a keyboard or a reader of the screen, in words.
+REACHED = """() => {
+  const odd = [];
+  const all = (chosen) => [...document.querySelectorAll(`main ${chosen}`)];
+  const told = (element) => `${element.tagName} ${element.className} ${element.textContent.slice(0, 40)}`;
+  if (document.querySelectorAll("main").length !== 1 || all("h1").length !== 1) odd.push("landmark");
+  for (const element of all(":is(button, a[href], input, select, summary)")) {
+    const name = element.ariaLabel ?? element.closest("label")?.textContent ?? element.textContent;
+    if (!name.trim()) odd.push(`no name: ${told(element)}`);
+    if (element.tabIndex < 0) odd.push(`not reached: ${told(element)}`);
+  }
+  const levels = all(":is(h1, h2, h3, h4)").map((heading) => Number(heading.tagName[1]));
+  levels.forEach((level, place) => { if (place && level > levels[place - 1] + 1) odd.push(`heading ${place}`); });
+  for (const cell of all("th")) if (!cell.scope) odd.push(`no scope: ${told(cell)}`);
+  for (const each of all(":is(.scroll, pre)")) if (each.tabIndex) odd.push(`not scrolled: ${told(each)}`);
+  const known = new Set();
+  for (const element of document.querySelectorAll("[id]")) {
+    if (known.has(element.id)) odd.push(`twice: ${element.id}`);
+    known.add(element.id);
+  }
+  for (const element of [all("button")[0], all("a")[0], all("summary")[0], all("input")[0]]) {
+    element.focus();
+    if (getComputedStyle(element).outlineStyle === "none") odd.push(`no focus: ${told(element)}`);
+  }
+  return odd;
+}"""
+# Text with less than 4.5 to 1 between its colour and what is behind it (WCAG 2, AA), in words.
+CONTRAST = """() => {
+  const channel = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * channel(r / 255) + 0.7152 * channel(g / 255) + 0.0722 * channel(b / 255);
+  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const odd = new Set();
+  document.querySelectorAll("details").forEach((fold) => (fold.open = true));
+  for (const element of document.querySelectorAll("main :not(svg *, script, style)")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!own || !element.getClientRects().length) continue;
+    let behind = element;
+    const clear = () => parts(getComputedStyle(behind).backgroundColor)[3] === 0;
+    while (behind.parentElement && clear()) behind = behind.parentElement;
+    const [a, b] = [getComputedStyle(element).color, getComputedStyle(behind).backgroundColor].map(parts).map(light);
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) odd.add(`${ratio.toFixed(2)} ${element.tagName}.${element.className}`);
+  }
+  return [...odd];
+}"""
 
 
 pytestmark = [
@@ -41,9 +95,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made("toy-plots", tmp_path_factory.mktemp("toy"))
 
 
-def play(folder: Path, tmp_path: Path, steps: list[str], *flags: str) -> tuple[list[Any], list[str]]:
+def play(folder: Path, tmp_path: Path, steps: list[str], *flags: str, address: str = "") -> tuple[list[Any], list[str]]:
     """What JavaScript functions return on the page of results, one after the other, and all errors meanwhile."""
-    return play_page(folder / "report.html", tmp_path, steps, *flags, words=WORDS)
+    return play_page(folder / "report.html", tmp_path, steps, *flags, words=WORDS, address=address)
 
 
 def test_sorting_filtering_and_links_work_without_errors(folder: Path, tmp_path: Path) -> None:
@@ -52,9 +106,9 @@ def test_sorting_filtering_and_links_work_without_errors(folder: Path, tmp_path:
     steps = [
         '() => [column("case"), column("algorithm")]',
         # 1-3: numbers up, down, as it was
-        '() => { heading("welfare, points").querySelector("button").click(); return column("welfare, points"); }',
-        '() => { heading("welfare, points").querySelector("button").click(); return column("welfare, points"); }',
-        '() => { heading("welfare, points").querySelector("button").click(); return column("case"); }',
+        '() => { sort("welfare, points"); return column("welfare, points"); }',
+        '() => { sort("welfare, points"); return column("welfare, points"); }',
+        '() => { sort("welfare, points"); return column("case"); }',
         # 4: downwards, what is unbounded is first
         '() => { const button = heading("OPT/ALG").querySelector("button"); button.click(); button.click(); '
         'return column("OPT/ALG"); }',
@@ -65,7 +119,8 @@ def test_sorting_filtering_and_links_work_without_errors(folder: Path, tmp_path:
         '() => { set(bar.querySelector("input"), "run MARK=50 10"); return [column("case"), column("algorithm")]; }',
         # 7: and a list; 8: what it says; 9: nothing is left
         '() => { set(bar.querySelector("input"), ""); set(list("algorithm"), "one"); return column("algorithm"); }',
-        '() => { set(list("group"), "20"); return [column("group"), bar.querySelector("output").textContent]; }',
+        '() => { set(list("group"), "20"); '
+        'return [column("case"), bar.querySelector("output").textContent, titles()]; }',
         '() => { set(bar.querySelector("input"), "no such word"); return rows().length; }',
         # 10, 11: a link to a row shows it again
         '() => { location.hash = "#row-0"; }',
@@ -93,7 +148,9 @@ def test_sorting_filtering_and_links_work_without_errors(folder: Path, tmp_path:
     assert sorted(seen[6][0]) == sorted(chosen["case"])
     assert set(seen[6][1]) == {"above:mark=50"}
     assert seen[7] == ["one"] * (frame["algorithm"] == "one").sum()
-    assert seen[8] == [["20"] * 3, f"3 of {len(frame)} rows"]
+    cases = [f"20 run {seed}" for seed in range(3)]
+    assert [sorted(seen[8][0]), seen[8][1]] == [cases, f"3 of {len(frame)} rows"]
+    assert seen[8][2] == []  # it is still sorted by the ratio, over all cases
     assert seen[9] == 0
     assert seen[11] == [len(frame), False, ""]
     assert seen[12] == ["all", "above:mark=50", "above:mark=100", "first", "one"]  # 50 is less than 100
@@ -128,19 +185,101 @@ def test_the_page_fits_a_phone_and_follows_light_and_dark(folder: Path, tmp_path
           const page = frame.contentDocument;
           const style = (element, name) => frame.contentWindow.getComputedStyle(element)[name];
           return [page.documentElement.scrollWidth, style(page.body, "color"), style(page.body, "backgroundColor"),
-            style(page.querySelector("svg text"), "fill"), page.querySelectorAll("svg").length];
-        }}"""
+            style(page.querySelector("svg text"), "fill"), page.querySelectorAll("svg").length,
+            page.querySelectorAll("style")[1].remove() ?? // what the script hides
+            [...page.querySelectorAll(".runs thead th")].every((cell) => cell.getClientRects().length > 0)];
+        }}""",
+        REACHED,
+        CONTRAST,
     ]
     # 0 is dark, 1 is light; without it a browser follows the desk that it stands on.
     seen, problems = play(folder, tmp_path, steps, f"--blink-settings=preferredColorScheme={0 if dark else 1}")
     assert problems == []
-    wide, ink, paper, figure_ink, figures = seen[0]
+    wide, ink, paper, figure_ink, figures, whole = seen[0]
+    assert whole  # without JavaScript
     assert wide <= width
     assert figures > 5
     assert (_light(ink) > 0.7) is dark
     assert (_light(paper) < 0.3) is dark
     assert abs(_light(ink) - _light(paper)) > 0.6
     assert figure_ink == ink
+    assert seen[1] == []
+    assert seen[2] == []
+
+
+def test_columns_are_chosen_and_the_address_keeps_what_was_chosen(folder: Path, tmp_path: Path) -> None:
+    """What is the same in all rows of a case is its heading or a column; the way back leads through every choice."""
+    query = "() => location.search"
+    steps = [
+        # 0-2: at first the columns that matter most, and a heading for each case
+        "() => columns()",
+        "() => titles()",
+        query,
+        # 3, 4: a column of a case's heading, and one of the rows; the box is reached and pressed by keyboard
+        '() => { document.querySelector(".chooser summary").click(); box("gap").focus(); box("gap").click(); '
+        ' return [document.activeElement === box("gap"), columns()]; }',
+        '() => { box("admitted").click(); return column("gap"); }',
+        query,
+        # 6, 7: sorted across cases, by a column that the rows share; no headings of cases
+        '() => { sort("gap"); return [column("gap"), titles().length, column("case").length]; }',
+        '() => { set(list("algorithm"), "one"); return [location.search, column("algorithm")]; }',
+        # 8-13: back, step by step, and forward
+        "async () => { history.back(); }",
+        "() => [location.search, rows().length, titles().length]",
+        "async () => { history.back(); }",
+        '() => [location.search, heading("gap").getAttribute("aria-sort"), titles().length, column("case")]',
+        "async () => { history.go(-2); }",
+        "() => [location.search, columns()]",
+        # 14, 15: a link to a row keeps the query
+        '() => { box("group").click(); location.hash = "#row-3"; }',
+        '() => [location.search, location.hash, document.querySelector(":target").id]',
+        # 16: what a link to a word says, when it is reached by keyboard
+        '() => { const link = heading("OPT/ALG").querySelector("a"); link.focus(); '
+        "return [link.title, link.ariaLabel]; }",
+    ]
+    seen, problems = play(folder, tmp_path, steps)
+    assert problems == []
+    frame = pd.read_csv(folder / "results.csv")
+    first = ["case", "algorithm", "OPT/ALG", "share of OPT", "welfare, points", "admitted"]
+    first += ["revenue, points", "cost, points", "profit, points", "seconds per decision"]
+    assert seen[0] == first
+    assert len(seen[1]) == frame["case"].nunique()
+    assert all(title.startswith(f"{case} in ") for case, title in zip(frame["case"].unique(), seen[1], strict=True))
+    assert seen[2] == ""
+    assert seen[3] == [True, [*first, "gap"]]
+    assert len(seen[4]) == len(frame)
+    kept = "ratio,share,value,revenue,cost,profit,pace,gap"
+    assert seen[5] == f"?columns={kept.replace(',', '%2C')}"
+    gaps = [float(text.removesuffix(" %")) for text in seen[6][0]]
+    assert gaps == sorted(gaps)
+    assert seen[6][1:] == [0, len(frame)]
+    assert "sort=gap" in seen[7][0]
+    assert "algorithm=one" in seen[7][0]
+    assert set(seen[7][1]) == {"one"}
+    assert "sort=gap" in seen[9][0]
+    assert seen[9][1:] == [len(frame), 0]
+    assert seen[11] == [seen[5], None, frame["case"].nunique(), frame["case"].tolist()]
+    assert seen[13] == ["", first]
+    assert seen[15][0].endswith("group")
+    assert seen[15][1:] == ["#row-3", "row-3"]
+    assert "1 is optimal" in seen[16][0]
+    assert seen[16][1] == "what OPT/ALG means"
+
+
+def test_an_address_is_restored(folder: Path, tmp_path: Path) -> None:
+    """Sorting, columns and filters of a link that somebody sent; what it names that is not there is left out."""
+    steps = [
+        "() => [columns(), column('OPT/ALG'), column('case'), bar.querySelector('input').value, list('group').value]",
+        "() => heading('OPT/ALG').getAttribute('aria-sort')",
+    ]
+    address = "?sort=-ratio&columns=ratio,proof,nothing&words=run&algorithm=above:mark%3D100&group=5&state=x#row-3"
+    seen, problems = play(folder, tmp_path, steps, address=address)
+    assert problems == []
+    columns, shown, cases, words, group = seen[0]
+    assert columns == ["case", "algorithm", "OPT/ALG", "proof"]
+    assert (words, group, seen[1]) == ("run", "5", "descending")
+    assert sorted(cases) == [f"5 run {seed}" for seed in range(3)]
+    assert shown == ["unbounded"] * 3
 
 
 def _light(colour: str) -> float:

@@ -21,6 +21,8 @@ from bench.tables.ratios import (
     mean,
     ratio,
     reached,
+    share,
+    surplus,
     truncated,
 )
 
@@ -174,3 +176,47 @@ def test_the_true_ratio_lies_in_the_interval(first: int, opt: int, last: int, va
     least, most = behind(lower, upper, value, sense)
     assert least <= above - below <= most
     assert better(value, opt, sense) is False
+
+
+def _part(opt: Fraction, value: Fraction, sense: Sense) -> Fraction:
+    """The part of OPT that was reached, where OPT is known."""
+    if sense is Sense.MOST:
+        return value / opt if opt else Fraction(value == 0)
+    return opt / value if value else Fraction(1)
+
+
+@given(st.sampled_from(Sense), st.lists(amounts, min_size=3, max_size=3), amounts, st.fractions(0, 1))
+def test_a_share_and_a_surplus_hold_wherever_opt_lies(
+    sense: Sense, three: list[int], other: int, place: Fraction
+) -> None:
+    """For every OPT in the interval that can be true beside both values."""
+    low, value, high = map(Fraction, sorted(three))
+    if sense is Sense.MOST:
+        lower, upper, value = low, high, min(value, Fraction(low))
+        values = [value, min(Fraction(other), low)]
+    else:
+        lower, upper = low, high
+        values = [max(value, high), max(Fraction(other), high)]
+    opt = lower + place * (upper - lower)
+    assert share(lower, upper, values[0], sense) is None or lower <= opt <= upper
+    for each in values:
+        found = share(lower, upper, each, sense)
+        if found is not None and (opt or sense is Sense.LEAST):
+            assert found[0] <= _part(opt, each, sense) <= found[1] <= 1
+    more = surplus(lower, upper, *values, sense)
+    if more is not None and opt:
+        assert more <= _part(opt, values[0], sense) - _part(opt, values[1], sense)
+    assert surplus(lower, upper, values[0], values[0], sense) == 0
+
+
+def test_a_share_is_unknown_where_opt_may_be_negative() -> None:
+    """A loss against an OPT that may be 0 has no share; nothing against such an OPT has any up to all of it."""
+    assert share(-3, 5, -1) is None
+    assert share(-3, -1, -2) is None
+    assert share(0, 5, 0) == (0, 1)
+    assert share(0, 0, 0) == (1, 1)
+    assert share(-1, 5, 6, Sense.LEAST) is None
+    assert share(0, 5, 6, Sense.LEAST) == (0, Fraction(5, 6))
+    assert surplus(0, 5, 3, 2) is None
+    assert surplus(2, 4, 2, 1) == Fraction(1, 4)
+    assert surplus(0, 0, 0, 7, Sense.LEAST) == 1

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -20,15 +21,18 @@ import pytest
 from bench.cli.main import main
 from bench.family.checks import Verdict
 from bench.family.known import families
+from bench.family.parts import Statement
 from bench.figures.kinds import draw_figure
 from bench.figures.overview import draw_ratios, draw_reached, draw_times, draw_values
 from bench.page import layout, rows
+from bench.page.claims import make_claims
 from bench.page.render import load_templates, make_breakable, mark_code
 from bench.storage.store import Piece, Store
 from bench.tables.cells import make_cell
 from bench.tables.ratios import interval_text
-from bench.tables.rows import COLUMNS, read_results
+from bench.tables.rows import ACCOUNTS, COLUMNS, Results, read_results
 from bench.tables.text import check_title
+from bench.tables.verdicts import Settled, settle
 from tests.support.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -219,7 +223,7 @@ def test_an_unbounded_ratio_is_sorted_as_the_largest_number(folder: Path) -> Non
     every = found.rows.to_dict("records")
     every[0] |= {"ratio_kind": "unbounded", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
     every[1] |= {"ratio_kind": "undefined", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
-    page = markup("table", rows.list_rows(found, families()["toy"], every))
+    page = markup("runs", rows.list_rows(found, families()["toy"], every))
     assert '<td class="n" data-v="Infinity">unbounded</td>' in page
     assert re.search(r'<td class="n" data-v="">OPT - ALG in ', page)
 
@@ -240,7 +244,7 @@ def test_the_pages_script_sorts_unknown_last_and_unbounded_above_all_numbers() -
 
 
 def test_a_part_of_a_suite_has_no_empty_figures(tmp_path: Path) -> None:
-    """`--only` one group: figures of other groups are named, not drawn; without it all are there."""
+    """`--only` one group: figures of other groups, and other groups in figures, were not asked for."""
     made("toy-plots", tmp_path, "--only", "5 run*")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     with Store.open(tmp_path / "results.sqlite", create=False) as store:
@@ -250,8 +254,9 @@ def test_a_part_of_a_suite_has_no_empty_figures(tmp_path: Path) -> None:
     empty = [each for each in drawn if all(frame.empty for frame in each.files().values())]
     assert empty
     assert shown == {each.plot.name for each in drawn} - {each.plot.name for each in empty}
-    [said] = re.findall(r"<p>Without data here, and left out: (.*?)[.]</p>", page)
-    assert html.unescape(said).split("; ") == [each.plot.title for each in empty]
+    assert not any(html.escape(each.plot.title) in page for each in empty)
+    assert "left out:" not in page
+    assert {group for each in drawn for group in each.plot.groups} == {"5"}
     assert "Nothing has run yet" not in page
 
 
@@ -264,13 +269,18 @@ def test_csv_columns_are_documented_and_exact(folder: Path) -> None:
     """Each column is documented or belongs to a check; exact figures agree with each other as fractions."""
     frame = pd.read_csv(folder / "results.csv", dtype=str)
     checks = {f"half{part}" for part in ("", "_left", "_right", "_reason", "_figures")}
-    assert set(frame.columns) == set(COLUMNS) | {"share"} | checks
+    assert set(frame.columns) == set(COLUMNS) | {"share"} | checks | set(ACCOUNTS)
+    assert list(frame.columns)[-4:] == list(ACCOUNTS)
     assert all(COLUMNS.values())
+    assert all(ACCOUNTS.values())
     for row in frame.to_dict("records"):
         lower, upper, welfare = (Fraction(row[name]) for name in ("opt_lower", "opt_upper", "welfare"))
         assert Fraction(row["ratio_lower"]) == lower / welfare
         assert Fraction(row["ratio_upper"]) == upper / welfare
         assert Fraction(row["reached"]) * upper == welfare
+        vendors, energy, bids, profit = (Fraction(row[name]) for name in ACCOUNTS)
+        assert (vendors, energy) == (2 * int(row["admitted"]), 0)
+        assert profit == bids - vendors - energy == welfare  # the toy has no payments: list prices
         assert float(row["ratio_upper_float"]) == float(upper / welfare)
 
 
@@ -379,7 +389,7 @@ def test_a_page_of_many_rows_lists_the_worst_of_each_check_only(folder: Path, mo
     many = pd.concat([found.rows] * 5, ignore_index=True)
     monkeypatch.setattr(rows, "LISTED", 25)
     checks = rows.list_checks(replace(found, rows=many), families()["toy"], many.to_dict("records"))
-    section = load_templates().get_template("checks.html").render(checks=checks)
+    section = load_templates().get_template("checks.html").render(checks=checks, claims=None)
     violated = int((many["half"] == "violated").sum())
     assert violated > 25
     assert section.count("<tr>") == 1 + 25
@@ -429,3 +439,93 @@ def test_the_page_has_the_command_that_draws_a_run_over_time(folder: Path) -> No
     place = commands.index(f"python -m bench online {file} --algorithm NAME")
     assert commands[place + 1] == f"{commands[place]} --timeline timeline.html"
     assert not any("timeline" in line for line in layout._case_row(case, families()["toy"]).commands)
+
+
+def _found(folder: Path) -> Results:
+    with Store.open(folder / "results.sqlite", create=False) as store:
+        return read_results(store)
+
+
+def test_a_row_says_loudly_what_must_not_be_overlooked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One's own algorithm, more than a bid, list prices, a broken rule; money in dollars, exactly in the tool tip."""
+    family, found = families()["toy"], _found(folder)
+    every = found.rows.to_dict("records")
+    every[0] |= {"algorithm": "mine:Own", "label": "mine:Own (charged above their bid: 1 of 2 admitted)"}
+    every[1] |= {"revenue": Fraction(1234), "profit": Fraction(-5), "constants_source": "oracle"}
+    every[2] |= {"state": "invalid", "reason": "room: <b>"}
+    monkeypatch.setattr(family, "dollars", Fraction(1, 100))
+    table = rows.list_rows(found, family, every)
+    names = [column.name for column in table.columns]
+    assert names[: table.shown] == [
+        "case", "algorithm", "OPT/ALG", "share of OPT", "welfare", "admitted", "revenue", "cost", "profit",
+        "seconds per decision", "state",
+    ]  # fmt: skip
+    page = markup("runs", table)
+    lines = re.findall(r'<tr id="row-\d+">(.*?)</tr>', page)
+    assert len(lines) == len(every)
+    assert (
+        '<td class="own" data-c="mine:Own"><a href="#algorithm-mine_3a_Own">mine:Own</a> <small>yours</small> '
+        '<a class="loud" href="#term-charged">charged above their bid: 1 of 2 admitted</a></td>' in lines[0]
+    )
+    value = every[0]["welfare"]
+    assert f'title="{value} points">${float(value) / 100:.2f} <small>list prices</small></td>' in lines[0]
+    assert 'title="1,234 points">$12.34</td>' in lines[1]
+    assert f"{every[1]['label']} *</a>" in lines[1]
+    assert ">-5.00 c</td>" in lines[1]
+    assert '<td class="n invalid" data-v="">invalid</td>' in lines[2]
+    assert "room: &lt;b&gt;" in lines[2]
+    assert page.count('<tr class="case">') == len(found.cases)
+
+
+def test_seconds_are_read_with_their_unit() -> None:
+    """Three digits, and a unit that leaves them near 1."""
+    assert [rows.time_text(each) for each in (61.23, 0.5, 0.012345, 1.2e-5, 0.0)] == [
+        "61.2 s", "500 ms", "12.3 ms", "12 µs", "0 µs",
+    ]  # fmt: skip
+
+
+def test_claims_that_fall_come_first_and_idle_ones_are_folded() -> None:
+    """An error of ours, then what is violated, undecided, holds, by proof; what applies to no run is out of the way."""
+    kinds = {
+        "proved_by_hand": {},
+        "sound": {Verdict.HOLDS: 2},
+        "open": {Verdict.UNDECIDED: 1, Verdict.HOLDS: 2},
+        "idle": {Verdict.NOT_APPLICABLE: 5},
+        "fallen": {Verdict.VIOLATED: 1},
+        "wrong": {Verdict.VIOLATED: 1},
+        "nothing": {},
+    }
+    settled = [
+        Settled(
+            Statement(name, "", "", "proved" if name == "wrong" else "false", "", "", "q.e.d." * (name[:2] == "pr")),
+            Counter(counts),
+        )
+        for name, counts in kinds.items()
+    ]
+    section = make_claims(settled)
+    assert section is not None
+    assert [row.settled.statement.name for row in section.rows] == [
+        "wrong",
+        "fallen",
+        "open",
+        "sound",
+        "proved_by_hand",
+    ]
+    assert [row.settled.statement.name for row in section.idle] == ["idle", "nothing"]
+    page = load_templates().get_template("claims.html").render(claims=section)
+    assert page.index("wrong") < page.index("fallen") < page.index("2 more claims apply to no run") < page.index("idle")
+
+
+def test_a_suite_about_verdicts_begins_with_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the headline and below; groups are called as the suite calls them, and explained in the glossary."""
+    found, family = _found(folder), families()["toy"]
+    suite = replace(family.suites()[0], verdicts_first=True, groups={"even": "even ones"})
+    monkeypatch.setattr(layout, "find_suite_if_any", lambda _: suite)
+    page = layout.render_page(found, family, settle(found, family))
+    assert page.index('id="claims"') < page.index('id="reached"')
+    assert page.index("Half <strong") < page.index("On even ones (mean of 3 cases)") < page.index("On odd (mean of 2")
+    told = " ".join(" ".join(read(page).text).split())
+    assert "even ones, 3 cases: toy0, toy2, twin" in told
+    assert "odd 2 cases: toy1, toy3" in told
+    before = (folder / "report.html").read_text(encoding="utf-8")
+    assert before.index('id="claims"') > before.index('id="reached"')

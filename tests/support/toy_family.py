@@ -222,6 +222,11 @@ class ToyFamily(Family):
         """What part of everything was taken."""
         return {"share": Fraction(run.welfare, sum(instance.values)) if any(instance.values) else None}
 
+    def accounts(self, instance: Numbers, run: OnlineRun) -> Mapping[str, int]:
+        """A vendor is paid 2 for every number, the energy is free."""
+        spent = 2 * run.admitted
+        return {"vendors": spent, "energy": 0, "bids": int(run.welfare) + spent}
+
     def statements(self) -> Sequence[Statement]:
         """What is claimed of every algorithm, something that no check is about, and something that a proof settles."""
         return [

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from bench.family.checks import Check, Verdict
 from bench.family.suite import YESTERDAY, Case, Study, Suite
 from bench.lora import FAMILY
-from bench.lora.measures import measures
+from bench.lora.measures import accounts, measures
 from bench.lora.paper_suites import ALGORITHMS, RUNS, TRACE_RUNS, WHICH
 from bench.lora.studies import study
 from instances.errors import InputError
@@ -267,3 +267,17 @@ def test_standing_says_what_is_proved_and_never_more() -> None:
     assert FAMILY.standing("mine:Earliest") == {"guarantee": "none known", "truthful": "not examined"}
     names = {listed.name for listed in FAMILY.algorithms()}
     assert all(FAMILY.standing(name)["guarantee"] != "none known" for name in names)
+
+
+@given(tiny_instances())
+@settings(max_examples=30)
+def test_accounts_are_the_terms_of_the_objective(instance: Instance) -> None:
+    """Bids less vendors and energy is the welfare that the exact check found, which shares no code with them."""
+    for name in ("greedy", "eft:admit=all"):
+        found = run(instance, name)
+        told = accounts(instance, found)
+        assert told["bids"] - told["vendors"] - told["energy"] == found.welfare
+        admitted = [i for i, decision in enumerate(found.decisions) if decision is not None]
+        assert told["bids"] == sum(int(instance.bid[i]) for i in admitted)
+        chosen = [(i, found.decisions[i].vendor) for i in admitted]
+        assert told["vendors"] == sum(instance.vendors(i)[v].price for i, v in chosen if v is not None)

@@ -1,0 +1,391 @@
+"""The answer of a run in a few sentences: who reaches most of the optimum, which claims fell, what is missing.
+
+Every sentence is supported by the intervals on OPT: who is best is decided by exact differences, shares are rounded to
+a single number only where both ends of their interval round to it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from bench.family.checks import Verdict
+from bench.family.column import Family
+from bench.family.sense import Sense
+from bench.tables import ratios
+from bench.tables.rows import Results, is_known
+from bench.tables.sayings import is_own, part_charged
+from bench.tables.text import check_title
+from bench.tables.verdicts import Settled
+from instances.errors import tamed
+
+SAID = 6
+"""Groups up to which each has a sentence of its own."""
+NAMED = 3
+"""Names in a row; of more the number."""
+_LONGEST = 80
+
+
+class Span(NamedTuple):
+    """Words of a sentence.
+
+    `kind`: ``name`` or ``own`` for an algorithm, whose whole name is `algorithm`; ``violated`` for what is false.
+    """
+
+    text: str
+    kind: str = ""
+    algorithm: str = ""
+
+
+Sentence = tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What a run says first.
+
+    Parameters
+    ----------
+    answers : who reaches most and least of the optimum, per group, or over all groups where there are many.
+    verdicts : which claims fell.
+    troubles : what is unbounded, invalid, failed or missing, and who charges more than a bid.
+    about : date, version and machine, in one line; empty where nothing is known.
+    """
+
+    answers: Sequence[Sentence]
+    verdicts: Sequence[Sentence]
+    troubles: Sequence[Sentence]
+    about: str
+
+    def lines(self) -> list[str]:
+        """The sentences as text, one to a line."""
+        return ["".join(span.text for span in each) for each in (*self.answers, *self.verdicts, *self.troubles)]
+
+
+def make_headline(
+    found: Results, family: Family, settled: Sequence[Settled] = (), groups: Mapping[str, str] | None = None
+) -> Headline:
+    """The headline of these results; `groups` has words for names of groups (``real arrivals``), if any."""
+    rows = found.rows.to_dict("records")
+    names = dict.fromkeys(str(row["group"]) for row in rows)
+    standings = [
+        _stand([row for row in rows if row["group"] == name], _where(name, rows, groups or {}), found.sense)
+        for name in names
+    ]
+    if not rows:
+        answers: list[Sentence] = [(Span("Nothing has run yet."),)]
+    elif len(standings) > SAID:
+        answers = list(_over_groups(standings))
+    else:
+        answers = [_of_group(each) for each in standings]
+    oracle = {str(row["algorithm"]) for row in rows if "oracle" in str(row["constants_source"])}
+    starred = [_star(each, oracle) for each in answers]
+    troubles = list(_troubles(rows, found.sense))
+    if starred != answers:
+        troubles.append((Span("* knew constants of the very instance under test, its future included (oracle)."),))
+    return Headline(starred, list(_verdicts(rows, family, settled, found.checks)), troubles, _about(found.about))
+
+
+def _star(sentence: Sentence, names: Collection[str]) -> Sentence:
+    """The sentence with a star behind these algorithms."""
+    spans: list[Span] = []
+    for span in sentence:
+        spans += [span, Span(" *")] if span.algorithm in names else [span]
+    return tuple(spans)
+
+
+# Who reaches how much.
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A group: where it is, how many cases count, and the mean share of every algorithm with a run on all of these.
+
+    best, worst : who certainly is; empty where the intervals leave it open.
+    partial : shares of those that lack some of the cases, with the number they have.
+    """
+
+    where: str
+    cases: int
+    shares: Mapping[str, tuple[Fraction, Fraction]]
+    best: Sequence[str]
+    worst: Sequence[str]
+    partial: Mapping[str, tuple[int, tuple[Fraction, Fraction]]]
+
+
+def _where(group: str, rows: Iterable[Mapping[Any, Any]], words: Mapping[str, str]) -> str:
+    cases = list(dict.fromkeys(str(row["case"]) for row in rows if row["group"] == group))
+    if len(cases) > 1:
+        return words.get(group, _tame(group))
+    return f"{words[group]} ({_tame(cases[0])})" if group in words else _tame(cases[0])
+
+
+def _stand(rows: Sequence[Mapping[Any, Any]], where: str, sense: Sense) -> _Standing:
+    found: dict[str, dict[str, tuple[Fraction, Fraction]]] = {}
+    values: dict[str, dict[str, Mapping[Any, Any]]] = {}
+    for row in rows:
+        if row["state"] != "ok" or not is_known(row["opt_lower"]):
+            continue
+        part = ratios.share(row["opt_lower"], row["opt_upper"], row["welfare"], sense)
+        if part is not None:
+            found.setdefault(str(row["algorithm"]), {})[str(row["case"])] = part
+            values.setdefault(str(row["algorithm"]), {})[str(row["case"])] = row
+    cases = {case for parts in found.values() for case in parts}
+    whole = [name for name, parts in found.items() if len(parts) == len(cases)]
+
+    means = {name: _mean(list(parts.values())) for name, parts in found.items()}
+
+    def leads(one: str, other: str) -> bool:
+        """Whether one is certainly no worse: by the intervals of the means, or by the exact differences."""
+        if means[one][0] >= means[other][1] or means[one][1] < means[other][0]:
+            return means[one][0] >= means[other][1]
+        rows = [(values[one][case], values[other][case]["welfare"]) for case in cases]
+        more = [ratios.surplus(row["opt_lower"], row["opt_upper"], row["welfare"], value, sense) for row, value in rows]
+        known = [each for each in more if each is not None]
+        return len(known) == len(more) and (min(known) >= 0 or _sum(known) >= 0)
+
+    def first(behind: Callable[[str, str], bool], order: Sequence[str]) -> list[str]:
+        """Those that are certainly behind nobody; all of them are alike."""
+        if not order or not all(behind(order[0], other) for other in order[1:]):
+            return []
+        return sorted([order[0], *(name for name in order[1:] if behind(name, order[0]))], key=whole.index)
+
+    order = sorted(whole, key=lambda name: means[name][0], reverse=True)
+    return _Standing(
+        where,
+        len(cases),
+        {name: means[name] for name in whole},
+        first(leads, order),
+        first(lambda one, other: leads(other, one), order[::-1]),
+        {name: (len(found[name]), means[name]) for name in found if name not in whole},
+    )
+
+
+def _mean(parts: Sequence[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
+    lows, highs = zip(*parts, strict=True)
+    return _sum(lows) / len(parts), _sum(highs) / len(parts)
+
+
+def _sum(parts: Sequence[Fraction]) -> Fraction:
+    """The exact sum, by halves: denominators grow, so it is many times as fast as one after the other."""
+    half = len(parts) // 2
+    return _sum(parts[:half]) + _sum(parts[half:]) if half else Fraction(parts[0])
+
+
+def _of_group(group: _Standing) -> Sentence:
+    if not group.shares and not group.partial:
+        return (Span(f"On {group.where}, no run says how much of the optimum is reached."),)
+    mean = f" (mean of {group.cases} cases)" if group.cases > 1 else ""
+    spans = [Span(f"On {group.where}{mean}, ")]
+    told = set(group.best) | set(group.worst)
+    if len(group.shares) > 1 and len(group.best) == len(group.shares):
+        spans += [Span(f"all {len(group.shares)} algorithms reach {_share(group, group.best)} of the optimum")]
+    elif group.shares:
+        first = group.best or [max(group.shares, key=lambda name: group.shares[name][0])]
+        told |= set(first)
+        spans += [*_names(first), Span(f" {_reach(first)} {_share(group, first)} of the optimum")]
+        rivals = len(group.shares)
+        if rivals > 1 and group.best:
+            spans += [Span(f", the most of {rivals} algorithms")]
+        elif rivals > 1:
+            spans += [
+                Span(f", the most of {rivals} algorithms that is certain (who is best, the intervals leave open)")
+            ]
+        if group.worst and not set(group.worst) & set(first):
+            spans += [Span("; "), *_names(group.worst), Span(f" {_share(group, group.worst)}, the least")]
+    mine = [name for name in group.shares if is_own(name) and name not in told]
+    for name in mine:
+        spans += [Span("; "), *_names([name]), Span(f" {_share(group, [name])}")]
+    for name, (count, ends) in group.partial.items():
+        if is_own(name) or not group.shares:
+            spans += [Span("; " if spans[1:] else ""), *_names([name])]
+            spans += [Span(f" {share_text(*ends)} on {count} of {group.cases} cases, those that it has")]
+    return (*spans, Span("."))
+
+
+def _over_groups(groups: Sequence[_Standing]) -> Iterator[Sentence]:
+    """Where there are too many groups for a sentence each: who is best and worst in how many, within what shares."""
+    for words, chosen in (("Best", [each.best for each in groups]), ("Least", [each.worst for each in groups])):
+        counted = Counter(name for names in chosen for name in names)
+        spans = [Span(f"{words}: ")]
+        for place, (name, count) in enumerate(counted.most_common(NAMED)):
+            reached = [group.shares[name] for group, names in zip(groups, chosen, strict=True) if name in names]
+            told = range_text(min(low for low, _ in reached), max(high for _, high in reached))
+            where = f"in {count}" if place else f"in {count} of {len(groups)} groups of cases"
+            spans += [Span(", " * bool(place)), *_names([name])]
+            spans += [Span(f" {where} ({told}{'' if place else ' of the optimum'})")]
+        rest, open_ = len(counted) - NAMED, sum(not names for names in chosen)
+        spans += [Span(f", {_count(rest, 'more algorithm')} elsewhere")] if rest > 0 else []
+        spans += [Span(f"{', ' * bool(counted)}left open in {open_} of {len(groups)} groups")] if open_ else []
+        yield (*spans, Span("."))
+    for name in dict.fromkeys(name for group in groups for name in (*group.shares, *group.partial) if is_own(name)):
+        ends = [group.shares[name] for group in groups if name in group.shares]
+        ends += [group.partial[name][1] for group in groups if name in group.partial]
+        within = range_text(min(low for low, _ in ends), max(high for _, high in ends))
+        best = sum(name in group.best for group in groups)
+        told = f" reaches {within} of the optimum; it is best in {best} of {len(groups)} groups."
+        yield (*_names([name]), Span(told))
+
+
+def _names(names: Sequence[str]) -> list[Span]:
+    """One, two and three as they are, of more the first two; one's own first, and said to be."""
+    ordered = sorted(names, key=lambda name: not is_own(name))
+    shown = ordered if len(ordered) <= NAMED else ordered[: NAMED - 1]
+    rest = len(ordered) - len(shown)
+    spans: list[Span] = []
+    for place, name in enumerate(shown):
+        last = place == len(shown) - 1 and not rest
+        spans += [Span(" and " if last else ", ")] if place else []
+        spans += [Span(_tame(name), "own" if is_own(name) else "name", name)]
+        spans += [Span(" (yours)")] if is_own(name) else []
+    return spans + ([Span(f" and {rest} more")] if rest else [])
+
+
+def _reach(names: Sequence[str]) -> str:
+    return "reaches" if len(names) == 1 else "reach"
+
+
+def _share(group: _Standing, names: Sequence[str]) -> str:
+    return share_text(*group.shares[names[0]])
+
+
+def share_text(low: Fraction, high: Fraction) -> str:
+    """A share within [low, high] for reading: ``82 %`` where both ends round to it, else ``at least`` or both ends.
+
+    Nothing is rounded to 0 % or to 100 % that is not exactly that.
+    """
+    if low == high and low in (0, 1):
+        return f"{int(100 * low)} %"
+    for digits in (1, 2) if high < Fraction(1, 10) else (0, 1, 2):
+        one, other = (round(100 * end, digits) for end in (low, high))
+        if one == other and one not in (0, 100):
+            return f"{ratios.decimal(one, digits, up=False)} %"
+    if high == 1:
+        return f"at least {ratios.decimal(100 * low, 1, up=False)} %"
+    return range_text(low, high)
+
+
+def range_text(low: Fraction, high: Fraction) -> str:
+    """Both ends of a range of shares in percent, rounded outward."""
+    digits = 0 if high - low >= Fraction(1, 50) else 1
+    least, most = ratios.decimal(100 * low, digits, up=False), ratios.decimal(100 * high, digits, up=True)
+    return f"{least} %" if least == most else f"{least} to {most} %"
+
+
+# What is claimed.
+
+
+def _verdicts(
+    rows: Sequence[Mapping[Any, Any]], family: Family, settled: Sequence[Settled], checks: Sequence[str]
+) -> Iterator[Sentence]:
+    said = {each.statement.name: each for each in settled if not each.statement.proof}
+    head = family.headline if family.headline in checks else ""
+    if head:
+        yield from _of_claim(rows, head)
+    others = [each for name, each in said.items() if name != head and each.counts.keys() - {Verdict.NOT_APPLICABLE}]
+    fallen = [each for each in others if each.counts[Verdict.VIOLATED]]
+    wrong = [check_title(each.statement.name) for each in fallen if each.statement.standing == "proved"]
+    if wrong:
+        yield (Span(f"Proved, yet violated here, so there is an error: {_listed(wrong)}.", "violated"),)
+    if fallen:
+        what = _listed([check_title(each.statement.name) for each in fallen])
+        fail = "fails" if len(fallen) == 1 else "fail"
+        yield (
+            Span(f"{len(fallen)} of {len(others)} {'other ' * bool(head)}claims that apply here "),
+            Span(fail, "violated"),
+            Span(f" on some instance: {what}."),
+        )
+    elif others:
+        yield (Span(f"None of the {len(others)} {'other ' * bool(head)}claims that apply here is violated."),)
+
+
+def _of_claim(rows: Sequence[Mapping[Any, Any]], check: str) -> Iterator[Sentence]:
+    """On how many instances it fails, of those to which it applies by some run."""
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        if is_known(row[check]) and row[check] != Verdict.NOT_APPLICABLE:
+            found.setdefault(str(row["instance"]), set()).add(str(row[check]))
+    failed = sum(Verdict.VIOLATED in each for each in found.values())
+    open_ = sum(Verdict.UNDECIDED in each and Verdict.VIOLATED not in each for each in found.values())
+    title, all_ = check_title(check), len({str(row["instance"]) for row in rows})
+    if not found:
+        yield (Span(f"{title} applies to no run here."),)
+        return
+    on = f" of {_count(all_, 'instance')}"
+    left = f", is undecided on {open_}" if open_ else ""
+    left += f"; it applies to {len(found)} of them" if len(found) < all_ else ""
+    if failed:
+        yield Span(f"{title} "), Span("fails", "violated"), Span(f" on {failed}{on}{left}.")
+    else:
+        yield (Span(f"{title} holds on {len(found) - open_}{on}{left}."),)
+
+
+# What must not be overlooked.
+
+
+def _troubles(rows: Sequence[Mapping[Any, Any]], sense: Sense) -> Iterator[Sentence]:
+    kinds: tuple[tuple[str, str, Callable[[Mapping[Any, Any]], bool]], ...] = (
+        ("invalid (a rule was broken)", "violated", lambda row: row["state"] == "invalid"),
+        ("failed", "violated", lambda row: row["state"] == "failed"),
+        ("not run yet", "", lambda row: row["state"] == "missing"),
+        (_UNBOUNDED[sense], "", lambda row: row["ratio_kind"] == ratios.Kind.UNBOUNDED),
+        ("without a ratio, since OPT may be negative or 0", "", lambda row: row["ratio_kind"] == ratios.Kind.UNDEFINED),
+    )
+    for words, kind, chosen in kinds:
+        names = Counter(str(row["algorithm"]) for row in rows if chosen(row))
+        if names:
+            count = names.total()
+            are = ("has", "have") if words == "failed" else ("is", "are")
+            yield (
+                Span(f"{count} of {_count(len(rows), 'run')} {are[count > 1]} "),
+                Span(words, kind),
+                Span(": "),
+                *_names(list(names)),
+                Span("."),
+            )
+    unknown = dict.fromkeys(str(row["case"]) for row in rows if not is_known(row["opt_lower"]))
+    if unknown:
+        yield (Span(f"OPT is not known for {_count(len(unknown), 'case')}: {_listed(list(unknown))}."),)
+    charged = Counter(str(row["algorithm"]) for row in rows if part_charged(str(row["label"]))[1])
+    if charged:
+        spans = [Span("More than was bid", "violated"), Span(" is charged by ")]
+        for place, (name, count) in enumerate(charged.most_common(NAMED)):
+            runs = sum(row["algorithm"] == name for row in rows)
+            spans += [Span(", " * bool(place)), *_names([name]), Span(f" in {count} of {_count(runs, 'run')}")]
+        rest = len(charged) - NAMED
+        yield (*spans, Span(f" and by {rest} more." if rest > 0 else "."))
+
+
+_UNBOUNDED = {
+    Sense.MOST: "without any gain where some could be had (an unbounded ratio)",
+    Sense.LEAST: "with costs where none are needed (an unbounded ratio)",
+}
+
+
+def _about(about: Mapping[str, Any]) -> str:
+    """When, with what, and on what machine."""
+    made = about.get("provenance", {})
+    code, packages, machine = (made.get(part, {}) for part in ("code", "packages", "machine"))
+    version = f"ratiobench {packages['ratiobench']}" if "ratiobench" in packages else ""
+    if "commit" in code:
+        version += f" at commit {code['commit'][:7]}{' with changes' * (code.get('changed since') == 'yes')}"
+    cores = f"{machine['usable cores']} cores" if "usable cores" in machine else ""
+    parts = (about.get("date", ""), version.strip(), machine.get("processor", ""), cores, machine.get("system", ""))
+    return ", ".join(tamed(str(part), _LONGEST) for part in parts if part)
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names, and the number of the others."""
+    shown = ", ".join(_tame(name) for name in names[:NAMED])
+    return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
+
+
+def _tame(name: str) -> str:
+    return tamed(name, _LONGEST)

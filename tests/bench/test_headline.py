@@ -1,0 +1,236 @@
+"""The headline: only what the intervals support, nothing hidden, both senses, any number of groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.family.checks import Verdict
+from bench.family.column import Family
+from bench.family.parts import Statement
+from bench.family.sense import Sense
+from bench.tables import ratios
+from bench.tables.headline import Headline, make_headline, share_text
+from bench.tables.rows import COLUMNS, Results
+from bench.tables.sayings import is_own, part_charged
+from bench.tables.verdicts import Settled
+
+FAMILY = Family("some", "points", headline="half")
+
+
+def row(case: str, algorithm: str, value: int | None, lower: int = 90, upper: int = 100, **more: Any) -> dict[str, Any]:
+    """A row of results; without a value it has not run."""
+    sense = more.pop("sense", Sense.MOST)
+    found = dict.fromkeys(COLUMNS) | {"case": case, "group": more.pop("group", "g"), "algorithm": algorithm}
+    found |= {"label": algorithm, "instance": case, "state": "missing", "opt_lower": lower, "opt_upper": upper}
+    if value is not None:
+        kind = ratios.ratio(lower, upper, value, sense).kind.value
+        found |= {"state": "ok", "welfare": Fraction(value), "ratio_kind": kind, "constants_source": "none"}
+    return found | more
+
+
+def headline(rows: Sequence[dict[str, Any]], sense: Sense = Sense.MOST, **more: Any) -> Headline:
+    """The headline of these rows."""
+    checks = [name for name in ("half",) if any(name in each for each in rows)]
+    frame = pd.DataFrame(list(rows), columns=[*COLUMNS, *checks], dtype=object)
+    found = Results(more.pop("about", {"sense": sense.value}), (), frame, pd.DataFrame(), checks)
+    return make_headline(found, FAMILY, **more)
+
+
+def test_best_worst_and_ones_own() -> None:
+    """Of two cases the mean share; one's own is named and said to be yours."""
+    rows = [row(case, name, value) for case in "ab" for name, value in (("x", 89), ("mine:Own", 50), ("y", 9))]
+    found = headline(rows, groups={"g": "real arrivals"})
+    assert found.lines() == [
+        "On real arrivals (mean of 2 cases), x reaches 89 to 99 % of the optimum, the most of 3 algorithms; "
+        "y 9 to 10 %, the least; mine:Own (yours) 50 to 56 %."
+    ]
+    assert [(span.text, span.kind) for span in found.answers[0] if span.kind] == [
+        ("x", "name"), ("y", "name"), ("mine:Own", "own"),
+    ]  # fmt: skip
+
+
+def test_who_is_best_is_decided_beyond_the_intervals_of_the_shares() -> None:
+    """Both shares lie within 70 to 89 %, but one value is larger than the other, whatever OPT is."""
+    [line] = headline([row("a", "x", 71, 80, 100), row("a", "y", 70, 80, 100)]).lines()
+    assert line.startswith(
+        "On a, x reaches 71 to 89 % of the optimum, the most of 2 algorithms; y 70 to 88 %, the least"
+    )
+
+
+def test_what_the_intervals_leave_open_is_said_to_be_open() -> None:
+    """Of two cases each has the better value on one: OPT decides, and it is not known well enough."""
+    rows = [
+        row("a", "x", 50, 60, 100),
+        row("a", "y", 40, 60, 100),
+        row("b", "x", 40, 60, 100),
+        row("b", "y", 50, 60, 100),
+    ]
+    [line] = headline(rows).lines()
+    assert "the intervals leave open" in line
+    assert "least" not in line
+
+
+def test_equals_are_named_together() -> None:
+    """Two or three by name, of more the number; all alike in one sentence."""
+    rows = [row("a", name, 90, 90, 90) for name in "uvwxy"]
+    assert headline(rows).lines() == ["On a, all 5 algorithms reach 100 % of the optimum."]
+    [line] = headline([*rows, row("a", "z", 9, 90, 90)]).lines()
+    assert line == "On a, u, v and 3 more reach 100 % of the optimum, the most of 6 algorithms; z 10 %, the least."
+    [line] = headline([*rows[:3], row("a", "z", 9, 90, 90)]).lines()
+    assert line.startswith("On a, u, v and w reach 100 %")
+    assert headline(rows[:1]).lines() == ["On a, u reaches 100 % of the optimum."]
+
+
+def test_costs_read_right() -> None:
+    """The least is best: a cost of twice OPT reaches half of it."""
+    rows = [row("a", name, cost, 100, 100, sense=Sense.LEAST) for name, cost in (("x", 100), ("y", 200))]
+    [line] = headline(rows, Sense.LEAST).lines()
+    assert line == "On a, x reaches 100 % of the optimum, the most of 2 algorithms; y 50 %, the least."
+    free = [row("a", "x", 0, 0, 0, sense=Sense.LEAST), row("a", "y", 5, 0, 0, sense=Sense.LEAST)]
+    lines = headline(free, Sense.LEAST).lines()
+    assert "x reaches 100 %" in lines[0]
+    assert "1 of 2 runs is with costs where none are needed (an unbounded ratio): y." in lines
+
+
+def test_nothing_is_hidden() -> None:
+    """Unbounded, undefined, invalid, failed, missing, an unknown OPT, more than a bid, constants from the future."""
+    rows = [
+        row("a", "x", 89),
+        row("b", "x", 89),
+        row("a", "zero", 0),
+        row("b", "zero", 0),
+        row("a", "mine:Own", None, state="invalid"),
+        row("b", "mine:Own", 80),
+        row("a", "dies", None, state="failed"),
+        row("b", "dies", None),
+        row("c", "x", 5) | {"opt_lower": None, "opt_upper": None, "ratio_kind": None},
+    ]
+    rows[0] |= {"label": "x (charged above their bid: 2 of 3 admitted)", "constants_source": "oracle"}
+    assert headline(rows).lines() == [
+        "On g (mean of 2 cases), x * reaches 89 to 99 % of the optimum, the most of 2 algorithms; zero 0 %, the least; "
+        "mine:Own (yours) 80 to 89 % on 1 of 2 cases, those that it has.",
+        "1 of 9 runs is invalid (a rule was broken): mine:Own (yours).",
+        "1 of 9 runs has failed: dies.",
+        "1 of 9 runs is not run yet: dies.",
+        "2 of 9 runs are without any gain where some could be had (an unbounded ratio): zero.",
+        "OPT is not known for 1 case: c.",
+        "More than was bid is charged by x in 1 of 3 runs.",
+        "* knew constants of the very instance under test, its future included (oracle).",
+    ]
+
+
+def test_only_failures_and_nothing_at_all() -> None:
+    """There is a sentence, and no number in it."""
+    assert headline([]).lines() == ["Nothing has run yet."]
+    assert headline([row("a", "x", None, state="failed")]).lines() == [
+        "On a, no run says how much of the optimum is reached.",
+        "1 of 1 run has failed: x.",
+    ]
+    loss = headline([row("a", "x", -5, -1, 3)]).lines()
+    assert loss[0] == "On a, no run says how much of the optimum is reached."
+    assert "1 of 1 run is without a ratio, since OPT may be negative or 0: x." in loss
+
+
+def test_many_groups_are_one_sentence() -> None:
+    """Who is best in how many of them, and one's own; a sentence each would be no headline."""
+    rows = []
+    for number in range(9):
+        best, second = ("x", "mine:Own") if number % 3 else ("mine:Own", "x")
+        rows += [
+            row("a", best, 90, 90, 90, group=f"g{number}"),
+            row("a", second, 45 + number, 90, 90, group=f"g{number}"),
+        ]
+        rows += [row("a", "z", 9, 90, 90, group=f"g{number}")]
+    assert headline(rows).lines() == [
+        "Best: x in 6 of 9 groups of cases (100 % of the optimum), mine:Own (yours) in 3 (100 %).",
+        "Least: z in 9 of 9 groups of cases (10 % of the optimum).",
+        "mine:Own (yours) reaches 51 to 100 % of the optimum; it is best in 3 of 9 groups.",
+    ]
+
+
+def _settled(name: str, standing: str = "false", **counts: int) -> Settled:
+    statement = Statement(name, "", "", standing, "", "")
+    return Settled(statement, Counter({Verdict[kind.upper()]: count for kind, count in counts.items()}))
+
+
+def test_what_fell_is_counted_by_instances() -> None:
+    """The family's own claim by instances, one that any run violates; the others by claims; an error of ours loudly."""
+    verdicts = ["violated", "holds", "holds", "undecided", "not applicable"]
+    rows = [row(str(i), "x", 90, 90, 90, half=verdict) for i, verdict in enumerate(verdicts)]
+    rows += [row("1", "y", 90, 90, 90, half="violated")]
+    settled = [_settled("half"), _settled("third", violated=1), _settled("sure", "proved", holds=3, violated=1)]
+    settled += [_settled("fifth", holds=1), _settled("idle", not_applicable=9)]
+    lines = headline(rows, settled=settled).lines()
+    assert lines[1:] == [
+        "Half fails on 2 of 5 instances, is undecided on 1; it applies to 4 of them.",
+        "Proved, yet violated here, so there is an error: Sure.",
+        "2 of 3 other claims that apply here fail on some instance: Third, Sure.",
+    ]
+    holds = [each | {"half": "holds"} for each in rows]
+    lines = headline(holds, settled=[_settled("half"), _settled("fifth", holds=1)]).lines()
+    assert lines[1:] == ["Half holds on 5 of 5 instances.", "None of the 1 other claims that apply here is violated."]
+    idle = [each | {"half": "not applicable"} for each in rows]
+    assert headline(idle).lines()[1:] == ["Half applies to no run here."]
+
+
+def test_date_version_and_machine_in_one_line() -> None:
+    """As far as they are known."""
+    made = {
+        "packages": {"ratiobench": "1.2"},
+        "code": {"commit": "abcdef0123", "changed since": "yes"},
+        "machine": {"processor": "abacus", "usable cores": "3", "system": "wood\x1b"},
+    }
+    told = headline([], about={"provenance": made, "date": "2031-05-06"}).about
+    assert told == "2031-05-06, ratiobench 1.2 at commit abcdef0 with changes, abacus, 3 cores, wood\\x1b"
+    assert headline([], about={}).about == ""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        ("0.821", "0.823", "82 %"),
+        ("0.8149", "0.8151", "81.5 %"),
+        ("0.814", "0.836", "81 to 84 %"),
+        ("0.0575", "0.0576", "5.8 %"),
+        ("0.9996", "0.9999", "99.9 to 100 %"),
+        ("0.9996", "1", "at least 99.9 %"),
+        ("0.4", "1", "at least 40 %"),
+        ("1", "1", "100 %"),
+        ("0", "0", "0 %"),
+        ("0", "0.001", "0 to 0.1 %"),
+        ("-0.5", "-0.25", "-50 to -25 %"),
+    ],
+)
+def test_shares_are_one_number_only_where_they_are(low: str, high: str, text: str) -> None:
+    """Both ends round to it; 0 % and 100 % are exactly that."""
+    assert share_text(Fraction(low), Fraction(high)) == text
+
+
+@given(st.fractions(-2, 1), st.fractions(-2, 1))
+def test_the_text_of_a_share_is_true(one: Fraction, other: Fraction) -> None:
+    """What is read is within half of its last digit of both ends, or encloses them."""
+    low, high = sorted((one, other))
+    text = share_text(low, high)
+    figures = [Fraction(word) for word in text.replace("at least", "").replace("%", "").split() if word != "to"]
+    if "at least" in text:
+        assert figures[0] <= 100 * low
+    elif len(figures) == 1:
+        assert max(abs(figures[0] - 100 * end) for end in (low, high)) <= Fraction(1, 2)
+    else:
+        assert figures[0] <= 100 * low <= 100 * high <= figures[1]
+
+
+def test_names_of_ones_own_and_labels_that_are_loud() -> None:
+    """An import path is anyone's own; what is charged above bids is taken from the label."""
+    assert [name for name in ("mine:Own", "a.b:C:k=v", "x", "x:k=v", "x:") if is_own(name)] == ["mine:Own", "a.b:C:k=v"]
+    label = "mine:Own (isolated) (charged above their bid: 2 of 3 admitted)"
+    assert part_charged(label) == ("mine:Own (isolated)", "charged above their bid: 2 of 3 admitted")
+    assert part_charged("x (admit=all)") == ("x (admit=all)", "")

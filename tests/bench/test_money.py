@@ -1,0 +1,58 @@
+"""Money as it is read: units by size, rounded to the safe side."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.family.column import Family
+from bench.tables.money import exact_text, money_text, value_text
+
+
+@pytest.mark.parametrize(
+    ("micro", "down", "up"),
+    [
+        (37_948_897, "$37.94", "$37.95"),
+        (1_234_567_000_000, "$1,234,567.00", "$1,234,567.00"),
+        (1_000_000, "$1.00", "$1.00"),
+        (999_999, "99.9 c", "100.0 c"),
+        (123_456, "12.3 c", "12.4 c"),
+        (120_000, "12.0 c", "12.0 c"),
+        (10_000, "1.00 c", "1.00 c"),
+        (1_834, "0.183 c", "0.184 c"),
+        (312, "$0.000312", "$0.000312"),
+        (1, "$0.000001", "$0.000001"),
+        (0, "$0", "$0"),
+        (-1_234_567, "-$1.24", "-$1.23"),
+        (-123_456, "-12.4 c", "-12.3 c"),
+    ],
+)
+def test_money_has_a_sensible_unit(micro: int, down: str, up: str) -> None:
+    """Dollars, cents, parts of a cent; both ways to round."""
+    assert money_text(Fraction(micro, 10**6)) == down
+    assert money_text(Fraction(micro, 10**6), up=True) == up
+
+
+@given(st.fractions(min_value=-(10**6), max_value=10**6, max_denominator=10**9))
+def test_money_is_rounded_to_its_side_and_hardly(amount: Fraction) -> None:
+    """Read back, it is no more (up: no less) than the amount, and within 1 % of it."""
+
+    def back(text: str) -> Fraction:
+        scale = Fraction(1, 100) if text.endswith(" c") else Fraction(1)
+        return scale * Fraction(text.replace("$", "").replace(" c", "").replace(",", ""))
+
+    low, high = back(money_text(amount)), back(money_text(amount, up=True))
+    assert low <= amount <= high
+    assert high - low <= abs(amount) / 50 + Fraction(1, 10**12)
+
+
+def test_what_is_no_money_keeps_its_unit() -> None:
+    """A family says what its unit is worth; without that its figures stay as they are."""
+    money = Family("a", "mills", dollars=Fraction(1, 1000))
+    assert (value_text(12_345, money), exact_text(12_345, money)) == ("$12.34", "12,345 mills")
+    assert value_text(12_345, money, up=True) == "$12.35"
+    rate = Family("b", "units/s")
+    assert (value_text(Fraction(1, 3), rate), exact_text(Fraction(1, 3), rate)) == ("0.333", "1/3 units/s")
