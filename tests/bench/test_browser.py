@@ -56,7 +56,7 @@ REACHED = """() => {
     if (known.has(element.id)) odd.push(`twice: ${element.id}`);
     known.add(element.id);
   }
-  for (const element of [all("button")[0], all("a")[0], all("summary")[0], all("input")[0]]) {
+  for (const element of ["button", "a", "summary", "input"].map((chosen) => all(chosen).find(seen_))) {
     element.focus();
     if (getComputedStyle(element).outlineStyle === "none") odd.push(`no focus: ${told(element)}`);
   }
