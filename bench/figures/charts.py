@@ -40,8 +40,8 @@ class Span:
 
 def find_spans(drawn: MeanRows) -> dict[str, Span]:
     """What the axis of every group shows: the same for all, unless some are very much smaller than others."""
-    groups = [group for group in drawn.plot.groups if (drawn.means["group"] == group).any()]
-    parts = {group: _span(drawn.plot, _with_mean(drawn.means[drawn.means["group"] == group])) for group in groups}
+    groups = [group for group in drawn.plot.groups if (drawn.shown["group"] == group).any()]
+    parts = {group: _span(drawn.plot, _with_mean(drawn.shown[drawn.shown["group"] == group])) for group in groups}
     start = 1.0 if drawn.plot.kind == "ratio" else 0.0
     sizes = [part.high - start for part in parts.values()]
     if drawn.plot.kind != "reached" and sizes and max(sizes) > APART * min(sizes):
@@ -51,7 +51,7 @@ def find_spans(drawn: MeanRows) -> dict[str, Span]:
 
 def find_span(drawn: MeanRows) -> Span:
     """From the smallest to the largest mean, and of their intervals what is not out of all proportion."""
-    return _span(drawn.plot, _with_mean(drawn.means))
+    return _span(drawn.plot, _with_mean(drawn.shown))
 
 
 def _span(plot: Plot, rows: Sequence[Mapping[Any, Any]]) -> Span:
@@ -82,7 +82,7 @@ def sort_group(drawn: MeanRows, group: str, sense: Sense) -> list[Mapping[Any, A
 
     Best is the least of ratios and times, and by the sense of what is aimed at; of all else the largest stands first.
     """
-    rows = drawn.means[drawn.means["group"] == group].to_dict("records")
+    rows = drawn.shown[drawn.shown["group"] == group].to_dict("records")
     kind = drawn.plot.kind
     is_least = kind == "ratio" or find_quantity(kind).timed or (kind == "welfare" and sense is Sense.LEAST)
     best = sort_rows(rows, lambda row: row["mean_upper"], Sense.LEAST if is_least else Sense.MOST)
@@ -97,7 +97,7 @@ def draw_group(drawn: MeanRows, group: str, shown: Span, sense: Sense = Sense.MO
     rows = sort_group(drawn, group, sense)
     names = [f"{row['algorithm']}{' *' * bool(row['oracle'])}" for row in rows]
     axis = Axis(shown.low, shown.high, drawn.axis, shown.log)
-    panel = Panel(f"{drawn.plot.title}: {group}", names, axis, right=_texts(drawn.means))
+    panel = Panel(f"{drawn.plot.title}: {group}", names, axis, right=_texts(drawn.shown))
     for row in rows:
         if row["algorithm"] == OPT_LABEL and is_known(row["mean_lower"]):
             low, high = float(row["mean_lower"]), float(row["mean_upper"])
@@ -167,8 +167,8 @@ def _mean(panel: Panel, kind: str, place: int, row: Mapping[Any, Any], y: float)
 
 def draw_lines(drawn: MeanRows, shown: Span) -> str:
     """Means over the groups, one line per algorithm, with its mark, stroke and name at its end."""
-    groups = [group for group in drawn.plot.groups if (drawn.means["group"] == group).any()]
-    names = list(dict.fromkeys(drawn.means["algorithm"]))
+    groups = [group for group in drawn.plot.groups if (drawn.shown["group"] == group).any()]
+    names = list(dict.fromkeys(drawn.shown["algorithm"]))
     labels = list(enumerate(shorten_groups(groups)))
     x = Axis(-0.5, len(groups) - 0.5, drawn.plot.axis, labels=[(float(place), text) for place, text in labels])
     y = Axis(shown.low, shown.high, drawn.axis, shown.log)
@@ -178,7 +178,7 @@ def draw_lines(drawn: MeanRows, shown: Span) -> str:
     lines: dict[str, tuple[list[tuple[float, float]], list[tuple[float, Mapping[Any, Any]]]]] = {}
     for number, name in enumerate(names, first):
         points, rows = [], []
-        for row in _with_mean(drawn.means[drawn.means["algorithm"] == name]):
+        for row in _with_mean(drawn.shown[drawn.shown["algorithm"] == name]):
             # Side by side, so that intervals do not cover each other.
             place = frame.x(groups.index(row["group"]) + 0.08 * (number - (len(names) - 1) / 2))
             low, high = float(row["mean_lower"]), float(row["mean_upper"])

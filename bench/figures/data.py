@@ -125,6 +125,7 @@ class MeanRows:
     means : `COLUMNS`, in the order of groups and algorithms.
     printed : `PRINTED`, one row per comparison that the paper prints.
     beside : `PRINTED_MEANS`, one row per mean that the paper prints.
+    scale : how many of what the axis counts one unit of the means is: money is drawn in dollars.
     """
 
     plot: Plot
@@ -132,6 +133,18 @@ class MeanRows:
     means: pd.DataFrame
     printed: pd.DataFrame
     beside: pd.DataFrame
+    scale: Fraction = Fraction(1)
+
+    @property
+    def shown(self) -> pd.DataFrame:
+        """The means as they are drawn."""
+        if self.scale == 1:
+            return self.means
+        scaled = self.means.copy()
+        for name in ("mean_lower", "mean_upper", "low", "high"):
+            values = [self.scale * Fraction(each) if is_known(each) else None for each in self.means[name]]
+            scaled[name] = pd.Series(values, dtype=object, index=scaled.index)
+        return scaled
 
 
 def take_means(found: Results, plot: Plot, family: Family) -> MeanRows:
@@ -144,7 +157,10 @@ def take_means(found: Results, plot: Plot, family: Family) -> MeanRows:
     means = pd.DataFrame(list(_means(values)), columns=list(COLUMNS), dtype=object)
     printed = pd.DataFrame(list(_printed(values)), columns=list(PRINTED), dtype=object)
     beside = pd.DataFrame(list(_beside(plot, means)), columns=list(PRINTED_MEANS), dtype=object)
-    return MeanRows(plot, f"{axis}, {family.unit}" if quantity.money else axis, means, printed, beside)
+    if not quantity.money:
+        return MeanRows(plot, axis, means, printed, beside)
+    unit = family.unit if family.dollars is None else "dollars"
+    return MeanRows(plot, f"{axis}, {unit}", means, printed, beside, family.dollars or Fraction(1))
 
 
 class CaseValues:

@@ -73,11 +73,22 @@ def draw_ratios(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = Se
     return panel.render()
 
 
-def draw_values(rows: Sequence[Mapping[Any, Any]], label: str, axis: str, sense: Sense = Sense.MOST) -> str:
-    """The value of every algorithm on one case as bars, and the interval on OPT as a band."""
+def draw_values(
+    rows: Sequence[Mapping[Any, Any]],
+    label: str,
+    axis: str,
+    sense: Sense = Sense.MOST,
+    *,
+    scale: Fraction = Fraction(1),
+    unit: str = "",
+) -> str:
+    """The value of every algorithm on one case as bars, and the interval on OPT as a band.
+
+    `scale` is how many of what the axis counts one unit of the values is; titles have the values, in their `unit`.
+    """
     rows = sort_rows(rows, lambda row: row["welfare"] if row["state"] == "ok" else None, sense)
-    opt = [float(rows[0][end]) for end in ("opt_lower", "opt_upper") if is_known(rows[0][end])]
-    values = [float(row["welfare"]) for row in rows if row["state"] == "ok" and is_known(row["welfare"])]
+    opt = [float(rows[0][end] * scale) for end in ("opt_lower", "opt_upper") if is_known(rows[0][end])]
+    values = [float(row["welfare"] * scale) for row in rows if row["state"] == "ok" and is_known(row["welfare"])]
     low, high = min([0.0, *opt, *values]), max([0.0, *opt, *values])
     room = 0.05 * ((high - low) or 1)
     panel = Panel(
@@ -85,12 +96,12 @@ def draw_values(rows: Sequence[Mapping[Any, Any]], label: str, axis: str, sense:
     )
     _draw_optimum(panel, opt)
     if opt:
-        panel.said.append(f"OPT {tell_between(rows[0]['opt_lower'], rows[0]['opt_upper'])}")
+        panel.said.append(f"OPT {tell_between(rows[0]['opt_lower'], rows[0]['opt_upper'])} {unit}".rstrip())
     panel.upright("zero", 0)
     for place, (name, row) in enumerate(zip(_names(rows), rows, strict=True)):
         if is_known(row["welfare"]) and row["state"] == "ok":
-            with panel.line_of(place, f"{name}: {tell_exactly(row['welfare'])}", row["algorithm"]):
-                panel.bar(place, float(row["welfare"]))
+            with panel.line_of(place, f"{name}: {tell_exactly(row['welfare'])} {unit}".rstrip(), row["algorithm"]):
+                panel.bar(place, float(row["welfare"] * scale))
         else:
             with panel.line_of(place, f"{name}: {_why(row)}", row["algorithm"]):
                 panel.words(place, _why(row))

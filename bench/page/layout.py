@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -117,15 +118,15 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
     for row in every:
         rows.setdefault(row["case"], []).append(row)
     by_case = [(case, rows[case.name]) for case in found.cases if case.name in rows]
-    axis = f"{family.objective}, {family.unit}"
+    axis = f"{family.objective}, {family.unit if family.dollars is None else 'dollars'}"
+    draw = partial(
+        overview.draw_values, axis=axis, sense=found.sense, scale=family.dollars or Fraction(1), unit=family.unit
+    )
     ratios = [
         (case.name, partial(overview.draw_ratios, chosen, case.name, found.sense), opt_text(chosen[0], family.unit))
         for case, chosen in by_case
     ]
-    values = [
-        (case.name, partial(overview.draw_values, chosen, case.name, axis, found.sense), _describe(case))
-        for case, chosen in by_case
-    ]
+    values = [(case.name, partial(draw, chosen, case.name), _describe(case)) for case, chosen in by_case]
     # A suite with figures of its own shows those first.
     is_folded = bool(found.plots)
     return Overview(

@@ -28,8 +28,10 @@ def render(template: str, **values: Any) -> str:
 
 
 def load_scripts() -> Markup:
-    """The scripts of a page of results; without them all of it is there."""
-    return Markup("".join(files("bench.page").joinpath(f"{name}.js").read_text("utf-8") for name in SHEETS))
+    """The scripts of a page of results, each in an element of its own; without them all of it is there."""
+    return Markup(
+        "</script>\n<script>\n".join(files("bench.page").joinpath(f"{name}.js").read_text("utf-8") for name in SHEETS)
+    )
 
 
 @cache

@@ -56,7 +56,7 @@ REACHED = """() => {
     if (known.has(element.id)) odd.push(`twice: ${element.id}`);
     known.add(element.id);
   }
-  for (const element of [all("button")[0], all("a")[0], all("summary")[0], all("input")[0]]) {
+  for (const element of ["button", "a", "summary", "input"].map((chosen) => all(chosen).find(seen_))) {
     element.focus();
     if (getComputedStyle(element).outlineStyle === "none") odd.push(`no focus: ${told(element)}`);
   }
@@ -96,11 +96,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def play(folder: Path, tmp_path: Path, steps: list[str], *flags: str, address: str = "") -> tuple[list[Any], list[str]]:
-    """What JavaScript functions return on the page of results, one after the other, and all errors meanwhile.
-
-    `address` stands behind the page's own: a query, a place on the page.
-    """
-    return play_page(folder / "report.html", tmp_path, steps, *flags, words=WORDS, query=address)
+    """What JavaScript functions return on the page of results, one after the other, and all errors meanwhile."""
+    return play_page(folder / "report.html", tmp_path, steps, *flags, words=WORDS, address=address)
 
 
 def test_sorting_filtering_and_links_work_without_errors(folder: Path, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_figures_are_told_and_algorithms_switched_by_pointer_and_by_keyboard(fol
           return [names.includes("first"), none, off(), location.search];
         }""",
     ]
-    seen, problems = play(folder / "report.html", tmp_path, steps, words=WORDS, query="?words=kept")
+    seen, problems = play(folder / "report.html", tmp_path, steps, words=WORDS, address="?words=kept")
     assert problems == []
     index, role, first, second, hidden, titles = seen[0]
     assert (index, role, hidden, titles) == (0, "group", True, 0)
@@ -144,7 +144,7 @@ def test_figures_are_told_and_algorithms_switched_by_pointer_and_by_keyboard(fol
 def test_what_is_off_stays_off(folder: Path, tmp_path: Path) -> None:
     """The address says so; a name that is not there is nobody's."""
     steps = ["() => [off(), legend.open, listA.value]"]
-    query = "?off=above%3Amark%3D50&off=nobody&a=first&b=nobody"
-    seen, problems = play(folder / "report.html", tmp_path, steps, words=WORDS, query=query)
+    address = "?off=above%3Amark%3D50&off=nobody&a=first&b=nobody"
+    seen, problems = play(folder / "report.html", tmp_path, steps, words=WORDS, address=address)
     assert problems == []
     assert seen == [[["above:mark=50"], True, "first"]]

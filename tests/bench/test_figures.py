@@ -575,6 +575,23 @@ def test_axes_have_a_few_round_marks_inside(low: float, high: float, log: bool) 
     assert len({text for _, text in axis.marks()}) == len(values)
 
 
+def test_money_is_drawn_in_dollars_and_told_exactly(found: Results) -> None:
+    """Where a unit is worth something; files keep the family's unit, and other quantities are no money."""
+    family = ToyFamily()
+    family.dollars = Fraction(1, 50)
+    plot = Plot("it", "It", "welfare", GROUPS, "numbers")
+    rows = take_means(found, plot, family)
+    assert rows.axis == "mean welfare, dollars"
+    pd.testing.assert_frame_equal(rows.means, means_of(found, "welfare").means)
+    assert [each * 50 for each in rows.shown["mean_lower"]] == list(rows.means["mean_lower"])
+    share = take_means(found, replace(plot, kind="share"), family)
+    assert share.shown is share.means
+    one = found.rows[found.rows["case"] == "10 run 0"].to_dict("records")[:1]
+    svg = draw_values(one, "x", "welfare, dollars", scale=family.dollars, unit="points")
+    assert f": {one[0]['welfare']} points</title>" in svg
+    assert "welfare, dollars</text>" in svg
+
+
 def test_figures_are_files_of_their_own_on_request(folder: Path, tmp_path: Path) -> None:
     """SVG documents with colours for light and dark, one per chart, and all means in one table with its provenance."""
     from bench.cli.main import main

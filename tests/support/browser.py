@@ -61,11 +61,11 @@ def find_browser() -> str | None:
 
 
 def play(
-    page: Path, tmp_path: Path, steps: list[str], *flags: str, words: str = "", query: str = ""
+    page: Path, tmp_path: Path, steps: list[str], *flags: str, words: str = "", address: str = ""
 ) -> tuple[list[Any], list[str]]:
     """What JavaScript functions return on the page, one after the other, and all errors meanwhile.
 
-    `words` is JavaScript that the steps can use; `query` is added to the address.
+    `words` is JavaScript that the steps can use; `address` stands behind the page's own: a query, a place on the page.
     """
     text = page.read_text(encoding="utf-8")
     assert text.count("<head>") == text.count("</body>") == 1
@@ -76,7 +76,7 @@ def play(
     assert browser is not None
     profile = f"--user-data-dir={tmp_path / 'profile'}"
     done = subprocess.run(
-        [browser, *FLAGS, profile, *flags, copy.as_uri() + query],
+        [browser, *FLAGS, profile, *flags, copy.as_uri() + address],
         capture_output=True,
         text=True,
         timeout=120,
