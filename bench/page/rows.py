@@ -167,7 +167,7 @@ def _further_fields(found: Results, family: Family) -> list[_Field]:
     def money(name: str) -> Callable[[Row], Cell]:
         return lambda row: value_cell(row[name], family)
 
-    fields = [_Field(Column(check_title(name), key=name), money(name)) for name in found.accounts if name != "profit"]
+    fields = [_Field(Column(name, key=name), money(name)) for name in found.accounts if name != "profit"]
     fields += [_Field(Column(check_title(name), key=f"m-{name}"), figure(name)) for name in found.measures]
     fields += [
         _Field(

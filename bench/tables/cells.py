@@ -113,9 +113,9 @@ def make_cell(value: Any, *, css: str = "", sort: Any = None, title: str = "", n
 
 def _sort_key(value: Any) -> str:
     """A number as JavaScript reads it, to nine digits; empty where there is none."""
-    if isinstance(value, str) or not is_known(value):
-        return value or ""
-    return f"{float(value):.9g}"
+    if isinstance(value, str):
+        return value
+    return f"{float(value):.9g}" if is_known(value) else ""
 
 
 def exact_cell(value: Any, *, up: bool = False) -> Cell:

@@ -529,3 +529,10 @@ def test_a_suite_about_verdicts_begins_with_them(folder: Path, monkeypatch: pyte
     assert "odd 2 cases: toy1, toy3" in told
     before = (folder / "report.html").read_text(encoding="utf-8")
     assert before.index('id="claims"') > before.index('id="reached"')
+
+
+def test_a_figure_that_is_not_known_is_sorted_by_nothing() -> None:
+    """Whatever stands for it in a frame: the script of the page reads no NaN."""
+    values = (None, float("nan"), "Infinity", Fraction(1, 3))
+    keys = [make_cell("-", sort=value, numeric=True).sort for value in values]
+    assert keys == ["", "", "Infinity", "0.333333333"]
