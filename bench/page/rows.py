@@ -195,8 +195,10 @@ def _facts(found: Results, family: Family) -> list[tuple[Column, Callable[[Row, 
         return lambda row, case: exact_cell(_figure(case.describe.get(name)))
 
     def gap(row: Row, case: StoredCase) -> Cell:
-        known = is_known(row["opt_gap"])
-        return make_cell(ratios.percent(row["opt_gap"]) if known else "-", sort=row["opt_gap"], numeric=True)
+        if not is_known(row["opt_gap"]):
+            return make_cell("-", numeric=True)
+        width = "Infinity" if row["opt_gap"] == float("inf") else row["opt_gap"]
+        return make_cell(ratios.percent(row["opt_gap"]), sort=width, numeric=True)
 
     unit = "" if family.dollars else f", {family.unit}"
     names = dict.fromkeys(

@@ -68,7 +68,7 @@ def test_every_exact_figure_that_differs_is_named(whole: Path, tmp_path: Path) -
             ok = bool(payload.pop("ok", True))
             store.put(replace(piece, ok=ok, payload={**piece.payload, **payload}))
 
-        change("online", "toy1", "one v1", welfare=1)
+        change("online", "toy1", "one v1", welfare=1, accounts={"vendors": 0, "energy": 0, "bids": 1})
         change("online", "toy2", "one v1", ok=False, reason="lost")
         change("opt", "toy3", cases["toy3"].solve_key, upper=10**6)
         audit = store.get("audit", cases["toy2"].instance, cases["toy2"].audit_key("first v1"))

@@ -223,7 +223,11 @@ def test_an_unbounded_ratio_is_sorted_as_the_largest_number(folder: Path) -> Non
     every = found.rows.to_dict("records")
     every[0] |= {"ratio_kind": "unbounded", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
     every[1] |= {"ratio_kind": "undefined", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
-    page = markup("runs", rows.list_rows(found, families()["toy"], every))
+    every[0]["opt_gap"] = float("inf")
+    every[3]["opt_gap"] = float("nan")  # the first row of the second case
+    table = rows.list_rows(found, families()["toy"], every)
+    assert [case.facts[3].sort for case in table.cases][:2] == ["Infinity", ""]
+    page = markup("runs", table)
     assert '<td class="n" data-v="Infinity">unbounded</td>' in page
     assert re.search(r'<td class="n" data-v="">OPT - ALG in ', page)
 
