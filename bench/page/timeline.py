@@ -11,7 +11,7 @@ from bench.family.column import Family
 from bench.figures.timeline import LISTED, draw_timeline, gather, list_refusals, list_times
 from bench.page.render import load_scripts, render
 from bench.tables.cells import Table
-from bench.tables.text import number
+from bench.tables.money import exact_text, value_text
 from online.outcome import OnlineRun
 
 
@@ -41,7 +41,6 @@ def render_timelines(family: Family, instance: Any, name: str, runs: Sequence[On
         "timeline.html",
         instance=name,
         objective=family.objective,
-        unit=family.unit,
         lines=[_show(family, instance, run) for run in runs],
         script=load_scripts(),
     )
@@ -50,11 +49,11 @@ def render_timelines(family: Family, instance: Any, name: str, runs: Sequence[On
 def _show(family: Family, instance: Any, run: OnlineRun) -> Shown:
     assert family.timeline is not None
     timeline = family.timeline(instance, run)
-    line = gather(timeline)
+    line, exact = gather(timeline), exact_text(run.welfare, family)
     found = Counter(each.reason for each in timeline.refused)
     return Shown(
         run=run,
-        value=number(run.welfare),
+        value=exact if family.dollars is None else f"{value_text(run.welfare, family)} ({exact})",
         broken="; ".join(map(str, run.violations[:3])),
         arrivals=sum(timeline.admitted) + len(timeline.refused),
         counts=[(reason, found[reason]) for reason in timeline.reasons if found[reason]],

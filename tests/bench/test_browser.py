@@ -40,6 +40,7 @@ WORDS = """
 REACHED = """() => {
   const odd = [];
   const all = (chosen) => [...document.querySelectorAll(`main ${chosen}`)];
+  const shown = (element) => element.checkVisibility();
   const told = (element) => `${element.tagName} ${element.className} ${element.textContent.slice(0, 40)}`;
   if (document.querySelectorAll("main").length !== 1 || all("h1").length !== 1) odd.push("landmark");
   for (const element of all(":is(button, a[href], input, select, summary)")) {
@@ -56,7 +57,7 @@ REACHED = """() => {
     if (known.has(element.id)) odd.push(`twice: ${element.id}`);
     known.add(element.id);
   }
-  for (const element of ["button", "a", "summary", "input"].map((chosen) => all(chosen).find(seen_))) {
+  for (const element of ["button", "a", "summary", "input"].map((chosen) => all(chosen).find(shown))) {
     element.focus();
     if (getComputedStyle(element).outlineStyle === "none") odd.push(`no focus: ${told(element)}`);
   }

@@ -551,3 +551,10 @@ def test_the_page_has_the_command_that_draws_a_run_over_time(folder: Path) -> No
     place = commands.index(f"python -m bench online {file} --algorithm NAME")
     assert commands[place + 1] == f"{commands[place]} --timeline timeline.html"
     assert not any("timeline" in line for line in layout._case_row(case, families()["toy"]).commands)
+
+
+def test_a_figure_that_is_not_known_is_sorted_by_nothing() -> None:
+    """Whatever stands for it in a frame: the script of the page reads no NaN."""
+    values = (None, float("nan"), "Infinity", Fraction(1, 3))
+    keys = [make_cell("-", sort=value, numeric=True).sort for value in values]
+    assert keys == ["", "", "Infinity", "0.333333333"]
