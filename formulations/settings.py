@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from formulations import backends
 from instances.errors import InputError, shown
@@ -26,10 +27,13 @@ def check_settings(effort: int, gap: float, seconds: float | None) -> None:
         raise InputError("", "seconds", f"{shown(seconds)} is not a positive number")
 
 
-def too_many_columns(name: str, columns: int, most: int, smaller: str = "") -> str:
+def too_many_columns(name: str, columns: int, most: int, smaller: Sequence[str] = ()) -> str:
     """That a model is too large to be written, and what can be done instead; `smaller`: formulations that are not."""
-    what = f"{name} would have {columns:,} columns; at most {most:,} are written"
-    return f"{what}: export {smaller}a part of the load; `opt` encloses OPT of all of it without such a model"
+    other = f"with --formulation {' or '.join(smaller)}, or " if smaller else ""
+    return (
+        f"{name} would have {columns:,} columns; at most {most:,} are written: export {other}a part of the load; "
+        "`opt` encloses OPT of all of it without such a model"
+    )
 
 
 def check_backend(backend: str) -> None:

@@ -503,9 +503,9 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
         raise InputError("", "formulation", f"{shown(formulation)} is not one of auto, {', '.join(linear)}")
     size = known[name].columns(instance)
     if size > BUILD_COLUMNS:
-        fit = [other for other in linear if known[other].columns(instance) <= BUILD_COLUMNS]
-        smaller = f"--formulation {' or '.join(fit)}, " if fit else ""
-        raise InputError("", "formulation", too_many_columns(name, size, BUILD_COLUMNS, smaller))
+        same = [other for other in linear if one_node.NAME not in (other, name)]  # that is another problem
+        fit = [other for other in same if known[other].columns(instance) <= BUILD_COLUMNS]
+        raise InputError("", "formulation", too_many_columns(name, size, BUILD_COLUMNS, fit))
     model = build(instance, known[name])
     if not isinstance(model, LinearModel):
         raise RuntimeError(f"{name} cannot be built: {model.termination}: {model.message}")

@@ -383,12 +383,13 @@ def test_a_model_too_large_to_be_written_names_a_way_out(
     assert re.search(
         r"tight would have \d+ columns; at most 1 are written: export a part of the load; `opt` encl", line
     )
-    sizes = {name: each.columns(read(LORA)) for name, each in registry().items() if "highs" in each.backends}
+    same = [each for each in registry().values() if "highs" in each.backends and each.name != "one-node"]
+    sizes = {each.name: each.columns(read(LORA)) for each in same}
     least = min(sizes, key=lambda name: sizes[name])
     monkeypatch.setattr("formulations.lora.solve.BUILD_COLUMNS", sizes[least])
     largest = max(sizes, key=lambda name: sizes[name])
     assert main(["export", LORA, "--format", "lp", "--formulation", largest]) == 2
-    assert f": export --formulation {least}" in capsys.readouterr().err
+    assert f": export with --formulation {least}" in capsys.readouterr().err
 
 
 def test_a_certificate_in_the_place_of_a_solution_is_told_and_the_other_way_round(

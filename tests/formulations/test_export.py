@@ -84,7 +84,7 @@ def test_what_cannot_be_exported_is_an_input_error(kind: str, formulation: str) 
 
 def test_a_model_too_large_to_write_is_an_input_error() -> None:
     """Before anything is built."""
-    with pytest.raises(InputError, match=str(BUILD_COLUMNS)):
+    with pytest.raises(InputError, match=f"{BUILD_COLUMNS:,}"):
         export(crowded_instance(tasks=5, count=2**30, slots=20), "mps", "printed")
 
 
