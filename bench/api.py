@@ -91,15 +91,11 @@ class Results(_tables.Results):
 
         Raises
         ------
-        InputError : no such group, nothing to draw, or no matplotlib.
+        InputError : no such group, or nothing to draw.
         """
-        try:
-            from bench.figures.overview import draw_reached
-            from bench.figures.picture import stack_charts
-        except ModuleNotFoundError as error:
-            if str(error.name).partition(".")[0] != "matplotlib":
-                raise
-            raise InputError("plot", "", "needs the package `matplotlib`, which is not installed") from None
+        from bench.figures.overview import draw_reached
+        from bench.figures.picture import stack_charts
+
         groups: dict[str, list[dict[Any, Any]]] = {}
         for row in self._means():
             groups.setdefault(str(row["group"]), []).append(row)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -37,8 +36,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     options = parser.parse_args(words)
-    # It logs where its cache lies when the home folder cannot be written; that changes no figure.
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     before = dict(os.environ)
     if options.debug:
         os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bench.perf.measured import Bars, Measured, Part, Value
 from bench.running import provenance
 
-if TYPE_CHECKING:  # matplotlib, pandas and Jinja are loaded where a page is made
+if TYPE_CHECKING:  # pandas and Jinja are loaded where a page is made
     from bench.figures.drawn import Chart
     from bench.tables.cells import Cell
 

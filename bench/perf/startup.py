@@ -94,7 +94,7 @@ def _megabytes(name: str) -> float:
 def _imports(say: Callable[[str], None]) -> Iterator[_Row]:
     say("imports")
     bare = _import_seconds("sys")
-    for module in ("bench", "bench.cli.main", "numba", "pandas", "matplotlib.pyplot", "ortools.sat.python.cp_model"):
+    for module in ("bench", "bench.cli.main", "numba", "pandas", "ortools.sat.python.cp_model"):
         yield _row("import", module, max(0.0, _import_seconds(module) - bare), None, "")
 
 

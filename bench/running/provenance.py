@@ -43,7 +43,7 @@ def _packages() -> dict[str, str]:
     try:
         required = importlib.metadata.requires("ratiobench") or []
     except importlib.metadata.PackageNotFoundError:
-        required = ["highspy", "matplotlib", "numba", "numpy", "ortools", "pandas", "pulp"]
+        required = ["highspy", "numba", "numpy", "ortools", "pandas", "pulp"]
     for requirement in required:
         match = re.match(r"[A-Za-z0-9._-]+", requirement)
         if match:

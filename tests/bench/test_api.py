@@ -149,26 +149,6 @@ def test_results_show_themselves(tmp_path: Path) -> None:
     assert repr(hostile).isprintable()
 
 
-def test_without_matplotlib_only_pictures_are_missing(tmp_path: Path) -> None:
-    """And the error names it."""
-    code = """
-import sys
-sys.modules["matplotlib"] = None
-import bench
-found = bench.run("toy", only="toy0", out="out", workers=1)
-found.frame(), found._repr_html_()
-try:
-    found.plot()
-except bench.InputError as error:
-    print(error)
-"""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert (done.stdout, done.stderr) == ("plot: needs the package `matplotlib`, which is not installed\n", "")
-
-
 def test_instances_runs_and_reports_show_themselves() -> None:
     """Of both families: the figures that matter, short, and nothing unescaped."""
     for file, size in (
