@@ -57,11 +57,11 @@ def types(found: Results) -> dict[str, str]:
     """
     chosen = dict.fromkeys(found.exact.columns, "string") | _TYPES
     chosen |= dict.fromkeys((*_FIGURES, *found.measures), "float64")
-    meanings = COLUMNS | repeated.COLUMNS
-    chosen |= {name: "float64" for name, meaning in meanings.items() if meaning.startswith("float:")}
+    chosen |= {name: "float64" for name, meaning in COLUMNS.items() if meaning.startswith("float:")}
     for check in found.checks:
         chosen |= {check: "category", f"{check}_left": "float64", f"{check}_right": "float64"}
     if len(found.repetitions):
+        chosen |= {name: "float64" for name, meaning in repeated.COLUMNS.items() if meaning.startswith("float:")}
         chosen["admitted"] = "float64"
     return {name: chosen[name] for name in found.exact.columns}
 
