@@ -57,11 +57,11 @@ def types(found: Results) -> dict[str, str]:
     """
     chosen = dict.fromkeys(found.exact.columns, "string") | _TYPES
     chosen |= dict.fromkeys((*_FIGURES, *found.measures, *found.accounts), "float64")
-    meanings = COLUMNS | repeated.COLUMNS
-    chosen |= {name: "float64" for name, meaning in meanings.items() if meaning.startswith("float:")}
+    chosen |= {name: "float64" for name, meaning in COLUMNS.items() if meaning.startswith("float:")}
     for check in found.checks:
         chosen |= {check: "category", f"{check}_left": "float64", f"{check}_right": "float64"}
     if len(found.repetitions):
+        chosen |= {name: "float64" for name, meaning in repeated.COLUMNS.items() if meaning.startswith("float:")}
         chosen["admitted"] = "float64"
     return {name: chosen[name] for name in found.exact.columns}
 
@@ -103,7 +103,7 @@ def make_frame(
         if name not in every:
             raise InputError("columns", "", f"{shown(name)} is not one of {', '.join(every)}, nor {ALL!r}")
     sides = [f"{check}_{side}" for check in found.checks for side in ("left", "right")]
-    figures = {*_FIGURES, *found.measures, *sides, "admitted"}
+    figures = {*_FIGURES, *found.measures, *found.accounts, *sides, "admitted"}
     spent = online_seconds(found)
     rows, made = typed(found), {}
     for name in chosen:

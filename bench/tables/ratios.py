@@ -94,6 +94,23 @@ def _least_ratio(lower: Exact, upper: Exact, value: Exact) -> Ratio:
     return Ratio(Kind.OPEN, Fraction(value) / Fraction(upper)) if upper > 0 else Ratio(Kind.UNBOUNDED)
 
 
+def columns(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> dict[str, Any]:
+    """What the rows of results say of ALG = value beside OPT in [lower, upper]: ratio, part reached, difference."""
+    found, part = ratio(lower, upper, value, sense), reached(lower, upper, value, sense)
+    least, most = behind(lower, upper, value, sense)
+    return {
+        "ratio_kind": found.kind.value,
+        "ratio_lower": found.lower,
+        "ratio_upper": found.upper,
+        "ratio_lower_float": None if found.lower is None else float(found.lower),
+        "ratio_upper_float": None if found.upper is None else float(found.upper),
+        "reached": part,
+        "reached_float": None if part is None else float(part),
+        "behind_lower": least,
+        "behind_upper": most,
+    }
+
+
 def beats_bound(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> bool:
     """Whether a verified value is better than what is proved of OPT: one of the two must be wrong."""
     return value > upper if sense is Sense.MOST else value < lower
@@ -161,23 +178,6 @@ def surplus(lower: Exact, upper: Exact, one: Exact, other: Exact, sense: Sense =
     else:
         ends = [(1 / Fraction(one) - 1 / Fraction(other)) * end for end in (lower, upper)]
     return min(ends, default=None)
-
-
-def columns(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> dict[str, Any]:
-    """What the rows of results say of ALG = value beside OPT in [lower, upper]: ratio, part reached, difference."""
-    found, part = ratio(lower, upper, value, sense), reached(lower, upper, value, sense)
-    least, most = behind(lower, upper, value, sense)
-    return {
-        "ratio_kind": found.kind.value,
-        "ratio_lower": found.lower,
-        "ratio_upper": found.upper,
-        "ratio_lower_float": None if found.lower is None else float(found.lower),
-        "ratio_upper_float": None if found.upper is None else float(found.upper),
-        "reached": part,
-        "reached_float": None if part is None else float(part),
-        "behind_lower": least,
-        "behind_upper": most,
-    }
 
 
 @dataclass(frozen=True, slots=True)

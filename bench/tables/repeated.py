@@ -14,7 +14,6 @@ from typing import Any
 
 from bench.family.checks import Verdict
 from bench.family.sense import Sense
-from bench.storage.pieces import ACCOUNTS
 from bench.tables import intervals, ratios
 from bench.tables.sayings import said_of_runs, with_said
 
@@ -28,7 +27,6 @@ COLUMNS = {
 """Columns of results.csv behind all others, where an algorithm was run more than once on a case."""
 EACH = ("case", "algorithm", "repetition", "state", "reason", "welfare", "true_welfare", "revenue", "admitted")
 """Columns of the table of all these runs."""
-_MEANS = ("welfare", "true_welfare", "revenue", "admitted", *ACCOUNTS, "profit")
 _WORST = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE)
 Row = Mapping[str, Any]
 
@@ -45,10 +43,11 @@ def is_mean(row: Mapping[Any, Any]) -> bool:
     return isinstance(count, int | float) and count > 1
 
 
-def fold(rows: Sequence[Row], sense: Sense, checks: Sequence[str] = (), measures: Sequence[str] = ()) -> dict[str, Any]:
+def fold(rows: Sequence[Row], sense: Sense, checks: Sequence[str] = ()) -> dict[str, Any]:
     """One row for the runs of an algorithm on a case: means; or, where a run is not `ok`, the first of these.
 
-    A check has the worst verdict of the runs, with the figures of the first run that has it.
+    Every exact figure is the mean over the runs. A check has the worst verdict of them, with the figures of the first
+    run that has it.
     """
     count = len(rows)
     for number, row in enumerate(rows, 1):
@@ -61,12 +60,14 @@ def fold(rows: Sequence[Row], sense: Sense, checks: Sequence[str] = (), measures
     reasons = [
         f"repetition {number} of {count}: {row['reason']}" for number, row in enumerate(rows, 1) if row["reason"]
     ]
+    figures = dict.fromkeys(key for row in rows for key, value in row.items() if isinstance(value, Fraction))
     counts: Counter[str] = Counter()
     for row in rows:
         counts.update(json.loads(row["counts"]))
     folded = {
         **first,
-        **{figure: _mean([row.get(figure) for row in rows]) for figure in (*_MEANS, *measures)},
+        **{figure: _mean([row.get(figure) for row in rows]) for figure in figures},
+        "admitted": _whole(_mean([row["admitted"] for row in rows])),
         "label": f"{label} (mean of {count} runs)",
         "reason": reasons[0] if reasons else "",
         "counts": json.dumps(counts),
@@ -86,12 +87,14 @@ def fold(rows: Sequence[Row], sense: Sense, checks: Sequence[str] = (), measures
     return folded | {"expected_ratio_low": low, "expected_ratio_high": high}
 
 
-def _mean(values: Sequence[Any]) -> int | Fraction | None:
+def _mean(values: Sequence[Any]) -> Fraction | None:
     """The exact mean; None where a value is missing."""
-    if any(value is None for value in values):
-        return None
-    mean = sum(map(Fraction, values), Fraction(0)) / len(values)
-    return mean.numerator if mean.denominator == 1 else mean
+    return None if any(value is None for value in values) else sum(map(Fraction, values), Fraction(0)) / len(values)
+
+
+def _whole(value: Fraction | None) -> int | Fraction | None:
+    """As an integer, if it is one."""
+    return value if value is None or value.denominator > 1 else value.numerator
 
 
 def _worst(rows: Sequence[Row], check: str) -> dict[str, Any]:

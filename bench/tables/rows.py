@@ -164,7 +164,10 @@ def read_results(store: Store) -> Results:
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
     times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
     each = pd.DataFrame(runs, columns=repeated.EACH, dtype=object)
-    found = Results(about, cases, frame, times, tuple(checks), tuple(measures), studies, frame, tuple(accounts), each)
+    found = Results(
+        about, cases, frame, times, tuple(checks), tuple(measures), studies, frame,
+        accounts=tuple(accounts), repetitions=each,
+    )  # fmt: skip
     with _sound(store, "about, plots"):
         assert found.plots is not None
     return found
@@ -250,10 +253,7 @@ def _case_rows(
         rows[-1].append(row)
     for several in rows:
         runs.extend(repeated.list_runs(several) if len(several) > 1 else ())
-    return [
-        repeated.fold(several, sense, tuple(checks), tuple(measures)) if len(several) > 1 else several[0]
-        for several in rows
-    ]
+    return [repeated.fold(each, sense, tuple(checks)) if len(each) > 1 else each[0] for each in rows]
 
 
 def _check_bound(

@@ -168,7 +168,7 @@ def test_a_check_has_the_worst_verdict_of_the_runs() -> None:
         return _row(60, share=Fraction(share), **found)
 
     rows = [audited("holds", "1", "1/2"), audited("violated", "2", "1/4"), audited("violated", "3", "3/4")]
-    row = repeated.fold(rows, Sense.MOST, ("half", "unknown"), ("share",))
+    row = repeated.fold(rows, Sense.MOST, ("half", "unknown"))
     assert (row["half"], row["half_left"], row["share"]) == ("violated", "2", Fraction(1, 2))
     assert row["half_reason"] == "l <= r (in 2 of 3 runs; the figures are those of run 2)"
     limited = [_row(60, label=f"a (at limit {n} of 9, gap 0.{n} %)") for n in (1, 3)]
