@@ -37,7 +37,6 @@ from bench.family.suite import SolveSettings
 from bench.running.heartbeat import now_at
 from bench.storage.payload import json_number, one_line, run_payload
 from bench.tables import ratios
-from bench.tables.text import aligned, number, ratio_text
 from formulations.report import Exact
 from instances.errors import InputError
 from instances.files import load_json, read_bytes
@@ -231,6 +230,8 @@ def _ratio_document(row: Mapping[str, Any]) -> dict[str, Any]:
 def _print_table(
     options: argparse.Namespace, family: Family, opt: Enclosed | None, rows: Mapping[str, Mapping[str, Any]]
 ) -> None:
+    from bench.tables.text import aligned, number, ratio_text
+
     lines = []
     nothing: dict[str, Any] = {"ratio_kind": None, "ratio_lower": None}
     for row in rows.values():

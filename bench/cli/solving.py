@@ -132,7 +132,7 @@ def _refuse_other(data: Any, source: str, certificate: bool) -> None:
     given = isinstance(data, dict) and "certificate" in str(data.get("format"))
     if given and not certificate:
         raise InputError(source, "", "it is a certificate of an interval on OPT, no solution: --certificate checks it")
-    if certificate and not given and isinstance(data, dict) and "decisions" in data:
+    if certificate and not given and isinstance(data, dict) and "decisions" in data and "sha256" not in data:
         raise InputError(source, "", "it is a solution, no certificate: `check FILE SOLUTION` checks it")
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from instances.arrays import IntArray as IntArray
 from instances.arrays import frozen as frozen
-from instances.display import grouped, make_html
 from instances.errors import tamed
 
 
@@ -89,6 +88,8 @@ class Instance:
         return f"<Instance {tamed(self.name, 80)}: {size}>"
 
     def _repr_html_(self) -> str:
+        from instances.display import grouped, make_html
+
         facts = {
             "users": self.users,
             "tasks": grouped(sum(map(int, self.tasks))),

@@ -15,7 +15,6 @@ import numpy as np
 
 from instances.arrays import IntArray as IntArray
 from instances.arrays import frozen as frozen
-from instances.display import grouped, make_html
 from instances.errors import tamed
 
 
@@ -181,6 +180,8 @@ class Instance:
         return f"<Instance {tamed(self.name, 80)}: {size}>"
 
     def _repr_html_(self) -> str:
+        from instances.display import grouped, make_html
+
         kinds = [(each.name, each.count, each.compute, each.memory_mb) for each in self.node_types[:50]]
         facts = {
             "tasks": self.tasks,

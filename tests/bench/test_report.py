@@ -523,7 +523,7 @@ def test_claims_that_fall_come_first_and_idle_ones_are_folded() -> None:
         "proved_by_hand",
     ]
     assert [row.settled.statement.name for row in section.idle] == ["idle", "nothing"]
-    page = load_templates().get_template("claims.html").render(claims=section)
+    page = load_templates().get_template("claims.html").render(claims=section, sources=())
     assert page.index("wrong") < page.index("fallen") < page.index("2 more claims apply to no run") < page.index("idle")
 
 

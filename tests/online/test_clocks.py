@@ -17,7 +17,7 @@ from bench.family.known import families
 from bench.family.suite import SolveSettings
 from bench.running import work
 from bench.running.pool import SpawnPool, WorkerLost
-from formulations import backends, readying
+from formulations import backends, interval, readying
 from instances.eapm.format import loads
 from instances.lora.named import named
 from online import run as runs
@@ -56,7 +56,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The only clock of solves and runs; whatever is made ready takes a hundred seconds."""
     clock = Clock()
     module = SimpleNamespace(perf_counter=clock.perf_counter)
-    for each in (lora_solve, eapm_solve, table):
+    for each in (lora_solve, eapm_solve, interval, table):
         monkeypatch.setattr(each, "time", module)
     ready = clock.takes(100.0)
     monkeypatch.setattr(runs, "warm_once", lambda game, choice: ready(choice))
