@@ -59,6 +59,7 @@ class Entry:
     warm : compiles and starts, on a small instance, what a run on one does not reach.
     standing : what is proved or known of it, for leaderboards; None where nothing is.
     randomised : it draws, from the seed of the run: repetitions differ.
+    slow : on large instances it takes much longer than others, which small ones do not show: suites begin with it.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Entry:
     warm: Callable[[Any], None] | None = None
     standing: Standing | None = None
     randomised: bool = False
+    slow: bool = False
 
     def choices(self) -> Iterator[str]:
         """Every combination of the options whose values are listed, as it is written behind the name, but for those

@@ -278,6 +278,12 @@ class Family:
         game = self.find("GAME")
         return game is not None and is_randomised(game.registry, algorithm)
 
+    def is_slow(self, algorithm: str) -> bool:
+        """Whether a run on a large instance takes much longer than others', as the algorithm's entry says."""
+        game = self.find("GAME")
+        entry = None if game is None else game.registry.parse(algorithm).entry
+        return entry is not None and entry.slow
+
     # The theory.
 
     def audit(self, instance: Any, run: OnlineRun, reference: SolveReport) -> Sequence[Check]:

@@ -91,6 +91,7 @@ class _Job:
     """A call to be made by a worker, and what to do in the parent with its result or its loss.
 
     case : its name. what : OPT, an algorithm or a study. weight : bytes of the instance's file, a measure of the work.
+    slow : a run of an algorithm that takes longer than others.
     """
 
     call: Callable[[Executor], Future[Any]]
@@ -99,6 +100,7 @@ class _Job:
     case: str
     what: str
     weight: int = 0
+    slow: bool = False
 
 
 @dataclass(slots=True)
@@ -260,7 +262,7 @@ class _Sweep:
                 )
             )
 
-        return _Job(call, done, lost, case.name, name, self._weight(case))
+        return _Job(call, done, lost, case.name, name, self._weight(case), self.family.is_slow(name))
 
     def _study_job(self, case: StoredCase, study: Study, key: str) -> _Job:
         def call(executor: Executor) -> Future[Piece]:
@@ -301,7 +303,7 @@ class _Sweep:
         """The next piece of work: long ones first, so that no core waits for the last one; None where there is none.
 
         A few cases are generated ahead. Of the largest instance that is known, OPT comes first, since its runs wait
-        for it, then what took longest in other cases.
+        for it, then what is known to be slow, then what took longest in other cases.
         """
         begun = sum(self.left[name].total() > 0 for name in self.started)
         if self.planned and (not self.queue or begun < AHEAD):
@@ -309,8 +311,8 @@ class _Sweep:
         if not self.queue:
             return None
 
-        def order(job: _Job) -> tuple[int, bool, float]:
-            return job.weight, job.what == OPT, self.spent.get(job.what, 0.0)
+        def order(job: _Job) -> tuple[int, bool, bool, float]:
+            return job.weight, job.what == OPT, job.slow, self.spent.get(job.what, 0.0)
 
         return self.queue.pop(self.queue.index(max(self.queue, key=order)))
 

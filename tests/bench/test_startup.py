@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.family.known import families
 from bench.family.parts import Step
 from bench.perf import startup
 from bench.perf.measured import Measured
@@ -165,11 +166,11 @@ def test_a_silent_compilation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all("compiling" in line for line in told)
 
 
-def _job(what: str, weight: int) -> runner._Job:
+def _job(what: str, weight: int, slow: bool = False) -> runner._Job:
     def call(_: Executor) -> Future[Any]:
         raise AssertionError
 
-    return runner._Job(call, print, print, "case", what, weight)
+    return runner._Job(call, print, print, "case", what, weight, slow)
 
 
 def test_the_largest_case_and_the_slowest_algorithm_come_first() -> None:
@@ -179,10 +180,14 @@ def test_the_largest_case_and_the_slowest_algorithm_come_first() -> None:
     sweep.started, sweep.left = {}, {}
     sweep.spent = {"quick": 0.1, "slow": 9.0}
     jobs = [_job("quick", 5), _job("slow", 5), _job("slow", 9), _job(runner.OPT, 5), _job("quick", 9)]
+    jobs += [_job("said", 9, slow=True), _job("said", 5, slow=True)]
     sweep.queue = list(jobs)
-    order = [sweep._next() for _ in range(6)]
+    order = [sweep._next() for _ in range(8)]
     assert [(job.what, job.weight) for job in order] == [
-        ("", 0), ("slow", 9), ("quick", 9), (runner.OPT, 5), ("slow", 5), ("quick", 5)
+        ("", 0), ("said", 9), ("slow", 9), ("quick", 9), (runner.OPT, 5), ("said", 5), ("slow", 5), ("quick", 5)
+    ]  # fmt: skip
+    assert [name for name in ("titan", "titan:gap=0", "greedy") if families()["lora"].is_slow(name)] == [
+        "titan", "titan:gap=0"
     ]  # fmt: skip
     assert sweep._next() is None
 

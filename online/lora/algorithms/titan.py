@@ -168,5 +168,6 @@ register(
         warm=batch.warm,  # on the small instance it needs hardly anything
         standing=always(guarantee="none", truthful="no payments"),
         randomised=True,
+        slow=True,
     )
 )
