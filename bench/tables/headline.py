@@ -80,7 +80,9 @@ def make_headline(
     elif len(standings) > SAID:
         answers = list(_over_groups(standings))
     else:
-        answers = [_of_group(each) for each in standings]
+        # The algorithm that the family's claims are about is told of wherever it stands.
+        subject = "" if family.explaining is None else family.explaining.algorithm
+        answers = [_of_group(each, subject) for each in standings]
     oracle = {str(row["algorithm"]) for row in rows if "oracle" in str(row["constants_source"])}
     starred = [_star(each, oracle) for each in answers]
     troubles = list(_troubles(rows, found.sense))
@@ -175,7 +177,7 @@ def _sum(parts: Sequence[Fraction]) -> Fraction:
     return _sum(parts[:half]) + _sum(parts[half:]) if half else Fraction(parts[0])
 
 
-def _of_group(group: _Standing) -> Sentence:
+def _of_group(group: _Standing, subject: str) -> Sentence:
     if not group.shares and not group.partial:
         return (Span(f"On {group.where}, no run says how much of the optimum is reached."),)
     mean = f" (mean of {group.cases} cases)" if group.cases > 1 else ""
@@ -196,7 +198,8 @@ def _of_group(group: _Standing) -> Sentence:
             ]
         if group.worst and not set(group.worst) & set(first):
             spans += [Span("; "), *_names(group.worst), Span(f" {_share(group, group.worst)}, the least")]
-    mine = [name for name in group.shares if is_own(name) and name not in told]
+    mine = [name for name in group.shares if (is_own(name) or name == subject) and name not in told]
+    mine = [] if len(told) == len(group.shares) else mine
     for name in mine:
         spans += [Span("; "), *_names([name]), Span(f" {_share(group, [name])}")]
     for name, (count, ends) in group.partial.items():

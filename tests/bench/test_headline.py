@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -55,6 +56,16 @@ def test_best_worst_and_ones_own() -> None:
     assert [(span.text, span.kind) for span in found.answers[0] if span.kind] == [
         ("x", "name"), ("y", "name"), ("mine:Own", "own"),
     ]  # fmt: skip
+
+
+def test_the_algorithm_that_claims_are_about_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it stands among the others; once, where it is best or worst."""
+    monkeypatch.setattr(Family, "explaining", SimpleNamespace(algorithm="theirs"))
+    for value, end in ((50, "y 9 to 10 %, the least; theirs 50 to 56 %."), (5, "theirs 5 to 6 %, the least.")):
+        rows = [row("a", name, each) for name, each in (("x", 89), ("theirs", value), ("y", 9))]
+        [answer] = headline(rows).lines()
+        assert answer.endswith(end)
+        assert answer.count("theirs") == 1
 
 
 def test_who_is_best_is_decided_beyond_the_intervals_of_the_shares() -> None:
