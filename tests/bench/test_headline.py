@@ -61,7 +61,7 @@ def test_best_worst_and_ones_own() -> None:
 def test_the_algorithm_that_claims_are_about_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever it stands among the others; once, where it is best or worst."""
     monkeypatch.setattr(Family, "explaining", SimpleNamespace(algorithm="theirs"))
-    for value, end in ((50, "y 9 to 10 %, the least; theirs 50 to 56 %."), (5, "theirs 5 to 6 %, the least.")):
+    for value, end in ((50, "y 9 to 10 %, the least; theirs 50 to 56 %."), (5, "theirs 5 to 5.6 %, the least.")):
         rows = [row("a", name, each) for name, each in (("x", 89), ("theirs", value), ("y", 9))]
         [answer] = headline(rows).lines()
         assert answer.endswith(end)
