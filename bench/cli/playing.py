@@ -22,11 +22,14 @@ from bench.cli.arguments import (
 )
 from bench.cli.parser import algorithm_names, complete_by
 from bench.cli.printing import (
+    account_of,
+    account_text,
     name_the_file,
     print_interval,
     print_json,
     print_run,
     print_violations,
+    profit_text,
     require_writable,
     write_decisions,
 )
@@ -102,7 +105,8 @@ def _online(options: argparse.Namespace) -> int:
     if options.json:
         print_json(_document(options, family, instance, run))
     else:
-        print_run(run, family.objective, family.unit, run.arrivals or len(document["decisions"]))
+        told = account_text(family, instance, run)
+        print_run(run, family.objective, family.unit, run.arrivals or len(document["decisions"]), told)
     write_decisions(options.solution, document)
     write_timeline(options, family, instance, [run])
     return 0
@@ -125,7 +129,10 @@ def _run(options: argparse.Namespace, family: Family, instance: Any, name: str) 
 def _document(options: argparse.Namespace, family: Family, instance: Any, run: OnlineRun) -> dict[str, Any]:
     """A run as JSON values; it is a solution document, too."""
     about = {"instance": family.identity(instance)} | ({"migration": False} if options.no_migration else {})
-    value = {"value": json_number(run.welfare)}
+    value: dict[str, Any] = {"value": json_number(run.welfare)}
+    account = account_of(family, instance, run)
+    if account is not None:
+        value["accounts"] = {name: json_number(figure) for name, figure in account.items()}
     return run_payload(run) | value | about | family.solution_document(run.decisions)
 
 
@@ -148,7 +155,7 @@ def _compare(options: argparse.Namespace, family: Family, instance: Any, names: 
                 except Exception as error:
                     runs[name] = one_line(error)
     opt = None if opt is None else _tightened(opt, family, runs)
-    rows = {name: _row(family, opt, name, run) for name, run in runs.items()}
+    rows = {name: _row(family, instance, opt, name, run) for name, run in runs.items()}
     if options.json:
         played = [
             {"algorithm": name, "failed": run}
@@ -201,7 +208,7 @@ def _tightened(opt: Enclosed, family: Family, runs: Mapping[str, OnlineRun | str
     return Enclosed(ends["lower"], ends["upper"], opt.source)
 
 
-def _row(family: Family, opt: Enclosed | None, name: str, run: OnlineRun | str) -> dict[str, Any]:
+def _row(family: Family, instance: Any, opt: Enclosed | None, name: str, run: OnlineRun | str) -> dict[str, Any]:
     """What the table says of a run: keys as in `results.csv`."""
     if isinstance(run, str):
         return {"label": name, "state": f"failed: {run}"}
@@ -212,6 +219,9 @@ def _row(family: Family, opt: Enclosed | None, name: str, run: OnlineRun | str) 
         "admitted": run.admitted,
         "seconds": run.seconds,
     }
+    account = account_of(family, instance, run)
+    if account is not None:
+        row["profit"] = profit_text(family, run, account)
     if opt is not None and run.valid:
         found = ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)
         ends = ratios.behind(opt.lower, opt.upper, run.welfare, family.sense)
@@ -239,6 +249,7 @@ def _print_table(
         lines.append(
             {"algorithm": row["label"], family.objective: number(row.get("welfare"))}
             | ratio
+            | ({} if family.accounts is None else {"profit": row.get("profit", "-")})
             | {
                 "admitted": str(row.get("admitted", "-")),
                 "seconds": f"{row['seconds']:.3f}" if "seconds" in row else "-",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cli.parser import LONGEST, NAME
+from bench.family.column import Family
 from bench.tables import ratios
 from formulations.report import Exact
 from instances.errors import InputError, tamed
@@ -64,10 +65,12 @@ def or_dash(value: Any) -> Any:
     return "-" if value is None else value
 
 
-def print_run(run: OnlineRun, called: str, unit: str, tasks: int) -> None:
+def print_run(run: OnlineRun, called: str, unit: str, tasks: int, account: str = "") -> None:
     print(f"{run.label}: {called} {ratios.truncated(run.welfare)} {unit}, admitted {run.admitted} of {tasks}")
     if run.revenue is not None:
         print(f"revenue {ratios.truncated(run.revenue)} {unit}")
+    if account:
+        print(account)
     for constant in run.constants:
         source = ", ".join(filter(None, (constant.source, constant.detail)))
         print(f"constant {constant.name} = {constant.value} ({source})")
@@ -76,6 +79,36 @@ def print_run(run: OnlineRun, called: str, unit: str, tasks: int) -> None:
     # Nobody knows that of anyone's own algorithm, and nothing here depends on it.
     arithmetic = "own" if run.arithmetic == "unknown" else run.arithmetic
     print(f"arithmetic {arithmetic}, {run.seconds:.3f} s")
+
+
+def account_of(family: Family, instance: Any, run: OnlineRun) -> dict[str, Exact] | None:
+    """What a valid run earned and spent, and its profit; None where the family does not say."""
+    if family.accounts is None or not run.valid:
+        return None
+    found = dict(family.accounts(instance, run))
+    earned = found["bids"] if run.revenue is None else run.revenue
+    return found | {"profit": earned - found["vendors"] - found["energy"]}
+
+
+def profit_text(family: Family, run: OnlineRun, account: dict[str, Exact]) -> str:
+    """The profit in the family's money; where nobody pays, what list prices, the bids, would bring."""
+    from bench.tables.money import value_text
+
+    return value_text(account["profit"], family) + " (list prices)" * (run.revenue is None)
+
+
+def account_text(family: Family, instance: Any, run: OnlineRun) -> str:
+    """Revenue, cost and profit in the family's money; empty where the family does not say."""
+    from bench.tables.money import value_text
+
+    account = account_of(family, instance, run)
+    if account is None:
+        return ""
+    earned = account["bids"] if run.revenue is None else run.revenue
+    paid = "at list prices (the bids) " if run.revenue is None else ""
+    cost = account["vendors"] + account["energy"]
+    told = f"revenue {value_text(earned, family)}, cost {value_text(cost, family, up=True)}"
+    return f"{paid}{told}, profit {value_text(account['profit'], family)}"
 
 
 def verdict_of(run: OnlineRun) -> dict[str, Any]:

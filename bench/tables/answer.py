@@ -49,8 +49,15 @@ def _wrapped(sentences: Sequence[Sentence]) -> list[str]:
 
 
 def _claim_lines(settled: Sequence[Settled]) -> list[str]:
-    """The claims that a run of these violates, with the smallest witness; how many hold wherever they apply."""
-    checked = [each for each in settled if not each.statement.proof]
+    """The claims of papers and of this project that a run violates, with the smallest witness; how many hold.
+
+    What is asked of whoever runs, and claimed by nobody, is not among them.
+    """
+    checked = [
+        each
+        for each in settled
+        if not each.statement.proof and (each.statement.claimed or each.statement.standing == PROVED)
+    ]
     if not checked:
         return []
     fell = [each for each in checked if each.counts[Verdict.VIOLATED]]

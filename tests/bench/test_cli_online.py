@@ -37,7 +37,7 @@ def test_several_algorithms_stand_in_a_table_with_their_ratios(file: str, capsys
     assert lines[0] == opt
     assert lines[0].startswith("OPT in [")
     assert lines[1] == "  proof: enumeration, sort / none"
-    assert lines[2].split() == ["algorithm", "welfare", "OPT/ALG", "admitted", "seconds", "state"]
+    assert lines[2].split() == ["algorithm", "welfare", "OPT/ALG", "profit", "admitted", "seconds", "state"]
     assert [line.split()[0] for line in lines[3:6]] == ["one", "above:mark=50", "first"]
     assert lines[4].split()[1] == "*"
     assert lines[6].startswith("* its constants are computed from the instance itself")
@@ -60,6 +60,8 @@ def test_one_algorithm_is_told_as_before(file: str, capsys: pytest.CaptureFixtur
     """In full, without OPT; its JSON is one run and a solution document."""
     lines = printed(capsys, "online", file, "--algorithm", "first")
     assert lines[0].startswith("first: welfare ")
+    assert lines[1].startswith("at list prices (the bids) revenue ")
+    assert "profit" in lines[1]
     assert lines[-1].startswith("arithmetic integer, ")
     assert main(["online", file, "--algorithm", "first", "--json"]) == 0
     assert {"welfare", "decisions", "label", "instance"} <= set(json.loads(capsys.readouterr().out))
@@ -87,7 +89,7 @@ def test_without_opt_there_are_no_ratios(
     """And nothing is solved."""
     monkeypatch.setattr(type(FAMILY), "solve", lambda *_: pytest.fail("solved"))
     lines = printed(capsys, "online", file, "--algorithm", "first", "one", "--no-opt")
-    assert lines[0].split() == ["algorithm", "welfare", "admitted", "seconds", "state"]
+    assert lines[0].split() == ["algorithm", "welfare", "profit", "admitted", "seconds", "state"]
     assert len(lines) == 3
 
 

@@ -139,4 +139,5 @@ class Claim:
             self.repaired,
             self.proof,
             self.flaw,
+            self.source.startswith("main paper") and "not claimed" not in self.source,
         )

@@ -37,6 +37,11 @@ def rows(file: TextIO, source: str, columns: Mapping[str, str]) -> Iterator[tupl
     header = [name.strip() for name in header]
     names = {name: columns.get(name, name) for name in (*NEEDED, *OPTIONAL)}
     wanted = [name for name in names if name in NEEDED or name in columns or names[name] in header]
+    for name in wanted:
+        if names[name] not in header:
+            has = f"the file has {', '.join(header)}" if header else "the file is empty"
+            problem = f"no column {shown(names[name])}; {has}; --columns {name}=NAME says which it is"
+            raise InputError(source, f"line {line}", problem)
     where = places(header, tuple(names[name] for name in wanted), line, source)
     zones: dict[str, bool] = {}
     for line, row in table:
