@@ -19,7 +19,7 @@ from bench.family.column import Family
 from bench.family.known import families
 from bench.family.parts import Importing, ImportSettings
 from instances.errors import InputError, shown
-from instances.files import make_folder, write_text
+from instances.files import check_writable, make_folder, write_text
 
 REPORT = "import.json"
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -83,13 +83,14 @@ def _import(options: argparse.Namespace) -> int:
     )
     if options.first and options.last and options.last < options.first:
         raise InputError("--to", "", f"{options.last} is before {options.first}")
+    if options.out is not None and options.out.is_dir():
+        check_writable(options.out / REPORT)
     report, instances = importing.read(options.log, settings, _tell)
     if options.dry_run:
         files = [f"{instance.name}.json.gz" for instance in instances]
     else:
         files = _write(family, instances, options.out)
-        text = json.dumps(report.document(), indent=1) + "\n"
-        (options.out / REPORT).write_text(text, encoding="utf-8")
+        write_text(options.out / REPORT, json.dumps(report.document(), indent=1) + "\n")
     if options.json:
         print_json({**report.document(), "files": files})
         return 0

@@ -16,6 +16,7 @@ from bench.family.checks import Verdict
 from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.tables import ratios
+from bench.tables.repeated import is_mean
 from bench.tables.rows import Results, is_known
 from bench.tables.sayings import is_own, part_charged
 from bench.tables.text import check_title
@@ -131,7 +132,7 @@ def _stand(rows: Sequence[Mapping[Any, Any]], where: str, sense: Sense) -> _Stan
     for row in rows:
         if row["state"] != "ok" or not is_known(row["opt_lower"]):
             continue
-        part = ratios.share(row["opt_lower"], row["opt_upper"], row["welfare"], sense)
+        part = _share_of(row, sense)
         if part is not None:
             found.setdefault(str(row["algorithm"]), {})[str(row["case"])] = part
             values.setdefault(str(row["algorithm"]), {})[str(row["case"])] = row
@@ -144,6 +145,8 @@ def _stand(rows: Sequence[Mapping[Any, Any]], where: str, sense: Sense) -> _Stan
         """Whether one is certainly no worse: by the intervals of the means, or by the exact differences."""
         if means[one][0] >= means[other][1] or means[one][1] < means[other][0]:
             return means[one][0] >= means[other][1]
+        if any(is_mean(values[name][case]) for name in (one, other) for case in cases):
+            return False  # means of runs that draw: an exact difference says nothing of what is expected
         rows = [(values[one][case], values[other][case]["welfare"]) for case in cases]
         more = [ratios.surplus(row["opt_lower"], row["opt_upper"], row["welfare"], value, sense) for row, value in rows]
         known = [each for each in more if each is not None]
@@ -164,6 +167,18 @@ def _stand(rows: Sequence[Mapping[Any, Any]], where: str, sense: Sense) -> _Stan
         first(lambda one, other: leads(other, one), order[::-1]),
         {name: (len(found[name]), means[name]) for name in found if name not in whole},
     )
+
+
+def _share_of(row: Mapping[Any, Any], sense: Sense) -> tuple[Fraction, Fraction] | None:
+    """The share of OPT in a row; of a mean of runs for both ends of the 95 % interval of E[ALG]."""
+    ends = [row["welfare"]]
+    if is_mean(row):
+        ends = [Fraction(row[name]) for name in ("welfare_low", "welfare_high") if is_known(row[name])]
+    parts = [ratios.share(row["opt_lower"], row["opt_upper"], end, sense) for end in ends]
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
 
 
 def _mean(parts: Sequence[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
@@ -357,6 +372,12 @@ def _troubles(rows: Sequence[Mapping[Any, Any]], sense: Sense) -> Iterator[Sente
     unknown = dict.fromkeys(str(row["case"]) for row in rows if not is_known(row["opt_lower"]))
     if unknown:
         yield (Span(f"OPT is not known for {_count(len(unknown), 'case')}: {_listed(list(unknown))}."),)
+    drawn = dict.fromkeys(str(row["algorithm"]) for row in rows if is_mean(row))
+    if drawn:
+        yield (
+            *_names(list(drawn)),
+            Span(": means of several runs, told by the 95 % interval of what is expected; nothing certifies it."),
+        )
     charged = Counter(str(row["algorithm"]) for row in rows if part_charged(str(row["label"]))[1])
     if charged:
         spans = [Span("More than was bid", "violated"), Span(" is charged by ")]

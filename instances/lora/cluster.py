@@ -73,6 +73,8 @@ class Tariff:
         found, recurs = [], False
         for slot in range(slots):
             day, second = divmod(start + slot * seconds, DAY)
+            if self.dated and known[0] < day < known[-1] and day not in self.days:
+                day, second = max(each for each in known if each < day), DAY  # the last price holds until the next row
             if not (self.dated and day in self.days):
                 number = day - start // DAY
                 recurs |= self.dated or number >= len(known) > 1
@@ -100,7 +102,7 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
     data, source = read_bytes(path)
     try:
         table = tomllib.loads(data.decode(), parse_float=Decimal)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(source, "", f"not TOML: {error}") from None
     _known(source, "", table, _TOP)
     nodes = table.get("node")

@@ -62,7 +62,7 @@ class Laws:
     @property
     def slots(self) -> int:
         """Slots of an instance."""
-        return (self.days * DAY + self.tail) // self.slot_seconds
+        return -(-(self.days * DAY + self.tail) // self.slot_seconds)
 
 
 @dataclass(slots=True)
@@ -146,7 +146,7 @@ class _Converter:
     def __init__(self, cluster: Cluster, laws: Laws, parts: int) -> None:
         self.cluster, self.laws = cluster, laws
         # One unit: so small a part of a GPU-second that all rates and works are whole.
-        self.per_second = math.lcm(parts, *(node.speed.denominator for node in cluster.nodes))
+        self.per_second = parts * math.lcm(*(node.speed.denominator for node in cluster.nodes))
         self._by_shape: dict[tuple[int, str], tuple[list[int], list[int], int] | None] = {}
 
     def compute(self, node: Node) -> int:
@@ -188,6 +188,7 @@ def read_jobs(
     columns: Mapping[str, str] | None = None,
     skip_bad: bool = False,
     told: Callable[[int], None] = lambda lines: None,
+    wanted: Callable[[int], bool] = lambda submit: True,
 ) -> Iterator[Job]:
     """The jobs of a log in its order; what is left out is counted in the report.
 
@@ -197,6 +198,7 @@ def read_jobs(
     columns : which column is what, for formats that have no names of their own.
     skip_bad : count lines that cannot be read, and go on.
     told : is told every 4 seconds how many lines were read.
+    wanted : whether a moment of submission counts; others are of days that were not asked for.
 
     Raises
     ------
@@ -218,7 +220,9 @@ def read_jobs(
                 report.bad += 1
                 report.first_bad = report.first_bad or str(error)
                 continue
-            if isinstance(found, Job):
+            if found.submit is not None and not wanted(found.submit):
+                report.counts[OTHER_DAYS] += isinstance(found, Job) or bool(found.rule)
+            elif isinstance(found, Job):
                 report.jobs += 1
                 yield found
             elif found.rule:
@@ -260,12 +264,12 @@ def import_log(
     periods: dict[int, list[Job]] = {}
     begin = None if laws.first is None else _second(laws.first)
     end = None if laws.last is None else _second(laws.last) + DAY
-    for job in read_jobs(path, form, report, columns, skip_bad, told):
-        if (begin is not None and job.submit < begin) or (end is not None and job.submit >= end):
-            report.jobs -= 1
-            report.counts[OTHER_DAYS] += 1
-        else:
-            periods.setdefault(job.submit // DAY, []).append(job)
+
+    def wanted(submit: int) -> bool:
+        return (begin is None or submit >= begin) and (end is None or submit < end)
+
+    for job in read_jobs(path, form, report, columns, skip_bad, told, wanted):
+        periods.setdefault(job.submit // DAY, []).append(job)
     if not periods:
         other = report.counts[OTHER_DAYS]
         found = f"{report.jobs + other} jobs, all left out" if report.jobs + other else "no jobs"
@@ -276,7 +280,7 @@ def import_log(
     grouped: dict[int, list[Job]] = {}
     for day, jobs in periods.items():
         grouped.setdefault((day - first) // laws.days, []).extend(jobs)
-    stem = Path(path).name.partition(".")[0] or form
+    stem = Path(path).name.partition(".")[0][:80] or form
     return report, _instances(report, converter, grouped, first, stem, _format(form, {}))
 
 
@@ -404,7 +408,8 @@ def _notes(report: Report, converter: _Converter, form: LogFormat, recurring: bo
     windows = ", ".join(f"{counts[key]:,} {key}" for key in sorted(counts) if key.startswith("windows by"))
     cut = counts["windows cut at the end of the instance"]
     law = f" (law: {laws.slack} times the fewest slots)" if counts["windows by law"] else ""
-    said.append(f"{windows}{law}; {cut:,} are cut at the end of their instance.")
+    if windows:
+        said.append(f"{windows}{law}; {cut:,} are cut at the end of their instance.")
     if counts["bids by law"]:
         price = f"{float(low):g}" if low == high else f"{float(low):g} to {float(high):g}, drawn evenly"
         said.append(f"{counts['bids by law']:,} bids by law: dollars per GPU-hour of its run, {price}.")

@@ -17,7 +17,7 @@ from bench.family.checks import Verdict
 from bench.family.column import Family
 from bench.family.parts import Statement
 from bench.family.sense import Sense
-from bench.tables import ratios
+from bench.tables import ratios, repeated
 from bench.tables.headline import Headline, make_headline, share_text
 from bench.tables.rows import COLUMNS, Results
 from bench.tables.sayings import is_own, part_charged
@@ -40,7 +40,8 @@ def row(case: str, algorithm: str, value: int | None, lower: int = 90, upper: in
 def headline(rows: Sequence[dict[str, Any]], sense: Sense = Sense.MOST, **more: Any) -> Headline:
     """The headline of these rows."""
     checks = [name for name in ("half",) if any(name in each for each in rows)]
-    frame = pd.DataFrame(list(rows), columns=[*COLUMNS, *checks], dtype=object)
+    more_columns = repeated.COLUMNS if any("repetitions" in each for each in rows) else ()
+    frame = pd.DataFrame(list(rows), columns=[*COLUMNS, *checks, *more_columns], dtype=object)
     found = Results(more.pop("about", {"sense": sense.value}), (), frame, pd.DataFrame(), checks)
     return make_headline(found, FAMILY, **more)
 
@@ -66,6 +67,18 @@ def test_the_algorithm_that_claims_are_about_is_told_of(monkeypatch: pytest.Monk
         [answer] = headline(rows).lines()
         assert answer.endswith(end)
         assert answer.count("theirs") == 1
+
+
+def test_means_of_runs_are_told_by_their_interval_and_rank_nobody() -> None:
+    """Two algorithms that draw, of which the intervals overlap: who is better is left open."""
+    more = {"repetitions": 3, "welfare_low": 20.0, "welfare_high": 80.0}
+    rows = [row("a", "x", 53, 100, 100, **more), row("a", "y", 50, 100, 100, **more)]
+    found = headline(rows)
+    [answer] = ["".join(span.text for span in each) for each in found.answers]
+    assert "20 to 80 %" in answer
+    assert "the intervals leave open" in answer
+    assert "least" not in answer
+    assert any("means of several runs" in line for line in found.lines())
 
 
 def test_who_is_best_is_decided_beyond_the_intervals_of_the_shares() -> None:

@@ -150,4 +150,5 @@ def moment(text: str, where: str, name: str, source: str) -> int:
 
 def has_zone(text: str) -> bool:
     """Whether a time says its zone."""
-    return bool(re.search(r"([zZ]|[+-][0-9]{2}:?[0-9]{2}(:?[0-9]{2})?)$", text)) and "T" in text.replace(" ", "T")
+    _, _, clock = text.replace(" ", "T").partition("T")
+    return bool(re.search(r"([zZ]|[+-][0-9]{2}(:?[0-9]{2}){0,2})$", clock))

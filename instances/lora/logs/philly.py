@@ -27,6 +27,8 @@ def rows(file: TextIO, source: str, columns: Mapping[str, str]) -> Iterator[tupl
         jobs = json.loads("".join(lines))
     except json.JSONDecodeError as error:
         raise InputError(source, f"line {error.lineno} column {error.colno}", f"not JSON: {error.msg}") from None
+    except ValueError as error:
+        raise InputError(source, "", f"not JSON that can be read: {error}") from None
     except RecursionError:
         raise InputError(source, "", "not JSON that can be read: nested too deeply") from None
     yield from enumerate(({"job": each} for each in jobs), start=1)

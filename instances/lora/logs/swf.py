@@ -17,7 +17,7 @@ FIELDS = (
 _JOB, _SUBMIT, _RUN, _ALLOCATED = 0, 1, 3, 4
 _REQUESTED, _LIMIT, _STATUS = 7, 8, 10
 _CANCELLED, _PARTS = 5, (2, 3, 4)
-_START = re.compile(r";\s*UnixStartTime\s*:\s*([0-9]{1,12})\b")
+_START = re.compile(r";\s*UnixStartTime\s*:\s*([0-9]{1,10})\b")
 _INTEGER = re.compile(r"-?[0-9]+(\.[0-9]*)?")
 
 

@@ -110,12 +110,44 @@ def test_instances_of_several_days_and_minutes(tmp_path: Path) -> None:
 
 
 def test_fractions_of_a_gpu_have_a_unit_in_which_all_is_whole(tmp_path: Path) -> None:
-    """An eighth and a third (in thousandths, rounded up): nothing is rounded after that."""
+    """An eighth and a third (in thousandths, rounded up), at speed 1.5: nothing is rounded after that."""
     _, (day,) = imported(tmp_path, "0,7,0.125,,,,,\n0,7,0.3333,,,,,\n")
-    parts = 1000 * 2 // 2  # thousandths; a speed of 3/2 needs halves, which these have
-    assert day.work.tolist() == [7 * 125 * parts // 1000, 7 * 334 * parts // 1000]
-    assert day.rate.tolist() == [[75 * parts * 3 // 2, 75 * parts], [334 * 600 * 3 // 2, 334 * 600]]
-    assert day.node_types[1].compute == 4 * 600 * parts
+    unit = 1000 * 2  # thousandths of a GPU, halves of its speed
+    assert day.work.tolist() == [7 * 125 * unit // 1000, 7 * 334 * unit // 1000]
+    assert day.rate.tolist() == [[75 * unit * 3 // 2, 75 * unit], [334 * 600 * 3, 334 * 600 * 2]]
+    assert day.node_types[1].compute == 4 * 600 * unit
+
+
+def test_thousandths_of_gpus_and_of_speed(tmp_path: Path) -> None:
+    """0.333 GPU for 2,331 s at a speed of 0.777 are five slots to the second, not six."""
+    slow = CLUSTER.replace("speed = 1.5", "speed = 0.777").replace("gpus = 4", "gpus = 0").split("[[node]]")[:2]
+    _, (day,) = imported(tmp_path, "0,2331,0.333,,,,,\n", cluster="[[node]]".join(slow))
+    assert int(day.work[0]) == 5 * int(day.rate[0, 0])
+    assert day.deadline.tolist() == [15]
+
+
+def test_a_price_holds_until_the_next_row_over_days_without_any(tmp_path: Path) -> None:
+    """A table that has no row for a day in its midst."""
+    (tmp_path / "prices.csv").write_text(
+        "time,usd_per_mwh\n1970-01-01T00:00:00,100\n1970-01-01T20:00:00,500\n1970-01-03T00:00:00,100\n"
+    )
+    file = CLUSTER.replace("usd_per_kwh = 0.1234", 'tariff = "prices.csv"')
+    report, (day,) = imported(tmp_path, "90000,9,1,,,,,\n", cluster=file)
+    assert day.node_types[0].tariff.tolist() == [500] * 144 + [100] * 36
+    assert "begin again" not in report.text()
+
+
+def test_slots_that_do_not_divide_a_day(tmp_path: Path) -> None:
+    """The last one is begun, so that who comes in it has one."""
+    _, (day,) = imported(tmp_path, "86399,9,1,,,,,\n", slot_seconds=420, tail=0)
+    assert (day.slots, day.arrival.tolist()) == (206, [206])
+
+
+def test_only_jobs_of_the_days_asked_for_are_counted(tmp_path: Path) -> None:
+    """Those that a rule leaves out, too."""
+    report, _ = imported(tmp_path, "0,,1,,,,,\n0,9,0,,,,,\n86400,9,1,,,,,\n", first=date(1970, 1, 2))
+    assert (report.jobs, report.imported, sum(report.left.values())) == (1, 1, 0)
+    assert "(2 others are of days that were not asked for)" in report.text()
 
 
 def test_bids_by_law_are_drawn_from_names(tmp_path: Path) -> None:

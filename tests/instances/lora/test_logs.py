@@ -105,6 +105,7 @@ def test_every_line_of_sacct(tmp_path: Path) -> None:
         ("24+1.0", TEN, NOON, "", "", "", "COMPLETED"),
         ("25", TEN, "2026-03-01T10:00:01", "", "gres/gpu=1,gres/gpumem=10G", "2-06:00", "OUT_OF_MEMORY"),
         ("26", "Unknown", "Unknown", "gres/gpu=1", "", "", "REQUEUED"),
+        ("27", NOON, TEN, "gres/gpu=1", "", "", "COMPLETED"),  # clocks were set back
     )  # fmt: skip
     jobs, report = read(tmp_path, "sacct", text)
     assert jobs == [
@@ -121,9 +122,10 @@ def test_every_line_of_sacct(tmp_path: Path) -> None:
             "without an end": 1,
             "without a GPU": 1,
             "of zero length": 1,
+            "that end before they start": 1,
         }
     )
-    assert report.jobs == 12
+    assert report.jobs == 13
 
 
 def test_lines_of_sacct_may_end_with_a_bar(tmp_path: Path) -> None:
@@ -210,12 +212,12 @@ GOOD = {
         ("sacct", "JobID|", "Job|", ("line 1", "JobID")),
         ("sacct", "ReqTRES|AllocTRES", "a|b", ("line 1", "ReqTRES")),
         ("sacct", NOON, "noon", ("line 2 End", "'noon'")),
-        ("sacct", NOON, "2026-03-01T09:00:00", ("line 2 End", "before the start")),
         ("sacct", "gres/gpu=1", "gres/gpu=few", ("line 2 ReqTRES", "gres/gpu=few")),
         ("sacct", "||COMPLETED", "|soon|COMPLETED", ("line 2 Timelimit", "'soon'")),
         ("sacct", "|COMPLETED", "", ("line 2", "fields")),
         ("sacct", "\n1|", "\nbatch|", ("line 2 JobID", "'batch'")),
         ("csv", "2026-03-02", "2026-03-02T00:00:00Z", ("line 2 deadline", "zone")),
+        ("csv", "2026-03-02", "2026-03-02 00:00:00+01", ("line 2 deadline", "zone")),
         ("csv", ",5,", ",-5,", ("line 2 duration", "'-5'")),
         ("csv", ",3\n", ",much\n", ("line 2 bid", "'much'")),
         ("csv", ",3\n", "\n", ("line 2", "fields")),
