@@ -3,7 +3,7 @@
 It is pickled with cloudpickle, with all that it uses but what modules define: those are named, and the hash of their
 files is a part of its version. It is unpickled in the algorithm's own process alone (`online.referee.player`), under
 the same watch as a module. What it carries is looked through for what it must not know: an instance, or what was found
-out about one.
+out about one, as objects of ours; arrays, numbers and bytes say nothing of where they are from.
 """
 
 from __future__ import annotations
@@ -148,12 +148,18 @@ class _Guarded(cloudpickle.Pickler):  # type: ignore[misc]
 
     def reducer_override(self, given: Any) -> Any:
         """How an object is pickled."""
-        if type(given) in self._future:
+        if type(given) in self._future or _is_answer(type(given)):
             problem = (
                 f"it carries what it must not know, an object of {type(given).__module__}.{type(given).__qualname__}"
             )
             raise InputError(_FIELD, self._name, f"{problem}: it may use no variable that holds one")
         return super().reducer_override(given)
+
+
+def _is_answer(kind: type) -> bool:
+    """Whether objects of the type are what a solve or a run found: decisions, and what a run kept of itself."""
+    package, _, rest = kind.__module__.partition(".")
+    return package in ("instances", "online") and rest.rpartition(".")[2] in ("solution", "traces")
 
 
 class _Placeless(_Guarded):
@@ -167,7 +173,9 @@ class _Placeless(_Guarded):
         if isinstance(given, CodeType):
             names = (given.co_names, given.co_varnames, given.co_freevars, given.co_cellvars)
             consts = tuple(map(_ordered, given.co_consts))
-            return tuple, ((given.co_code, given.co_flags, given.co_name, names, consts, given.co_exceptiontable),)
+            counts = (given.co_argcount, given.co_posonlyargcount, given.co_kwonlyargcount)
+            code = (given.co_code, given.co_flags, given.co_name, names, counts, consts, given.co_exceptiontable)
+            return tuple, (code,)
         reduced = super().reducer_override(given)
         if isinstance(given, FunctionType | type | ModuleType):
             module = given if isinstance(given, ModuleType) else sys.modules.get(str(given.__module__))

@@ -16,6 +16,7 @@ from bench.family.known import families
 from instances.eapm import Instance, generate
 from instances.eapm.named import path
 from instances.errors import InputError
+from instances.lora.named import path as lora_path
 from online import own
 from online.outcome import OnlineRun
 from online.own import name_algorithms
@@ -105,6 +106,8 @@ def test_the_key_follows_the_content() -> None:
     with pytest.raises(InputError, match="own:Mine: two of them have this name"):
         name_algorithms([made(1), made(2)])
     assert len(name_algorithms([made(1), made(1)])[0]) == 2
+    named = [type("Mine", (Honest,), {"decide": each}) for each in (lambda self, a, b: 0, lambda self, a, *, b: 0)]
+    assert code(named[0]) != code(named[1])
 
 
 def test_the_key_is_the_same_in_another_session(tmp_path: Path) -> None:
@@ -192,7 +195,9 @@ def test_the_future_is_not_carried_along() -> None:
         def decide(self, user: Any, view: Any) -> Any:
             return day.users
 
-    for given in (Knows(day), Looks, Knows([{"x": report}]), Knows(before)):
+    best = bench.opt(lora_path("tiny_contention")).solution
+    kept = bench.online(lora_path("tiny_contention"), "pdftsp").trace
+    for given in (Knows(day), Looks, Knows([{"x": report}]), Knows(before), Knows(best), Knows({"x": kept})):
         with pytest.raises(InputError, match=r"it carries what it must not know, an object of [a-z.]+[A-Z]"):
             run(given)
     for thing in (families()["eapm"], generate):
