@@ -261,11 +261,6 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     write_atomically(path, data)
 
 
-def write_json(path: str | os.PathLike[str], document: Any) -> None:
-    """Write a JSON document on one line; see `write_text`."""
-    write_text(path, line_of(document))
-
-
 def line_of(document: Any) -> str:
     """A JSON document as text, on one line."""
     return _compact(document) + "\n"

@@ -176,7 +176,7 @@ class Statement:
     repaired : what holds instead; empty where nothing is to be repaired.
     proof : of the standing, in a few sentences, where no check is made; empty for a claim that audits check.
     flaw : of a false claim, in a sentence, which step of its argument fails; empty where nobody argued for it.
-    claimed : a paper claims it, of the algorithm that it is about; else it is asked by this project, of whoever runs.
+    asked : nobody claims it: it is asked of whoever runs, so that its verdicts are shown and not counted.
     """
 
     name: str
@@ -187,7 +187,7 @@ class Statement:
     repaired: str
     proof: str = ""
     flaw: str = ""
-    claimed: bool = True
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

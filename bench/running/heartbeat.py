@@ -41,8 +41,9 @@ class Heartbeat:
 
     def _remind(self) -> None:
         while not self._over.wait(SILENCE):
-            if self._what:
-                print(f"... {self._what}, {time.monotonic() - self._began:.0f} s so far", file=sys.stderr, flush=True)
+            what = self._what  # which may be another one before it is printed
+            if what:
+                print(f"... {what}, {time.monotonic() - self._began:.0f} s so far", file=sys.stderr, flush=True)
 
 
 def now_at(what: str) -> None:

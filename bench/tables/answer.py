@@ -53,11 +53,7 @@ def _claim_lines(settled: Sequence[Settled]) -> list[str]:
 
     What is asked of whoever runs, and claimed by nobody, is not among them.
     """
-    checked = [
-        each
-        for each in settled
-        if not each.statement.proof and (each.statement.claimed or each.statement.standing == PROVED)
-    ]
+    checked = [each for each in settled if not (each.statement.proof or each.statement.asked)]
     if not checked:
         return []
     fell = [each for each in checked if each.counts[Verdict.VIOLATED]]

@@ -299,12 +299,7 @@ def range_text(low: Fraction, high: Fraction) -> str:
 def _verdicts(
     rows: Sequence[Mapping[Any, Any]], family: Family, settled: Sequence[Settled], checks: Sequence[str]
 ) -> Iterator[Sentence]:
-    # What no paper claims is asked of whoever runs: it is in the table of claims, and in no count here.
-    said = {
-        each.statement.name: each
-        for each in settled
-        if not each.statement.proof and (each.statement.claimed or each.statement.standing == "proved")
-    }
+    said = {each.statement.name: each for each in settled if not (each.statement.proof or each.statement.asked)}
     head = family.headline if family.headline in checks else ""
     if head:
         yield from _of_claim(rows, head)
@@ -321,6 +316,8 @@ def _verdicts(
             Span(fail, "violated"),
             Span(f" on some instance: {what}."),
         )
+    elif len(others) == 1:
+        yield (Span(f"The one {'other ' * bool(head)}claim that applies here is not violated."),)
     elif others:
         yield (Span(f"None of the {len(others)} {'other ' * bool(head)}claims that apply here is violated."),)
 

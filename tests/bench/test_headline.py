@@ -180,8 +180,8 @@ def test_many_groups_are_one_sentence() -> None:
     ]
 
 
-def _settled(name: str, standing: str = "false", **counts: int) -> Settled:
-    statement = Statement(name, "", "", standing, "", "")
+def _settled(name: str, standing: str = "false", asked: bool = False, **counts: int) -> Settled:
+    statement = Statement(name, "", "", standing, "", "", asked=asked)
     return Settled(statement, Counter({Verdict[kind.upper()]: count for kind, count in counts.items()}))
 
 
@@ -191,7 +191,11 @@ def test_what_fell_is_counted_by_instances() -> None:
     rows = [row(str(i), "x", 90, 90, 90, half=verdict) for i, verdict in enumerate(verdicts)]
     rows += [row("1", "y", 90, 90, 90, half="violated")]
     settled = [_settled("half"), _settled("third", violated=1), _settled("sure", "proved", holds=3, violated=1)]
-    settled += [_settled("fifth", holds=1), _settled("idle", not_applicable=9)]
+    settled += [
+        _settled("fifth", holds=1),
+        _settled("idle", not_applicable=9),
+        _settled("asked", asked=True, violated=1),
+    ]
     lines = headline(rows, settled=settled).lines()
     assert lines[1:] == [
         "Half fails on 2 of 5 instances, is undecided on 1; it applies to 4 of them.",
@@ -200,7 +204,7 @@ def test_what_fell_is_counted_by_instances() -> None:
     ]
     holds = [each | {"half": "holds"} for each in rows]
     lines = headline(holds, settled=[_settled("half"), _settled("fifth", holds=1)]).lines()
-    assert lines[1:] == ["Half holds on 5 of 5 instances.", "None of the 1 other claims that apply here is violated."]
+    assert lines[1:] == ["Half holds on 5 of 5 instances.", "The one other claim that applies here is not violated."]
     idle = [each | {"half": "not applicable"} for each in rows]
     assert headline(idle).lines()[1:] == ["Half applies to no run here."]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -161,18 +163,34 @@ def test_the_innermost_heartbeat_is_told_what_is_at_work(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One that was silent from the start stays so; an empty text silences one for a while."""
-    monkeypatch.setattr(heartbeat, "SILENCE", 0.02)
-    with Heartbeat("one"):
-        now_at("two")
-        time.sleep(0.1)
-        now_at("")
-        capsys.readouterr()
-        time.sleep(0.1)
-        assert capsys.readouterr().err == ""
-        now_at("three")
-        time.sleep(0.1)
-    assert "... three, 0 s so far\n" in capsys.readouterr().err
+    ticks = threading.Barrier(2, timeout=20)
+
+    class Silence(threading.Event):
+        """A beat when the test wants one, in place of every few seconds."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                ticks.wait()  # what came before was said
+                ticks.wait()
+            return self.is_set()
+
+        def set(self) -> None:
+            super().set()
+            ticks.abort()
+
+    heart = Heartbeat("one")
+    monkeypatch.setattr(heart, "_over", Silence())
+    with heart:
+        said = []
+        for what in ("two", "", "three"):
+            ticks.wait()
+            said.append(capsys.readouterr().err)
+            now_at(what)
+            ticks.wait()
+        ticks.wait()
+        said.append(capsys.readouterr().err)
+    assert said == ["", "... two, 0 s so far\n", "", "... three, 0 s so far\n"]
     with Heartbeat(""):
         now_at("silent")
-        time.sleep(0.1)
+        assert not [thread for thread in threading.enumerate() if thread.name == "heartbeat"]
     assert capsys.readouterr().err == ""

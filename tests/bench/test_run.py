@@ -22,6 +22,7 @@ from bench.cli.main import main
 from bench.running.machine import default_workers
 from bench.running.pool import SpawnPool, WorkerLost
 from bench.storage.store import Store
+from instances.errors import install_command
 from instances.lora.named import expected
 from instances.seeds import Stream
 from tests.support.toy_family import toy  # noqa: F401
@@ -366,7 +367,7 @@ def test_without_distributed_dask_is_one_line(
     """The missing package is named, status 2, and nothing is written."""
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert run("toy", tmp_path / "out", "--dask", "tcp://scheduler:1") == 2
-    assert f"not installed: {sys.executable} -m pip install -e '.[dask]'" in capsys.readouterr().err
+    assert f"not installed: {install_command('dask')}\n" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

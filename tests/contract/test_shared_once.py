@@ -13,7 +13,7 @@ import formulations
 import instances
 import online
 from instances.errors import InputError
-from instances.files import load_json, sha256_of, write_json, write_text
+from instances.files import line_of, load_json, sha256_of, write_text
 from instances.shipped import Shipped
 
 FLOORS = {floor.__name__: Path(floor.__file__ or "").parent for floor in (instances, formulations, online)}
@@ -72,8 +72,8 @@ def test_a_name_that_ends_in_gz_is_packed_the_same_on_every_run(tmp_path: Path) 
     """Text and JSON alike; other names are written as they are."""
     for file in ("a.json.gz", "b.json.gz"):
         write_text(tmp_path / file, '{"a":[1,2]}\n')
-    write_json(tmp_path / "c.json.gz", {"a": [1, 2]})
-    write_json(tmp_path / "plain.json", {"a": [1, 2]})
+    write_text(tmp_path / "c.json.gz", line_of({"a": [1, 2]}))
+    write_text(tmp_path / "plain.json", line_of({"a": [1, 2]}))
     packed = [(tmp_path / f"{name}.json.gz").read_bytes() for name in "abc"]
     assert packed[0] == packed[1] == packed[2]
     assert packed[0][:2] == b"\x1f\x8b"

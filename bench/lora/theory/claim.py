@@ -89,6 +89,7 @@ class Claim:
     proof : of the standing, where there is no check.
     flaw : of a false claim that is argued for, in a sentence, which step of the argument fails.
     hunt : how a violation is searched for; None where it is not.
+    asked : nobody claims it of the runs that it is about: this project asks it.
     signs : (sign, meaning) of what stands in no other claim's statement, behind those of `notation`.
     """
 
@@ -105,6 +106,7 @@ class Claim:
     proof: str = ""
     flaw: str = ""
     hunt: Hunt | None = None
+    asked: bool = False
     signs: tuple[tuple[str, str], ...] = ()
 
     def is_shown(self, run: OnlineRun) -> bool:
@@ -139,5 +141,5 @@ class Claim:
             self.repaired,
             self.proof,
             self.flaw,
-            self.source.startswith("main paper") and "not claimed" not in self.source,
+            self.asked,
         )

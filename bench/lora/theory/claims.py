@@ -284,6 +284,7 @@ CLAIMS: tuple[Claim, ...] = (
             "Algorithm 1 chooses a schedule first and looks for room afterwards, so a report that rules out the "
             "crowded slot can win where the truth is dropped."
         ),
+        asked=True,
         about=PDFTSP,
         applies=outside_paper,
         check=theorem3.theorem3_types,
@@ -320,6 +321,7 @@ CLAIMS: tuple[Claim, ...] = (
         standing=Standing.FALSE,
         repaired="true for payment=critical: b - F = q + sum e + prices",
         flaw="(14) charges the vendor and the prices, but not the operational cost.",
+        asked=True,
         about=PDFTSP,
         applies=outside_paper,
         check=theorem4.provider_deficit,
@@ -345,6 +347,7 @@ CLAIMS: tuple[Claim, ...] = (
             "prices keep tasks off a full cell (Lemma 2), not off one that is nearly full, where a task can be "
             "larger than what is left."
         ),
+        asked=True,
         about=PDFTSP,
         applies=outside_algorithm1,
         check=algorithm1.overflow,
@@ -356,6 +359,7 @@ CLAIMS: tuple[Claim, ...] = (
         standing=Standing.FALSE,
         assumptions="updates=all",
         flaw="line 7 moves prices for a task that line 8 turns away, so later ones pay for room that nobody uses.",
+        asked=True,
         about=PDFTSP,
         applies=outside_algorithm1,
         check=algorithm1.ghost_updates,
@@ -450,6 +454,7 @@ CLAIMS: tuple[Claim, ...] = (
             f"a payment rule other than pdFTSP's; {AS_TAKEN_OR_LEFT} (there the run's offers are found again); "
             "else misreports are tried: violated where one gains, undecided where none does"
         ),
+        asked=True,
         about=OTHER_PAYMENTS,
         applies=without_payments,
         check=truthful.truthful_bid,
@@ -461,6 +466,7 @@ CLAIMS: tuple[Claim, ...] = (
         source=f"Theorem T: {OURS}",
         standing=Standing.PROVED_BY_T,
         assumptions="as for truthful_bid",
+        asked=True,
         about=OTHER_PAYMENTS,
         applies=without_payments,
         check=truthful.truthful_type,
@@ -472,6 +478,7 @@ CLAIMS: tuple[Claim, ...] = (
         source=f"Theorem T: {OURS}",
         standing=Standing.PROVED_BY_T,
         assumptions=f"a payment rule other than pdFTSP's; from the booked decisions; {AS_TAKEN_OR_LEFT}",
+        asked=True,
         about=OTHER_PAYMENTS,
         applies=without_payments,
         check=truthful.rational,
@@ -482,6 +489,7 @@ CLAIMS: tuple[Claim, ...] = (
         source=f"Theorem T: {OURS}",
         standing=Standing.PROVED_BY_T,
         assumptions="as for rational",
+        asked=True,
         about=OTHER_PAYMENTS,
         applies=without_payments,
         check=truthful.no_deficit,

@@ -15,7 +15,7 @@ from bench.figures.timeline import MOST, gather
 from bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, REASONS, find_reasons, timeline
 from instances.eapm.named import names
 from instances.eapm.named import path as eapm_file
-from instances.files import write_json
+from instances.files import line_of, write_text
 from instances.lora.format import document, parse
 from instances.lora.model import Instance, Task
 from instances.lora.solution import Decision
@@ -169,7 +169,7 @@ def test_many_slots_share_places() -> None:
 def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Charts with their figures as text, a row per slot, whoever was turned away; names are text, not markup."""
     data = document(crowded(1)) | {"name": "<b>crowded</b>"}
-    write_json(tmp_path / "it.json", data)
+    write_text(tmp_path / "it.json", line_of(data))
     page = tmp_path / "line.html"
     arguments = ["online", str(tmp_path / "it.json"), "--algorithm", "pdftsp", "--timeline", str(page)]
     assert main(arguments) == 0
