@@ -284,6 +284,20 @@ def _copy(old, new):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def _both(old, before, new, cost, other):  # type: ignore[no-untyped-def]
+    """new[x] = min(old[x+1], old[x] + cost, before[x] + other)."""
+    for x in range(len(new)):
+        best = old[x + 1]
+        take = old[x] + cost
+        if take < best:
+            best = take
+        take = before[x] + other
+        if take < best:
+            best = take
+        new[x] = best
+
+
+@inlined
 def _lower(old, new, cost):  # type: ignore[no-untyped-def]
     """new[x] = min(new[x], old[x] + cost), as far as `new` goes."""
     for x in range(len(new)):
@@ -311,14 +325,18 @@ def fill(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
         for t in range(width - 1, -1, -1):
             new = table[t * size : (t + 1) * size]
             old = table[(t + 1) * size : (t + 2) * size]
-            if usable[0, t]:
+            outer = types > 1 and usable[1, t]
+            if usable[0, t] and outer:  # in one loop, which is what most of the time goes to
+                _step(old, new[:stride], cost[0, t])
+                _both(old[stride - 1 :], old, new[stride:], cost[0, t], cost[1, t])
+            elif usable[0, t]:
                 _step(old, new, cost[0, t])
-                for x in range(0, size, stride):
-                    new[x] = far
             else:
                 _copy(old, new)
-            if types > 1 and usable[1, t]:
-                _lower(old, new[stride:], cost[1, t])
+                if outer:
+                    _lower(old, new[stride:], cost[1, t])
+            for x in range(0, size, stride):
+                new[x] = far
         return
     for t in range(width - 1, -1, -1):
         new = table[t * size : (t + 1) * size]
