@@ -18,6 +18,8 @@ from bench.tables.ratios import Kind, decimal, interval_text, open_text
 from bench.tables.rows import is_known
 from bench.tables.text import number
 
+DOTS = 60
+"""Run times drawn of one algorithm; of more, that many quantiles."""
 _EXACT = 40
 """Characters up to which a fraction stands in a title as it is."""
 
@@ -163,18 +165,28 @@ def find_limits(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def draw_times(seconds: Sequence[tuple[str, Sequence[float]]], label: str) -> str:
-    """Seconds per piece of work on a logarithmic axis: one dot per case."""
+    """Seconds per piece of work on a logarithmic axis: a dot per case, or of very many cases that many quantiles."""
     every = [max(value, 1e-5) for _, values in seconds for value in values]
     low, high = 10 ** math.floor(math.log10(min(every))), 10 ** math.ceil(math.log10(max(every)))
-    axis = Axis(low * 0.8, high * 1.25, "seconds, one dot per case", log=True)
+    many = any(len(values) > DOTS for _, values in seconds)
+    words = f"seconds, at most {DOTS} dots of each" if many else "seconds, one dot per case"
+    axis = Axis(low * 0.8, high * 1.25, words, log=True)
     panel = Panel(f"seconds {label}", [name for name, _ in seconds], axis)
     for place, (name, values) in enumerate(seconds):
         least, most = min(values), max(values)
         told = f"{least:.3g}" if least == most else f"{least:.3g} to {most:.3g}"
         with panel.line_of(place, f"{name}: {told} s, {len(values)} runs", name if name != "OPT" else "") as y:
-            for value in values:
+            for value in pick_quantiles(values, DOTS):
                 panel.dot("dot faint", panel.x(max(value, 1e-5)), y)
     return panel.render()
+
+
+def pick_quantiles(values: Sequence[float], count: int) -> Sequence[float]:
+    """At most so many of the values, from the least to the largest, at equal steps of their rank."""
+    if len(values) <= count:
+        return values
+    ranked = sorted(values)
+    return [ranked[round(place * (len(ranked) - 1) / (count - 1))] for place in range(count)]
 
 
 def draw_bars(bars: Sequence[tuple[str, float]], label: str, axis: str) -> str:

@@ -214,12 +214,13 @@ def _case_row(case: StoredCase, family: Family) -> CaseRow:
     settings = {key: value for key, value in case.solve.items() if value not in ("auto", None, 0.0)}
     solving = "".join(f" --{key} {value}" for key, value in settings.items())
     commands = [
-        f"python -m bench opt {file}{solving}",
-        f"python -m bench online {file} --algorithm NAME",
-        f"python -m bench audit {file} --algorithm NAME{solving}",
+        f"CASE={file}",
+        f"python -m bench opt $CASE{solving}",
+        "python -m bench online $CASE --algorithm NAME",
+        f"python -m bench audit $CASE --algorithm NAME{solving}",
     ]
     if family.timeline is not None:
-        commands.insert(2, f"{commands[1]} --timeline timeline.html")
+        commands.insert(3, f"{commands[2]} --timeline timeline.html")
     if case.prior:
         commands.append(f"# prior=yesterday is here prior=instances/{case.prior}.json.gz")
     return CaseRow(case.name, case.instance, json.dumps(case.recipe), commands)

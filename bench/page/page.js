@@ -1,5 +1,5 @@
 // Tables that are sorted by their headings; the one of all runs is also filtered, and its columns are chosen. Without
-// JavaScript they stand in the order of the suite, whole. Nothing is fetched.
+// JavaScript they stand in the order of the suite, whole (but for very many, which are packed). Nothing is fetched.
 "use strict";
 
 const collator = new Intl.Collator(undefined, { numeric: true });
@@ -262,6 +262,27 @@ function labelled(table) {
   }
 }
 
+// A table of very many runs lies packed in the page until it is reached, or until the address speaks of its rows.
+async function unpack(box) {
+  if (box.packed === undefined) return;
+  const bytes = Uint8Array.from(atob(box.packed), (letter) => letter.charCodeAt(0));
+  box.packed = undefined;
+  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  box.innerHTML = await new Response(plain).text();
+  runs(box.querySelector("table.runs"));
+  reveal();
+}
+
+function packed(box) {
+  box.packed = box.querySelector("script").textContent;
+  const near = new IntersectionObserver((seen) => seen.some((each) => each.isIntersecting) && unpack(box), { rootMargin: "1500px" });
+  near.observe(box);
+  const wanted = () => /^#row-/.test(location.hash) && unpack(box);
+  addEventListener("hashchange", wanted);
+  if (location.search) unpack(box);
+  else wanted();
+}
+
 // A link to a row leads to it even where it is folded away or filtered out.
 function reveal() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -284,6 +305,7 @@ function explain(event) {
 document.querySelectorAll("table.text").forEach(labelled);
 document.querySelectorAll("table.sortable").forEach(sortable);
 document.querySelectorAll("table.runs").forEach(runs);
+document.querySelectorAll(".packed").forEach(packed);
 for (const kind of ["pointerover", "focusin"]) addEventListener(kind, explain);
 addEventListener("hashchange", reveal);
 if (location.hash) reveal();

@@ -19,7 +19,9 @@ from bench.tables.rows import DECIDING, Results, is_known, online_seconds
 from bench.tables.sayings import is_own, part_charged
 from bench.tables.text import admitted_text, check_title, expected_text, number, ratio_text
 
-LISTED = 1000
+PACKED = 1000
+"""Rows above which the table of all runs is packed: 3,000 rows are four megabytes, a quarter of that when packed."""
+LISTED = 500
 """Rows of checks on a page, all checks together; the rest is in results.csv."""
 _ORDER = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE)
 
@@ -73,6 +75,11 @@ class RunTable:
     def count(self) -> int:
         """How many rows there are."""
         return sum(len(case.rows) for case in self.cases)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the page carries the rows compressed, for a script to unpack where somebody gets there."""
+        return self.count > PACKED
 
     @property
     def told(self) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from bench.cli.main import main
 from tests.support.browser import NAMES, find_browser
 from tests.support.browser import play as play_page
 from tests.support.toy_family import made, toy  # noqa: F401
@@ -157,6 +158,37 @@ def test_sorting_filtering_and_links_work_without_errors(folder: Path, tmp_path:
     assert seen[12] == ["all", "above:mark=50", "above:mark=100", "first", "one"]  # 50 is less than 100
     assert seen[14] is True
     assert seen[15] == []
+
+
+def test_very_many_rows_are_unpacked_where_they_are_reached(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page is smaller, says how many there are, and sorts, filters and links as ever."""
+    whole = (folder / "report.html").read_text()
+    monkeypatch.setattr("bench.page.rows.PACKED", 10)
+    copy = tmp_path / "packed"
+    copy.mkdir()
+    (copy / "results.sqlite").write_bytes((folder / "results.sqlite").read_bytes())
+    assert main(["report", str(copy)]) == 0
+    page = (copy / "report.html").read_text()
+    frame = pd.read_csv(folder / "results.csv")
+    assert f"{len(frame)} rows, which a script unpacks" in page
+    assert '<table class="runs"' in whole
+    assert '<table class="runs"' not in page
+    assert len(page) < len(whole)
+    settle = 'async () => { for (let i = 0; i < 200 && !document.querySelector("form.filters"); i++) '
+    settle += (
+        'await new Promise((done) => setTimeout(done, 10)); return document.querySelectorAll("table.runs").length; }'
+    )
+    words = 'const shown = () => [...document.querySelectorAll("table.runs tr[id]")].filter((row) => !row.hidden);'
+    reach = '() => document.querySelector(".packed")?.scrollIntoView()'
+    for address, steps, found in (
+        ("", [reach, settle, "() => shown().length"], len(frame)),
+        ("?algorithm=one", [settle, "() => shown().length"], (frame["algorithm"] == "one").sum()),
+        ("#row-3", [settle, "() => document.querySelector('#row-3').checkVisibility()"], True),
+    ):
+        seen, problems = play_page(copy / "report.html", tmp_path, steps, words=words, address=address)
+        assert (problems, seen[-2], seen[-1]) == ([], 1, found)
 
 
 def test_errors_on_the_page_are_noticed(folder: Path, tmp_path: Path) -> None:

@@ -546,9 +546,9 @@ def test_the_page_has_the_command_that_draws_a_run_over_time(folder: Path) -> No
     """For a family with time lines, below the command of the run; for one without there is none."""
     with Store.open(folder / "results.sqlite", create=False) as store:
         case = store.cases()[0]
-    file = f"instances/{case.instance}.json.gz"
     commands = layout._case_row(case, families()["lora"]).commands
-    place = commands.index(f"python -m bench online {file} --algorithm NAME")
+    assert commands[0] == f"CASE=instances/{case.instance}.json.gz"
+    place = commands.index("python -m bench online $CASE --algorithm NAME")
     assert commands[place + 1] == f"{commands[place]} --timeline timeline.html"
     assert not any("timeline" in line for line in layout._case_row(case, families()["toy"]).commands)
 
