@@ -416,11 +416,10 @@ def test_anyones_own_auction_is_told_lies_in_a_process_of_its_own() -> None:
 def test_a_gain_that_a_process_of_its_own_does_not_confirm_is_none() -> None:
     """What it charges when it is started again in the same process is no witness."""
     instance = named("tiny_contention")
-    for check in (
-        checks_of_payments(instance, run(instance, "tests.support.auctioneers:Remembers"))[name] for name in NAMES[:2]
-    ):
-        assert (check.status, check.witness) == (Verdict.UNDECIDED, None)
-        assert "none gains" in check.reason
+    checks = checks_of_payments(instance, run(instance, "tests.support.auctioneers:Remembers"))
+    for name in NAMES[:2]:
+        assert (checks[name].status, checks[name].witness) == (Verdict.UNDECIDED, None)
+        assert "none gains" in checks[name].reason
 
 
 def test_charges_that_differ_from_run_to_run_are_no_gain_of_a_lie(tmp_path: Path) -> None:
