@@ -1,7 +1,9 @@
 """How far apart: suites, runs, ratios, theorems and reports.
 
-`bench.run`, `bench.results`, `bench.opt`, `bench.online` and `bench.instance` are the commands as functions (see
-`bench.api`); they are loaded when they are first used, so that importing a part of the package costs that part alone.
+The commands are functions too: `bench.run`, `bench.results`, `bench.opt`, `bench.online`, `bench.instance` (see
+`bench.api`), `bench.audit`, `bench.check`, `bench.compare`, `bench.imported`, `bench.search` (`bench.api_tools`). They
+are loaded when they are first used, so that importing a part of the package costs that part alone. `bench.testing` is
+for the tests of other projects.
 """
 
 from __future__ import annotations
@@ -10,8 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bench.api import InputError, OnlineRun, Results, SolveReport, instance, online, opt, results, run
+    from bench.api_tools import audit, check, compare, imported, search
 
-__all__ = ["InputError", "OnlineRun", "Results", "SolveReport", "instance", "online", "opt", "results", "run"]
+_BASIC = ("InputError", "OnlineRun", "Results", "SolveReport", "instance", "online", "opt", "results", "run")
+__all__ = [
+    "InputError",
+    "OnlineRun",
+    "Results",
+    "SolveReport",
+    "audit",
+    "check",
+    "compare",
+    "imported",
+    "instance",
+    "online",
+    "opt",
+    "results",
+    "run",
+    "search",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,7 +38,11 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'bench' has no attribute {name!r}")
     from bench import api
 
-    return getattr(api, name)
+    if name in _BASIC:
+        return getattr(api, name)
+    from bench import api_tools
+
+    return getattr(api_tools, name)
 
 
 def __dir__() -> list[str]:

@@ -218,7 +218,7 @@ def run(
     family, chosen = find_suite(suite)
     if type(repeat) is not int or not 1 <= repeat <= REPEATS:
         raise InputError("repeat", "", f"{shown(repeat)} is not an integer in 1..{REPEATS}")
-    names, handed = name_algorithms(_listed(algorithms), _instances_of(family))
+    names, handed = name_algorithms(_listed(algorithms), instances_of(family))
     own = None if out is None else Path(out)
     folder, library = places(own, None if share is None else Path(share), chosen.name, scale)
     options = RunOptions(
@@ -260,7 +260,7 @@ def results(folder: AnyPath) -> Results:
 
 def instance(file: AnyPath) -> Any:
     """The instance in a file (.json, .json.gz, or - for standard input), of whatever family its format says."""
-    return _read(file)[1]
+    return read_given(file)[1]
 
 
 def opt(
@@ -282,10 +282,10 @@ def opt(
     gap, seconds, formulation, backend : as those of the command ``opt``.
     migration : False: every task on one node, as ``--no-migration``.
     """
-    family, chosen = _read(file)
+    family, chosen = read_given(file)
     amount = effort or (1 if seconds is None else UNLIMITED)
     settings = SolveSettings(formulation, backend, amount, gap, seconds)
-    return family.solve(chosen, settings) if migration else _staying(family).solve(chosen, settings)
+    return family.solve(chosen, settings) if migration else staying(family).solve(chosen, settings)
 
 
 def online(
@@ -314,11 +314,11 @@ def online(
     """
     if isolate:
         sandbox.require()
-    family, chosen = _read(file)
-    other = None if prior is None else _read(prior)[1]
+    family, chosen = read_given(file)
+    other = None if prior is None else read_given(prior)[1]
     (name,), handed = name_algorithms([algorithm], [type(chosen)])
     with under(Terms(limit, isolate, handed)):
-        return (family.run if migration else _staying(family).run)(chosen, name, other)
+        return (family.run if migration else staying(family).run)(chosen, name, other)
 
 
 def _listed(algorithms: object) -> list[object]:
@@ -328,19 +328,19 @@ def _listed(algorithms: object) -> list[object]:
     return list(algorithms)
 
 
-def _instances_of(family: Family) -> list[type]:
+def instances_of(family: Family) -> list[type]:
     """The type of the family's instances, which no algorithm may carry."""
     game = family.find("GAME")
     return [] if game is None else [type(game.small())]
 
 
-def _staying(family: Family) -> Staying:
+def staying(family: Family) -> Staying:
     if family.staying is None:
         raise InputError("migration", "", f"in the family {family.name} no task moves from node to node")
     return family.staying
 
 
-def _read(given: Any) -> tuple[Family, Any]:
+def read_given(given: Any) -> tuple[Family, Any]:
     """The instance and its family; files say by their format whose they are, objects by who can write such a file."""
     if isinstance(given, str | os.PathLike):
         data, source = read_bytes(given)

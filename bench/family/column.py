@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from bench.family.checks import Check
+from bench.family.checks import ANOTHER, Check, Verdict
 from bench.family.parts import (
     Bidding,
     Certificates,
@@ -32,7 +32,7 @@ from bench.family.sense import Sense
 from bench.family.source import Source
 from bench.family.suite import Listed, SolveSettings, Study, Suite
 from formulations.report import Exact, SolveReport
-from instances.errors import InputError
+from instances.errors import InputError, not_one_of
 from online.outcome import OnlineRun
 
 CONVENTION: Mapping[str, str] = {
@@ -44,6 +44,7 @@ CONVENTION: Mapping[str, str] = {
     "solution_document": "instances.solution",
     "describe": "instances.quantities",
     "generate": "instances.generate",
+    "tiny_instances": "instances.strategies",
     "traces": "instances.arrivals",
     "constructions": "instances.constructions",
     "VERSION": "formulations.solve",
@@ -308,6 +309,34 @@ class Family:
         """Claims in words: those settled by proof, then those that audits check, in the order of the audits."""
         found: Callable[[], Sequence[Statement]] | None = self.find("statements")
         return found
+
+    def checks(
+        self, instance: Any, run: OnlineRun, reference: SolveReport, claims: Collection[str] = ()
+    ) -> Sequence[Check]:
+        """All checks, or those of some claims without the work of the others where the family can.
+
+        Raises
+        ------
+        InputError : a claim that the audits do not check.
+        """
+        if claims and self.statements is not None:
+            self._require(claims, [each.name for each in self.statements() if not each.proof])
+        if claims and self.audit_claims is not None:
+            return self.audit_claims(instance, run, reference, claims)
+        checks = {check.name: check for check in self.audit(instance, run, reference)}
+        if claims and self.statements is None:
+            self._require(claims, list(checks))
+        other = f"{ANOTHER}another algorithm"
+        return [
+            checks.get(name) or Check(name, Verdict.NOT_APPLICABLE, None, None, other)
+            for name in dict.fromkeys(claims or checks)
+        ]
+
+    @staticmethod
+    def _require(claims: Collection[str], known: Sequence[str]) -> None:
+        for name in claims:
+            if name not in known:
+                raise InputError("claim", "", not_one_of(name, known))
 
     def notation(self) -> Sequence[tuple[str, str]]:
         """(sign, meaning) pairs of the statements, in the order in which they are best read."""

@@ -22,9 +22,9 @@ from bench.perf.measured import Bars, Curves, Measured, Part, Value, in_turns
 from formulations.lora.solve import solve
 from instances.lora.generate import generate
 from instances.lora.model import Instance
+from instances.lora.strategies import tiny_instances
 from instances.seeds import Stream
 from online.lora.search.maxprice import window
-from tests.support.strategies import tiny_instances
 from tests.support.toy_family import toy  # noqa: F401
 
 

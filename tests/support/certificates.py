@@ -17,7 +17,7 @@ from instances.errors import InputError
 from instances.lora import Instance
 from instances.lora import parse as parse_instance
 from instances.lora.format import content_hash
-from tests.support.strategies import tiny_documents, tiny_instances
+from instances.lora.strategies import tiny_documents, tiny_instances
 
 Document = dict[str, Any]
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from instances.lora import Instance, parse
 from instances.lora.model import Public, Task
+from instances.lora.strategies import tiny_documents, tiny_instances
 from instances.seeds import Stream
 from online.lora.traces import Rule
 from tests.support.literal import schedules
-from tests.support.strategies import tiny_documents, tiny_instances
 
 MECHANISMS = ("posted", "minimal-edit", "capped", "bbar-rule")
 CANONICAL = "minimal-edit:units=canonical"

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for instances of problem P: tiny ones for brute force, odd ones for the file format."""
+"""Hypothesis strategies for odd documents of problem P, for its file format."""
 
 from __future__ import annotations
 
@@ -7,98 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from instances.fields import LIMIT
-from instances.lora import Instance, parse
 from instances.lora.format import FORMAT
-
-Document = dict[str, Any]
-
-
-def one_in(n: int) -> st.SearchStrategy[bool]:
-    """True about once in n draws; shrinks to False."""
-    return st.integers(1, n).map(lambda value: value == n)
-
-
-@st.composite
-def tiny_instances(draw: st.DrawFn, max_tasks: int = 4, max_nodes: int = 3, max_slots: int = 5) -> Instance:
-    """A validated instance small enough to enumerate every schedule of every task.
-
-    It covers 1 to 3 node types with counts, vendors or none (with delays that may empty the window), rate 0, a rate
-    above compute, memory that does not fit, negative tariffs, explicit `cost` tables, tight windows, zero bids and
-    valuations that differ from the bid. With K nodes and T slots (K+1)^T is at most 256.
-    """
-    return parse(draw(tiny_documents(max_tasks, max_nodes, max_slots)), "<hypothesis>")
-
-
-@st.composite
-def tiny_documents(draw: st.DrawFn, max_tasks: int = 4, max_nodes: int = 3, max_slots: int = 5) -> Document:
-    """The document of a tiny instance; see `tiny_instances`."""
-    nodes = draw(st.integers(1, max_nodes))
-    slots = draw(st.integers(1, max(t for t in range(1, max_slots + 1) if t == 1 or (nodes + 1) ** t <= 256)))
-    counts = draw(compositions(nodes))
-    base = draw(st.integers(0, 2))
-    node_types = [draw(_tiny_node_type(f"g{g}", count, slots, base)) for g, count in enumerate(counts)]
-    size = draw(st.integers(0, max_tasks)) if draw(one_in(20)) else draw(st.integers(1, max_tasks))
-    arrivals = sorted(draw(st.lists(st.integers(1, slots), min_size=size, max_size=size)))
-    return {
-        "format": FORMAT,
-        "name": "tiny",
-        "slots": slots,
-        "slot_seconds": 600,
-        "base_memory_mb": base,
-        "node_types": node_types,
-        "tasks": [draw(_tiny_task(arrival, slots, len(counts))) for arrival in arrivals],
-    }
-
-
-def compositions(total: int) -> st.SearchStrategy[list[int]]:
-    """Ordered ways to write `total` as a sum of 1 to 3 positive counts (the node types)."""
-    ways = [[total]]
-    ways += [[a, total - a] for a in range(1, total)]
-    ways += [[a, b, total - a - b] for a in range(1, total) for b in range(1, total - a)]
-    return st.sampled_from(ways)
-
-
-@st.composite
-def _tiny_node_type(draw: st.DrawFn, name: str, count: int, slots: int, base: int) -> Document:
-    low = -3 if draw(one_in(4)) else 0
-    return {
-        "name": name,
-        "count": count,
-        "compute": draw(st.integers(1, 8)),
-        "memory_mb": base + draw(st.integers(1, 6)),
-        "tariff": draw(st.lists(st.integers(low, 3), min_size=slots, max_size=slots)),
-    }
-
-
-@st.composite
-def _tiny_task(draw: st.DrawFn, arrival: int, slots: int, types: int) -> Document:
-    tight = draw(one_in(4))
-    deadline = arrival if tight else draw(st.integers(arrival, slots))
-    task: Document = {
-        "arrival": arrival,
-        "deadline": deadline,
-        "memory_mb": draw(st.integers(1, 7) if draw(one_in(5)) else st.integers(1, 3)),
-        "work": draw(st.integers(1, 5 if tight else 8)),
-        "bid": 0 if draw(one_in(12)) else draw(st.integers(0, 40)),
-        "rate": [0 if draw(one_in(8)) else draw(st.integers(1, 5)) for _ in range(types)],
-    }
-    if draw(one_in(8)):
-        task["valuation"] = draw(st.integers(0, 40))
-    if draw(one_in(3)):
-        low = -5 if draw(st.booleans()) else 0
-        row = st.lists(st.integers(low, 8), min_size=slots, max_size=slots)
-        task["cost"] = [draw(row) for _ in range(types)]
-    else:
-        task["energy_wh"] = draw(st.lists(st.integers(0, 3), min_size=types, max_size=types))
-    offers = draw(st.integers(0, 2))
-    task["vendors"] = [
-        {
-            "price": draw(st.integers(0, 8)),
-            "delay": draw(st.integers(0, slots) if draw(one_in(4)) else st.integers(0, 1)),
-        }
-        for _ in range(offers)
-    ]
-    return task
+from instances.lora.strategies import Document, one_in
 
 
 def _text() -> st.SearchStrategy[str]:

@@ -18,11 +18,11 @@ from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance, document, parse, write
 from instances.lora.named import expected, named, names
+from instances.lora.strategies import tiny_instances
 from online.lora.run import run
 from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun
 from tests.support.literal import schedules
-from tests.support.strategies import tiny_instances
 
 KNOWN = tuple(name for name in names() if "alg" in expected(name))
 

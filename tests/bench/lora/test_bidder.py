@@ -26,6 +26,7 @@ from instances.fields import LIMIT
 from instances.lora import Decision, Instance, document, parse
 from instances.lora.model import Task
 from instances.lora.named import named, path
+from instances.lora.strategies import tiny_instances
 from instances.seeds import Stream
 from online.lora.protocol import View
 from online.lora.registry import REGISTRY
@@ -34,7 +35,6 @@ from tests.support.laboratory import check_claim, truthfulness, truthfulness_of
 from tests.support.mechanisms import crowded
 from tests.support.mutants import Mutant, two_nodes
 from tests.support.payments import NAMES, utility_of
-from tests.support.strategies import tiny_instances
 
 OF_ONE = ("theorem3", "theorem3_fixed_constants", "theorem3_types")
 """The paper's claims about one bidder."""

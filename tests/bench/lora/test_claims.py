@@ -25,13 +25,13 @@ from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.lora import Instance, parse
 from instances.lora.named import expected, named, names, path
+from instances.lora.strategies import tiny_instances
 from online.lora.run import run
 from online.lora.traces import PriceTrace
 from tests.support.laboratory import PAPER
 from tests.support.literal import run_pdftsp
 from tests.support.literal_claims import Menu, algorithm1, net_cost, verdicts
 from tests.support.literal_claims import Verdict as Said
-from tests.support.strategies import tiny_instances
 from tests.tools.survey import shipped_cases, survey
 
 SHIPPED = tuple(name for name in names() if "claims" in expected(name))

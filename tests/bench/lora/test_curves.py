@@ -23,10 +23,10 @@ from bench.lora.theory.pdftsp.misreports import Bidder, Lie
 from instances.errors import InputError
 from instances.lora import Instance, document, parse
 from instances.lora.named import expected, named, path
+from instances.lora.strategies import tiny_instances
 from online.lora.run import run
 from tests.support.laboratory import breakpoints, check_claim
 from tests.support.literal_claims import Menu, algorithm1, constants, lie_pays, paid, utility
-from tests.support.strategies import tiny_instances
 
 TOP = Fraction(2**40)
 

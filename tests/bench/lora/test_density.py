@@ -15,8 +15,8 @@ from bench.lora.theory.basis.density import Menu, Totals, every_bbar, menus
 from formulations.lora.covering.schedules import StateSpaceTooLarge, minimal_covers
 from instances.fields import LIMIT
 from instances.lora import Instance, parse
+from instances.lora.strategies import tiny_instances
 from tests.support.literal import schedules
-from tests.support.strategies import tiny_instances
 
 MEMORY = st.sampled_from([Fraction(1), Fraction(7, 2), Fraction(1, 10**6), Fraction(2**70 + 1, 3**40)])
 

@@ -19,6 +19,7 @@ from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError
 from instances.lora import Instance, document, parse
 from instances.lora.named import named
+from instances.lora.strategies import tiny_instances
 from online.lora import public_constants
 from online.lora.mechanism import Mechanism
 from online.lora.registry import entries
@@ -33,7 +34,6 @@ from tests.support.mechanisms import (
     decide_by_definition,
     roomy_instances,
 )
-from tests.support.strategies import tiny_instances
 
 
 def _report(lower: int, upper: int | None = None) -> SolveReport:

@@ -22,6 +22,7 @@ from instances.fields import LIMIT
 from instances.lora import Decision, Instance, content_hash, document, parse
 from instances.lora.model import Task
 from instances.lora.named import named
+from instances.lora.strategies import tiny_instances
 from instances.seeds import Stream
 from online.lora.protocol import View
 from online.lora.registry import REGISTRY
@@ -31,7 +32,6 @@ from tests.support.literal_claims import constants, every_lie, lie_pays
 from tests.support.mechanisms import crowded
 from tests.support.mutants import Mutant, two_nodes
 from tests.support.payments import NAMES, checks_of_payments, report_as, utility_of
-from tests.support.strategies import tiny_instances
 
 RULES = st.sampled_from(["printed", "critical"])
 

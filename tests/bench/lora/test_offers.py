@@ -13,10 +13,10 @@ from bench.lora.theory.payments import compiled, offers
 from bench.lora.theory.payments.offers import Offers, verify_offers
 from instances.lora import Instance
 from instances.lora.named import named
+from instances.lora.strategies import tiny_instances
 from online.lora.run import run
 from online.lora.traces import LinearTrace
 from online.outcome import OnlineRun
-from tests.support.strategies import tiny_instances
 
 FLOATS = ("posted:arith=float", "posted:arith=float,room=ignored", "capped:arith=float", "bbar-rule:arith=float")
 

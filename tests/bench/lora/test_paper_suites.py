@@ -21,9 +21,9 @@ from bench.lora.studies import study
 from instances.errors import InputError
 from instances.lora.model import Instance
 from instances.lora.named import named
+from instances.lora.strategies import tiny_instances
 from online.lora.run import run
 from online.outcome import Source
-from tests.support.strategies import tiny_instances
 
 SUITES = {suite.name: suite for suite in FAMILY.suites()}
 FIGURES = ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9", "fig12", "fig13", "leaderboard")

@@ -23,6 +23,7 @@ from instances.errors import InputError
 from instances.fields import LIMIT
 from instances.lora import Decision, Instance, content_hash, document, parse
 from instances.lora.named import named
+from instances.lora.strategies import tiny_instances
 from instances.seeds import Stream
 from online.lora.registry import REGISTRY
 from online.lora.registry import parse as parse_name
@@ -41,7 +42,6 @@ from tests.support.payments import (
     report_as,
     with_its_constants,
 )
-from tests.support.strategies import tiny_instances
 
 
 def _with_bid(instance: Instance, i: int, bid: int) -> Instance:

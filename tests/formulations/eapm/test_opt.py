@@ -28,10 +28,10 @@ from formulations.eapm.verify import verify
 from formulations.report import UNLIMITED, Proof, Status, Termination
 from instances.eapm import Instance
 from instances.eapm.generate import generate
+from instances.eapm.strategies import placements, tiny_instances
 from instances.errors import InputError
 from instances.seeds import Stream
 from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
-from tests.support.eapm_strategies import eapm_instances, placements
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,7 +41,7 @@ def _workers_end_with_the_module() -> Iterator[None]:
 
 
 @settings(max_examples=60)
-@given(st.data(), eapm_instances())
+@given(st.data(), tiny_instances())
 def test_the_check_computes_objective_4_of_any_valid_solution(data: st.DataObject, instance: Instance) -> None:
     """Against the literal formula, with the parts that make it up."""
     solution = data.draw(placements(instance))
@@ -53,7 +53,7 @@ def test_the_check_computes_objective_4_of_any_valid_solution(data: st.DataObjec
 
 
 @settings(max_examples=60)
-@given(st.data(), eapm_instances())
+@given(st.data(), tiny_instances())
 def test_the_check_names_the_equation_that_a_spoiled_solution_breaks(data: st.DataObject, instance: Instance) -> None:
     """One decision is changed; the breach names its user."""
     solution: list[Any] = list(data.draw(placements(instance)))
@@ -91,7 +91,7 @@ def test_the_check_counts_decisions() -> None:
 
 
 @settings(max_examples=100)
-@given(eapm_instances())
+@given(tiny_instances())
 def test_enumeration_over_types_finds_what_looking_at_every_user_finds(instance: Instance) -> None:
     """Summing the users of a type loses nothing, and no solution is forgotten."""
     assume(np.prod([(a + 1) ** len(instance.machines) for a in instance.tasks.tolist()]) < 20_000)
@@ -158,7 +158,7 @@ def test_splits_are_all_ordered_sums_once_and_in_order(tasks: int, machines: int
 
 
 @settings(max_examples=200)
-@given(eapm_instances())
+@given(tiny_instances())
 def test_dinkelbach_equals_brute_force(instance: Instance) -> None:
     """OPT of 200 random tiny instances, proved, attained, and the certificate's bound is not below it."""
     optimum = enumerate_optimum(instance)[0]
@@ -173,7 +173,7 @@ def test_dinkelbach_equals_brute_force(instance: Instance) -> None:
 
 
 @settings(max_examples=60)
-@given(eapm_instances(), st.sampled_from(["auto", "charnes-cooper", "enumeration"]), st.booleans())
+@given(tiny_instances(), st.sampled_from(["auto", "charnes-cooper", "enumeration"]), st.booleans())
 def test_every_other_formulation_holds_the_optimum_in_its_interval(
     instance: Instance, formulation: str, certified: bool
 ) -> None:
@@ -189,7 +189,7 @@ def test_every_other_formulation_holds_the_optimum_in_its_interval(
 
 
 @settings(max_examples=12)
-@given(eapm_instances())
+@given(tiny_instances())
 def test_cbc_agrees_with_brute_force(instance: Instance) -> None:
     """The other backend, on instances with a profit (the others need none)."""
     assume(summed(instance).surplus > 0)
@@ -200,7 +200,7 @@ def test_cbc_agrees_with_brute_force(instance: Instance) -> None:
 
 
 @settings(max_examples=100)
-@given(eapm_instances(max_users=2))
+@given(tiny_instances(max_users=2))
 def test_the_closed_form_is_the_optimum_where_everything_loses(instance: Instance) -> None:
     """No price pays for the energy: prices of 0 and energy that costs."""
     instance = replace(instance, price=np.zeros_like(instance.price), energy_price=1, cache={})
@@ -212,7 +212,7 @@ def test_the_closed_form_is_the_optimum_where_everything_loses(instance: Instanc
 
 
 @settings(max_examples=100)
-@given(st.data(), eapm_instances())
+@given(st.data(), tiny_instances())
 def test_the_priced_bound_is_the_least_of_its_direction_and_holds(data: st.DataObject, instance: Instance) -> None:
     """D(t w) = P exactly, and OPT is not above; the bound of equal prices is one of them."""
     problem = summed(instance)
@@ -238,7 +238,7 @@ def test_the_priced_bound_is_the_least_of_its_direction_and_holds(data: st.DataO
 
 
 @settings(max_examples=60)
-@given(st.data(), eapm_instances(max_users=2))
+@given(st.data(), tiny_instances(max_users=2))
 def test_no_solution_that_reaches_a_rate_is_shorter_than_the_bound_on_its_makespan(
     data: st.DataObject, instance: Instance
 ) -> None:
@@ -264,7 +264,7 @@ def test_large_prices_are_rounded_up_and_still_prove_the_bound() -> None:
 
 
 @settings(max_examples=40)
-@given(st.data(), eapm_instances(max_users=5, max_tasks=6))
+@given(st.data(), tiny_instances(max_users=5, max_tasks=6))
 def test_totals_split_into_whole_bags_and_back(data: st.DataObject, instance: Instance) -> None:
     """Any solution and the split of its totals have the same value, and the split is valid."""
     problem, solution = summed(instance), data.draw(placements(instance))
@@ -275,7 +275,7 @@ def test_totals_split_into_whole_bags_and_back(data: st.DataObject, instance: In
 
 
 @settings(max_examples=40)
-@given(st.data(), eapm_instances(max_users=5, max_tasks=6))
+@given(st.data(), tiny_instances(max_users=5, max_tasks=6))
 def test_a_descent_keeps_the_totals_whole_and_never_loses(data: st.DataObject, instance: Instance) -> None:
     """From any solution."""
     problem = summed(instance)

@@ -24,10 +24,10 @@ from formulations.eapm.verify import require_upper, verify
 from formulations.sealing import Wrong
 from instances.eapm import Instance
 from instances.eapm.format import content_hash
+from instances.eapm.strategies import tiny_instances
 from instances.errors import InputError
 from instances.files import load_json
 from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
-from tests.support.eapm_strategies import eapm_instances
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -117,7 +117,7 @@ def test_a_negative_upper_end_needs_no_prices_and_cannot_be_lowered() -> None:
 
 
 @settings(max_examples=250)
-@given(st.data(), eapm_instances(max_users=2))
+@given(st.data(), tiny_instances(max_users=2))
 def test_the_checker_accepts_an_upper_end_if_and_only_if_no_solution_speaks_against_it(
     data: st.DataObject, instance: Instance
 ) -> None:

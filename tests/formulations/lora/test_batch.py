@@ -23,8 +23,8 @@ from formulations.lora.models.pooled import relaxed_model
 from instances.lora import Instance, parse
 from instances.lora.format import FORMAT
 from instances.lora.named import named
+from instances.lora.strategies import tiny_instances
 from online.lora.run import GAME, run
-from tests.support.strategies import tiny_instances
 
 few = st.integers(1, 9)
 rows = st.lists(st.tuples(few, few, few, st.integers(0, 3)), min_size=1, max_size=4)

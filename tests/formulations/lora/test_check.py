@@ -14,8 +14,8 @@ from instances.fields import LIMIT
 from instances.lora import Instance, parse
 from instances.lora.format import FORMAT
 from instances.lora.solution import Decision, Solution
+from instances.lora.strategies import tiny_instances
 from tests.support.literal import Cells, schedules
-from tests.support.strategies import tiny_instances
 
 
 def _task(**fields: Any) -> dict[str, Any]:

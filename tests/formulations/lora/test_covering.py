@@ -24,9 +24,9 @@ from formulations.lora.covering.schedules import (
 from instances.fields import LIMIT
 from instances.lora.format import FORMAT, parse
 from instances.lora.model import Instance, IntArray, Public, Task
+from instances.lora.strategies import tiny_instances
 from instances.seeds import Stream
 from tests.support.literal import Cells, schedules
-from tests.support.strategies import tiny_instances
 
 SEEDS = st.integers(0, 2**20)
 

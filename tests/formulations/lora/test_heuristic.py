@@ -19,7 +19,7 @@ from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.lora.solve import solve
 from instances.lora import Instance, write
 from instances.lora.generate import generate
-from tests.support.strategies import tiny_instances
+from instances.lora.strategies import tiny_instances
 
 ROOT = Path(__file__).resolve().parents[3]
 

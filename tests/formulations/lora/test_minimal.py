@@ -11,7 +11,7 @@ from formulations.lora.bound.minimal import MinimalCovers, list_minimal_covers
 from formulations.lora.covering.schedules import StateSpaceTooLarge
 from instances.lora import Instance, document, parse
 from instances.lora.named import named
-from tests.support.strategies import tiny_instances
+from instances.lora.strategies import tiny_instances
 
 Listed = tuple[list[tuple[int, ...]], int | None, tuple[int, int]]
 

@@ -26,8 +26,8 @@ from formulations.report import UNLIMITED, Proof, Status, Termination
 from instances.errors import InputError
 from instances.lora import Decision, Instance, parse
 from instances.lora.generate import generate
+from instances.lora.strategies import tiny_instances
 from instances.seeds import Stream
-from tests.support.strategies import tiny_instances
 
 PAIRS = [(each.name, backend) for each in registry().values() if each.exact for backend in each.backends]
 

@@ -26,8 +26,8 @@ from instances.errors import InputError
 from instances.lora import Decision, Instance, parse
 from instances.lora.format import document
 from instances.lora.generate import generate
+from instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
-from tests.support.strategies import tiny_instances
 
 
 @pytest.fixture(scope="module", autouse=True)

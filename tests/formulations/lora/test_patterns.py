@@ -23,7 +23,7 @@ from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.report import Termination
 from instances.lora import Instance
 from instances.lora import parse as parse_instance
-from tests.support.strategies import tiny_documents, tiny_instances
+from instances.lora.strategies import tiny_documents, tiny_instances
 
 SIZES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=4)
 Sizes = list[tuple[int, int]]

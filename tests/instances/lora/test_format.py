@@ -24,7 +24,8 @@ from instances.lora import content_hash, document, dumps, loads, parse, read, wr
 from instances.lora.format import BID_SUM_LIMIT, SCHEMA, SLOT_LIMIT
 from instances.lora.generate import generate
 from instances.lora.named import names, path
-from tests.support.strategies import instance_documents, tiny_documents
+from instances.lora.strategies import tiny_documents
+from tests.support.strategies import instance_documents
 
 Document = dict[str, Any]
 Change = Callable[[Document], None]

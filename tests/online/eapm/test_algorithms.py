@@ -15,13 +15,13 @@ from formulations.eapm.enumerate import enumerate_optimum
 from instances.eapm.format import FORMAT, parse
 from instances.eapm.generate import generate
 from instances.eapm.model import Instance, frozen, profit_rate
+from instances.eapm.strategies import tiny_instances
 from instances.errors import InputError
 from instances.seeds import Stream
 from online.eapm.algorithms import balance, exact_step, printed
 from online.eapm.registry import parse as parse_name
 from online.eapm.run import run
 from tests.support import literal_eapm as literal
-from tests.support.eapm_strategies import eapm_instances
 
 READINGS = [printed.Reading(shares, ms) for shares in ("kept", "clipped", "excluded") for ms in ("system", "true")]
 PRINTED = tuple(f"online:makespan={reading.makespan},shares={reading.shares}" for reading in READINGS)
@@ -305,7 +305,7 @@ def test_the_largest_numbers_of_the_format_do_not_overflow(name: str) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(instance=eapm_instances())
+@given(instance=tiny_instances())
 def test_no_algorithm_beats_the_optimum(instance: Instance) -> None:
     """OPT by trying every placement is no less than what any of them attains."""
     optimum, _ = enumerate_optimum(instance)

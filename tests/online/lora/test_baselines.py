@@ -19,6 +19,7 @@ from instances.lora.format import FORMAT
 from instances.lora.generate import generate
 from instances.lora.model import Task
 from instances.lora.named import named
+from instances.lora.strategies import tiny_instances
 from online.lora.algorithms import titan
 from online.lora.algorithms.earliest import drawn_vendor, fastest_vendor
 from online.lora.algorithms.titan import Titan
@@ -36,7 +37,6 @@ from tests.support.literal import (
     run_eris,
     run_greedy,
 )
-from tests.support.strategies import tiny_instances
 
 
 def _answers(instance: Instance, algorithm: str) -> list[Answer | None]:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from instances.errors import InputError
 from instances.lora import Instance, content_hash, document, parse, write
 from instances.lora.named import named
+from instances.lora.strategies import tiny_instances
 from online.lora import public_constants
 from online.lora.registry import canonical
 from online.lora.registry import parse as parse_name
@@ -18,7 +19,6 @@ from online.lora.run import run
 from online.outcome import Source
 from tests.support.literal import schedules
 from tests.support.mechanisms import MECHANISMS
-from tests.support.strategies import tiny_instances
 
 
 @settings(max_examples=150)

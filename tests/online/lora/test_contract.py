@@ -20,11 +20,11 @@ from instances.errors import InputError
 from instances.lora import Decision, Instance, content_hash, document, parse, read_solution, solution_document, write
 from instances.lora.generate import generate
 from instances.lora.named import named
+from instances.lora.strategies import tiny_instances
 from online.lora.registry import REGISTRY, algorithms, canonical, entries
 from online.lora.registry import parse as parse_name
 from online.lora.run import play, run
 from online.outcome import OnlineRun, Source
-from tests.support.strategies import tiny_instances
 
 
 def _variants() -> Iterator[str]:

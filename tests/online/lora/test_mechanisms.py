@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from instances.lora import Instance, document, parse
 from instances.lora.model import Public
 from instances.lora.named import named
+from instances.lora.strategies import tiny_instances
 from online.lora.algorithms import greedy
 from online.lora.mechanism import ExactPrices, FloatPrices, Room
 from online.lora.roots import gain_below, is_gain_below, share_above
@@ -28,7 +29,6 @@ from tests.support.mechanisms import (
     priced_instances,
     roomy_instances,
 )
-from tests.support.strategies import tiny_instances
 
 _RULE = Rule(Fraction(1), Fraction(1), Fraction(1), by_bbar=False)
 

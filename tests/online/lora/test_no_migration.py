@@ -21,6 +21,7 @@ from formulations.lora.solve import solve
 from instances.errors import InputError
 from instances.lora import Decision, Instance, document, parse
 from instances.lora.model import Public, Task
+from instances.lora.strategies import tiny_instances
 from instances.seeds import Stream
 from online.lora.registry import canonical, entries
 from online.lora.run import play, run
@@ -28,7 +29,6 @@ from tests.formulations.lora.test_models import contended_instance
 from tests.formulations.lora.test_no_migration import MOVING, swap, wide_instance, written
 from tests.support import literal
 from tests.support.literal import Cells, schedules
-from tests.support.strategies import tiny_instances
 
 ABLE = tuple(name for name, entry in entries().items() if "migrate" in entry.options)
 VARIANTS = (*ABLE, "pdftsp:search=printed", "pdftsp:updates=admitted", "pdftsp:arith=float", "posted:arith=float")

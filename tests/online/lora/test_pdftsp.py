@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from instances.lora import Instance, document, parse
 from instances.lora.model import Public
 from instances.lora.named import expected, named, names
+from instances.lora.strategies import tiny_instances
 from instances.seeds import Stream
 from online.lora.run import run
 from online.lora.search.maxprice import Prices, exact_search, printed_search, window
 from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun
 from tests.support.literal import Price, best_by_enumeration, best_by_printed_table, run_pdftsp
-from tests.support.strategies import tiny_instances
 
 
 def _offers(instance: Instance, algorithm: str) -> list[tuple[object, bool, object, object]]:

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for EAPM: documents and instances small enough to try every placement."""
+"""Hypothesis strategies for EAPM: documents and instances small enough to try every placement (needs `hypothesis`)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from instances.eapm import Instance, Solution, parse
-from instances.eapm.format import FORMAT
+from instances.eapm.format import FORMAT, parse
+from instances.eapm.model import Instance
+from instances.eapm.solution import Solution
 
 Document = dict[str, Any]
 
@@ -51,7 +52,7 @@ def eapm_documents(
     }
 
 
-def eapm_instances(**limits: int) -> st.SearchStrategy[Instance]:
+def tiny_instances(**limits: int) -> st.SearchStrategy[Instance]:
     """A validated tiny instance; see `eapm_documents`."""
     return eapm_documents(**limits).map(lambda document: parse(document, "<hypothesis>"))
 

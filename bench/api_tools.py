@@ -1,0 +1,285 @@
+"""More commands as functions (see `bench.api`): `audit`, `check`, `search`, `compare`, `imported`.
+
+Tables are pandas DataFrames: figures as float64, the exact figure beside each as ``NAME_exact`` (integers, fractions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bench.api import AnyPath, instances_of, read_given, staying
+from bench.family.checks import Verdict
+from bench.family.column import Family
+from bench.family.known import families
+from bench.family.parts import Hunted, HuntSettings, Importing, ImportReport, ImportSettings
+from bench.family.suite import SolveSettings
+from bench.tables import ratios
+from bench.tables.compare import SHOWN
+from bench.tables.compare import compare as _compare
+from formulations.report import SolveReport
+from instances.errors import InputError, shown
+from instances.files import load_json, read_bytes
+from online.outcome import OnlineRun
+from online.own import name_algorithms
+from online.terms import Terms, under
+
+AUDIT_TYPES: Mapping[str, Any] = {
+    "claim": "string",
+    "verdict": pd.CategoricalDtype([each.value for each in Verdict]),
+    "left": "float64",
+    "right": "float64",
+    "reason": "string",
+}
+"""Types of the columns of `audit`; `left_exact`, `right_exact`, `witness` and `figures` hold Python objects."""
+_EXACT = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper")
+
+
+def audit(
+    file: Any,
+    algorithm: object,
+    claims: Iterable[str] | str = (),
+    *,
+    effort: int = 1,
+    seconds: float | None = None,
+    formulation: str = "auto",
+    backend: str = "auto",
+    prior: Any = None,
+) -> pd.DataFrame:
+    """What the theory claims, checked on one run: a row per claim ``left <= right``, with its verdict.
+
+    Parameters
+    ----------
+    file : an instance or its file.
+    algorithm : name with options, import path, class, or object of such a class.
+    claims : these only, by name; empty for all.
+    effort, seconds, formulation, backend : of the solve for OPT, as those of `bench.opt`.
+    prior : the other day that ``prior=yesterday`` in the name stands for.
+
+    Returns
+    -------
+    Columns as `AUDIT_TYPES`; ``attrs`` has ``algorithm``, ``valid``, ``value``, ``lower``, ``upper`` (exact) and
+    ``ratio`` (text).
+
+    Raises
+    ------
+    InputError : what cannot be used, a claim that the audits do not check among it.
+    """
+    family, chosen = read_given(file)
+    other = None if prior is None else read_given(prior)[1]
+    (name,), handed = name_algorithms([algorithm], instances_of(family))
+    reference = family.solve(chosen, SolveSettings(formulation, backend, effort, 0.0, seconds))
+    with under(Terms(own=handed)):
+        run = family.run(chosen, name, other)
+        checks = family.checks(chosen, run, reference, [claims] if isinstance(claims, str) else list(claims))
+    rows = [
+        {
+            "claim": check.name,
+            "verdict": check.status.value,
+            "left": check.left,
+            "right": check.right,
+            "reason": check.reason,
+            "left_exact": check.left,
+            "right_exact": check.right,
+            "witness": None if check.witness is None else dict(check.witness),
+            "figures": dict(check.figures),
+        }
+        for check in checks
+    ]
+    columns = [*AUDIT_TYPES, "left_exact", "right_exact", "witness", "figures"]
+    frame = pd.DataFrame(rows, columns=columns, dtype=object)
+    for side in ("left", "right"):
+        frame[side] = [None if value is None else float(value) for value in frame[side]]
+    frame = frame.astype(dict(AUDIT_TYPES))
+    ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)
+    frame.attrs = {
+        "algorithm": run.label, "valid": run.valid, "value": run.welfare, "lower": reference.lower,
+        "upper": reference.upper, "ratio": str(ratio),
+    }  # fmt: skip
+    return frame
+
+
+def check(file: Any, judged: Any, *, migration: bool = True) -> Mapping[str, Any]:
+    """Verify a solution, or the certificate of an interval on OPT, exactly, by code that shares nothing with solvers.
+
+    Parameters
+    ----------
+    file : an instance or its file.
+    judged : a run (`bench.online`), a report (`bench.opt`), the document of a solution or of a certificate, or its
+        file.
+    migration : False: every task has to stay on one node, too.
+
+    Returns
+    -------
+    ``valid``; of a solution its value, ``violations`` and more; of a certificate ``lower``, ``upper``, ``problem``.
+    """
+    family, chosen = read_given(file)
+    if isinstance(judged, OnlineRun | SolveReport):
+        decisions = judged.decisions if isinstance(judged, OnlineRun) else judged.solution
+        document, source = family.solution_document(decisions), "solution"
+    elif isinstance(judged, Mapping):
+        document, source = dict(judged), "document"
+    else:
+        data, source = read_bytes(judged)
+        document = load_json(data, source)
+    if isinstance(document, dict) and "certificate" in str(document.get("format")):
+        if family.certificates is None:
+            raise InputError(source, "", f"the family {family.name} has no certificates")
+        return family.certificates.check(chosen, document, source)
+    return (family.check if migration else staying(family).check)(chosen, document, source)
+
+
+def search(
+    claim: str = "",
+    *,
+    algorithm: object = None,
+    tasks: int = 6,
+    slots: int = 5,
+    nodes: int | None = None,
+    largest: int = 200,
+    seed: int = 0,
+    tries: int = 3000,
+    seconds: float | None = None,
+    smaller: bool = False,
+) -> Hunted:
+    """Look for an instance that violates a claim, or on which an algorithm is furthest from OPT.
+
+    Parameters
+    ----------
+    claim : its name (``list hunts``); empty: the worst ratio of `algorithm` is looked for.
+    algorithm : name with options, import path, class, or object; without a claim only.
+    tasks, slots, nodes, largest : the largest numbers of the instances that are tried.
+    seed : of everything random.
+    tries : instances tried in all; left aside with `seconds`, a limit by which the result depends on the machine.
+    smaller : after a violation go on for one with fewer tasks.
+
+    Returns
+    -------
+    ``violated``, ``left``, ``right``, ``score``, ``instance``, ``check``, ``tries``, ...
+
+    Raises
+    ------
+    InputError : both or neither of claim and algorithm, and what cannot be searched for.
+    """
+    if bool(claim) == (algorithm is not None):
+        raise InputError("search", "", "needs either a claim or an algorithm")
+    limit = tries if seconds is None else None
+    settings = HuntSettings(tasks, slots, nodes, largest, seed, limit, seconds, smaller)
+    for family in families().values():
+        hunting = family.hunting
+        if hunting is None:
+            continue
+        if claim and claim in [each.name for each in hunting.claims()]:
+            return hunting.hunt(claim, settings, None, "", lambda _: None, lambda _: None)
+        if not claim and hunting.worst is not None:
+            (name,), handed = name_algorithms([algorithm], instances_of(family))
+            with under(Terms(own=handed)):
+                return hunting.worst(name, settings, None, "", lambda _: None, lambda _: None)
+    raise InputError("search", "", f"{shown(claim)} is no claim that can be searched for")
+
+
+def compare(a: AnyPath, b: AnyPath) -> pd.DataFrame:
+    """Two folders of results side by side: a row per case and algorithm of either.
+
+    Returns
+    -------
+    ``case``, ``algorithm``, ``differs`` (names of what differs, ``; `` between them), then each figure of A and of B as
+    ``NAME_a``, ``NAME_b`` (float64), and exact ones once more as ``NAME_a_exact``, ``NAME_b_exact``; ``attrs`` has
+    ``unlike`` (what the runs had different) and ``seconds`` (a frame: B over A by stage, with its interval).
+    """
+    found = _compare(Path(a), Path(b))
+    columns: dict[str, Any] = {
+        "case": pd.Series([row.case for row in found.rows], dtype="string"),
+        "algorithm": pd.Series([row.algorithm for row in found.rows], dtype="string"),
+        "differs": pd.Series(["; ".join(row.differs) for row in found.rows], dtype="string"),
+    }
+    for name in SHOWN:
+        for side in "ab":
+            cells = [getattr(row, side).get(name) for row in found.rows]
+            if name in _EXACT or name == "seconds":
+                floats = [None if cell is None else float(cell) for cell in cells]
+                columns[f"{name}_{side}"] = pd.Series(floats, dtype="float64")
+            else:
+                columns[f"{name}_{side}"] = pd.Series(cells, dtype="string")
+            if name in _EXACT:
+                columns[f"{name}_{side}_exact"] = pd.Series(cells, dtype=object)
+    frame = pd.DataFrame(columns)
+    paces = [
+        (each.stage, each.algorithm, each.pairs, each.median, each.low, each.high, each.beyond_noise)
+        for each in found.paces
+    ]
+    names = ["stage", "algorithm", "pairs", "median", "low", "high", "beyond_noise"]
+    frame.attrs = {"unlike": list(found.unlike), "seconds": pd.DataFrame(paces, columns=names)}
+    return frame
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of a log of jobs.
+
+    Parameters
+    ----------
+    instances : in the order of time.
+    report : how many jobs were imported, how many left out by which rule, what is assumed; ``text()``, ``document()``.
+    """
+
+    instances: Sequence[Any]
+    report: ImportReport
+
+    def __repr__(self) -> str:
+        return f"<Imported: {len(self.instances)} instances>"
+
+
+def imported(log: AnyPath, cluster: AnyPath, form: str, *, family: str = "", **laws: Any) -> Imported:
+    """Instances of a log of real jobs, one per day or per some days; nothing is written.
+
+    Parameters
+    ----------
+    log, cluster : the log, and the file with nodes and tariff.
+    form : format of the log (``list logs``).
+    family : what the jobs become; the first family that reads logs.
+    laws : what stands in for what the log does not say: fields of `bench.family.parts.ImportSettings`, such as
+        ``columns``, ``days``, ``slot_seconds``, ``slack``, ``price``, ``seed``.
+
+    Raises
+    ------
+    InputError : among others, a line that cannot be read: it names the file, the line, the column and the value.
+    """
+    reader = _reader(family)
+    try:
+        settings = replace(ImportSettings(form, Path(cluster)), **_in_fractions(laws))
+    except TypeError:
+        known = [name for name in ImportSettings.__slots__ if name not in ("form", "cluster")]
+        odd = next((name for name in laws if name not in known), "")
+        raise InputError("imported", odd, f"is not one of {', '.join(known)}") from None
+    report, found = reader.read(Path(log), settings, lambda _: None)
+    return Imported(list(found), report)
+
+
+def _reader(family: str) -> Importing:
+    able: dict[str, Family] = {each.name: each for each in families().values() if each.importing is not None}
+    chosen = able.get(family) if family else next(iter(able.values()), None)
+    if chosen is None or chosen.importing is None:
+        raise InputError("family", "", f"{shown(family)} reads no logs; these do: {', '.join(able) or 'none'}")
+    return chosen.importing
+
+
+def _in_fractions(laws: Mapping[str, Any]) -> dict[str, Any]:
+    """Decimals as they are written: 0.1 is a tenth."""
+
+    def exact(value: Any) -> Fraction:
+        return Fraction(str(value))
+
+    found = dict(laws)
+    if "slack" in found:
+        found["slack"] = exact(found["slack"])
+    if "price" in found:
+        price = found["price"]
+        low, high = price if isinstance(price, Sequence) and not isinstance(price, str) else (price, price)
+        found["price"] = (exact(low), exact(high))
+    return found

@@ -1,0 +1,122 @@
+"""For the tests of other projects: is a run valid, and does a bound hold, on instances small enough to be exact?
+
+    import bench
+    from hypothesis import given
+    from bench.testing import assert_bound, assert_valid, instances
+
+    @given(instances())
+    def test_my_bound(instance):
+        assert_valid(bench.online(instance, "mine:Earliest"))
+        assert_bound(instance, "mine:Earliest", 30)
+
+Each assertion fails with the figures of both sides and the whole instance as JSON, which `explain` and `audit` read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from bench import api
+from bench.family.checks import ANOTHER, Check, Verdict
+from bench.family.known import families
+from bench.family.sense import Sense
+from bench.family.suite import SolveSettings
+from formulations.report import Exact, SolveReport
+from instances.errors import InputError, not_one_of, shown
+from online.outcome import OnlineRun
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ["assert_bound", "assert_valid", "instances"]
+
+Number = int | float | Fraction
+SHOWN = 10
+"""Violations of a run that are told."""
+
+
+def instances(family: str = "lora", **sizes: int) -> SearchStrategy[Any]:
+    """A Hypothesis strategy for tiny instances, which cover what is odd in a family; OPT is exact on them in no time.
+
+    Parameters
+    ----------
+    family : whose instances.
+    sizes : the largest ones, by the names that the family's strategy has for them: of `lora` max_tasks (4), max_nodes
+        (3), max_slots (5); of `eapm` max_users, max_machines, max_types (3 each), max_tasks (4).
+
+    Raises
+    ------
+    InputError : no such family, none that has a strategy, or no such size.
+    ModuleNotFoundError : the package `hypothesis` is not installed.
+    """
+    if family not in families():
+        raise InputError("family", "", not_one_of(family, families()))
+    make: Callable[..., SearchStrategy[Any]] | None = families()[family].find("tiny_instances")
+    if make is None:
+        raise InputError("family", family, "has no strategy for tiny instances")
+    try:
+        return make(**sizes)
+    except TypeError:
+        raise InputError("sizes", "", f"{shown(', '.join(sizes))}: the family {family} has no such size") from None
+
+
+def assert_valid(run: OnlineRun) -> OnlineRun:
+    """The run itself; AssertionError with what was violated where it broke a rule of the problem or the referee."""
+    if not run.valid:
+        told = [str(each) for each in run.violations[:SHOWN]]
+        more = len(run.violations) - len(told)
+        raise AssertionError("\n".join([f"{run.label}: not a valid run", *told, *([f"{more} more"] if more else [])]))
+    return run
+
+
+def assert_bound(instance: Any, algorithm: object, claim: str | Number | Callable[[Any], Number]) -> Verdict:
+    """Check a bound on one run of the algorithm, in exact figures; AssertionError where it does not hold.
+
+    Parameters
+    ----------
+    instance : an instance or its file.
+    algorithm : a name with options, an import path ``package.module:Class``, a class, or an object of one.
+    claim : a number c: OPT <= c ALG (ALG <= c OPT where the least is best); a function that gives the c of an instance;
+        or the name of a claim (``list claims``).
+
+    Returns
+    -------
+    ``holds``; of a named claim also ``not applicable``, where its assumptions do not hold on this instance.
+
+    Raises
+    ------
+    AssertionError : the bound is violated; OPT is known too roughly to tell; or the run is not valid.
+    InputError : no such claim, or one about another algorithm: a test of it would never fail.
+    """
+    family, chosen = api.read_given(instance)
+    run = assert_valid(api.online(chosen, algorithm))
+    reference = family.solve(chosen, SolveSettings())
+    if isinstance(claim, str):
+        (check,) = family.checks(chosen, run, reference, [claim])
+        if check.reason.startswith(ANOTHER):
+            raise InputError("claim", claim, f"says nothing about this run: {check.reason}")
+    else:
+        check = _at_most(family.sense, run.welfare, reference, Fraction(claim(chosen) if callable(claim) else claim))
+    if check.status in (Verdict.HOLDS, Verdict.NOT_APPLICABLE):
+        return check.status
+    sides = "" if check.left is None else f": {check.left} <= {check.right}"
+    document = json.dumps(json.loads(family.dumps(chosen)))
+    lines = (f"{check.name} is {check.status.value} for {run.label}{sides}", check.reason, document)
+    raise AssertionError("\n".join(filter(None, lines)))
+
+
+def _at_most(sense: Sense, value: Exact, reference: SolveReport, most: Fraction) -> Check:
+    """The bound of a number: violated beyond all that OPT may be, holds where it does whatever OPT is."""
+    low, high = Fraction(reference.lower), Fraction(reference.upper)
+    told = f"ALG is {value}, OPT " + (f"is {low}" if low == high else f"lies from {low} to {high}")
+    if sense is Sense.MOST:
+        name, lefts, rights = f"OPT <= {most} ALG", (low, high), (most * value, most * value)
+    else:
+        name, lefts, rights = f"ALG <= {most} OPT", (Fraction(value), Fraction(value)), (most * high, most * low)
+    if lefts[0] > rights[0]:
+        return Check(name, Verdict.VIOLATED, lefts[0], rights[0], told)
+    verdict = Verdict.HOLDS if lefts[1] <= rights[1] else Verdict.UNDECIDED
+    return Check(name, verdict, lefts[1], rights[1], told)

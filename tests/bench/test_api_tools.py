@@ -1,0 +1,122 @@
+"""`audit`, `check`, `search`, `compare`, `imported` as functions: the same figures as the commands, typed."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import bench
+from bench.api_tools import AUDIT_TYPES
+from bench.cli.main import main
+from instances.errors import InputError
+from instances.lora.format import content_hash
+from instances.lora.named import named, path
+from tests.support.toy_family import toy  # noqa: F401
+
+WITNESS = path("thm5_T5_3tasks")
+
+
+def test_audit_is_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """Row by row, in exact figures and in doubles; what the run was stands beside it."""
+    assert main(["audit", str(WITNESS), "--algorithm", "pdftsp", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    found = bench.audit(WITNESS, "pdftsp")
+    assert {name: str(found[name].dtype) for name in AUDIT_TYPES} == {
+        "claim": "string", "verdict": "category", "left": "float64", "right": "float64", "reason": "string",
+    }  # fmt: skip
+    rows = zip(found.to_dict("records"), document["checks"], strict=True)
+    for row, check in rows:
+        assert (row["claim"], row["verdict"], row["reason"]) == (check["name"], check["status"], check["reason"])
+        sides = [None if row[f"{side}_exact"] is None else str(row[f"{side}_exact"]) for side in ("left", "right")]
+        assert sides == [check["left"], check["right"]]
+    theorem = found.set_index("claim").loc["theorem5"]
+    assert (theorem["verdict"], theorem["left"], theorem["right_exact"]) == ("violated", 26.0, Fraction(49, 2))
+    assert (found.attrs["valid"], found.attrs["upper"], found.attrs["ratio"]) == (True, 312, "26")
+
+
+def test_audit_of_some_claims_and_of_a_class() -> None:
+    """In the order of the audits; a claim that nobody checks is refused."""
+    from tests.support.contestants import Honest
+
+    found = bench.audit(WITNESS, Honest, ["rational", "theorem5"])
+    assert list(found["claim"]) == ["theorem5", "rational"]
+    assert found["verdict"].iloc[0] == "not applicable"
+    assert list(bench.audit(WITNESS, "pdftsp", "theorem5")["claim"]) == ["theorem5"]
+    with pytest.raises(InputError, match="'theorem6' is not one of"):
+        bench.audit(WITNESS, "pdftsp", "theorem6")
+
+
+def test_check_takes_runs_reports_documents_and_files(tmp_path: Path) -> None:
+    """Whatever holds a solution or a certificate; a wrong one is not valid."""
+    instance = named("tiny_contention")
+    run, report = bench.online(instance, "greedy"), bench.opt(instance)
+    assert [bench.check(instance, each)["welfare"] for each in (run, report)] == [run.welfare, report.lower]
+    file, certificate = tmp_path / "solution.json", tmp_path / "certificate.json"
+    day = str(path("tiny_contention"))
+    assert main(["opt", day, "--solution", str(file), "--certificate", str(certificate)]) == 0
+    assert bench.check(day, file)["valid"] is True
+    proved = bench.check(day, certificate)
+    assert proved["valid"] is True
+    assert (proved["lower"], proved["upper"]) >= (report.lower, report.upper)  # not every proof can be a certificate
+    document = json.loads(certificate.read_text())
+    assert bench.check(day, document)["valid"] is True
+    decisions = json.loads(file.read_text())
+    taken = next(each for each in decisions["decisions"] if each is not None)
+    decisions["decisions"] = [taken for _ in decisions["decisions"]]
+    wrong = bench.check(day, decisions)
+    assert wrong["valid"] is False
+    assert wrong["violations"]
+    assert "valid" in bench.check(day, run, migration=False)
+
+
+def test_search_for_a_claim_and_for_the_worst_ratio() -> None:
+    """The search of the command, for classes too."""
+    from tests.support.contestants import Honest
+
+    found = bench.search("theorem5", tries=300)
+    assert (found.claim, found.tries) == ("theorem5", 300)
+    worst = bench.search(algorithm="greedy", tries=40, tasks=3, slots=3)
+    assert worst.score is None or worst.score >= 1
+    own = bench.search(algorithm=Honest, tries=5, tasks=2, slots=2)
+    assert own.algorithm == "tests.support.contestants:Honest"
+    for wrong in ({}, {"claim": "theorem5", "algorithm": "greedy"}, {"claim": "no such"}):
+        with pytest.raises(InputError):
+            bench.search(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("toy")
+def test_compare_has_floats_and_exact_figures(tmp_path: Path) -> None:
+    """Both folders in a row each; what only one has is empty in the other."""
+    bench.run("toy", out=tmp_path / "a", only="toy0", workers=1)
+    bench.run("toy", "above:mark=70", out=tmp_path / "b", only="toy0", workers=1)
+    found = bench.compare(tmp_path / "a", tmp_path / "b")
+    assert str(found["welfare_a"].dtype) == "float64"
+    both = found[found["differs"] == ""]
+    assert len(both) >= 2
+    assert (both["welfare_a_exact"] == both["welfare_b_exact"]).all()
+    (alone,) = found[found["differs"] == "only B"].to_dict("records")
+    assert alone["algorithm"] == "above:mark=70"
+    assert alone["welfare_a_exact"] is None
+    assert set(found.attrs["seconds"].columns) >= {"stage", "median", "low", "high"}
+
+
+def test_imported_is_what_the_command_writes(tmp_path: Path) -> None:
+    """Instances in memory; laws as the options name them, decimals exact; an unknown one is refused."""
+    (tmp_path / "jobs.csv").write_text(
+        "submit,duration,gpus\n2024-05-01T00:10:00Z,3600,1\n2024-05-02T08:00:00Z,7200,2\n"
+    )
+    (tmp_path / "cluster.toml").write_text(
+        'usd_per_kwh = 0.10\n[[node]]\nname = "a"\ncount = 2\ngpus = 4\nmemory_gb = 40\n'
+    )
+    arguments = [str(tmp_path / "jobs.csv"), "--format", "csv", "--cluster", str(tmp_path / "cluster.toml")]
+    assert main(["import", *arguments, "--out", str(tmp_path / "days"), "--slack", "2.5", "--price", "0.1-0.3"]) == 0
+    files = sorted((tmp_path / "days").glob("*.json.gz"))
+    found = bench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", slack=2.5, price=(0.1, 0.3))
+    assert len(files) == 2
+    assert [content_hash(each) for each in found.instances] == [content_hash(bench.instance(file)) for file in files]
+    assert "2" in found.report.text()
+    with pytest.raises(InputError, match="slak"):
+        bench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", slak=2)

@@ -1,0 +1,66 @@
+"""`bench.testing`: what holds passes, what does not fails with both sides and the instance, nothing passes idly."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+
+import bench
+from bench.testing import assert_bound, assert_valid, instances
+from instances.errors import InputError
+from instances.lora.model import Instance
+from instances.lora.named import named, path
+from tests.support.toy_family import toy  # noqa: F401
+
+WITNESS = path("thm5_T5_3tasks")
+
+
+@settings(max_examples=15)
+@given(instances(max_tasks=3))
+def test_any_tiny_instance(instance: Instance) -> None:
+    """As another project's suite would have it."""
+    assert instance.tasks <= 3
+    run = bench.online(instance, "greedy")
+    assert assert_valid(run) is run
+    assert_bound(instance, "greedy", lambda each: 10**6 * (1 + each.tasks))
+
+
+def test_a_bound_that_does_not_hold_fails_with_all_that_shows_it() -> None:
+    """OPT is 312, pdFTSP earns 12 there: 25 is no bound, 26 is one; the instance can be read from the message."""
+    assert assert_bound(WITNESS, "pdftsp", 26) == "holds"
+    with pytest.raises(AssertionError, match=r"OPT <= 25 ALG is violated for pdftsp.*: 312 <= 300") as caught:
+        assert_bound(WITNESS, "pdftsp", 25)
+    document = json.loads(str(caught.value).splitlines()[-1])
+    assert document["name"] == bench.instance(WITNESS).name
+    with pytest.raises(AssertionError, match=r"OPT <= 103/4 ALG is violated"):
+        assert_bound(WITNESS, "pdftsp", lambda _: Fraction(103, 4))
+
+
+def test_claims_by_name() -> None:
+    """One that falls, one that holds, one whose assumptions do not; one about another algorithm is refused."""
+    with pytest.raises(AssertionError, match=r"theorem5 is violated for pdftsp.*: 26 <= 49/2"):
+        assert_bound(WITNESS, "pdftsp", "theorem5")
+    assert assert_bound(WITNESS, "pdftsp", "theorem5_repaired") == "holds"
+    with pytest.raises(InputError, match="a claim about"):
+        assert_bound(WITNESS, "greedy", "theorem5")
+    with pytest.raises(InputError, match="theorem55"):
+        assert_bound(WITNESS, "pdftsp", "theorem55")
+
+
+def test_a_run_that_is_not_valid_fails() -> None:
+    """With what was violated."""
+    run = bench.online(named("tiny_contention"), "tests.support.contestants:Raises")
+    with pytest.raises(AssertionError, match="not a valid run"):
+        assert_valid(run)
+
+
+@pytest.mark.usefixtures("toy")
+def test_families_and_sizes() -> None:
+    """Another family has its own strategy; what does not exist is refused."""
+    assert instances("eapm", max_users=1) is not None
+    for arguments, sizes in ((("nothing",), {}), (("toy",), {}), ((), {"max_things": 3})):
+        with pytest.raises(InputError):
+            instances(*arguments, **sizes)
