@@ -4,7 +4,7 @@
     from hypothesis import given
     from bench.testing import assert_bound, assert_valid, instances
 
-    @given(instances())
+    @given(instances(FAMILY))
     def test_my_bound(instance):
         assert_valid(bench.online(instance, "mine:Earliest"))
         assert_bound(instance, "mine:Earliest", 30)
@@ -38,14 +38,14 @@ SHOWN = 10
 """Violations of a run that are told."""
 
 
-def instances(family: str = "lora", **sizes: int) -> SearchStrategy[Any]:
+def instances(family: str, **sizes: int) -> SearchStrategy[Any]:
     """A Hypothesis strategy for tiny instances, which cover what is odd in a family; OPT is exact on them in no time.
 
     Parameters
     ----------
-    family : whose instances.
-    sizes : the largest ones, by the names that the family's strategy has for them: of `lora` max_tasks (4), max_nodes
-        (3), max_slots (5); of `eapm` max_users, max_machines, max_types (3 each), max_tasks (4).
+    family : whose instances (``list problems``).
+    sizes : the largest ones, by the names that the family's strategy has for them (`tiny_instances` in its module
+        ``strategies``), such as max_tasks.
 
     Raises
     ------

@@ -66,13 +66,13 @@ def test_the_readme_is_short() -> None:
 def test_every_block_of_python_has_a_test() -> None:
     """Those of the other files are run below, or by the test of the family in five files."""
     run_below = {"README.md": 1, "online/README.md": 1, "online/eapm/README.md": 1, "instances/README.md": 1}
-    run_below[SUITES] = 1
+    run_below[SUITES] = 2
     assert {file: len(_code(file)) for file in READMES if file != TEMPLATE and _code(file)} == run_below
 
 
 def test_the_lines_for_a_notebook_run(tmp_path: Path) -> None:
     """As they stand there, with the README's algorithm; Python runs them as a script without a main guard."""
-    [code] = _code(SUITES)
+    code, _ = _code(SUITES)
     (tmp_path / "mine.py").write_text(_code("README.md")[0])
     (tmp_path / "day.json").write_bytes(path("tiny_contention").read_bytes())
     code = code.replace("repeat=20", "repeat=2")
@@ -88,6 +88,24 @@ def test_the_lines_for_a_notebook_run(tmp_path: Path) -> None:
         ["greedy", "ok", ""], ["mine:Earliest", "ok", ""], ["own:Shy", "ok", "2"],
     ]  # fmt: skip
     assert (tmp_path / "share.svg").read_text().startswith("<svg ")
+
+
+def test_the_lines_for_ones_own_tests_run(tmp_path: Path) -> None:
+    """The test of the README passes as it stands there; a bound that is too low fails, and names the instance."""
+    (tmp_path / "mine.py").write_text(_code("README.md")[0])
+    _, code = _code(SUITES)
+    few = "from hypothesis import settings\nsettings.register_profile('few', max_examples=5, deadline=None, "
+    few += "derandomize=True, database=None)\nsettings.load_profile('few')\n"
+    (tmp_path / "test_holds.py").write_text(few + code)
+    (tmp_path / "test_falls.py").write_text(few + code.replace("10**4 * each.tasks", "0"))
+    places = os.pathsep.join([str(ROOT), str(ROOT / "bench" / "alias"), str(tmp_path)])
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_holds.py", "test_falls.py"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "1 failed, 1 passed" in done.stdout, done.stdout[-3000:]
+    assert "OPT <= 0 ALG is violated" in done.stdout
+    assert '"format": "ratiobench/lora/1"' in done.stdout
 
 
 def _slugs(file: str) -> set[str]:

@@ -19,7 +19,7 @@ WITNESS = path("thm5_T5_3tasks")
 
 
 @settings(max_examples=15)
-@given(instances(max_tasks=3))
+@given(instances("lora", max_tasks=3))
 def test_any_tiny_instance(instance: Instance) -> None:
     """As another project's suite would have it."""
     assert instance.tasks <= 3
@@ -61,6 +61,6 @@ def test_a_run_that_is_not_valid_fails() -> None:
 def test_families_and_sizes() -> None:
     """Another family has its own strategy; what does not exist is refused."""
     assert instances("eapm", max_users=1) is not None
-    for arguments, sizes in ((("nothing",), {}), (("toy",), {}), ((), {"max_things": 3})):
+    for arguments, sizes in ((("nothing",), {}), (("toy",), {}), (("lora",), {"max_things": 3})):
         with pytest.raises(InputError):
             instances(*arguments, **sizes)
