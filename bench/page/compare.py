@@ -15,8 +15,9 @@ from bench.figures.compare import (
     take_profiles,
     tell_pair,
 )
-from bench.tables.cells import Table
+from bench.tables.cells import Table, count_cell, make_cell
 from bench.tables.rows import Results
+from bench.tables.wins import count_wins
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Compared:
     said : on how many cases which of the two is better.
     data : what a script needs to compare any two.
     table : the profiles.
+    wins : how often one's own algorithm beats each other one; None where none ran.
     """
 
     a: str
@@ -39,6 +41,7 @@ class Compared:
     said: str
     data: Mapping[str, Any]
     table: Table
+    wins: Table | None
 
 
 def compare_algorithms(found: Results) -> Compared | None:
@@ -56,4 +59,13 @@ def compare_algorithms(found: Results) -> Compared | None:
         tell_pair(comparison, a, b),
         list_parts(comparison),
         list_profiles(profiles),
+        _list_wins(found),
     )
+
+
+def _list_wins(found: Results) -> Table | None:
+    rows = [each.row() for each in count_wins(found.rows.to_dict("records"), found.sense)]
+    if not rows:
+        return None
+    body = [[count_cell(cell) if isinstance(cell, int) else make_cell(cell) for cell in row.values()] for row in rows]
+    return Table("Your algorithm against each other one", [name.lower() for name in rows[0]], body)

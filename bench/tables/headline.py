@@ -21,6 +21,7 @@ from bench.tables.rows import Results, is_known
 from bench.tables.sayings import is_own, part_charged
 from bench.tables.text import check_title
 from bench.tables.verdicts import Settled
+from bench.tables.wins import Wins, count_wins
 from instances.errors import tamed
 
 SAID = 6
@@ -50,7 +51,8 @@ class Headline:
 
     Parameters
     ----------
-    answers : who reaches most and least of the optimum, per group, or over all groups where there are many.
+    answers : how often one's own algorithm beats others, if one ran; who reaches most and least of the optimum, per
+        group, or over all groups where there are many.
     verdicts : which claims fell.
     troubles : what is unbounded, invalid, failed or missing, and who charges more than a bid.
     about : date, version and machine, in one line; empty where nothing is known.
@@ -84,6 +86,7 @@ def make_headline(
         # The algorithm that the family's claims are about is told of wherever it stands.
         subject = "" if family.explaining is None else family.explaining.algorithm
         answers = [_of_group(each, subject) for each in standings]
+    answers = [*_against(count_wins(rows, found.sense), len({str(row["case"]) for row in rows})), *answers]
     oracle = {str(row["algorithm"]) for row in rows if "oracle" in str(row["constants_source"])}
     starred = [_star(each, oracle) for each in answers]
     troubles = list(_troubles(rows, found.sense))
@@ -246,6 +249,18 @@ def _over_groups(groups: Sequence[_Standing]) -> Iterator[Sentence]:
         best = sum(name in group.best for group in groups)
         told = f" reaches {within} of the optimum; it is best in {best} of {len(groups)} groups."
         yield (*_names([name]), Span(told))
+
+
+def _against(wins: Sequence[Wins], cases: int) -> Iterator[Sentence]:
+    """One's own algorithm against the strongest others; of a single case its group's sentence says it."""
+    for own in list(dict.fromkeys(each.own for each in wins))[: NAMED if cases > 1 else 0]:
+        mine = [each for each in wins if each.own == own]
+        spans = [*_names([own]), Span(" is better ")]
+        for place, each in enumerate(mine[:NAMED]):
+            spans += [Span("; " * bool(place) + "than "), *_names([each.other])]
+            spans.append(Span(f" {each.tell()}"))
+        rest = len(mine) - NAMED
+        yield (*spans, Span(f"; the table has {rest} more." if rest > 0 else "."))
 
 
 def _names(names: Sequence[str]) -> list[Span]:

@@ -16,6 +16,7 @@ from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.tables import ratios
 from bench.tables.rows import DECIDING, Results, group_means, is_known, online_seconds
+from bench.tables.wins import count_wins
 from instances.errors import tamed
 
 LISTED = 40
@@ -42,6 +43,7 @@ _WHAT_MEANS = {
 }
 
 
+_WHAT_WINS = "Your algorithm against each other one: in how many cases its value is better, exactly:"
 _WHAT_REPEATED = (
     "mean of N runs: the algorithm draws; its figures are means of runs with seeds of their own. What is `about` is\n"
     "an estimate of the ratio of OPT and E[ALG], which nothing certifies; the 95 % interval of E[ALG] is Student's t."
@@ -139,6 +141,10 @@ def results_text(found: Results, family: Family) -> str:
         ]
         parts.append(_WHAT_MEANS[found.sense])
         parts.append(aligned(lines, indent="  "))
+    wins = count_wins(found.rows.to_dict("records"), found.sense) if len(found.cases) > 1 else []
+    if wins:
+        parts.append(_WHAT_WINS)
+        parts.append(aligned([{name: str(value) for name, value in each.row().items()} for each in wins], indent="  "))
     parts += _reasons(found.rows, head) if head else []
     if len(found.repetitions):
         parts.append(_WHAT_REPEATED)

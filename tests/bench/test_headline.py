@@ -51,10 +51,11 @@ def test_best_worst_and_ones_own() -> None:
     rows = [row(case, name, value) for case in "ab" for name, value in (("x", 89), ("mine:Own", 50), ("y", 9))]
     found = headline(rows, groups={"g": "real arrivals"})
     assert found.lines() == [
+        "mine:Own (yours) is better than x in 0 of 2 cases, worse in 2; than y in 2 of 2 cases.",
         "On real arrivals (mean of 2 cases), x reaches 89 to 99 % of the optimum, the most of 3 algorithms; "
-        "y 9 to 10 %, the least; mine:Own (yours) 50 to 56 %."
+        "y 9 to 10 %, the least; mine:Own (yours) 50 to 56 %.",
     ]
-    assert [(span.text, span.kind) for span in found.answers[0] if span.kind] == [
+    assert [(span.text, span.kind) for span in found.answers[1] if span.kind] == [
         ("x", "name"), ("y", "name"), ("mine:Own", "own"),
     ]  # fmt: skip
 
@@ -139,6 +140,8 @@ def test_nothing_is_hidden() -> None:
     ]
     rows[0] |= {"label": "x (charged above their bid: 2 of 3 admitted)", "constants_source": "oracle"}
     assert headline(rows).lines() == [
+        "mine:Own (yours) is better than x * in 0 of the 1 case that both have, worse in 1; "
+        "than zero in 1 of the 1 case that both have.",
         "On g (mean of 2 cases), x * reaches 89 to 99 % of the optimum, the most of 2 algorithms; zero 0 %, the least; "
         "mine:Own (yours) 80 to 89 % on 1 of 2 cases, those that it has.",
         "1 of 9 runs is invalid (a rule was broken): mine:Own (yours).",
