@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import hashlib
 import io
+import itertools
 import json
 import os
 import stat
@@ -17,7 +18,10 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from instances.errors import SHOWN, InputError, shown, tamed
+from instances.errors import SHOWN, InputError, did_you_mean, shown, tamed
+
+_LOOKED_AT = 10_000
+"""Files of a folder among which one of a similar name is looked for."""
 
 
 class HugeInteger:
@@ -180,9 +184,19 @@ def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
                 raise InputError(source, "", "cannot be read: it is a device; - is standard input")
             return _bounded(file, source), source
     except OSError as error:
-        raise InputError(source, "", f"cannot be read: {error.strerror or error}") from None
+        raise InputError(source, "", f"cannot be read: {error.strerror or error}{_near(error, source)}") from None
     except MemoryError:
         raise _too_large(source) from None
+
+
+def _near(error: OSError, source: str) -> str:
+    """The file of a name like this in the same folder, of a file that is not there; empty where none is."""
+    if not isinstance(error, FileNotFoundError):
+        return ""
+    folder, name = os.path.split(source)
+    with contextlib.suppress(OSError), os.scandir(folder or os.curdir) as entries:
+        return did_you_mean(name, (each.name for each in itertools.islice(entries, _LOOKED_AT) if each.is_file()))
+    return ""
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

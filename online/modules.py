@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import os
@@ -9,7 +10,7 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from instances.errors import InputError
+from instances.errors import InputError, did_you_mean
 
 OWN = "own"
 """In the place of a module: the class or object was handed over by whoever runs it (`online.own`)."""
@@ -20,6 +21,15 @@ def import_path() -> list[str]:
     return [os.getcwd(), *(entry for entry in sys.path if entry not in ("", os.getcwd()))]
 
 
+def class_names(path: str) -> list[str]:
+    """The classes that the file of an import path's module defines, read without running a line of it."""
+    try:
+        body = ast.parse(module_file(path).read_bytes()).body
+    except (SyntaxError, ValueError, OSError):
+        return []
+    return [each.name for each in body if isinstance(each, ast.ClassDef)]
+
+
 def module_file(path: str) -> Path:
     """The file of an import path's module, found without running a line of it: its place is another process."""
     module = path.partition(":")[0]
@@ -28,6 +38,8 @@ def module_file(path: str) -> Path:
     problem = f"there is no module {module!r} on the import path"
     if module == OWN:
         problem += f": {OWN}:NAME is a class or object that a notebook or script hands to `bench.run`"
+    elif not rest:
+        problem += did_you_mean(top, (file.stem for folder in import_path()[:1] for file in Path(folder).glob("*.py")))
     missing = InputError("algorithm", path, problem)
     if not all(part.isidentifier() for part in (top, *rest)):
         raise missing

@@ -14,7 +14,7 @@ from bench.family.parts import Staying
 from bench.family.suite import SolveSettings
 from formulations import backends
 from formulations.report import UNLIMITED
-from instances.errors import InputError, about
+from instances.errors import InputError, about, not_one_of
 from instances.files import READ_LIMIT, load_json, read_bytes
 
 HIGH_EFFORT = 8
@@ -150,8 +150,16 @@ def read_given_instance(path: str) -> tuple[Family, Any]:
     return read_instance(load_json(data, source), source)
 
 
-def solve_settings(options: argparse.Namespace) -> SolveSettings:
-    """The settings of the command line; a solver that is not installed is refused at once."""
+def require_formulation(name: str, family: Family) -> None:
+    """Refuse a name that is no formulation's, with what was probably meant."""
+    known = dict.fromkeys(["auto", *(each.name for each in family.formulations())])
+    if name not in known:
+        raise InputError("--formulation", "", not_one_of(name, known))
+
+
+def solve_settings(options: argparse.Namespace, family: Family) -> SolveSettings:
+    """The settings of the command line; what does not exist or is not installed is refused at once."""
+    require_formulation(options.formulation, family)
     with about("--backend"):
         backends.require_installed(options.backend)
     effort = options.effort or (1 if options.seconds is None else UNLIMITED)

@@ -129,7 +129,7 @@ def _audit(options: argparse.Namespace) -> int:
     if options.task is not None:
         return _bidder(options, family, instance)
     with name_the_file(options.file, instance):
-        reference = family.solve(instance, solve_settings(options))
+        reference = family.solve(instance, solve_settings(options, family))
         run = family.run(instance, options.algorithm)
         checks = [check.document() for check in _checks(options, family, instance, run, reference)]
     ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)

@@ -28,8 +28,9 @@ def _explain(options: argparse.Namespace) -> int:
 
     require_writable(options.html)
     family, instance = read_given_instance(options.file)
+    settings = solve_settings(options, family)
     with name_the_file(options.file, instance):
-        found = explain(family, instance, options.algorithm, options.claim, solve_settings(options))
+        found = explain(family, instance, options.algorithm, options.claim, settings)
     print(text(found))
     if options.html is not None:
         from bench.page.explained import render_explanation

@@ -80,11 +80,11 @@ def _opt(options: argparse.Namespace) -> int:
         raise InputError("--certificate", "", NO_CERTIFICATE)
     with name_the_file(options.file, instance):
         if options.no_migration:
-            report = require_staying(family).solve(instance, solve_settings(options))
+            report = require_staying(family).solve(instance, solve_settings(options, family))
         elif options.certificate:
-            report = require_certificates(family).solve(instance, solve_settings(options))
+            report = require_certificates(family).solve(instance, solve_settings(options, family))
         else:
-            report = family.solve(instance, solve_settings(options))
+            report = family.solve(instance, solve_settings(options, family))
     document = family.solution_document(report.solution)
     proof = report.certificate
     if options.json:

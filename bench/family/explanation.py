@@ -82,6 +82,7 @@ class Moment:
     candidates : what could be decided; None where nothing could.
     notes : on the candidates.
     decision : what was decided, why, and what is paid.
+    after : what changed by it, such as prices.
     """
 
     heading: str
@@ -90,6 +91,7 @@ class Moment:
     candidates: Listing | None
     notes: Sequence[Sentence]
     decision: Sentence
+    after: Sequence[Sentence] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ class Explanation:
     outcome : what the algorithm made of it, beside OPT.
     ending : the claim; None where none was asked for and the family's own is about other algorithms.
     sources : the papers that it names.
+    signs : (sign, meaning) of the family.
     """
 
     instance: str
@@ -140,3 +143,4 @@ class Explanation:
     outcome: Sequence[Grid]
     ending: Ending | None
     sources: Sequence[Source] = ()
+    signs: Sequence[tuple[str, str]] = ()

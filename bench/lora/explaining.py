@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from bench.family.checks import Check
@@ -11,7 +11,7 @@ from bench.family.explanation import Explanation, Figure, Grid, Listing, Moment,
 from bench.family.parts import Explaining
 from bench.lora.explain.candidates import Plan, Pricing, list_candidates, list_plans, make_plan, name_cells
 from bench.lora.explain.ending import end_with
-from bench.lora.explain.played import Prices, replay_prices
+from bench.lora.explain.played import Prices, replay_prices, take_prices
 from bench.lora.hunt.sketch import sketch_of
 from bench.lora.theory.basis.case import Cell
 from formulations.report import SolveReport
@@ -26,9 +26,18 @@ _LARGEST = (
 )
 _OWN = "F' = b_il - sum (lambda s + phi r): every cell at its own price."
 _MARKS = (
-    "lambda: price of a sample, phi: of a MB, micro-dollars. The row and squares that are marked are those that the "
-    "algorithm found."
+    "lambda: price of a sample, phi: of a MB, micro-dollars; moved by: the tasks that raised them. The row and squares "
+    "that are marked are those that the algorithm found."
 )
+_RULES = {
+    PriceTrace: "A task moves lambda to lambda (1 + d) + alpha bbar d and phi to phi (1 + d) + beta bbar d, (7) and "
+    "(8): d is the part that it takes, s of C_p or r of C_m - r_b.",
+    LinearTrace: "A task that is admitted moves lambda to lambda (1 + B d) + eta_c v d, phi alike with eta_m: d is "
+    "the part that it takes, s of C_p or r of C_m - r_b; eta_c, eta_m and v say how far.",
+}
+"""How prices move, by the kind of trace."""
+MOVES = 12
+"""Groups of cells that moved alike up to which all are listed."""
 WIDE = 12
 """Slots up to which grids of a moment have all of them; above, those of the task's window."""
 
@@ -111,12 +120,13 @@ def _placed(instance: Instance, solution: Solution, title: Sentence) -> Grid:
 
 @dataclass
 class _Story:
-    """The run so far: what is free on each cell."""
+    """The run so far: what is free on each cell, and which tasks moved its prices."""
 
     instance: Instance
     run: OnlineRun
     prices: list[Prices] | None
     free: dict[Cell, list[int]] = field(default_factory=dict)
+    movers: dict[Cell, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.sketch = sketch_of(self.instance)
@@ -141,7 +151,7 @@ class _Story:
                 f"The algorithm shows no prices: room, decision and payment are what can be seen of it. {_WORTH}"
             )
         if self.prices is not None:
-            said.append(_MARKS)
+            said += [_MARKS, _RULES[type(trace)]]
         said += [f"INVALID: {violation}" for violation in self.run.violations]
         known: list[int | Fraction | str] = []
         for constant in self.run.constants:
@@ -153,10 +163,28 @@ class _Story:
         """Task by task; room is booked as decisions stand."""
         for i, decision in enumerate(self.run.decisions):
             task = self.instance.task(i)
-            yield self._moment(task, decision)
+            yield replace(self._moment(task, decision), after=list(self._moves(i)))
             for k, t in () if decision is None else decision.cells:
                 self.free[k, t][0] -= int(task.rate[self.kinds[k]])
                 self.free[k, t][1] -= task.memory_mb
+
+    def _moves(self, i: int) -> Iterator[Sentence]:
+        """Where the prices that stand after task i differ from those that it met, from what to what."""
+        if self.prices is None or i >= len(self.prices):
+            return
+        before, trace = self.prices[i], self.run.trace
+        after = self.prices[i + 1] if i + 1 < len(self.prices) else take_prices(trace.lam, trace.phi)
+        moved: dict[tuple[Fraction, ...], list[Cell]] = {}
+        for cell in sorted({cell for prices in (*before, *after) for cell in prices}):
+            ends = tuple(prices.get(cell, Fraction(0)) for prices in (before.lam, after.lam, before.phi, after.phi))
+            if ends[0] != ends[1] or ends[2] != ends[3]:
+                moved.setdefault(ends, []).append(cell)
+                self.movers.setdefault(cell, []).append(i)
+        for (lam, to_lam, phi, to_phi), cells in list(moved.items())[:MOVES]:
+            said: Sentence = [f"Moves prices on {name_cells(cells)}: lambda from ", lam, " to ", to_lam]
+            yield [*said, ", phi from ", phi, " to ", to_phi, "."]
+        if len(moved) > MOVES:
+            yield [f"Moves prices on {sum(map(len, list(moved.values())[MOVES:]))} more cells."]
 
     def _moment(self, task: Task, decision: Decision | None) -> Moment:
         offered = self._offered(task)
@@ -227,6 +255,9 @@ class _Story:
             for name, values in tables:
                 squares = [Square(value, None, cell in taken) for value, cell in zip(values, here, strict=True)]
                 rows.append((f"{k} {name}", squares))
+            movers = [" ".join(map(str, self.movers.get(c, ()))) or None for c in here]
+            if any(movers):
+                rows.append((f"{k} moved by", [Square(each) for each in movers]))
         title = "Prices that it meets" if priced else "Room that is left"
         if pricing is not None and not priced:
             title += "; all prices are 0"

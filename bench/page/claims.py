@@ -25,7 +25,7 @@ class ClaimRow:
     is_alarming : it is proved, yet a run violates it: an error of ours, which must not look like any other red cell.
     sides : both sides on the witness, for reading; empty without.
     exact : the same exactly, with the reason.
-    explained : where the witness is told step by step; empty where it is not.
+    explained : where the witness is told step by step; empty: by a command, whoever wants it; None: nowhere.
     """
 
     settled: Settled
@@ -34,7 +34,7 @@ class ClaimRow:
     is_alarming: bool
     sides: str
     exact: str
-    explained: str = ""
+    explained: str | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -75,7 +75,7 @@ def make_claims(
     if not settled:
         return None
     head = ["claim", "statement", "in general", "in these runs", "smallest witness here", "what holds instead"]
-    rows = sorted((_row(each, (explained or {}).get(each.statement.name, "")) for each in settled), key=_order)
+    rows = sorted((_row(each, (explained or {}).get(each.statement.name)) for each in settled), key=_order)
     return ClaimSection(
         Table("Claims and verdicts", head, (), css="text claims"),
         [row for row in rows if not row.is_idle],
@@ -97,7 +97,7 @@ def _order(row: ClaimRow) -> int:
     return 2 if row.settled.counts[Verdict.UNDECIDED] else 3
 
 
-def _row(each: Settled, explained: str) -> ClaimRow:
+def _row(each: Settled, explained: str | None) -> ClaimRow:
     violated = each.counts[Verdict.VIOLATED]
     counts = [(verdict.value, each.counts[verdict]) for verdict in Verdict if each.counts[verdict]]
     sides = exact = ""

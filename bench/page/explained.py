@@ -14,6 +14,7 @@ from bench.tables.explained import explain, verdict_text
 from bench.tables.verdicts import Settled
 from instances.errors import InputError
 from instances.files import load_json, make_folder, read_bytes, write_atomically
+from online.modules import OWN
 
 FOLDER = "explain"
 """The folder beside the page of a run with a page for each witness that is explained."""
@@ -27,7 +28,8 @@ def render_explanation(found: Explanation, back: str = "") -> str:
 def write_explanations(folder: Path, family: Family, settled: Sequence[Settled]) -> dict[str, str]:
     """A page for the smallest witness of each claim, where it is small enough: claim -> its address from the folder.
 
-    Anyone's own algorithm is not run again for it, and a witness whose instance is not there any more is left out.
+    Anyone's own algorithm is not run again for it: the address is empty, and a command tells it. A class of a notebook
+    is left out, and so is a witness whose instance is not there any more.
     """
     if family.explaining is None:
         return {}
@@ -42,6 +44,7 @@ def write_explanations(folder: Path, family: Family, settled: Sequence[Settled])
             continue
         try:
             if family.need("GAME").registry.parse(algorithm).entry is None:
+                pages |= {} if algorithm.startswith(f"{OWN}:") else {name: ""}
                 continue
             data, source = read_bytes(folder / "instances" / f"{each.witness['instance']}.json.gz")
             told = explain(family, read_instance(load_json(data, source), source)[1], algorithm, name)

@@ -14,7 +14,7 @@ from bench.family.parts import Explaining
 from bench.family.suite import SolveSettings
 from bench.tables import ratios
 from bench.tables.text import check_title
-from instances.errors import InputError, shown, tamed
+from instances.errors import InputError, not_one_of, tamed
 
 WIDTH = 110
 """Characters of a line up to which two grids stand side by side."""
@@ -49,6 +49,7 @@ def explain(
     part = require_explaining(family)
     asked, claim = bool(claim), claim or part.claim
     _require_claim(family, claim)
+    family.algorithm_key(algorithm or part.algorithm)
     problem = too_large(family, instance)
     if problem:
         raise InputError(getattr(instance, "name", ""), "", problem)
@@ -67,13 +68,13 @@ def explain(
     result = [*told.result, f", {family.sense.ratio} {ratio}" if run.valid else " (INVALID run)"]
     ending = told.ending if asked or not check.reason.startswith(ANOTHER) else None
     sources = [each for each in family.sources() if ending is not None and each.name in ending.source]
-    return replace(told, result=result, ending=ending, sources=sources)
+    return replace(told, result=result, ending=ending, sources=sources, signs=family.notation())
 
 
 def _require_claim(family: Family, claim: str) -> None:
     known = [] if family.statements is None else [each.name for each in family.statements() if not each.proof]
     if claim not in known:
-        raise InputError("--claim", "", f"{shown(claim)} is not one of {', '.join(known)}")
+        raise InputError("--claim", "", not_one_of(claim, known))
 
 
 def figure_text(value: Figure) -> str:
@@ -143,9 +144,9 @@ def text(found: Explanation) -> str:
     """The explanation for a terminal."""
     ending = found.ending
     lines = [f"{tamed(found.instance, _WORDS)}: {tamed(found.algorithm, _WORDS)}"]
-    lines += [tamed(found.about, 600)] if found.about else []
     verdict = sentence_text(verdict_text(found))
     lines += [sentence_text(found.result), *filter(None, [verdict]), ""]
+    lines += [f"The instance, as its file says: {tamed(found.about, 600)}", ""] if found.about else []
     for table in found.tables:
         lines += [*_listing(table), ""]
     lines += [sentence_text(each) for each in found.remarks]
@@ -155,7 +156,9 @@ def text(found: Explanation) -> str:
     if ending is not None:
         lines += ["", f"{check_title(ending.claim)} ({ending.source}; {ending.standing}): {ending.statement}"]
         lines += [f"  {sentence_text(each)}" for each in ending.steps]
-        lines += ["", verdict, *(f"{each.name}: {each.citation}" for each in found.sources)]
+        lines += ["", verdict]
+    lines += ["", "Signs", *(f"  {sign}: {meaning}" for sign, meaning in found.signs)] if found.signs else []
+    lines += ["", *(f"{each.name}: {each.citation}" for each in found.sources)] if found.sources else []
     return "\n".join("".join(c if c.isprintable() else repr(c)[1:-1] for c in line).rstrip() for line in lines)
 
 
@@ -168,6 +171,7 @@ def _moment(moment: Moment) -> Iterator[str]:
     for note in moment.notes:
         yield f"  {sentence_text(note)}"
     yield f"  -> {sentence_text(moment.decision)}"
+    yield from (f"     {sentence_text(each)}" for each in moment.after)
 
 
 def _listing(table: Listing) -> list[str]:

@@ -69,8 +69,17 @@ class Settled:
         """What shows the witness, in the folder of the results."""
         if self.witness is None:
             return ""
+        return self._command("audit")
+
+    @property
+    def story(self) -> str:
+        """What tells it step by step, there too."""
+        return self._command("explain")
+
+    def _command(self, command: str) -> str:
+        assert self.witness is not None
         file, name = f"instances/{self.witness['instance']}.json.gz", shlex.quote(str(self.witness["algorithm"]))
-        return f"python -m bench audit {file} --algorithm {name} --claim {self.statement.name}"
+        return f"python -m bench {command} {file} --algorithm {name} --claim {self.statement.name}"
 
     @property
     def summary(self) -> str:

@@ -28,7 +28,7 @@ from formulations.settings import NO_BACKEND, check_backend, check_settings, too
 from instances.eapm.format import content_hash, loads
 from instances.eapm.model import Instance, IntArray
 from instances.eapm.solution import Solution
-from instances.errors import InputError, shown
+from instances.errors import InputError, not_one_of, shown
 
 VERSION = "1"
 """Version of everything that can change a report's figures; part of the key of stored results."""
@@ -130,7 +130,7 @@ def choose(problem: Summed, formulation: str, backend: str) -> tuple[str, str]:
     InputError : for a name that does not exist, or a pair that does not go together.
     """
     if formulation not in ("auto", *ALLOWED):
-        raise InputError("", "formulation", f"{shown(formulation)} is not one of auto, {', '.join(ALLOWED)}")
+        raise InputError("", "formulation", not_one_of(formulation, ("auto", *ALLOWED)))
     check_backend(backend)
     if formulation == "auto":
         if backend in ("auto", NO_BACKEND) and ways(problem) <= FEW_WAYS:
@@ -349,8 +349,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
         raise InputError("", "format", f"{shown(kind)} is not one of mps, lp")
     name = DINKELBACH if formulation == "auto" else formulation
     if name not in (DINKELBACH, CHARNES_COOPER):
-        choices = f"auto, {DINKELBACH}, {CHARNES_COOPER}"
-        raise InputError("", "formulation", f"{shown(formulation)} is not one of {choices}")
+        raise InputError("", "formulation", not_one_of(formulation, ("auto", DINKELBACH, CHARNES_COOPER)))
     problem = summed(instance)
     if problem.etc.size > models.COLUMNS_LIMIT:
         raise InputError("", "formulation", too_many_columns(name, problem.etc.size, models.COLUMNS_LIMIT))

@@ -35,7 +35,7 @@ from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.lora.models.formulation import Formulation, number_of_nodes, registry, solution_of, vector_of
 from formulations.report import UNLIMITED, Proof, SolveReport, Status, Termination
 from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
-from instances.errors import InputError, shown
+from instances.errors import InputError, not_one_of, shown
 from instances.lora.format import content_hash
 from instances.lora.model import Instance, Task
 from instances.lora.named import named
@@ -169,7 +169,7 @@ def choose(instance: Instance, formulation: str, backend: str, *, migration: boo
     known = registry()
     names = (*known, ENUMERATE) if migration else (one_node.NAME, ENUMERATE)
     if formulation not in ("auto", *names):
-        problem = f"{shown(formulation)} is not one of auto, {', '.join(names)}"
+        problem = not_one_of(formulation, ("auto", *names))
         raise InputError("", "formulation", problem + ("" if migration else " (without migration)"))
     check_backend(backend)
     if formulation == ENUMERATE:
@@ -500,7 +500,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     name = "tight" if formulation == "auto" else formulation
     linear = [each.name for each in known.values() if "highs" in each.backends]
     if name not in linear:
-        raise InputError("", "formulation", f"{shown(formulation)} is not one of auto, {', '.join(linear)}")
+        raise InputError("", "formulation", not_one_of(formulation, ("auto", *linear)))
     size = known[name].columns(instance)
     if size > BUILD_COLUMNS:
         same = [other for other in linear if one_node.NAME not in (other, name)]  # that is another problem

@@ -18,7 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from instances.errors import InputError, shown
+from instances.errors import InputError, not_one_of, shown
 from instances.lora.cluster import DAY, Cluster, Node
 from instances.lora.fitting import load, servable
 from instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
@@ -233,7 +233,7 @@ def read_jobs(
 def _format(form: str, columns: Mapping[str, str]) -> LogFormat:
     known = registered()
     if form not in known:
-        raise InputError("", "format", f"{shown(form)} is none of {', '.join(known)}")
+        raise InputError("", "format", not_one_of(form, known))
     for name in columns:
         if name not in known[form].mapped:
             mapped = ", ".join(known[form].mapped)

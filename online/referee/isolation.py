@@ -32,11 +32,11 @@ from typing import IO, Any, TypeVar
 
 from formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
 from formulations.readying import getting_ready
-from instances.errors import InputError, tamed
+from instances.errors import InputError, did_you_mean, tamed
 from instances.seeds import Stream
 from online import terms
 from online.answers import shown, whole
-from online.modules import import_path
+from online.modules import class_names, import_path
 from online.outcome import Constant, Violation
 from online.referee import sandbox
 from online.referee.bounds import HOUSE_DATA, barred, shows_the_future
@@ -352,7 +352,9 @@ _REPLIES = {"build": _READY, "renew": _READY, "start": ("started",), "ask": ("an
 
 
 def _how_built(spec: Spec, reply: str) -> str:
-    """What to do where a class is built with arguments that it does not take."""
+    """What to do where a class is not there, or built with arguments that it does not take."""
+    if reply.startswith("AttributeError: module") and spec.path not in terms.current().own:
+        return did_you_mean(spec.path.partition(":")[2], class_names(spec.path))
     if not reply.startswith("TypeError") or "argument" not in reply:
         return ""
     if not spec.options:

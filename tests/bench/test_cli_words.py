@@ -117,6 +117,12 @@ def test_every_option_and_argument_is_described() -> None:
         (["audit", LORA, "--algorithm", "pdftsp", "--claim", "theorm5"], "'theorem5'"),
         (["search", "lema3"], "'lemma3'"),
         (["perf", "start-up"], "'startup'"),
+        (["explain", LORA, "--claim", "teorem5"], "'theorem5'"),
+        (["opt", LORA, "--formulation", "tigth"], "'tight'"),
+        (["export", LORA, "--format", "msp"], "'mps'"),
+        (["export", LORA, "--format", "mps", "--formulation", "tigth"], "'tight'"),
+        (["opt", "{file}.gz"], "'toy.json'"),
+        (["online", LORA, "--algorithm", "tests.support.contestants:Honnest"], "'Honest'"),
     ],
 )
 def test_what_was_probably_meant_is_asked(

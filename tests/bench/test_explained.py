@@ -119,7 +119,7 @@ def test_a_family_without_the_part_says_so(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_witnesses_are_told_beside_the_report(tmp_path: Path) -> None:
-    """The claims' table links to them, and they link back; large ones and anyone's own algorithms are left out."""
+    """The claims' table links to them, and they link back; large ones are left out, one's own are told by a command."""
     instance = named("thm5_T5_3tasks")
     (tmp_path / "instances").mkdir()
     with gzip.open(tmp_path / "instances" / "abc.json.gz", "wt") as file:
@@ -137,11 +137,12 @@ def test_witnesses_are_told_beside_the_report(tmp_path: Path) -> None:
         settled("theorem5", "pdftsp", 3),
         settled("lemma4", "pdftsp", 31),
         settled("truthful_bid", "mine:Class", 3),
+        settled("no_deficit", "own:Class", 3),
         settled("lemma3", "pdftsp", 3, "gone"),
         settled("weak_duality", "pdftsp:prior=yesterday", 3),
     ]
     pages = write_explanations(tmp_path, LORA, every)
-    assert pages == {"theorem5": "explain/theorem5.html"}
+    assert pages == {"theorem5": "explain/theorem5.html", "truthful_bid": ""}
     story = _parsed((tmp_path / pages["theorem5"]).read_text())
     assert "../report.html#claim-theorem5" in story.links
     assert [path.name for path in (tmp_path / "explain").iterdir()] == ["theorem5.html"]
@@ -150,7 +151,10 @@ def test_witnesses_are_told_beside_the_report(tmp_path: Path) -> None:
         .get_template("claims.html")
         .render(claims=make_claims(every, LORA.notation(), pages), sources=LORA.sources())
     )
-    assert section.count("step by step") == section.count('href="explain/theorem5.html"') == 1
+    assert section.count("step by step") == 2
+    assert section.count('href="explain/theorem5.html"') == 1
+    command = "python -m bench explain instances/abc.json.gz --algorithm mine:Class --claim truthful_bid"
+    assert f"<code>{command}</code>" in section
     assert '<a href="#source-main-paper">main paper</a>, Theorem 5' in section
 
 

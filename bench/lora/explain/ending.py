@@ -9,6 +9,7 @@ from bench.family.checks import Check, Verdict
 from bench.family.explanation import Ending, Sentence
 from bench.lora.explain.candidates import name_cells
 from bench.lora.theory.audit import audit_claims
+from bench.lora.theory.basis.outlay import find_outlay
 from bench.lora.theory.claims import CLAIMS
 from formulations.report import SolveReport
 from instances.lora.model import Instance
@@ -16,6 +17,8 @@ from online.outcome import OnlineRun
 
 _RATIOS = {"theorem5": "welfare", "theorem5_repaired": "welfare", "theorem5_repaired_a": "almost_feasible_welfare"}
 """Claims OPT <= bound times something, and the figure of their check that this is."""
+_OUTLAYS = ("no_deficit", "provider_deficit")
+"""Claims that a payment covers what a task costs."""
 _CHAIN = {
     "weak_duality": "OPT <= D^I (the last step of (16))",
     "lemma1": "D^I <= (1 + A) P~ (Lemma 1)",
@@ -31,6 +34,7 @@ def end_with(instance: Instance, run: OnlineRun, reference: SolveReport, check: 
     if check.name == "theorem5" and check.status in (Verdict.HOLDS, Verdict.VIOLATED):
         steps += _chain(instance, run, reference, check)
     elif check.witness:
+        steps += _money(instance, run, check)
         steps.append(["Witness: " + ", ".join(f"{key} {value}" for key, value in check.witness.items()) + "."])
     if claim.flaw:
         steps.append([f"Where the argument fails: {claim.flaw}"])
@@ -39,6 +43,18 @@ def end_with(instance: Instance, run: OnlineRun, reference: SolveReport, check: 
     return Ending(
         claim.name, claim.statement, claim.source, claim.standing.value, check.status, _sides(check), steps
     )  # fmt: skip
+
+
+def _money(instance: Instance, run: OnlineRun, check: Check) -> list[Sentence]:
+    """What the task of the witness costs its provider, and what it pays, where the claim is about that."""
+    decision = run.decisions[int(check.witness["task"])] if check.name in _OUTLAYS and check.witness else None
+    if decision is None or check.witness is None:
+        return []
+    i = int(check.witness["task"])
+    price = 0 if decision.vendor is None else instance.vendors(i)[decision.vendor].price
+    energy = find_outlay(instance, i, decision) - price
+    paid = f"Task {i} pays {decision.payment or 0} micro-dollars"
+    return [[f"{paid}; its vendor costs the provider {price}, its operation {energy}: {price + energy} together."]]
 
 
 def _sides(check: Check) -> Sentence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -24,6 +25,11 @@ class Prices(NamedTuple):
     phi: dict[Cell, Fraction]
 
 
+def take_prices(lam: Mapping[Cell, Fraction | float], phi: Mapping[Cell, Fraction | float]) -> Prices:
+    """Prices as they stand in a trace, those that are not 0."""
+    return Prices(*({cell: Fraction(x) for cell, x in of.items() if x} for of in (lam, phi)))
+
+
 class _Recorder:
     """An algorithm of ours, with its prices before each decision."""
 
@@ -36,7 +42,7 @@ class _Recorder:
 
     def decide(self, task: Task, view: View) -> Decision | None:
         trace = self._algorithm.trace
-        self.seen.append(Prices(*({cell: Fraction(x) for cell, x in of.items() if x} for of in (trace.lam, trace.phi))))
+        self.seen.append(take_prices(trace.lam, trace.phi))
         decision: Decision | None = self._algorithm.decide(task, view)
         return decision
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -68,6 +69,31 @@ def test_reduced_costs_and_decisions_are_those_of_the_run(name: str) -> None:
             assert "no room" in _column(moment.candidates, "room")[moment.candidates.chosen]
 
 
+@pytest.mark.parametrize("algorithm", ["pdftsp", "posted"])
+def test_moves_of_prices_lead_from_nothing_to_the_final_prices(algorithm: str) -> None:
+    """Each from what stood there before; the tasks that moved a cell's prices stand below them."""
+    trace = run(named("thm5_T2_drop_7tasks"), algorithm).trace
+    found = _explained("thm5_T2_drop_7tasks", algorithm)
+    stood: dict[str, tuple[Any, ...]] = {}
+    moved: dict[str, list[int]] = {}
+    for place, moment in enumerate(found.moments):
+        for said in moment.after:
+            words, lam, _, to_lam, _, phi, _, to_phi, _ = said
+            cells = str(words).removeprefix("Moves prices on ").removesuffix(": lambda from ")
+            assert stood.get(cells, (0, 0)) == (lam, phi)
+            stood[cells] = (to_lam, to_phi)
+            moved.setdefault(cells, []).append(place)
+    assert stood
+    for cells, ends in stood.items():
+        # On this instance every task takes a single cell, so a sentence is about one.
+        slot = int(cells.removeprefix("node 0: slot "))
+        assert ends == (trace.lam[0, slot], trace.phi[0, slot])
+    assert len(stood) == len(trace.lam)
+    rows = dict(found.moments[-1].grids[0].rows)
+    slot = int(next(iter(moved)).removeprefix("node 0: slot "))
+    assert rows["0 moved by"][slot - 1].figure == " ".join(map(str, moved[f"node 0: slot {slot}"]))
+
+
 def test_linear_prices_are_charged_cell_by_cell() -> None:
     """F' of `posted` is what its trace says, and the best one has room."""
     played = run(named("tiny_vendors"), "posted")
@@ -109,6 +135,36 @@ def test_a_claim_about_others_does_not_end_the_story_unless_it_is_asked_for() ->
     assert "does not apply" in text(_explained("tiny_contention", "greedy", "theorem5"))
 
 
+def test_signs_are_defined_once_and_an_instance_is_no_subtitle() -> None:
+    """Those of claims and of tables; what its file says of the instance is told of the instance, not of the run."""
+    told = text(_explained("thm5_T5_3tasks", "greedy", "no_deficit"))
+    for sign in ("alpha, beta", "kappa", "bbar", "mu", "F"):
+        assert told.count(f"\n  {sign}: ") == 1
+    lines = told.splitlines()
+    assert "Theorem 5" not in " ".join(lines[:3])
+    assert "The instance, as its file says: Theorem 5 is false with three tasks" in told
+
+
+def test_a_deficit_is_told_in_its_parts() -> None:
+    """Payment, vendor and operation of the witness's task."""
+    told = _explained("tiny_two_types", "pdftsp", "provider_deficit")
+    assert told.ending is not None
+    [said, _] = map(sentence_text, told.ending.steps[:2])
+    _, paid, vendor, operation, both = map(int, re.findall(r"\d+", said))
+    assert both == vendor + operation
+    assert told.ending.sides[0] == both - paid
+
+
+def test_names_are_looked_at_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unknown claim, with the near one; an unknown algorithm."""
+    monkeypatch.setattr(type(FAMILY), "run", None)
+    monkeypatch.setattr(type(FAMILY), "solve", None)
+    with pytest.raises(InputError, match="did you mean 'theorem5'"):
+        _explained("tiny_contention", "pdftsp", "teorem5")
+    with pytest.raises(InputError, match="did you mean 'pdftsp'"):
+        _explained("tiny_contention", "pdfstp")
+
+
 def test_every_false_claim_says_which_step_fails() -> None:
     """In one sentence; those that a proof settles have the proof."""
     for claim in CLAIMS:
@@ -144,7 +200,7 @@ def test_the_verdict_comes_first_and_last() -> None:
     assert verdict == "Lemma 3 fails here: 12 > 8 (P~ <= rho P)"
     lines = text(found).splitlines()
     assert lines.count(verdict) == 2
-    assert lines.index(verdict) == 3
+    assert lines.index(verdict) == 2
 
 
 def test_a_sketch_of_an_instance_is_the_sketch_that_it_was_made_from() -> None:
