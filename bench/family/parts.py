@@ -245,6 +245,8 @@ class Timeline:
     refused : all others, in the order of arrival.
     reasons : why arrivals are turned away, and what is meant by it, in the order of the figure.
     note : what must be known of the prices.
+    clock : when each time begins, to be read (``8:10``); empty where nobody knows how long they are.
+    clock_title : what the clock tells, e.g. the time of day.
     """
 
     unit: str
@@ -255,6 +257,8 @@ class Timeline:
     refused: Sequence[Refusal]
     reasons: Mapping[str, str]
     note: str = ""
+    clock: Sequence[str] = ()
+    clock_title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

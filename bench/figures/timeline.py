@@ -50,12 +50,14 @@ def gather(timeline: Timeline) -> Line:
         return Course(each.name, mean, low, [max(each.high[i] for i in part) for part in parts])
 
     times = [timeline.times[part[0]] for part in parts]
+    clock = [timeline.clock[part[0]] for part in parts] if timeline.clock else []
     labels = [
         f"{timeline.unit} {timeline.times[part[0]]}" + (f" to {timeline.times[part[-1]]}" if len(part) > 1 else "")
         for part in parts
     ]
+    labels = [f"{label} ({begins})" for label, begins in zip(labels, clock, strict=True)] if clock else labels
     prices = {title: [course(each) for each in courses] for title, courses in timeline.prices.items()}
-    short = replace(timeline, times=times, loads=[course(each) for each in timeline.loads], prices=prices)
+    short = replace(timeline, times=times, clock=clock, loads=[course(each) for each in timeline.loads], prices=prices)
     return Line(short, labels, {name: [sum(row[i] for i in part) for part in parts] for name, row in counts.items()})
 
 
@@ -71,13 +73,20 @@ def draw_timeline(line: Line) -> list[tuple[str, str]]:
 
 
 def _axis(line: Line) -> Axis:
-    return Axis(0.0, float(len(line.labels)), line.timeline.unit, labels=_time_labels(line))
+    return Axis(0.0, float(len(line.labels)), _time_title(line.timeline), labels=_time_labels(line))
+
+
+def _time_title(timeline: Timeline) -> str:
+    return f"{timeline.unit}, and when it begins ({timeline.clock_title})" if timeline.clock else timeline.unit
 
 
 def _time_labels(line: Line) -> list[tuple[float, str]]:
-    every = line.timeline.times
-    step = max(1, -(-len(every) // 12))
-    return [(place + 0.5, str(every[place])) for place in range(0, len(every), step)]
+    every, clock = line.timeline.times, line.timeline.clock
+    step = max(1, -(-len(every) // (5 if clock else 12)))
+    texts = (
+        [f"{time} ({begins})" for time, begins in zip(every, clock, strict=True)] if clock else list(map(str, every))
+    )
+    return [(place + 0.5, texts[place]) for place in range(0, len(every), step)]
 
 
 def _frame(line: Line, label: str, axis: Axis) -> Frame:
@@ -163,7 +172,7 @@ def _draw_arrivals(line: Line) -> str:
 def list_times(line: Line) -> Table:
     """The figures of the charts, a row per time."""
     timeline = line.timeline
-    head: list[str | Column] = [timeline.unit, *(f"load of {each.name}" for each in timeline.loads)]
+    head: list[str | Column] = [_time_title(timeline), *(f"load of {each.name}" for each in timeline.loads)]
     for title, courses in timeline.prices.items():
         title = title.partition(",")[0]
         head += [f"{title}, {each.name}, {part}" for each in courses for part in ("mean", "least", "most")]
@@ -192,8 +201,16 @@ def _figure_cell(value: Fraction) -> Cell:
 def list_refusals(timeline: Timeline) -> Table:
     """Whoever was turned away, one by one, at most `LISTED`."""
     head: list[str | Column] = ["arrival", timeline.unit, "reason", "figures"]
+    if timeline.clock:
+        head[2:2] = [timeline.clock_title]
     body = [
-        [count_cell(each.number), exact_cell(each.time), make_cell(each.reason), make_cell(each.about)]
+        [
+            count_cell(each.number),
+            exact_cell(each.time),
+            *([make_cell(timeline.clock[each.time - timeline.times[0]], css="n")] if timeline.clock else []),
+            make_cell(each.reason),
+            make_cell(each.about),
+        ]
         for each in timeline.refused[:LISTED]
     ]
     return Table("Turned away", head, body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from instances.lora.solution import Decision
 from online.lora.run import NO_MIGRATION
 from online.outcome import OnlineRun
 
+DAY = 86_400
 IMPOSSIBLE, FULL, DEAR = "cannot be served", "no room", "too dear"
 REASONS = {
     IMPOSSIBLE: "no schedule fits the task's window, not even on an empty cluster",
@@ -53,7 +55,30 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
         Refusal(i, int(instance.arrival[i]), reason, f"bid {int(instance.bid[i]):,}, work {int(instance.work[i]):,}")
         for i, reason in find_reasons(instance, run.decisions, migration=NO_MIGRATION not in run.label).items()
     ]
-    return Timeline("slot", slots, loads, shown, admitted, refused, REASONS, NOTE if shown else "")
+    since, title = _first_second(instance)
+    clock = [_clock_text(since + (slot - 1) * instance.slot_seconds) for slot in slots]
+    return Timeline("slot", slots, loads, shown, admitted, refused, REASONS, NOTE if shown else "", clock, title)
+
+
+def _first_second(instance: Instance) -> tuple[int, str]:
+    """The second of the day in which the first slot begins, where the instance's origin knows; and what that is."""
+    origin = instance.origin
+    recipe = origin.get("recipe")
+    first = recipe.get("start") if isinstance(recipe, dict) else None
+    if isinstance(first, int) and 1 <= first * instance.slot_seconds <= DAY:
+        return (first - 1) * instance.slot_seconds, "time of day"
+    start = re.fullmatch(r"\d{4}-\d\d-\d\dT(\d\d):(\d\d):(\d\d)", str(origin.get("start"))[:30])
+    if start is not None:
+        hours, minutes, seconds = map(int, start.groups())
+        return 3600 * hours + 60 * minutes + seconds, "time of day, UTC"
+    return 0, "time since the first slot began"
+
+
+def _clock_text(second: int) -> str:
+    """``8:10``, ``1 d 8:10`` on the day after; with seconds where there are some."""
+    days, rest = divmod(second, DAY)
+    text = f"{rest // 3600}:{rest // 60 % 60:02}" + (f":{rest % 60:02}" if rest % 60 else "")
+    return f"{days} d {text}" if days else text
 
 
 def _use(instance: Instance, decisions: Sequence[Decision | None]) -> IntArray:

@@ -145,6 +145,23 @@ def test_loads_prices_and_counts_add_up() -> None:
     assert timeline(instance, run(instance, "greedy")).prices == {}
 
 
+@pytest.mark.parametrize(
+    ("origin", "first", "title"),
+    [
+        ({}, ["0:00", "0:10"], "time since the first slot began"),
+        ({"recipe": {"start": 60}}, ["9:50", "10:00"], "time of day"),
+        ({"recipe": {"start": 10**9}, "start": 7}, ["0:00", "0:10"], "time since the first slot began"),
+        ({"start": "2023-01-02T23:50:30"}, ["23:50:30", "1 d 0:00:30"], "time of day, UTC"),
+    ],
+)
+def test_slots_have_times_beside_their_numbers(origin: dict[str, object], first: list[str], title: str) -> None:
+    """Of the day where the instance's origin knows it, else since the beginning."""
+    instance = parse(document(crowded(1)) | {"origin": origin}, "crowded")
+    found = timeline(instance, run(instance, "greedy"))
+    assert found.clock[:2] == first
+    assert found.clock_title == title
+
+
 def test_many_slots_share_places() -> None:
     """Arrivals are added up, loads are means over the slots of a place; nothing is lost."""
     tasks = [
@@ -159,7 +176,7 @@ def test_many_slots_share_places() -> None:
     whole = timeline(instance, run(instance, "greedy"))
     line = gather(whole)
     assert len(line.labels) == 201 <= MOST
-    assert (line.labels[0], line.labels[-1]) == ("slot 1 to 3", "slot 601")
+    assert (line.labels[0], line.labels[-1]) == ("slot 1 to 3 (0:00)", "slot 601 (4 d 4:00)")
     assert sum(line.counts["admitted"]) == sum(whole.admitted) == 100
     assert sum(map(sum, line.counts.values())) == 200
     for load, all_of_it in zip(line.timeline.loads, whole.loads, strict=True):
@@ -177,9 +194,11 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     text = page.read_text(encoding="utf-8")
     assert "<b>" not in text
     assert "&lt;b&gt;crowded" in text
-    assert text.count("<svg") == 4
     assert text.count('role="img"') >= 4
-    assert "slot 1: fast " in text
+    assert "slot 1 (0:00): fast " in text
+    assert "slot, and when it begins (time since the first slot began)" in text
+    assert text.count('id="stripes"') == 1
+    assert text.count("<svg") == 4 + 1
     for reason in REASONS:
         assert reason in text
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
