@@ -32,7 +32,7 @@ from bench.cli.printing import (
 )
 from bench.family.checks import ANOTHER, Check, Verdict
 from bench.family.column import Family
-from bench.family.parts import Bidding
+from bench.family.parts import BidCurve, Bidding
 from bench.storage.payload import json_number
 from bench.tables import ratios
 from formulations.report import SolveReport
@@ -61,13 +61,13 @@ def add_audit(command: Command) -> None:
         "--task", metavar="I", type=index, help="what this bidder (from 0) gains by misreporting, in depth; no OPT"
     )
     sub.add_argument(
-        "--curve", metavar="CSV", help="no checks: write the utility of --task over its bid; - for standard output"
+        "--curve", metavar="CSV", help="write the utility of --task over its bid, too; - for standard output, alone"
     )
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 
-def _curve(options: argparse.Namespace, family: Family, instance: Any) -> int:
-    """The utility curve of one bidder, as CSV."""
+def _write_curve(options: argparse.Namespace, family: Family, instance: Any) -> BidCurve:
+    """Write the utility curve of one bidder, as CSV, and say so."""
     file = None if options.curve == "-" else Path(options.curve)
     require_writable(file)
     with name_the_file(options.file, instance):
@@ -80,14 +80,11 @@ def _curve(options: argparse.Namespace, family: Family, instance: Any) -> int:
         print(text.getvalue(), end="")
     else:
         write_atomically(file, text.getvalue().encode())
-    if options.json:
-        about = {"instance": family.identity(instance), "task": options.task, "note": curve.note}
-        print_json(about | {"pieces": [dict(row) for row in curve.rows]})
-    else:
+    if not options.json:
         count = f"{len(curve.rows)} piece{'s' * (len(curve.rows) != 1)}"
         line = f"{options.curve}: {count}" + (f" by {curve.note}" if curve.note else "")
         print(line, file=sys.stderr if file is None else sys.stdout)
-    return 0
+    return curve
 
 
 def _bidding(option: str, family: Family) -> Bidding:
@@ -97,18 +94,23 @@ def _bidding(option: str, family: Family) -> Bidding:
 
 
 def _bidder(options: argparse.Namespace, family: Family, instance: Any) -> int:
-    """What one bidder gains by misreporting; OPT is not asked for."""
+    """What one bidder gains by misreporting, and its utility curve, if that is asked for; OPT is not asked for."""
+    curve = None if options.curve is None else _write_curve(options, family, instance)
+    if options.curve == "-":
+        return 0
     auctions = _bidding("--task", family)
     with name_the_file(options.file, instance):
         run = family.run(instance, options.algorithm)
         checks = [check.document() for check in auctions.audit_bidder(instance, run, options.task, options.claim)]
     if options.json:
-        about = {"instance": family.identity(instance), "algorithm": run.label, "task": options.task}
+        about: dict[str, Any] = {"instance": family.identity(instance), "algorithm": run.label, "task": options.task}
+        if curve is not None:
+            about |= {"note": curve.note, "pieces": [dict(row) for row in curve.rows]}
         print_json(about | verdict_of(run) | {"welfare": json_number(run.welfare), "checks": checks})
         return 0
     print(f"{run.label}: task {options.task}" + ("" if run.valid else " (INVALID run)"))
     print_violations(run)
-    _print_checks(checks, gathered=not options.claim)
+    _print_checks(checks, family.notation(), gathered=not options.claim)
     return 0
 
 
@@ -116,16 +118,14 @@ def _audit(options: argparse.Namespace) -> int:
     if options.curve is not None:
         if options.task is None:
             raise InputError("--curve", "", "whose? --task I says it")
-        if options.claim:
-            raise InputError("--curve", "", "with --claim there are checks, with --curve there are none")
+        if options.curve == "-" and options.claim:
+            raise InputError("--curve", "", "with --claim there are checks, with --curve - there is the curve alone")
         if options.curve == "-" and options.json:
             raise InputError("--curve", "", "only one of CSV and JSON can be standard output")
     family, instance = read_given_instance(options.file)
     family.algorithm_key(options.algorithm)
     if family.statements is not None:
         _existing_claims(options, [each.name for each in family.statements() if not each.proof])
-    if options.curve is not None:
-        return _curve(options, family, instance)
     if options.task is not None:
         return _bidder(options, family, instance)
     with name_the_file(options.file, instance):
@@ -153,7 +153,7 @@ def _audit(options: argparse.Namespace) -> int:
         return 0
     print(f"{run.label}: {family.sense.ratio} {ratio}" + ("" if run.valid else " (INVALID run)"))
     print_violations(run)
-    _print_checks(checks, gathered=not options.claim)
+    _print_checks(checks, family.notation(), gathered=not options.claim)
     return 0
 
 
@@ -181,18 +181,14 @@ def _checks(
     ]
 
 
-def _print_checks(checks: Sequence[Mapping[str, Any]], *, gathered: bool) -> None:
-    """The summary of several, figures that they share, then one by one with figures of its own and witness.
+def _print_checks(checks: Sequence[Mapping[str, Any]], signs: Sequence[tuple[str, str]], *, gathered: bool) -> None:
+    """The summary of several, then one by one with figures of its own and witness; last figures that they share.
 
     Claims about another algorithm stand in a line each, or `gathered` in one.
     """
     if len(checks) > 1:
         print(_summary(checks))
     shared = _shared_figures([check for check in checks if not check["reason"].startswith(ANOTHER)])
-    if shared:
-        print("figures of several claims:")
-        for name, value in shared.items():
-            print(f"    {name} = {_readable(value)}")
     elsewhere: dict[str, list[str]] = {}
     for check in checks:
         if check["reason"].startswith(ANOTHER):
@@ -210,6 +206,14 @@ def _print_checks(checks: Sequence[Mapping[str, Any]], *, gathered: bool) -> Non
             print(f"    witness: {json.dumps(check['witness'])}")
     for reason, claims in elsewhere.items():
         print(f"not applicable ({reason}): {', '.join(claims)}")
+    if shared:
+        print("figures of several claims:")
+        for name, value in shared.items():
+            print(f"    {name} = {_readable(value)}")
+        words = {word for name in shared for word in re.findall("[A-Za-z]+", name)}
+        named = [each for each in signs if words & set(re.findall("[A-Za-z]+", each[0]))]
+        for line in ["what the signs mean:", *(f"    {sign}: {meaning}" for sign, meaning in named)] if named else []:
+            print(line)
 
 
 def _summary(checks: Sequence[Mapping[str, Any]]) -> str:

@@ -357,7 +357,9 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
     file, out = str(path("truth_alpha_underbid")), tmp_path / "curve.csv"
     command = ["audit", file, "--algorithm", "pdftsp", "--task", "1", "--curve", str(out)]
     assert main([*command, "--json"]) == 0
-    pieces = json.loads(capsys.readouterr().out)["pieces"]
+    told = json.loads(capsys.readouterr().out)
+    pieces = told["pieces"]
+    assert {"theorem3": "violated"}.items() <= {check["name"]: check["status"] for check in told["checks"]}.items()
     with out.open(newline="") as lines:
         assert list(csv.DictReader(lines)) == pieces
     assert [(row["bid_from"], row["admitted"], row["utility_from"]) for row in pieces] == [
@@ -367,6 +369,10 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
     ]
     assert {row["known"] for row in pieces} == {"exact"}
     whole = out.read_text()
+    assert main([*command, "--claim", "theorem3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert (lines[0], lines[1]) == (f"{out}: 3 pieces", "pdftsp: task 1")
+    assert lines[2].startswith("theorem3: violated  3 <= 0")
     assert main([*command[:-1], "-"]) == 0
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == (whole, "-: 3 pieces\n")
@@ -380,7 +386,7 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
     [
         (["--task", "2"], "task: 2 is not in 0..1"),
         (["--curve", "x.csv"], "--curve: whose? --task I says it"),
-        (["--curve", "x.csv", "--task", "1", "--claim", "theorem3"], "with --claim there are checks, with --curve"),
+        (["--curve", "-", "--task", "1", "--claim", "theorem3"], "with --claim there are checks, with --curve -"),
         (["--curve", "-", "--task", "1", "--json"], "only one of CSV and JSON can be standard output"),
         (["--curve", "x.csv", "--task", "2"], "task: 2 is not in 0..1"),
         (["--curve", "no/such/x.csv", "--task", "1"], "no/such"),
