@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from bench.figures.svg import ALONE, LINE, SERIES, WIDTH, Frame, style_series
 from bench.tables.cells import Table, count_cell, make_cell
 from bench.tables.ratios import Kind, better, decimal
 from bench.tables.rows import Results, is_known
-from bench.tables.sayings import is_own
+from bench.tables.sayings import is_own, name_of_runs
 
 ENDLESS = {Kind.UNBOUNDED: "unbounded", Kind.OPEN: "perhaps unbounded"}
 """Kinds of ratios without an upper end, in words: such a run stands at the edge."""
@@ -56,12 +56,14 @@ class Comparison:
     cases, algorithms : in the order of the suite.
     outcomes : by case and algorithm, of those that were to run.
     sense : whether the most or the least is best.
+    names : what tables call the algorithms.
     """
 
     cases: Sequence[str]
     algorithms: Sequence[str]
     outcomes: Mapping[tuple[str, str], Outcome]
     sense: Sense
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def best(self) -> Mapping[str, Fraction]:
@@ -112,7 +114,11 @@ def compare_runs(found: Results) -> Comparison | None:
     outcomes = {(str(row["case"]), str(row["algorithm"])): _outcome(row) for row in rows}
     if len(cases) < 2 or len(algorithms) < 2 or all(each.value is None for each in outcomes.values()):
         return None
-    return Comparison(cases, algorithms, outcomes, found.sense)
+    labels: dict[str, list[str]] = {}
+    for row in rows:
+        labels.setdefault(str(row["algorithm"]), []).append(str(row["label"]))
+    names = {name: name_of_runs(name, mine) for name, mine in labels.items()}
+    return Comparison(cases, algorithms, outcomes, found.sense, names)
 
 
 def _outcome(row: Mapping[Any, Any]) -> Outcome:
@@ -348,8 +354,10 @@ def tell_profile(profile: Profile) -> str:
     return f"{profile.algorithm}: {', '.join(parts)}"
 
 
-def list_profiles(profiles: Sequence[Profile]) -> Table:
-    """The profiles as a table: cases within some factors, the largest factor, and those that none reaches."""
+def list_profiles(profiles: Sequence[Profile], names: Mapping[str, str]) -> Table:
+    """The profiles as a table, which calls the algorithms by `names`: cases within some factors, the largest factor,
+    and those that none reaches.
+    """
     head = ["algorithm", "cases", "best"]
     head += [f"within {float(factor):g}" for factor in FACTORS[1:]]
     head += ["largest factor", "unbounded", "invalid or failed", "not run yet"]
@@ -361,5 +369,12 @@ def list_profiles(profiles: Sequence[Profile]) -> Table:
             worst = make_cell(decimal(largest, up=True), sort=float(largest), title=str(largest), numeric=True)
         counts = [each.cases, *(each.within(factor) for factor in FACTORS)]
         ends = [each.endless, each.broken, each.waiting]
-        body.append([make_cell(each.algorithm), *map(count_cell, counts), worst, *map(count_cell, ends)])
+        body.append(
+            [
+                make_cell(names.get(each.algorithm, each.algorithm)),
+                *map(count_cell, counts),
+                worst,
+                *map(count_cell, ends),
+            ]
+        )
     return Table("Performance profile", head, body, folded="The figure as a table")

@@ -8,7 +8,7 @@ the upper ends plus its t-interval.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +20,7 @@ from bench.family.suite import Plot
 from bench.tables import intervals
 from bench.tables.ratios import Kind, better
 from bench.tables.rows import DECIDING, Results, is_known, online_seconds
-from bench.tables.sayings import said_of_runs
+from bench.tables.sayings import label_of_runs, said_of_runs
 from bench.tables.text import check_title
 
 OPT_LABEL = "OPT"
@@ -126,6 +126,7 @@ class MeanRows:
     printed : `PRINTED`, one row per comparison that the paper prints.
     beside : `PRINTED_MEANS`, one row per mean that the paper prints.
     scale : how many of what the axis counts one unit of the means is: money is drawn in dollars.
+    labels : what an algorithm is called in tables, with all that is said of its runs, by group and algorithm.
     """
 
     plot: Plot
@@ -134,6 +135,7 @@ class MeanRows:
     printed: pd.DataFrame
     beside: pd.DataFrame
     scale: Fraction = Fraction(1)
+    labels: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def shown(self) -> pd.DataFrame:
@@ -154,13 +156,15 @@ def take_means(found: Results, plot: Plot, family: Family) -> MeanRows:
         sense = found.sense
         axis = axis.format(objective=family.objective, reached=REACHED[sense], ratio=ratio_words(sense))
     values = CaseValues(found, plot)
-    means = pd.DataFrame(list(_means(values)), columns=list(COLUMNS), dtype=object)
+    every = list(_means(values))
+    labels = {(each["group"], each["algorithm"]): each["label"] for each in every if "label" in each}
+    means = pd.DataFrame(every, columns=list(COLUMNS), dtype=object)
     printed = pd.DataFrame(list(_printed(values)), columns=list(PRINTED), dtype=object)
     beside = pd.DataFrame(list(_beside(plot, means)), columns=list(PRINTED_MEANS), dtype=object)
     if not quantity.money:
-        return MeanRows(plot, axis, means, printed, beside)
+        return MeanRows(plot, axis, means, printed, beside, labels=labels)
     unit = family.unit if family.dollars is None else "dollars"
-    return MeanRows(plot, f"{axis}, {unit}", means, printed, beside, family.dollars or Fraction(1))
+    return MeanRows(plot, f"{axis}, {unit}", means, printed, beside, family.dollars or Fraction(1), labels)
 
 
 class CaseValues:
@@ -241,6 +245,7 @@ def _means(values: CaseValues) -> Iterator[dict[str, Any]]:
                 "left_out": len(rows) - len(unbounded) - len(figures),
                 "oracle": any("oracle" in str(row["constants_source"]) for row in rows),
                 "said": said_of_runs(algorithm, [str(row["label"]) for row in behind]),
+                "label": label_of_runs(algorithm, [str(row["label"]) for row in behind]),
             }
 
 

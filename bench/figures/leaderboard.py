@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
@@ -17,7 +17,7 @@ from bench.figures.drawn import Drawn
 from bench.tables import intervals
 from bench.tables.cells import Cell, Table, exact_cell, make_cell
 from bench.tables.rows import Results, is_known
-from bench.tables.sayings import said_of_runs, with_said
+from bench.tables.sayings import label_of_runs, said_of_runs
 
 COLUMNS = {
     "algorithm": "name with options",
@@ -34,10 +34,14 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Leaderboard(Drawn):
-    """A row per algorithm in `board`: `COLUMNS`. Whoever used oracle constants stands below all others."""
+    """A row per algorithm in `board`: `COLUMNS`; `labels`: what the table calls it.
+
+    Whoever used oracle constants stands below all others.
+    """
 
     board: pd.DataFrame
     sense: Sense
+    labels: Mapping[str, str]
 
     @classmethod
     def draw(cls, found: Results, plot: Plot, family: Family) -> Self:
@@ -45,7 +49,8 @@ class Leaderboard(Drawn):
         values = CaseValues(found, replace(plot, kind="reached"))
         lines = [_line(values, algorithm, family) for algorithm in values.algorithms]
         lines.sort(key=lambda line: ("oracle" in line["constants"], -(line["mean_reached"] or Fraction(-1))))
-        return cls(plot, family.unit, pd.DataFrame(lines, dtype=object), found.sense)
+        labels = {line["algorithm"]: line.pop("label") for line in lines}
+        return cls(plot, family.unit, pd.DataFrame(lines, dtype=object), found.sense, labels)
 
     @property
     def is_empty(self) -> bool:
@@ -62,7 +67,14 @@ class Leaderboard(Drawn):
         about = [name for name in self.board.columns if name not in COLUMNS and name not in groups]
         head = ["algorithm", f"mean {self.sense.reached}", "95 % interval", *about, "constants", "decisions/s"]
         head += [name.removeprefix("mean in ") for name in groups]
-        return [Table("Leaderboard", head, [_cells(row, about, groups) for row in _records(self.board)], css="text")]
+        return [
+            Table(
+                "Leaderboard",
+                head,
+                [_cells(row, self.labels[row["algorithm"]], about, groups) for row in _records(self.board)],
+                css="text",
+            )
+        ]
 
 
 def _line(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any]:
@@ -76,6 +88,7 @@ def _line(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any]:
     seconds = sum(values.deciding[row["case"], algorithm] for row in timed)
     decided = sum(int(values.tasks.get(row["case"]) or 0) for row in timed)
     sources = sorted({str(row["constants_source"]) for row in rows if is_known(row["constants_source"])})
+    labels = [str(row["label"]) for row in rows if values.value(row, "reached")]
     return {
         "algorithm": algorithm,
         "cases": whole.cases,
@@ -86,7 +99,8 @@ def _line(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any]:
         "constants": "+".join(sources) or "none",
         **(family.standing(algorithm) if family.standing else {}),
         **{f"mean in {group}": intervals.mean(part).mean for group, part in parts.items()},
-        "said": said_of_runs(algorithm, [str(row["label"]) for row in rows if values.value(row, "reached")]),
+        "said": said_of_runs(algorithm, labels),
+        "label": label_of_runs(algorithm, labels),
     }
 
 
@@ -94,10 +108,10 @@ def _records(board: pd.DataFrame) -> list[dict[Any, Any]]:
     return board.to_dict("records")
 
 
-def _cells(row: dict[Any, Any], about: Sequence[str], groups: Sequence[str]) -> list[Cell]:
+def _cells(row: dict[Any, Any], label: str, about: Sequence[str], groups: Sequence[str]) -> list[Cell]:
     pace = row["decisions_per_second"]
     return [
-        make_cell(with_said(row["algorithm"], row["said"])),
+        make_cell(label),
         exact_cell(row["mean_reached"]),
         make_cell(f"{row['low']:.3f} to {row['high']:.3f}" if is_known(row["low"]) else "-"),
         *(make_cell(row[name]) for name in about),

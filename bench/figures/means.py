@@ -17,7 +17,7 @@ from bench.figures.data import MeanRows, take_means
 from bench.figures.drawn import Chart, Drawn, Text
 from bench.tables.cells import Table, count_cell, make_cell, mean_cell
 from bench.tables.rows import Results, is_known
-from bench.tables.sayings import said_below, with_said
+from bench.tables.sayings import said_below
 from bench.tables.text import CELL, aligned
 from instances.errors import tamed
 
@@ -84,7 +84,7 @@ class Means(Drawn):
         if len(rows.beside):
             found += [Text("The paper's means beside ours."), _table_of_printed_means(rows.beside)]
         found.append(Text(METHOD + _left_out(rows.means), css="method"))
-        return [*found, _table_of_means(rows.means)] if len(rows.means) else found
+        return [*found, _table_of_means(rows)] if len(rows.means) else found
 
     def text(self) -> str:
         """What papers print beside what was found; empty where they print nothing."""
@@ -136,17 +136,17 @@ def _left_out(means: pd.DataFrame) -> str:
     return left_out + said_below(means.to_dict("records"))
 
 
-def _table_of_means(means: pd.DataFrame) -> Table:
+def _table_of_means(rows: MeanRows) -> Table:
     head = ["group", "algorithm", "cases", "mean, at least", "mean, at most", "95 %, from", "to", "unbounded"]
     body = [
         [
             make_cell(row["group"]),
-            make_cell(with_said(row["algorithm"], row["said"]) + " *" * bool(row["oracle"])),
+            make_cell(rows.labels.get((row["group"], row["algorithm"]), row["algorithm"]) + " *" * bool(row["oracle"])),
             count_cell(row["cases"]),
             *(mean_cell(row[name], up=name == "mean_upper") for name in ("mean_lower", "mean_upper", "low", "high")),
             *(count_cell(row[name]) for name in ("unbounded", "left_out")),
         ]
-        for row in means.to_dict("records")
+        for row in rows.means.to_dict("records")
     ]
     return Table("Means", [*head, "left out"], body, folded="The figure as a table")
 

@@ -58,7 +58,7 @@ def compare_algorithms(found: Results) -> Compared | None:
         draw_profile(profiles),
         tell_pair(comparison, a, b),
         list_parts(comparison),
-        list_profiles(profiles),
+        list_profiles(profiles, comparison.names),
         _list_wins(found),
     )
 

@@ -132,7 +132,8 @@ def _terms(found: Results, family: Family) -> Iterator[Entry]:
     yield Entry(
         "term-share",
         "share of OPT",
-        "1 over the ratio, in percent, rounded outward; the mean over a group counts what is certainly reached "
+        "1 over the ratio, in percent: intervals are rounded outward and single numbers down, in tables, figures and "
+        "sentences; the mean over a group counts what is certainly reached "
         f"({sense.reached})",
     )
     yield Entry("term-gap", "gap", "how wide the interval on OPT is: (upper - lower) / |upper|")
@@ -171,7 +172,11 @@ def _terms(found: Results, family: Family) -> Iterator[Entry]:
 def _money_terms(found: Results) -> Iterator[Entry]:
     has_revenue = found.rows["revenue"].notna().any()
     if has_revenue or found.accounts:
-        yield Entry("term-revenue", "revenue", "the sum of the payments; - without a payment rule")
+        yield Entry(
+            "term-revenue",
+            "revenue",
+            "the sum of the payments; not charged: the algorithm has no payment rule; -: no run",
+        )
     if any(part_charged(str(label))[1] for label in found.rows["label"]):
         yield Entry(
             "term-charged",

@@ -146,7 +146,7 @@ def _first_fields(found: Results, family: Family, rows: Sequence[Row]) -> list[_
         fields.append(
             _Field(
                 Column(f"revenue{unit}", key="revenue", term="term-revenue"),
-                lambda row: value_cell(row["revenue"], family),
+                lambda row: _revenue(row, family),
             )
         )
     if found.accounts:
@@ -292,6 +292,13 @@ def _admitted(row: Row) -> Cell:
 
 def _cost(row: Row) -> Any:
     return row["vendors"] + row["energy"] if is_known(row["vendors"]) else None
+
+
+def _revenue(row: Row, family: Family) -> Cell:
+    """What is paid; that nobody is charged is not that nothing is known."""
+    if not is_known(row["revenue"]) and is_known(row["welfare"]):
+        return make_cell("not charged", numeric=True)
+    return value_cell(row["revenue"], family)
 
 
 def _profit(row: Row, family: Family) -> Cell:

@@ -1,7 +1,7 @@
 """The answer of a run in a few sentences: who reaches most of the optimum, which claims fell, what is missing.
 
-Every sentence is supported by the intervals on OPT: who is best is decided by exact differences, shares are rounded to
-a single number only where both ends of their interval round to it.
+Every sentence is supported by the intervals on OPT: who is best is decided by exact differences. Shares are rounded
+outward, a single number is rounded down: it stands where both ends of the interval round down to it.
 """
 
 from __future__ import annotations
@@ -286,16 +286,16 @@ def _share(group: _Standing, names: Sequence[str]) -> str:
 
 
 def share_text(low: Fraction, high: Fraction) -> str:
-    """A share within [low, high] for reading: ``82 %`` where both ends round to it, else ``at least`` or both ends.
+    """A share within [low, high] for reading: ``82 %`` where both ends round down to it, else ``at least`` or both.
 
-    Nothing is rounded to 0 % or to 100 % that is not exactly that.
+    As everywhere, a single number is rounded down and an interval outward; nothing reads 0 % that is not exactly that.
     """
     if low == high and low in (0, 1):
         return f"{int(100 * low)} %"
     for digits in (1, 2) if high < Fraction(1, 10) else (0, 1, 2):
-        one, other = (round(100 * end, digits) for end in (low, high))
-        if one == other and one not in (0, 100):
-            return f"{ratios.decimal(one, digits, up=False)} %"
+        one, other = (ratios.decimal(100 * end, digits, up=False) for end in (low, high))
+        if one == other and Fraction(one):
+            return f"{one} %"
     if high == 1:
         return f"at least {ratios.decimal(100 * low, 1, up=False)} %"
     return range_text(low, high)

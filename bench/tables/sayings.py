@@ -57,17 +57,22 @@ def said_of_runs(algorithm: str, labels: Sequence[str]) -> str:
 def label_of_runs(algorithm: str, labels: Sequence[str]) -> str:
     """What an algorithm is called where its runs are told of together: their label, each remark with how many have it.
 
-    One run: its label as it is. Options that the label has in brackets stay there: of ``NAME:key=value`` with the label
+    One run: its label as it is.
+    """
+    name = name_of_runs(algorithm, labels)
+    return with_said(name, said_of_runs(name, labels))
+
+
+def name_of_runs(algorithm: str, labels: Sequence[str]) -> str:
+    """The name without remarks. Options that a label has in brackets stay there: of ``NAME:key=value`` with the label
     ``NAME (key=value)`` it is the latter, so that rows and means call it alike.
     """
-    name = algorithm
     head, _, options = algorithm.partition(":")
     for label in labels:
         found = _OPTIONS.match(label.removeprefix(head)) if label.startswith(f"{head} (") else None
         if found and options and set(options.split(",")) <= set(found[1].split(", ")):
-            name = f"{head} ({found[1]})"
-            break
-    return with_said(name, said_of_runs(name, labels))
+            return f"{head} ({found[1]})"
+    return algorithm
 
 
 def is_own(algorithm: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from bench.family.sense import Sense
 from bench.tables.repeated import is_mean
 from bench.tables.rows import is_known
-from bench.tables.sayings import is_own
+from bench.tables.sayings import is_own, name_of_runs
 
 Row = Mapping[Any, Any]
 
@@ -25,6 +25,7 @@ class Wins:
     better, worse, equal : cases, by the exact values of both runs on the same instance; OPT does not enter.
     undecided : cases with a mean of runs that draw, where the 95 % intervals of what is expected overlap.
     left_out : cases on which both were to run and at least one has no valid run.
+    other_name : what tables call the other one.
     """
 
     own: str
@@ -34,6 +35,7 @@ class Wins:
     equal: int
     undecided: int
     left_out: int
+    other_name: str
 
     @property
     def cases(self) -> int:
@@ -43,7 +45,7 @@ class Wins:
     def row(self) -> dict[str, str | int]:
         """A row of a table."""
         counts = {name: getattr(self, name) for name in ("cases", "better", "worse", "equal", "undecided")}
-        return {"algorithm": self.own, "Against": self.other, **counts, "left out": self.left_out}
+        return {"algorithm": self.own, "Against": self.other_name, **counts, "left out": self.left_out}
 
     def tell(self) -> str:
         """``in 24 of 32 cases, worse in 6, equal in 2``; without the others where all are better."""
@@ -70,7 +72,8 @@ def _count(own: str, other: str, runs: Mapping[str, Mapping[str, Row]], sense: S
     valid = [pair for pair in pairs if all(row["state"] == "ok" and is_known(row["welfare"]) for row in pair)]
     signs = [_compare(*pair, sense) for pair in valid]
     better, worse, equal, undecided = (signs.count(sign) for sign in (1, -1, 0, None))
-    return Wins(own, other, better, worse, equal, undecided, len(pairs) - len(valid))
+    name = name_of_runs(other, [str(row["label"]) for row in runs[other].values()])
+    return Wins(own, other, better, worse, equal, undecided, len(pairs) - len(valid), name)
 
 
 def _compare(mine: Row, other: Row, sense: Sense) -> int | None:

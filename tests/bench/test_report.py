@@ -475,13 +475,14 @@ def test_a_row_says_loudly_what_must_not_be_overlooked(folder: Path, monkeypatch
     lines = re.findall(r'<tr id="row-\d+">(.*?)</tr>', page)
     assert len(lines) == len(every)
     assert (
-        '<td class="own" data-c="mine:Own"><a href="#algorithm-mine_3a_Own">mine:Own</a> <small>yours</small> '
+        '<td class="own" data-c="mine:Own"><a href="#algorithm-mine_3a_Own">mine:<wbr>Own</a> <small>yours</small> '
         '<a class="loud" href="#term-charged">charged above their bid: 1 of 2 admitted</a></td>' in lines[0]
     )
     value = every[0]["welfare"]
     assert f'title="{value} points">${float(value) / 100:.2f} <small>list prices</small></td>' in lines[0]
+    assert '<td class="n" data-v="">not charged</td>' in lines[0]
     assert 'title="1,234 points">$12.34</td>' in lines[1]
-    assert f"{every[1]['label']} *</a>" in lines[1]
+    assert f"{every[1]['label']} *</a>" in lines[1].replace("<wbr>", "")
     assert ">-5.00 c</td>" in lines[1]
     assert '<td class="n invalid" data-v="">invalid</td>' in lines[2]
     assert "room: &lt;b&gt;" in lines[2]
