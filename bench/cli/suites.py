@@ -6,6 +6,7 @@ import argparse
 import signal
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from bench.cli.arguments import ALGORITHM, Command, add_isolate, add_part_of_suite, effort, positive, seconds, up_to
 from bench.cli.parser import algorithm_names, complete_by, suite_names
@@ -90,7 +91,12 @@ def _run(options: argparse.Namespace) -> int:
 
     family, suite = find_suite(options.suite)
     out, share = places(options.out, options.share, suite.name, options.scale)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(complain(options, "terminated; what was finished is kept", 143)))
+
+    def end(*_: object) -> NoReturn:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # `timeout` sends it twice; it is said once
+        sys.exit(complain(options, "terminated; what was finished is kept", 143))
+
+    signal.signal(signal.SIGTERM, end)
     chosen = RunOptions(
         out=out,
         workers=options.workers,

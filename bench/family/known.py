@@ -47,6 +47,15 @@ def _family_of(module: str) -> Family:
     return family
 
 
+_NO_SUITE = (
+    "is a file and no suite (`list suites`): `opt FILE` finds OPT of one instance, `online FILE --algorithm NAME ...` "
+    "runs algorithms on it, `audit` and `explain` check claims",
+    "is a folder and no suite (`list suites`): `opt FILE` and `online FILE --algorithm NAME ...` take the instances in "
+    "it one by one; `report DIR` takes a folder of results",
+)
+"""What is said of a file and of a folder that stand where a suite is named."""
+
+
 def find_suite(name: str) -> tuple[Family, Suite]:
     """The suite of this name, or of the member of a parametric family that it names, and its family.
 
@@ -60,6 +69,8 @@ def find_suite(name: str) -> tuple[Family, Suite]:
             member = family.member(name)
             if member is not None:
                 return family, member
+        if os.path.exists(name):
+            raise InputError(name, "", _NO_SUITE[os.path.isdir(name)])
         heads = [each.name.partition(":")[0] for family in families().values() for each in family.constructions()]
         other = f", and no member of a construction ({', '.join(heads)}; `list constructions`)" if heads else ""
         near = did_you_mean(name, known) or did_you_mean(name.partition(":")[0], heads)

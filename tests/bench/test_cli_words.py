@@ -158,6 +158,16 @@ def test_an_unknown_suite_is_told_that_constructions_exist(capsys: pytest.Captur
     assert "`list constructions`)" in line
 
 
+def test_files_and_folders_are_no_suites(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What takes them is said; of nothing else that is there under a suite's name."""
+    line = refused(capsys, "run", file)
+    assert "is a file and no suite" in line
+    assert "`opt FILE`" in line
+    assert "`online FILE --algorithm NAME ...`" in line
+    assert "is a folder and no suite" in refused(capsys, "run", str(tmp_path))
+    assert len(line) < 600
+
+
 def test_families_of_problems_and_constructions_of_instances_have_words_of_their_own(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -38,6 +38,21 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return moment
 
 
+def test_what_is_at_work_says_how_long_its_kind_takes_while_no_piece_of_it_is_done() -> None:
+    """Runs of others took a second; the first one of this kind is at work for half a minute."""
+    cases = [f"case {i}" for i in range(10)]
+    progress = Progress(dict.fromkeys(cases, ("fast", "mine:Slow")), quiet=True)
+    for case in cases:
+        progress.size(case, 1000)
+        progress.advance(case, "fast", 1.0)
+    assert progress.remaining() == pytest.approx(10)
+    progress.tick([("case 0", "mine:Slow", 30.0)])
+    assert progress.remaining() == pytest.approx(9 * 30)
+    progress.advance("case 0", "mine:Slow", 40.0)
+    progress.tick([])
+    assert progress.remaining() == pytest.approx(9 * 40)
+
+
 def test_the_time_left_goes_by_what_like_work_took_on_instances_of_like_size() -> None:
     """Not by the number of pieces: two large OPT of 100 s and four small runs of 1 s are 204 s for one worker."""
     small, large = [f"small {i}" for i in range(5)], [f"large {i}" for i in range(3)]

@@ -119,6 +119,8 @@ def hunt_worst(
             f"Tried: up to {settings.tasks} tasks, {settings.slots} slots, {settings.nodes or target.nodes} nodes, no "
             f"number above {settings.largest}; larger ones may be worse."
         ]
+        if best.measure.violated and (settings.tries is None or search.tries < settings.tries):
+            notes.append("The search ended here, before its limit: no ratio is larger than an unbounded one.")
         if ratio.invalid:
             notes.append(
                 f"On {ratio.invalid:,} instances it broke a rule; they were not counted. The first: {ratio.broke}"

@@ -84,6 +84,7 @@ def test_an_algorithm_that_earns_nothing_is_unbounded_and_ends_the_search(mine: 
     found = hunt_worst("counted_mine:Counted", TINY)
     assert (found.violated, found.score, found.left, found.right) == (True, None, 1, 0)
     assert found.tries < (TINY.tries or 0)
+    assert "The search ended here, before its limit: no ratio is larger than an unbounded one." in found.notes
     assert found.instance.tasks == 1
 
 
