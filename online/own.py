@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import operator
+import pickle
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -34,6 +36,8 @@ _FIELD = "algorithms"
 _PLACES = ("__firstlineno__", "__static_attributes__", "__file__", "__path__")
 _OTHERS = (*HOUSE, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
 """Where code is that is not the caller's own."""
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+"""In the text of what has none of its own."""
 _TRACKER = re.compile(r"[0-9a-f]{32}")
 
 
@@ -163,7 +167,7 @@ def _is_answer(kind: type) -> bool:
 
 
 class _Placeless(_Guarded):
-    """Leaves out where code was written down and when, so that equal code gives equal bytes.
+    """Leaves out where code was written down and when, and the order of sets, so that equals give equal bytes.
 
     `files` are those of the caller's own modules that are named: what is in them is not among the bytes.
     """
@@ -172,7 +176,7 @@ class _Placeless(_Guarded):
         """How an object is pickled."""
         if isinstance(given, CodeType):
             names = (given.co_names, given.co_varnames, given.co_freevars, given.co_cellvars)
-            consts = tuple(map(_ordered, given.co_consts))
+            consts = tuple(map(self._ordered, given.co_consts))
             counts = (given.co_argcount, given.co_posonlyargcount, given.co_kwonlyargcount)
             code = (given.co_code, given.co_flags, given.co_name, names, counts, consts, given.co_exceptiontable)
             return tuple, (code,)
@@ -184,22 +188,63 @@ class _Placeless(_Guarded):
                 self.files.add(file)
         if isinstance(given, FunctionType | type) and isinstance(reduced, tuple) and len(reduced) > 2:
             maker, arguments, state, *rest = reduced
-            return (maker, tuple(map(_placeless, arguments)), tuple(map(_placeless, state)), *rest)
-        return reduced
+            return (maker, tuple(map(self._placeless, arguments)), tuple(map(self._placeless, state)), *rest)
+        is_named = reduced is not NotImplemented or isinstance(given, FunctionType | type | ModuleType)
+        return reduced if is_named else self._without_order(given)
 
+    def _without_order(self, given: Any) -> Any:
+        """How an object is made again, with sets in their order; as ever where it carries none."""
+        if isinstance(given, set | frozenset):  # of a class of its own: plain ones are never asked about
+            return tuple, (
+                (type(given), self._ordered(frozenset(given)), self._ordered(getattr(given, "__dict__", {}))),
+            )
+        reduce = self.dispatch_table.get(type(given))
+        parts = given.__reduce_ex__(pickle.DEFAULT_PROTOCOL) if reduce is None else reduce(given)
+        if not isinstance(parts, tuple):
+            return NotImplemented
+        told = [list(each) if place in (3, 4) and each is not None else each for place, each in enumerate(parts)]
+        ordered = [self._ordered(each) for each in told]
+        if all(map(operator.is_, told, ordered)):
+            return NotImplemented
+        return tuple(iter(each) if place in (3, 4) and each is not None else each for place, each in enumerate(ordered))
 
-def _placeless(value: Any) -> Any:
-    """A part of what makes a class or function again: without files and lines, the number of the class in this process
-    and the order of sets, which is another one in every process.
-    """
-    if isinstance(value, dict):
-        inside = {key: each for key, each in value.items() if key not in _PLACES}
-        return {key: _placeless(each) if key == "__globals__" else _ordered(each) for key, each in inside.items()}
-    return "" if isinstance(value, str) and _TRACKER.fullmatch(value) else value
+    def _placeless(self, value: Any) -> Any:
+        """A part of what makes a class or function again: without files, lines and the number of a class."""
+        if isinstance(value, dict):
+            inside = {key: each for key, each in value.items() if key not in _PLACES}
+            return {
+                key: self._placeless(each) if key == "__globals__" else self._ordered(each)
+                for key, each in inside.items()
+            }
+        return "" if isinstance(value, str) and _TRACKER.fullmatch(value) else self._ordered(value)
 
+    def _ordered(self, value: Any, around: tuple[int, ...] = ()) -> Any:
+        """A plain container with the sets in it, however deep, as sorted lists; itself where there are none."""
+        kind = type(value)
+        if kind in (set, frozenset):
+            return ["set", *sorted(map(self._text, value))]
+        if kind not in (dict, list, tuple):
+            return value
+        if id(value) in around:
+            return f"the container {around.index(id(value))} around this one"
+        around = (*around, id(value))
+        if kind is dict:
+            keys = [self._ordered(key, around) for key in value]
+            each = [self._ordered(each, around) for each in value.values()]
+            if all(map(operator.is_, [*keys, *each], [*value, *value.values()])):
+                return value
+            names = [key if key is one else repr(key) for key, one in zip(keys, value, strict=True)]
+            return dict(zip(names, each, strict=True))
+        found = [self._ordered(each, around) for each in value]
+        return value if all(map(operator.is_, found, value)) else kind(found)
 
-def _ordered(value: Any) -> Any:
-    return ["set", *sorted(map(repr, value))] if isinstance(value, set | frozenset) else value
+    def _text(self, value: Any) -> str:
+        """An element of a set, as a text that is the same in every process."""
+        text = repr(self._ordered(value))
+        if _ADDRESS.search(text):
+            problem = f"it carries a set with {tamed(text, SHOWN)}, of which the order differs from process to process"
+            raise InputError(_FIELD, self._name, f"{problem}: use a list or tuple")
+        return text
 
 
 def _by_value_now() -> list[ModuleType | None]:

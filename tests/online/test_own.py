@@ -129,6 +129,63 @@ def test_the_key_is_the_same_in_another_session(tmp_path: Path) -> None:
     assert told(1, "1", 0) == told(1, "2", 9) == told(1, "3", 0, stdin=True) != told(2, "1", 0)
 
 
+SETS = """
+import collections
+from online.own import name_algorithms
+
+class Words(set):
+    pass
+
+class Mine:
+    def __init__(self, words, more):
+        self.words, self.deep = words, [{{"a": (1, frozenset(words))}}, collections.Counter(sorted(map(len, words)))]
+        self.more, self.keyed = Words(words), {{frozenset(words): 1, 2: 3}}
+        self.counted = collections.defaultdict(int, {{"x": set(words)}})
+        self.loop = [self, words]
+        self.loop.append(self.loop)
+        def helper(x, known=frozenset(words), *, other=[words]):
+            return x in words
+        self.helper, self.number = helper, more
+
+    def start(self, public, constants):
+        pass
+
+    def decide(self, user, view):
+        return self.helper(user)
+
+print(name_algorithms([Mine({words}, {more})])[1]["own:Mine"].code)
+"""
+
+
+def test_the_key_does_not_follow_the_order_of_sets_wherever_they_stand() -> None:
+    """In attributes, containers in them, closures, defaults, classes of their own; their content is in the key."""
+
+    def told(words: str, more: int, seed: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-c", SETS.format(words=words, more=more)],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    words = "{'one', 'two', 'three', ('four', frozenset({'five', 'six'}))}"
+    first = told(words, 1, "1")
+    assert first == told(words, 1, "2")
+    assert len({first, told(words.replace("six", "ten"), 1, "1"), told(words, 2, "1")}) == 3
+
+
+def test_a_set_without_an_order_of_its_own_is_refused() -> None:
+    """Its elements have no text but their address, so the key would differ from process to process."""
+
+    class Mine(Honest):
+        def __init__(self) -> None:
+            self.known = [{object()}]
+
+    with pytest.raises(InputError, match=r"own:Mine: it carries a set with <object object at .*: use a list or tuple"):
+        name_algorithms([Mine()])
+
+
 def test_the_key_follows_the_modules_that_it_names(tmp_path: Path) -> None:
     """A base class or a function of a file of one's own: when the file is changed, it is another algorithm."""
 
