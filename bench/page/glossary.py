@@ -175,7 +175,7 @@ def _money_terms(found: Results) -> Iterator[Entry]:
         yield Entry(
             "term-revenue",
             "revenue",
-            "the sum of the payments; not charged: the algorithm has no payment rule; -: no run",
+            "the sum of the payments; not charged: the algorithm has no payment rule; -: nobody was admitted",
         )
     if any(part_charged(str(label))[1] for label in found.rows["label"]):
         yield Entry(

@@ -296,7 +296,7 @@ def _cost(row: Row) -> Any:
 
 def _revenue(row: Row, family: Family) -> Cell:
     """What is paid; that nobody is charged is not that nothing is known."""
-    if not is_known(row["revenue"]) and is_known(row["welfare"]):
+    if not is_known(row["revenue"]) and is_known(row["admitted"]) and row["admitted"]:
         return make_cell("not charged", numeric=True)
     return value_cell(row["revenue"], family)
 

@@ -463,7 +463,7 @@ def test_a_row_says_loudly_what_must_not_be_overlooked(folder: Path, monkeypatch
     every = found.rows.to_dict("records")
     every[0] |= {"algorithm": "mine:Own", "label": "mine:Own (charged above their bid: 1 of 2 admitted)"}
     every[1] |= {"revenue": Fraction(1234), "profit": Fraction(-5), "constants_source": "oracle"}
-    every[2] |= {"state": "invalid", "reason": "room: <b>"}
+    every[2] |= {"state": "invalid", "reason": "room: <b>", "admitted": 0}
     monkeypatch.setattr(family, "dollars", Fraction(1, 100))
     table = rows.list_rows(found, family, every)
     names = [column.name for column in table.columns]
@@ -481,6 +481,7 @@ def test_a_row_says_loudly_what_must_not_be_overlooked(folder: Path, monkeypatch
     value = every[0]["welfare"]
     assert f'title="{value} points">${float(value) / 100:.2f} <small>list prices</small></td>' in lines[0]
     assert '<td class="n" data-v="">not charged</td>' in lines[0]
+    assert "not charged" not in lines[2]
     assert 'title="1,234 points">$12.34</td>' in lines[1]
     assert f"{every[1]['label']} *</a>" in lines[1].replace("<wbr>", "")
     assert ">-5.00 c</td>" in lines[1]
