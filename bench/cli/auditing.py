@@ -30,15 +30,13 @@ from bench.cli.printing import (
     require_writable,
     verdict_of,
 )
-from bench.family.checks import ANOTHER, Check, Verdict
+from bench.family.checks import ANOTHER, Verdict
 from bench.family.column import Family
 from bench.family.parts import BidCurve, Bidding
 from bench.storage.payload import json_number
 from bench.tables import ratios
-from formulations.report import SolveReport
 from instances.errors import InputError, not_one_of
 from instances.files import write_atomically
-from online.outcome import OnlineRun
 
 READABLE = 24
 """Characters up to which `audit` prints a fraction as it is."""
@@ -131,7 +129,7 @@ def _audit(options: argparse.Namespace) -> int:
     with name_the_file(options.file, instance):
         reference = family.solve(instance, solve_settings(options, family))
         run = family.run(instance, options.algorithm)
-        checks = [check.document() for check in _checks(options, family, instance, run, reference)]
+        checks = [check.document() for check in family.checks(instance, run, reference, options.claim)]
     ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)
     if options.json:
         print_json(
@@ -161,24 +159,6 @@ def _existing_claims(options: argparse.Namespace, known: Sequence[str]) -> None:
     for name in options.claim:
         if name not in known:
             raise InputError("--claim", "", not_one_of(name, known))
-
-
-def _checks(
-    options: argparse.Namespace, family: Family, instance: Any, run: OnlineRun, reference: SolveReport
-) -> Sequence[Check]:
-    """Those that are asked for; without the work of the others where the family can."""
-    if options.claim and family.audit_claims is not None:
-        return family.audit_claims(instance, run, reference, options.claim)
-    checks = {check.name: check for check in family.audit(instance, run, reference)}
-    if family.statements is None:
-        _existing_claims(options, list(checks))
-    if not options.claim:
-        return list(checks.values())
-    other = f"{ANOTHER}another algorithm"
-    return [
-        checks.get(name) or Check(name, Verdict.NOT_APPLICABLE, None, None, other)
-        for name in dict.fromkeys(options.claim)
-    ]
 
 
 def _print_checks(checks: Sequence[Mapping[str, Any]], signs: Sequence[tuple[str, str]], *, gathered: bool) -> None:
