@@ -8,8 +8,9 @@ from typing import Any
 from instances.eapm import workload
 from instances.eapm.format import read
 from instances.eapm.model import Instance
-from instances.eapm.named import named
-from instances.recipe import existing, generated
+from instances.eapm.named import named, names
+from instances.keys import Form
+from instances.recipe import existing, generated, shipped
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
@@ -23,6 +24,11 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     InputError : naming the key and the value that cannot be used.
     """
     return generated(recipe, _KINDS)
+
+
+def recipes() -> tuple[Form, ...]:
+    """The kinds of recipes by the names that files and the command line have for them, with their keys."""
+    return (*workload.forms(), shipped(names()))
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {

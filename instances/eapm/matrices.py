@@ -6,18 +6,22 @@ All entries are integers, milliseconds and milliwatts, made of integer draws (`i
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
-from instances.eapm.numerals import fraction, half_up, text_of_fraction
 from instances.eapm.paper import ENERGY, RATE, SPAN
 from instances.eapm.quantities import Anchors, Rows, anchors_of
-from instances.recipe import Fields
+from instances.errors import InputError
+from instances.keys import Choice, Integer, Key, Ratio, Seed, Span, Values
+from instances.numerals import half_up, text_of_fraction
+from instances.recipe import SOURCE
 from instances.seeds import Stream
+
+T = TypeVar("T")
 
 VERSION = 1
 
@@ -273,6 +277,47 @@ def _sorted(rows: tuple[tuple[int, ...], ...], consistency: str) -> tuple[tuple[
     return tuple(tuple(sorted(row)) for row in rows) if consistency == "consistent" else rows
 
 
+_METHODS = ("table1", "cvb", "range")
+_CV = Ratio(Fraction(1, 50), Fraction(1))
+_SIZES = (
+    Key("matrix.types", Integer(1, 1_000), "task types (cvb, range)", TYPES),
+    Key("matrix.machines", Integer(1, 100), "machines (cvb, range)", MACHINES),
+    Key("matrix.consistency", Choice(("inconsistent", "consistent")), "rows sorted? (cvb, range)", "inconsistent"),
+)
+_SPREADS = tuple(
+    Key(f"matrix.{part}.{name}", kind, f"{meaning} (cvb)", default, unit)
+    for part, unit, mean, task, machine in (
+        ("etc", "ms", 100_000, "0.6", "0.35"),
+        ("apc", "mW", 120_000, "0.1", "0.15"),
+    )
+    for name, kind, meaning, default, unit in (
+        ("mean", Integer(1, 10**7), "mean", mean, unit),
+        ("task_cv", _CV, "variation over tasks", task, ""),
+        ("machine_cv", _CV, "variation over machines", machine, ""),
+    )
+)
+_RANGES = tuple(
+    Key(f"matrix.{part}.{name}", Span(1, largest), f"{meaning} (range)", default, unit)
+    for part, unit, task, machine in (
+        ("etc", "ms", (1_000, 100_000), (1_000, 10_000)),
+        ("apc", "mW", (50_000, 100_000), (1_000, 2_000)),
+    )
+    for name, largest, meaning, default, unit in (
+        ("task", 10**8, "base per task", task, unit),
+        ("machine", 10**7, "factor per machine", machine, "1/1000"),
+    )
+)
+SOURCE_KEYS = (
+    Key("matrix.method", Choice(_METHODS), "how ETC and APC are drawn", "table1"),
+    Key("matrix.seed", Seed(), "names the random streams of the matrices", 0),
+    *_SIZES,
+    *_SPREADS,
+    *_RANGES,
+)
+"""The keys of `matrix` in a recipe."""
+_OF_METHOD = {"table1": (), "cvb": (*_SIZES, *_SPREADS), "range": (*_SIZES, *_RANGES)}
+
+
 def read_source(data: Any) -> Source:
     """Check the key `matrix` of a recipe: ``{"method": "table1" | "cvb" | "range", "seed": ..., ...}``.
 
@@ -280,47 +325,32 @@ def read_source(data: Any) -> Source:
     ------
     InputError : naming the key and the value.
     """
-    method = Fields("matrix", data, set(data) if isinstance(data, Mapping) else set()).choice(
-        "method", ("table1", "cvb", "range"), "table1"
-    )
+    return make_source(Values(SOURCE, SOURCE_KEYS, {"matrix": data}))
+
+
+def make_source(found: Values) -> Source:
+    """The method of a recipe's values, with its options; InputError for a key that goes with another method."""
+    method = found["matrix.method"]
+    for name in found.given:
+        if name in _NAMES and name not in {key.name for key in _OF_METHOD[method]}:
+            raise InputError(SOURCE, name, f"unknown key of the method {method}; {_NAMES[name]} has it")
+    seed = found["matrix.seed"]
     if method == "table1":
-        return Table1(Fields("matrix", data, {"method", "seed"}).seed())
-    fields = Fields("matrix", data, {"method", "seed", "types", "machines", "etc", "apc", "consistency"})
-    seed = fields.seed()
-    types, machines = fields.integer("types", 1, 1_000, TYPES), fields.integer("machines", 1, 100, MACHINES)
-    consistency = fields.choice("consistency", ("inconsistent", "consistent"), "inconsistent")
+        return Table1(seed)
+    sizes = found["matrix.types"], found["matrix.machines"]
+
+    def part(make: Callable[..., T], name: str, *keys: str) -> T:
+        return make(*(found[f"matrix.{name}.{key}"] for key in keys))
+
     if method == "cvb":
-        return Cvb(
-            seed,
-            types,
-            machines,
-            etc=_spread(fields, "etc", Spread(100_000, Fraction(3, 5), Fraction(7, 20))),
-            apc=_spread(fields, "apc", Spread(120_000, Fraction(1, 10), Fraction(3, 20))),
-            consistency=consistency,
-        )
-    return Range(
-        seed,
-        types,
-        machines,
-        etc=_ranges(fields, "etc", Ranges((1_000, 100_000), (1_000, 10_000))),
-        apc=_ranges(fields, "apc", Ranges((50_000, 100_000), (1_000, 2_000))),
-        consistency=consistency,
-    )
+        etc, apc = (part(Spread, name, "mean", "task_cv", "machine_cv") for name in ("etc", "apc"))
+        return Cvb(seed, *sizes, etc, apc, found["matrix.consistency"])
+    bases, powers = (part(Ranges, name, "task", "machine") for name in ("etc", "apc"))
+    return Range(seed, *sizes, bases, powers, found["matrix.consistency"])
 
 
-def _spread(fields: Fields, key: str, default: Spread) -> Spread:
-    given = Fields(f"matrix.{key}", fields.get(key, {}), {"mean", "task_cv", "machine_cv"})
-    low, high = Fraction(1, 50), Fraction(1)
-    return Spread(
-        mean=given.integer("mean", 1, 10**7, default.mean),
-        task_cv=fraction(given, "task_cv", low, high, default.task_cv),
-        machine_cv=fraction(given, "machine_cv", low, high, default.machine_cv),
-    )
-
-
-def _ranges(fields: Fields, key: str, default: Ranges) -> Ranges:
-    given = Fields(f"matrix.{key}", fields.get(key, {}), {"task", "machine"})
-    return Ranges(given.span("task", 1, 10**8, default.task), given.span("machine", 1, 10**7, default.machine))
+_NAMES = {key.name: method for method, keys in reversed(_OF_METHOD.items()) for key in keys}
+"""Keys that not every method has, and one that has it."""
 
 
 @lru_cache(maxsize=256)

@@ -15,24 +15,50 @@ from typing import Any
 import numpy as np
 
 from instances.eapm.format import FORMAT, parse
+from instances.eapm.matrices import SOURCE_KEYS, Source, make_source, matrices
 from instances.eapm.matrices import VERSION as MATRICES_VERSION
-from instances.eapm.matrices import Source, matrices, read_source
 from instances.eapm.model import Instance
-from instances.eapm.numerals import fraction, half_up, text_of_fraction
-from instances.recipe import Fields
+from instances.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values
+from instances.numerals import half_up, text_of_fraction
+from instances.recipe import SOURCE
 from instances.seeds import Stream
 
 VERSION = 1
 
 ORDERS = ("BaS", "SaB", "Rand", "Equal")
 
-_COMMON = {"kind", "name", "seed", "gamma", "matrix"}
-_KEYS = {
-    "table1": _COMMON | {"tasks"},
-    "users": _COMMON | {"users", "tasks"},
-    "orders": _COMMON | {"users", "order", "big", "small", "equal"},
-}
 _LARGEST_BAG = 10**6
+_BAGS = Key("tasks", Span(1, _LARGEST_BAG), "tasks of a user", (200, 1000), "tasks")
+_USERS = Key("users", Integer(1, 100_000), "users, of types drawn uniformly", 30, "users")
+_COMMON = (
+    Key("name", Text(), "label of the instance", told="made of the rest"),
+    Key("seed", Seed(), "names the random streams of the workload", 0),
+    Key("gamma", Ratio(Fraction(0), Fraction(1000)), "price over least cost", "1.2"),
+    *SOURCE_KEYS,
+)
+KEYS: Mapping[str, tuple[Key, ...]] = {
+    "table1": (*_COMMON, _BAGS),
+    "users": (*_COMMON, _USERS, _BAGS),
+    "orders": (
+        *_COMMON,
+        _USERS,
+        Key("order", Choice(ORDERS), "big bags first, small ones first, drawn, all equal", told="to be given"),
+        Key("big", Span(1, _LARGEST_BAG), "tasks of a big bag", (501, 1000), "tasks"),
+        Key("small", Span(1, _LARGEST_BAG), "tasks of a small bag", (1, 199), "tasks"),
+        Key("equal", Integer(1, _LARGEST_BAG), "tasks of a bag of order Equal", 400, "tasks"),
+    ),
+}
+"""The keys of a recipe, by its kind; `Recipe` says more of what they mean."""
+_SUMMARIES = {
+    "table1": "the second paper's Table 1: one user for each task type, in random order",
+    "users": "any number of users, of types drawn uniformly",
+    "orders": "big and small bags in an order of Figure 4",
+}
+
+
+def forms() -> tuple[Form, ...]:
+    """The kinds of recipes of this generator."""
+    return tuple(Form(kind, _SUMMARIES[kind], KEYS[kind][1:], {"kind": kind}, read_recipe, "name") for kind in KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +114,8 @@ class Recipe:
             "small": list(self.small),
             "equal": self.equal,
         }
-        return {key: value for key, value in document.items() if key in _KEYS[self.kind]}
+        known = {key.name.partition(".")[0] for key in KEYS[self.kind]} | {"kind"}
+        return {key: value for key, value in document.items() if key in known}
 
 
 def read_recipe(data: Mapping[str, Any]) -> Recipe:
@@ -98,27 +125,24 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     ------
     InputError : naming the key and the value.
     """
-    kind = Fields("", data, set(data)).choice("kind", tuple(_KEYS))
-    fields = Fields("", data, _KEYS[kind])
-    seed = fields.seed()
-    gamma = fraction(fields, "gamma", Fraction(0), Fraction(1000), Fraction(6, 5))
-    matrix = read_source(fields.get("matrix", {}))
-    users = matrix.types if kind == "table1" else fields.integer("users", 1, 100_000, 30)
-    order = fields.choice("order", ORDERS) if kind == "orders" else ""
+    kind = Choice(tuple(KEYS)).checked(SOURCE, "kind", data.get("kind"))
+    found = Values(SOURCE, KEYS[kind], data)
+    gamma = found["gamma"]
+    matrix = make_source(found)
+    users = matrix.types if kind == "table1" else found["users"]
+    order = found.needed("order") if kind == "orders" else ""
     size = order if kind == "orders" else f"n{users}"
     price = text_of_fraction(gamma).replace("/", "over")
+    sizes = {key.name: found.get(key.name, key.default) for key in (_BAGS, *KEYS["orders"][-3:])}
     return Recipe(
         kind=kind,
-        name=fields.text("name", "-".join([kind, size, f"g{price}", *map(str, seed)])),
-        seed=seed,
+        name=found["name"] or "-".join([kind, size, f"g{price}", *map(str, found["seed"])]),
+        seed=found["seed"],
         gamma=gamma,
         matrix=matrix,
         users=users,
-        tasks=fields.span("tasks", 1, _LARGEST_BAG, (200, 1000)),
         order=order,
-        big=fields.span("big", 1, _LARGEST_BAG, (501, 1000)),
-        small=fields.span("small", 1, _LARGEST_BAG, (1, 199)),
-        equal=fields.integer("equal", 1, _LARGEST_BAG, 400),
+        **sizes,
     )
 
 

@@ -9,11 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from instances.errors import InputError, shown
-from instances.lora.readers import SLOTS_PER_DAY, Trace, read_arrivals, registered
+from instances.lora.readers import SLOT_SECONDS, SLOTS_PER_DAY, Trace, read_arrivals, registered
 
 DATA = Path(__file__).with_name("data")
 
-__all__ = ["SLOTS_PER_DAY", "Trace", "day_counts", "days", "read_arrivals", "scaled", "traces"]
+__all__ = ["SLOTS_PER_DAY", "Trace", "day_counts", "days", "read_arrivals", "scaled", "span_counts", "traces"]
 
 
 def traces() -> list[tuple[str, str]]:
@@ -45,14 +45,31 @@ def day_counts(trace: str, day: str, file: str | os.PathLike[str] | None = None)
     ------
     InputError : for a trace or a day that is not there.
     """
-    table = _shipped(trace) if file is None else read_arrivals(trace, file)
+    return span_counts(trace, day, 1, file)[0]
+
+
+def span_counts(
+    trace: str, day: str, number: int, file: str | os.PathLike[str] | None = None, slot_seconds: int = SLOT_SECONDS
+) -> tuple[tuple[int, ...], bool]:
+    """Submissions per slot in a number of days from `day` on, one after the other, and whether days had to recur.
+
+    Where the days end they begin again with the first. Shipped days have slots of 600 s.
+
+    Raises
+    ------
+    InputError : for a trace or a day that is not there.
+    """
+    table = _shipped(trace) if file is None else read_arrivals(trace, file, slot_seconds)
     if day not in table:
         if file is None:
             problem = f"{shown(day)} is not shipped; shipped: {', '.join(table)}; other days: name the trace's own file"
             raise InputError(f"trace {trace}", "day", problem)
         span = f"{min(table)} to {max(table)}" if table else "no days"
         raise InputError(str(file), "day", f"{shown(day)} is not in the file, which has {span}")
-    return table[day]
+    known = list(table)
+    first = known.index(day)
+    chosen = [known[(first + j) % len(known)] for j in range(number)]
+    return tuple(count for each in chosen for count in table[each]), first + number > len(known)
 
 
 def scaled(counts: Sequence[int], total: int) -> tuple[int, ...]:

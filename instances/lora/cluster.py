@@ -16,10 +16,9 @@ from typing import Any
 from instances.errors import InputError, shown
 from instances.files import read_bytes
 from instances.lora.logs.base import moment
-from instances.lora.prices import regions
-from instances.lora.prices import tariff as shipped_tariff
+from instances.lora.prices import DAY as DAY
+from instances.lora.prices import Tariff, tariff_from
 
-DAY = 86_400
 LARGEST = 10**6
 _TOP = ("usd_per_kwh", "region", "day", "tariff", "node")
 _NODE = ("name", "count", "gpus", "memory_gb", "speed", "watts")
@@ -47,41 +46,6 @@ class Node:
     memory_mb: int
     speed: Fraction
     watts: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Tariff:
-    """What a Wh costs when.
-
-    Parameters
-    ----------
-    source : where the prices are from, in words.
-    days : micro-dollars per Wh and (day, second of the day from which it holds), in order.
-    dated : whether these are calendar days, to be met by date; else they follow one another from the first day on.
-    """
-
-    source: str
-    days: Mapping[int, tuple[tuple[int, int], ...]]
-    dated: bool
-
-    def at_slots(self, start: int, slots: int, seconds: int) -> tuple[list[int], bool]:
-        """The price at the beginning of each slot from `start` (a second of the log's clock), and whether days recur.
-
-        Where the table has not the day, its days follow one another from the first, again and again.
-        """
-        known = sorted(self.days)
-        found, recurs = [], False
-        for slot in range(slots):
-            day, second = divmod(start + slot * seconds, DAY)
-            if self.dated and known[0] < day < known[-1] and day not in self.days:
-                day, second = max(each for each in known if each < day), DAY  # the last price holds until the next row
-            if not (self.dated and day in self.days):
-                number = day - start // DAY
-                recurs |= self.dated or number >= len(known) > 1
-                day = known[number % len(known)]
-            prices = self.days[day]
-            found.append(next((price for begin, price in reversed(prices) if begin <= second), prices[0][1]))
-        return found, recurs
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,21 +149,10 @@ def _price(source: str, field: str, value: Any, times: int) -> int:
 
 
 def _region(source: str, region: str, day: Any) -> Tariff:
-    known = regions()
-    if region not in known:
-        raise InputError(source, "region", f"{shown(region)} is none of {', '.join(known)}")
-    days = known[region]
-    if isinstance(day, date):
-        day = day.isoformat()
-    if day is not None and day not in days:
-        raise InputError(source, "day", f"{shown(day)} is none of {', '.join(days)}")
-    order = days if day is None else (*days[days.index(day) :], *days[: days.index(day)])
-    table = {}
-    for number, each in enumerate(order):
-        prices = shipped_tariff(region, each)
-        seconds = DAY // len(prices)
-        table[number] = tuple((slot * seconds, price) for slot, price in enumerate(prices))
-    return Tariff(f"day-ahead prices of {region}, {', '.join(order)} one after the other", table, False)
+    try:
+        return tariff_from(region, day.isoformat() if isinstance(day, date) else day)
+    except InputError as error:
+        raise InputError(source, error.field, error.problem) from None
 
 
 def _file(path: Path) -> Tariff:

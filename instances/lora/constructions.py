@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from instances.errors import InputError, shown
 from instances.fields import LIMIT
+from instances.keys import Form, Integer, Key, Values
 from instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
 from instances.lora.model import Instance
-from instances.recipe import SOURCE, Fields
+from instances.recipe import SOURCE
 
 TASK_LIMIT = 100_000
 """Most tasks that a family makes."""
@@ -46,12 +47,17 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Parametric:
-    """A family: its parameters in the order of the instance's name, what it shows, and how it is made."""
+    """A family: its keys in the order of the instance's name, what it shows, and how it is made."""
 
     name: str
-    parameters: tuple[str, ...]
+    keys: tuple[Key, ...]
     summary: str
-    shape: Callable[[Fields], Shape]
+    shape: Callable[[Values], Shape]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the keys."""
+        return tuple(key.name for key in self.keys)
 
 
 def families() -> Mapping[str, Parametric]:
@@ -71,24 +77,31 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     ------
     InputError : naming the key and the value that cannot be used.
     """
+    family, shape = _read(recipe)
+    given = "_".join(f"{key}{recipe[key]}" for key in family.parameters if key in recipe)
+    return parse(_document(f"{family.name}_{given}" if given else family.name, family, shape), SOURCE)
+
+
+def forms() -> tuple[Form, ...]:
+    """The families as kinds of recipes."""
+    kinds = {name: {"kind": "family", "name": name} for name in _FAMILIES}
+    return tuple(Form(each.name, each.summary, each.keys, kinds[each.name], _read) for each in _FAMILIES.values())
+
+
+def _read(recipe: Mapping[str, Any]) -> tuple[Parametric, Shape]:
+    """The family of a recipe and what it makes, within the limits of the file format."""
     name = recipe.get("name")
     if not isinstance(name, str) or name not in _FAMILIES:
         raise InputError(SOURCE, "name", f"{shown(name)} is none of {', '.join(sorted(_FAMILIES))}")
     family = _FAMILIES[name]
-    fields = Fields("", recipe, {"kind", "name", *family.parameters})
-    shape = family.shape(fields)
-    _within_limits(fields, family, shape)
-    given = "_".join(f"{key}{recipe[key]}" for key in family.parameters if key in recipe)
-    return parse(_document(f"{name}_{given}" if given else name, family, shape), SOURCE)
-
-
-def _within_limits(fields: Fields, family: Parametric, shape: Shape) -> None:
-    """Refuse, naming the first parameter, what the file format could not hold."""
+    shape = family.shape(Values(SOURCE, family.keys, {key: value for key, value in recipe.items() if key != "name"}))
     largest = max(max(task[2:]) for task in shape.tasks)
+    first = family.parameters[0]
     if max(largest, shape.compute, shape.memory_mb + 1) > LIMIT:
-        raise fields.error(family.parameters[0], f"makes a number of {max(largest, shape.memory_mb + 1)}, above 2^40")
+        raise InputError(SOURCE, first, f"makes a number of {max(largest, shape.memory_mb + 1)}, above 2^40")
     if sum(task[5] for task in shape.tasks) > BID_SUM_LIMIT:
-        raise fields.error(family.parameters[0], "makes bids whose sum is above 2^52")
+        raise InputError(SOURCE, first, "makes bids whose sum is above 2^52")
+    return family, shape
 
 
 def _document(name: str, family: Parametric, shape: Shape) -> dict[str, Any]:
@@ -120,10 +133,6 @@ def _document(name: str, family: Parametric, shape: Shape) -> dict[str, Any]:
     }
 
 
-def _length(fields: Fields, low: int = 1) -> int:
-    return fields.integer("L", low, SLOT_LIMIT)
-
-
 def _blocked(length: int, s: int, r: int, c: int, n: int, rate: int, memory: int) -> Shape:
     """A short task (s, r) in slot 1, then n long ones of `length` slots; room for c short ones; every bbar is 1."""
     blocker = (1, 1, s, r, s, s + r)
@@ -131,29 +140,24 @@ def _blocked(length: int, s: int, r: int, c: int, n: int, rate: int, memory: int
     return Shape(length, c * s, c * r, (blocker, *[long] * n))
 
 
-def _lead(fields: Fields) -> Shape:
-    length = _length(fields)
-    s, r = fields.integer("s", 1, default=1), fields.integer("r", 1, default=1)
-    c = fields.integer("c", 1, default=length)
-    n = fields.integer("n", 1, TASK_LIMIT, default=length)
-    rate = fields.integer("rate", 1, default=s)
+def _lead(found: Values) -> Shape:
+    length, s, r = found.needed("L"), found["s"], found["r"]
+    c, n, rate = found["c"] or length, found["n"] or length, found["rate"] or s
     if rate * r % s:
-        raise fields.error("rate", f"{rate} gives a memory of {rate * r}/{s}, which is not an integer")
+        raise InputError(SOURCE, "rate", f"{rate} gives a memory of {rate * r}/{s}, which is not an integer")
     return _blocked(length, s, r, c, n, rate, rate * r // s)
 
 
-def _unbounded(fields: Fields) -> Shape:
-    length = _length(fields)
+def _unbounded(found: Values) -> Shape:
+    length = found.needed("L")
     return _blocked(length, 1, length, length + 1, length + 1, 1, length)
 
 
-def _drop(fields: Fields) -> Shape:
-    length = _length(fields)
-    n = fields.integer("n", 1, TASK_LIMIT)
-    y = fields.integer("y", 1)
-    total = fields.integer("N", 1, default=n)
+def _drop(found: Values) -> Shape:
+    length, n, y = (found.needed(name) for name in "Lny")
+    total = found["N"] or n
     if total % n:
-        raise fields.error("N", f"{total} is not a multiple of n = {n}")
+        raise InputError(SOURCE, "N", f"{total} is not a multiple of n = {n}")
     unit = n // math.gcd(y, n)
     # Everything in units in which the first task's memory y/n is an integer.
     small, share = unit, unit * y // n
@@ -164,65 +168,88 @@ def _drop(fields: Fields) -> Shape:
     return Shape(length, unit * total, unit * total * y, (first, dropped, *[long] * n))
 
 
-def _dropped_duals(fields: Fields) -> Shape:
-    length = _length(fields)
+def _dropped_duals(found: Values) -> Shape:
+    length = found.needed("L")
     singles = [(t, t, 10, 10, 10, 20) for t in range(2, length + 1)]
     return Shape(length, 19, 100_000, ((1, 1, 10, 10, 10, 28), (1, length, 10, 10, 10 * length, 28 * length), *singles))
 
 
-def _lemma3(fields: Fields) -> Shape:
-    length = _length(fields)
+def _lemma3(found: Values) -> Shape:
+    length = found.needed("L")
     return Shape(length, 3, 10 * length, ((1, 1, 2, 2, 2, 4), (1, length, 2, 2, 2 * length, 4 * length)))
 
 
-def _identical(fields: Fields) -> Shape:
-    length, n = _length(fields), fields.integer("n", 1, TASK_LIMIT, default=40)
+def _identical(found: Values) -> Shape:
+    length, n = found.needed("L"), found["n"]
     return Shape(length, n, n, ((1, length, 1, 1, length, 2 * length),) * n)
 
 
-def _underbid(fields: Fields) -> Shape:
-    value = fields.integer("valuation", 1, default=8)
-    bid = fields.integer("bid", 0, default=value)
+def _underbid(found: Values) -> Shape:
+    value = found["valuation"]
+    bid = value if found["bid"] is None else found["bid"]
     return Shape(1, 4, 4, ((1, 1, 1, 1, 1, 2), (1, 1, 1, 1, 1, bid)), value)
 
 
+_TOLD = "to be given"
+_L = Key("L", Integer(1, SLOT_LIMIT), "slots of a long task", None, "slots", _TOLD)
+_N = Key("n", Integer(1, TASK_LIMIT), "long tasks", None, "tasks")
 _FAMILIES: Mapping[str, Parametric] = {
     family.name: family
     for family in (
         Parametric(
             "lead",
-            ("L", "s", "r", "c", "n", "rate"),
+            (
+                _L,
+                Key("s", Integer(1), "rate of the short task", 1, "samples per slot"),
+                Key("r", Integer(1), "its memory", 1, "MB"),
+                Key("c", Integer(1), "short tasks that fit the node", told="L"),
+                replace(_N, told="L"),
+                Key("rate", Integer(1), "of a long task", None, "samples per slot", "s"),
+            ),
             "A short task (s, r) raises the price of one slot; n tasks of L slots, all of which would fit, are lost.",
             _lead,
         ),
         Parametric(
             "unbounded",
-            ("L",),
+            (_L,),
             "OPT/ALG = L(L+1) against the bound 2L+4 of Theorem 5: the factor grows like L/2.",
             _unbounded,
         ),
         Parametric(
             "drop",
-            ("L", "n", "y", "N"),
+            (
+                _L,
+                replace(_N, told=_TOLD),
+                Key("y", Integer(1), "memory of the first task, in n-ths", told=_TOLD),
+                Key("N", Integer(1), "a multiple of n: the room of the node", told="n"),
+            ),
             "A task that fills the node is dropped, and its prices keep n tasks of L slots out.",
             _drop,
         ),
         Parametric(
             "dropped_duals_hurt",
-            ("L",),
+            (_L,),
             "A task that is never served raises prices and closes L - 1 empty slots.",
             _dropped_duals,
         ),
         Parametric(
             "lemma3",
-            ("L",),
+            (_L,),
             "A dropped task of L slots is charged to the one slot that overflows: P~ = (1 + L) P against rho = 2.",
             _lemma3,
         ),
-        Parametric("identical", ("L", "n"), "No adversary: n identical tasks of L slots that all fit.", _identical),
+        Parametric(
+            "identical",
+            (_L, replace(_N, default=40)),
+            "No adversary: n identical tasks of L slots that all fit.",
+            _identical,
+        ),
         Parametric(
             "alpha_underbid",
-            ("valuation", "bid"),
+            (
+                Key("valuation", Integer(1), "of the second task", 8, "micro-dollars"),
+                Key("bid", Integer(0), "its bid", None, "micro-dollars", "valuation"),
+            ),
             "The second task bids less than its valuation and pays less: alpha and beta come from its own bid.",
             _underbid,
         ),

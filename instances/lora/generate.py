@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from instances.keys import Form
 from instances.lora import constructions, paper
 from instances.lora.format import read
 from instances.lora.model import Instance
-from instances.lora.named import named
-from instances.recipe import existing, generated
+from instances.lora.named import named, names
+from instances.recipe import existing, generated, shipped
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
@@ -24,6 +25,11 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     InputError : naming the key and the value that cannot be used.
     """
     return generated(recipe, _KINDS)
+
+
+def recipes() -> tuple[Form, ...]:
+    """The kinds of recipes by the names that files and the command line have for them, with their keys."""
+    return (*paper.forms(), shipped(names()), *constructions.forms())
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {

@@ -2,25 +2,31 @@
 
 All draws are integers, one stream per column (`instances.seeds`), named by the recipe's seed and the column alone: two
 recipes with the same seed that differ in one respect share everything else that they can share.
+
+What was measured in slots of ten minutes is exact in slots of any other length, or exact in the mean: rates are whole
+in a unit of work of which a sample has `parts`; a vendor's delay is drawn in tens of minutes and rounded up to slots;
+energy per slot must be whole Wh, so it is drawn from the two nearest ones, such that its mean is exact.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError
-from instances.fields import integer
+from instances.errors import InputError, shown
+from instances.keys import Choice, Day, Either, Form, Integer, Key, Seed, Several, Span, Text, Values, under
 from instances.lora import calibration
-from instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, scaled, traces
+from instances.lora.arrivals import SLOTS_PER_DAY, days, scaled, span_counts, traces
 from instances.lora.format import FORMAT, parse
 from instances.lora.model import Instance, IntArray
-from instances.lora.prices import regions, tariff
-from instances.recipe import SOURCE, Fields
+from instances.lora.prices import regions, tariff_from
+from instances.recipe import SOURCE
 from instances.seeds import Stream
 
 VERSION = 1
@@ -29,10 +35,98 @@ VERSION = 1
 # deadlines without defining them; these three are ours.
 DEADLINES = {"tight": (100, 150), "uniform": (100, 500), "loose": (400, 800)}
 
-_KEYS = {
-    "kind", "name", "seed", "slots", "start", "quiet", "nodes", "mix", "arrivals", "tasks", "data", "epochs",
-    "colocation", "batch", "vendors", "deadlines", "bids", "prices",
-}  # fmt: skip
+LONGEST = 10_080
+"""Most slots: a week of minutes."""
+MINUTES = 1440
+"""Of a day."""
+_TEN = 10
+"""Minutes of the slots that rates, energies and delays are measured in, and shipped arrivals are counted in."""
+_DEFAULT_DAY = {"PJM": "2017-05-08", "DE": "2016-10-19"}
+
+
+@lru_cache(maxsize=1)
+def keys() -> tuple[Key, ...]:
+    """The keys of a recipe of kind `paper`; `Recipe` says more of what they mean."""
+    types = [Key(f"nodes.{name}", Integer(1, 10_000), f"nodes of type {name}") for name in calibration.gpus()]
+    known = calibration.profiles()
+    degrees, batches = sorted({p.tasks for p in known}), sorted({p.batch for p in known})
+    prices = tuple(day for shipped in regions().values() for day in shipped)
+    first = ", ".join(f"{region} {day}" for region, day in _DEFAULT_DAY.items())
+    return (
+        Key("name", Text(), "label of the instance", told="made of the rest"),
+        Key("seed", Seed(), "names the random streams", 0),
+        Key("slot_minutes", Integer(1, 60), "length of a slot", _TEN, "minutes"),
+        Key("days", Integer(1, LONGEST * 60 // MINUTES), "days, the first from `start` on", 1, "days"),
+        Key("slots", Integer(1, LONGEST), "length of the instance", None, "slots", "to the end of the days"),
+        Key("start", Integer(1, MINUTES), "slot of the first day that is slot 1", 1, "slot"),
+        Key("quiet", Integer(0, LONGEST - 1), "slots at the end in which nobody arrives", 0, "slots"),
+        Key("nodes", Integer(1, 10_000), "nodes of all types", 50, "nodes", "50, where no type is given"),
+        Key("mix", Choice(("a100", "a40", "mixed")), "their types; mixed: half and half", "mixed"),
+        *types,
+        Key("arrivals.poisson", Integer(1, 500), "mean of Poisson arrivals", None, "tasks per slot", "50, if no trace"),
+        Key("arrivals.trace", Choice(tuple(name for name, _ in traces())), "real arrivals: `list traces`"),
+        Key("arrivals.day", Day(), "first day of the trace", None, "", "the first one shipped"),
+        Key("arrivals.file", Text(path=True), "the trace's own file, with all its days", None, "", "the shipped days"),
+        Key("arrivals.mean", Integer(1, 5_000), "rescale the trace to this mean", None, "tasks per slot", "as it is"),
+        Key("tasks", Integer(0, 1_000_000), "exact number of tasks", None, "tasks", "as arrivals have it"),
+        Key("data", Span(1, 10**7), "training samples", (5_000, 20_000), "samples"),
+        Key("epochs", Span(1, 1_000), "epochs; work is samples times epochs", (1, 5)),
+        Key("colocation", Several(tuple(degrees)), "measured tasks per GPU, drawn from", (4, 8, 16)),
+        Key("batch", Several(tuple(batches)), "measured batches, drawn from", (2, 4, 8), "samples"),
+        Key("vendors", Integer(0, 100), "the same as vendors.count", 5),
+        Key("vendors.count", Integer(0, 100), "labor vendors", None, "", "5"),
+        Key("vendors.percent", Integer(0, 100), "tasks that need one", 50, "%"),
+        Key("vendors.delay", Span(0, SLOTS_PER_DAY), "delay of a vendor", (1, 8), "10 minutes"),
+        Key("vendors.per_1000", Span(0, 10**6), "their price per 1,000 samples", (40, 160), "micro-dollars"),
+        Key(
+            "deadlines",
+            Either(Choice(tuple(DEADLINES)), Span(100, 100_000)),
+            "window over fewest slots",
+            "uniform",
+            "%",
+        ),
+        Key("bids.per_1000", Span(0, 10**6), "bid per 1,000 samples of work", (60, 360), "micro-dollars"),
+        Key(
+            "bids.preparation_per_1000",
+            Span(0, 10**6),
+            "more, with a vendor, per 1,000 samples",
+            (60, 180),
+            "micro-dollars",
+        ),
+        Key("prices.region", Choice(tuple(regions())), "market of electricity", "PJM"),
+        Key("prices.day", Choice(prices), "its first shipped day; the others follow", None, "", first),
+    )
+
+
+_SHORT = {
+    "arrivals.trace": "trace",
+    "arrivals.day": "day",
+    "arrivals.file": "file",
+    "arrivals.mean": "mean",
+    "slot_minutes": "slot",
+    "prices.region": "region",
+    "prices.day": "prices",
+}
+
+
+def forms() -> tuple[Form, ...]:
+    """Recipes of this generator: `day` with short names for its keys, `paper` with all of them."""
+    known = {key.name: key for key in keys()}
+    short = {key.name: under(key, key.name.removeprefix("nodes.")) for key in keys() if key.name.startswith("nodes.")}
+    short |= {place: under(known[place], name) for place, name in _SHORT.items()}
+    short["arrivals.trace"] = replace(short["arrivals.trace"], default="philly")
+    left = ("name", "arrivals.poisson", "vendors.count")
+    named = tuple(short.get(key.name, key) for key in keys() if key.name not in left)
+    first = ("trace", "day", "days", "slot", "tasks", "mean", "nodes", "seed")
+    ordered = (
+        *(key for name in first for key in named if key.name == name),
+        *(k for k in named if k.name not in first),
+    )
+    kind = {"kind": "paper"}
+    return (
+        Form("day", "a day or some days of a trace on a cluster of one's size", ordered, kind, read_recipe, "name"),
+        Form("paper", "section 5.1 of the main paper, every key", keys()[1:], kind, read_recipe, "name"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +147,18 @@ class Recipe:
     ----------
     name : of the instance; not part of its identity.
     seed : names of the random streams (strings and integers).
-    slots : T, 1..144. Default 144, a day.
-    start : the day's slot (1..144) that is the instance's slot 1: a part of a day is start .. start+slots-1. Default 1.
+    slot_minutes : length of a slot.
+    slots : T; where it is not given, to the end of the last of `days` days.
+    start : the first day's slot that is the instance's slot 1: a part of a day is start .. start+slots-1.
     quiet : slots at the end in which nobody arrives, so that in a short instance few tasks come too late. Default 0.
     nodes : nodes per GPU type, in the table's order. Given as an object, such as ``{"a100": 2, "a40": 1}``, or as the
         number K with `mix`: ``a100``, ``a40`` or ``mixed`` (half and half, the odd one an A100). Default 50, mixed.
     arrivals : ``{"poisson": m}``: a Poisson number with integer mean m = 1..500 in every slot (paper: 30, 50, 80;
         default 50). ``{"trace": NAME, "day": "YYYY-MM-DD"}``: that day's submissions (default: the first shipped day),
         as they are or, with ``"mean": m`` = 1..5000, rescaled to exactly m per slot on average (quiet slots do not
-        count); with ``"file": PATH`` the day is read from the trace's own file.
+        count); with ``"file": PATH`` the days are read from the trace's own file. Several days follow one another, and
+        begin again where the trace ends. Shipped counts are per ten minutes: in shorter slots a submission's minute
+        within them is drawn.
     tasks : the exact number of tasks, 0..1,000,000, or None. Trace arrivals are rescaled to it by cumulative rounding
         (`arrivals.scaled`); Poisson arrivals are conditioned on it, which makes them uniform over the slots.
     data : range of the training samples per task, U[5000, 20000].
@@ -69,9 +166,9 @@ class Recipe:
     colocation, batch : the rows of the calibration table that are drawn from, uniformly, and give s_ik, r_i and the
         energy. Default 4, 8, 16 and 2, 4, 8 (16 with 8 did not fit the GPU and is no row).
     vendors : ``count`` N = 0..100 (default 5; a plain integer means this), ``percent`` of tasks that need
-        pre-processing (default 50), ``delay`` range in slots ([1, 8]), ``per_1000`` range of the asking price in
-        micro-dollars per 1,000 training samples ([40, 160]). With H the upper end of `delay`, a vendor of delay h asks
-        (3H - h)/2H times the drawn price: half as much again for no delay.
+        pre-processing (default 50), ``delay`` range in tens of minutes ([1, 8]), ``per_1000`` range of the asking
+        price in micro-dollars per 1,000 training samples ([40, 160]). With H the upper end of `delay`, a vendor of
+        delay h asks (3H - h)/2H times the drawn price: half as much again for no delay.
     deadlines : ``tight``, ``uniform``, ``loose`` or a range in percent. The window, from the slot in which the fastest
         vendor is done, is U[range]/100 times the fewest slots that the task needs (alone, on its fastest node type),
         rounded up: tight 100..150, uniform 100..500, loose 400..800. It ends with the instance at the latest, so a task
@@ -80,11 +177,13 @@ class Recipe:
         pre-processing also its training samples/1000 times a draw from ``preparation_per_1000`` ([60, 180]); each
         rounded down. Energy costs about 60 (A100) to 120 (A40) micro-dollars per 1,000 samples at 33 dollars per MWh,
         so typical net values are positive and costs and vendors decide about the rest. Valuations are the bids.
-    prices : ``region`` (``PJM``, ``DE``) and ``day`` of the tariff. Default PJM, 2017-05-08.
+    prices : ``region`` (``PJM``, ``DE``) and first ``day`` of the tariff, default PJM, 2017-05-08; a slot has the price
+        at its beginning. Further days have the prices of the days that are shipped next.
     """
 
     name: str
     seed: tuple[str | int, ...]
+    slot_minutes: int
     slots: int
     start: int
     quiet: int
@@ -104,6 +203,21 @@ class Recipe:
     def busy(self) -> int:
         """The number of slots in which tasks arrive: all but the quiet ones."""
         return self.slots - self.quiet
+
+    @property
+    def first_minute(self) -> int:
+        """The minute of the first day in which slot 1 begins."""
+        return (self.start - 1) * self.slot_minutes
+
+    @property
+    def parts(self) -> int:
+        """Units of work of a sample: the least number with which rates per slot are whole."""
+        return _TEN // math.gcd(_TEN, self.slot_minutes)
+
+    @property
+    def days(self) -> int:
+        """The number of days that slots lie in."""
+        return -(-(self.first_minute + self.slots * self.slot_minutes) // MINUTES)
 
     def stream(self, column: str) -> Stream:
         """The random stream of a column."""
@@ -136,6 +250,8 @@ class Recipe:
         }
         if self.tasks is not None:
             document["tasks"] = self.tasks
+        if self.slot_minutes != _TEN:
+            document["slot_minutes"] = self.slot_minutes
         return document
 
 
@@ -146,102 +262,95 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     ------
     InputError : naming the key and the value.
     """
-    fields = Fields("", data, _KEYS)
-    seed = fields.seed()
-    nodes = _nodes(fields)
-    start = fields.integer("start", 1, SLOTS_PER_DAY, 1)
-    slots = fields.integer("slots", 1, SLOTS_PER_DAY + 1 - start, SLOTS_PER_DAY + 1 - start)
-    arrivals = _arrivals(fields)
-    tasks = fields.integer("tasks", 0, 1_000_000) if fields.has("tasks") else None
-    if tasks is not None and "mean" in arrivals:
-        raise fields.error("tasks", "both tasks and arrivals.mean are given; at most one is allowed")
-    market = Fields("prices", fields.get("prices", {}), {"region", "day"})
-    region = market.choice("region", tuple(regions()), "PJM")
-    bids = Fields("bids", fields.get("bids", {}), {"per_1000", "preparation_per_1000"})
-    colocation = fields.integers("colocation", (4, 8, 16))
-    batch = fields.integers("batch", (2, 4, 8))
-    calibration.chosen(colocation, batch)
+    found = Values(SOURCE, keys(), data)
+    nodes, arrivals = _nodes(found, data), _arrivals(found, data)
+    if found["tasks"] is not None and "mean" in arrivals:
+        raise InputError(SOURCE, "tasks", "both tasks and arrivals.mean are given; at most one is allowed")
+    slots = _slots(found)
+    if found["quiet"] >= slots:
+        raise InputError(SOURCE, "quiet", f"{found['quiet']} is not in 0..{slots - 1}")
+    calibration.chosen(list(found["colocation"]), list(found["batch"]))
+    region = found["prices.region"]
+    day = found["prices.day"] or _DEFAULT_DAY[region]
+    if day not in regions()[region]:
+        raise InputError(SOURCE, "prices.day", f"{shown(day)} is none of {', '.join(regions()[region])}")
+    deadlines = found["deadlines"]
     return Recipe(
-        name=fields.text("name", _name(seed, nodes, arrivals, tasks, slots)),
-        seed=seed,
+        name=found["name"] or _name(found["seed"], nodes, arrivals, found["tasks"], slots),
+        seed=found["seed"],
+        slot_minutes=found["slot_minutes"],
         slots=slots,
-        start=start,
-        quiet=fields.integer("quiet", 0, slots - 1, 0),
+        start=found["start"],
+        quiet=found["quiet"],
         nodes=nodes,
         arrivals=arrivals,
-        tasks=tasks,
-        data=fields.span("data", 1, 10**7, (5_000, 20_000)),
-        epochs=fields.span("epochs", 1, 1_000, (1, 5)),
-        colocation=tuple(colocation),
-        batch=tuple(batch),
-        vendors=_vendors(fields),
-        deadlines=_deadlines(fields),
-        bids={
-            "per_1000": bids.span("per_1000", 0, 10**6, (60, 360)),
-            "preparation_per_1000": bids.span("preparation_per_1000", 0, 10**6, (60, 180)),
-        },
-        prices={"region": region, "day": market.choice("day", regions()[region], _DEFAULT_DAY[region])},
+        tasks=found["tasks"],
+        data=found["data"],
+        epochs=found["epochs"],
+        colocation=found["colocation"],
+        batch=found["batch"],
+        vendors=Marketplace(
+            count=found["vendors"] if found["vendors.count"] is None else found["vendors.count"],
+            percent=found["vendors.percent"],
+            delay=found["vendors.delay"],
+            per_1000=found["vendors.per_1000"],
+        ),
+        deadlines=DEADLINES[deadlines] if isinstance(deadlines, str) else deadlines,
+        bids={name: found[f"bids.{name}"] for name in ("per_1000", "preparation_per_1000")},
+        prices={"region": region, "day": day},
     )
 
 
-_DEFAULT_DAY = {"PJM": "2017-05-08", "DE": "2016-10-19"}
+def _slots(found: Values) -> int:
+    """T: as given, or to the end of the days."""
+    minutes, start = found["slot_minutes"], found["start"]
+    in_day = -(-MINUTES // minutes)
+    if start > in_day:
+        raise InputError(SOURCE, "start", f"{start} is not in 1..{in_day}, the slots of a day")
+    if found["slots"] is not None:
+        if "days" in found.given:
+            raise InputError(SOURCE, "days", "both days and slots are given; at most one is allowed")
+        return int(found["slots"])
+    slots: int = -(-found["days"] * MINUTES // minutes) + 1 - start
+    if slots > LONGEST:
+        problem = f"{found['days']} days of slots of {minutes} minutes are {slots} slots; 1..{LONGEST} are allowed"
+        raise InputError(SOURCE, "days", problem)
+    return slots
 
 
-def _nodes(fields: Fields) -> dict[str, int]:
-    known = calibration.gpus()
-    value = fields.get("nodes", 50)
-    if isinstance(value, Mapping):
-        if fields.has("mix"):
-            raise fields.error("mix", "the nodes are given by type already")
-        given = Fields("nodes", value, set(known))
-        counts = {name: given.integer(name, 1, 10_000) for name in known if given.has(name)}
-        if not counts:
-            raise fields.error("nodes", "an empty object; at least one node type is needed")
-        return counts
-    total = integer(SOURCE, "nodes", value, 1, 10_000)
-    mix = fields.choice("mix", ("a100", "a40", "mixed"), "mixed")
+def _nodes(found: Values, data: Mapping[str, Any]) -> dict[str, int]:
+    by_type = {name: found[f"nodes.{name}"] for name in calibration.gpus() if f"nodes.{name}" in found.given}
+    if by_type:
+        if "mix" in found.given:
+            raise InputError(SOURCE, "mix", "the nodes are given by type already")
+        return by_type
+    if isinstance(data.get("nodes"), Mapping):
+        raise InputError(SOURCE, "nodes", "an empty object; at least one node type is needed")
+    total, mix = found["nodes"], found["mix"]
     if mix != "mixed":
         return {mix: total}
     counts = {"a100": (total + 1) // 2, "a40": total // 2}
     return {name: count for name, count in counts.items() if count}
 
 
-def _arrivals(fields: Fields) -> dict[str, Any]:
-    value = fields.get("arrivals", {"poisson": 50})
-    if isinstance(value, Mapping) and "trace" in value:
-        given = Fields("arrivals", value, {"trace", "day", "file", "mean"})
-        trace = given.choice("trace", tuple(name for name, _ in traces()))
-        arrivals: dict[str, Any] = {"trace": trace}
-        if given.has("file"):
-            arrivals["file"] = given.text("file")
-            arrivals["day"] = given.text("day")
-        else:
-            arrivals["day"] = given.text("day", days(trace)[0])
-        if given.has("mean"):
-            arrivals["mean"] = given.integer("mean", 1, 5_000)
-        return arrivals
-    given = Fields("arrivals", value, {"poisson"})
-    return {"poisson": given.integer("poisson", 1, 500)}
-
-
-def _vendors(fields: Fields) -> Marketplace:
-    value = fields.get("vendors", {})
-    if not isinstance(value, Mapping):
-        value = {"count": integer(SOURCE, "vendors", value, 0, 100)}
-    given = Fields("vendors", value, {"count", "percent", "delay", "per_1000"})
-    return Marketplace(
-        count=given.integer("count", 0, 100, 5),
-        percent=given.integer("percent", 0, 100, 50),
-        delay=given.span("delay", 0, SLOTS_PER_DAY, (1, 8)),
-        per_1000=given.span("per_1000", 0, 10**6, (40, 160)),
-    )
-
-
-def _deadlines(fields: Fields) -> tuple[int, int]:
-    value = fields.get("deadlines", "uniform")
-    if isinstance(value, str):
-        return DEADLINES[fields.choice("deadlines", tuple(DEADLINES), "uniform")]
-    return fields.span("deadlines", 100, 100_000, DEADLINES["uniform"])
+def _arrivals(found: Values, data: Mapping[str, Any]) -> dict[str, Any]:
+    given = {name: found[f"arrivals.{name}"] for name in ("trace", "day", "file", "mean", "poisson")}
+    given = {name: value for name, value in given.items() if value is not None}
+    if "trace" not in given:
+        if "arrivals" in data and "poisson" not in given:
+            raise InputError(SOURCE, "arrivals.poisson", "the key is missing, and arrivals.trace as well")
+        for name in given.keys() - {"poisson"}:
+            raise InputError(SOURCE, f"arrivals.{name}", "goes with arrivals.trace only")
+        return {"poisson": given.get("poisson", 50)}
+    if "poisson" in given:
+        raise InputError(SOURCE, "arrivals.poisson", "both a trace and Poisson arrivals are given; one is allowed")
+    if "day" not in given:
+        if "file" in given:
+            raise InputError(SOURCE, "arrivals.day", "the key is missing; arrivals.file needs it")
+        given["day"] = days(given["trace"])[0]
+    if "file" not in given and given["day"] not in days(given["trace"]):
+        span_counts(given["trace"], given["day"], 1)  # says what there is
+    return {name: given[name] for name in ("trace", "file", "day", "mean") if name in given}
 
 
 def _name(
@@ -266,30 +375,42 @@ def generate(data: Mapping[str, Any]) -> Instance:
 
 
 def _document(recipe: Recipe) -> dict[str, Any]:
-    gpus = calibration.gpus()
-    price = tariff(recipe.prices["region"], recipe.prices["day"])[recipe.start - 1 : recipe.start - 1 + recipe.slots]
+    gpus, notes = calibration.gpus(), []
+    seconds = 60 * recipe.slot_minutes
+    source = tariff_from(recipe.prices["region"], recipe.prices["day"])
+    price, recurs = source.at_slots(60 * recipe.first_minute, recipe.slots, seconds)
+    if recurs:
+        notes.append(f"The {len(source.days)} shipped days of prices of {recipe.prices['region']} begin again.")
+    arrival, recurs = _arrival_slots(recipe)
+    if recurs:
+        notes.append(f"The days of the trace {recipe.arrivals['trace']} end, and begin again with the first.")
     return {
         "format": FORMAT,
         "name": recipe.name,
-        "origin": _origin(recipe),
+        "origin": _origin(recipe, notes),
         "slots": recipe.slots,
-        "slot_seconds": calibration.slot_seconds(),
+        "slot_seconds": seconds,
         "base_memory_mb": calibration.base_memory_mb(),
         "node_types": [
             {
                 "name": name,
                 "count": count,
-                "compute": gpus[name].compute,
+                "compute": _per_slot(recipe, gpus[name].compute),
                 "memory_mb": gpus[name].memory_mb,
-                "tariff": list(price),
+                "tariff": price,
             }
             for name, count in recipe.nodes.items()
         ],
-        "tasks": _tasks(recipe),
+        "tasks": _tasks(recipe, arrival),
     }
 
 
-def _origin(recipe: Recipe) -> dict[str, Any]:
+def _per_slot(recipe: Recipe, amount: int) -> int:
+    """Samples of ten minutes in units of work per slot, exactly."""
+    return amount * recipe.slot_minutes * recipe.parts // _TEN
+
+
+def _origin(recipe: Recipe, notes: list[str]) -> dict[str, Any]:
     origin: dict[str, Any] = {
         "generator": "paper",
         "version": VERSION,
@@ -300,35 +421,53 @@ def _origin(recipe: Recipe) -> dict[str, Any]:
     }
     if "trace" in recipe.arrivals:
         origin["arrivals"] = dict(traces())[recipe.arrivals["trace"]]
+    if recipe.parts > 1:
+        origin["work"] = f"1/{recipe.parts} sample"
+    if recipe.slot_minutes % _TEN:
+        origin["energy"] = "whole Wh per slot, drawn such that the mean is exact"
+    if notes:
+        origin["notes"] = notes
     return origin
 
 
-def _arrival_slots(recipe: Recipe) -> IntArray:
-    """(I,) arrival slots in order."""
+def _arrival_slots(recipe: Recipe) -> tuple[IntArray, bool]:
+    """(I,) arrival slots in order, and whether days of the trace recur."""
     slots = np.arange(1, recipe.busy + 1)
     if "trace" in recipe.arrivals:
-        whole = day_counts(recipe.arrivals["trace"], recipe.arrivals["day"], recipe.arrivals.get("file"))
-        counts = whole[recipe.start - 1 : recipe.start - 1 + recipe.busy]
+        counts, recurs = _submissions(recipe)
         wanted = recipe.arrivals["mean"] * recipe.busy if "mean" in recipe.arrivals else recipe.tasks
         if wanted is not None:
             if wanted and not any(counts):
                 span = f"slots {recipe.start}..{recipe.start + recipe.busy - 1} of {recipe.arrivals['day']}"
                 raise InputError(SOURCE, "arrivals.day", f"no submissions in {span}")
-            counts = scaled(counts, wanted)
-        return np.repeat(slots, counts)
+            counts = list(scaled(counts, wanted))
+        return np.repeat(slots, counts), recurs
     if recipe.tasks is not None:
-        return np.sort(recipe.stream("arrival").integers(1, recipe.busy, recipe.tasks))
-    return np.repeat(slots, recipe.stream("arrival").poisson(recipe.arrivals["poisson"], recipe.busy))
+        return np.sort(recipe.stream("arrival").integers(1, recipe.busy, recipe.tasks)), False
+    return np.repeat(slots, recipe.stream("arrival").poisson(recipe.arrivals["poisson"], recipe.busy)), False
 
 
-def _tasks(recipe: Recipe) -> list[dict[str, Any]]:
-    arrival = _arrival_slots(recipe)
+def _submissions(recipe: Recipe) -> tuple[list[int], bool]:
+    """Submissions per busy slot, and whether days of the trace recur."""
+    minutes, source = recipe.slot_minutes, recipe.arrivals.get("file")
+    fine = bool(minutes % _TEN)
+    read = 60 if fine and source else 60 * _TEN
+    counts, recurs = span_counts(recipe.arrivals["trace"], recipe.arrivals["day"], recipe.days, source, read)
+    moments = np.repeat(np.arange(len(counts)) * read // 60, counts)
+    if fine and not source:
+        moments = moments + recipe.stream("minute").integers(0, _TEN - 1, len(moments))
+    slot = (moments - recipe.first_minute) // minutes
+    inside = slot[(slot >= 0) & (slot < recipe.busy)]
+    return np.bincount(inside, minlength=recipe.busy).tolist(), recurs
+
+
+def _tasks(recipe: Recipe, arrival: IntArray) -> list[dict[str, Any]]:
     size = len(arrival)
     types = list(recipe.nodes)
     profiles = calibration.chosen(list(recipe.colocation), list(recipe.batch))
     drawn = recipe.stream("profile").integers(0, len(profiles) - 1, size)
-    rate = np.array([[p.rate[name] for name in types] for p in profiles], dtype=np.int64)[drawn]
-    energy = np.array([[p.energy_wh[name] for name in types] for p in profiles], dtype=np.int64)[drawn]
+    rate = np.array([[_per_slot(recipe, p.rate[name]) for name in types] for p in profiles], dtype=np.int64)[drawn]
+    energy = _energy(recipe, np.array([[p.energy_wh[name] for name in types] for p in profiles], dtype=np.int64)[drawn])
     memory = np.array([p.memory_mb for p in profiles], dtype=np.int64)[drawn]
 
     data = recipe.stream("data").integers(*recipe.data, size)
@@ -340,8 +479,10 @@ def _tasks(recipe: Recipe) -> list[dict[str, Any]]:
     preparation = recipe.stream("preparation").integers(*recipe.bids["preparation_per_1000"], size)
     bid = work * value // 1000 + np.where(prepared, data * preparation // 1000, 0)
 
+    delay = -(-delay * _TEN // recipe.slot_minutes)
     fastest = delay.min(axis=1) if recipe.vendors.count else np.zeros(size, dtype=np.int64)
     first = arrival + np.where(prepared, fastest, 0)
+    work = work * recipe.parts
     needed = -(-work // rate.max(axis=1))
     stretch = recipe.stream("stretch").integers(*recipe.deadlines, size)
     deadline = np.minimum(first - 1 + -(-needed * stretch // 100), recipe.slots)
@@ -365,6 +506,14 @@ def _tasks(recipe: Recipe) -> list[dict[str, Any]]:
     ]
 
 
+def _energy(recipe: Recipe, ten: IntArray) -> IntArray:
+    """(I, G) Wh per slot from Wh per ten minutes: whole, and on average over the draw exact."""
+    if recipe.slot_minutes % _TEN == 0:
+        return ten * (recipe.slot_minutes // _TEN)
+    drawn = recipe.stream("energy").integers(0, _TEN - 1, len(ten))
+    return np.asarray((ten * recipe.slot_minutes + drawn[:, None]) // _TEN)
+
+
 def _prepared(recipe: Recipe, size: int) -> NDArray[np.bool_]:
     """(I,) f_i: which tasks need pre-processing."""
     if not recipe.vendors.count:
@@ -373,7 +522,7 @@ def _prepared(recipe: Recipe, size: int) -> NDArray[np.bool_]:
 
 
 def _offers(recipe: Recipe, data: IntArray) -> tuple[IntArray, IntArray]:
-    """(I, N) delays and prices; each vendor has streams of its own, so one more vendor changes no other's offers."""
+    """(I, N) delays in tens of minutes, and prices; each vendor has streams of its own: one more changes no other."""
     market, size = recipe.vendors, len(data)
     delay = np.empty((size, market.count), dtype=np.int64)
     price = np.empty((size, market.count), dtype=np.int64)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from instances.lora.readers.base import SLOTS_PER_DAY, Trace, read_arrivals, register, registered
+from instances.lora.readers.base import SLOT_SECONDS, SLOTS_PER_DAY, Trace, read_arrivals, register, registered
 
-__all__ = ["SLOTS_PER_DAY", "Trace", "read_arrivals", "register", "registered"]
+__all__ = ["SLOTS_PER_DAY", "SLOT_SECONDS", "Trace", "read_arrivals", "register", "registered"]
 
 for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
     importlib.import_module(f"{__name__}.{_module}")

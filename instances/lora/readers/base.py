@@ -59,11 +59,13 @@ def registered() -> dict[str, Trace]:
     return dict(sorted(_TRACES.items()))
 
 
-def read_arrivals(trace: str, path: str | os.PathLike[str]) -> dict[str, tuple[int, ...]]:
-    """Jobs per 10-minute slot for every day from the file's first to its last, in the trace's own clock.
+def read_arrivals(
+    trace: str, path: str | os.PathLike[str], slot_seconds: int = SLOT_SECONDS
+) -> dict[str, tuple[int, ...]]:
+    """Jobs per slot for every day from the file's first to its last, in the trace's own clock.
 
-    Entry s of a day (s = 0..143) covers minutes [10 s, 10 s + 10) after midnight; days without jobs are all zeros.
-    The first and the last day may be cut by the file. Plain text and gzip are both read.
+    Entry s of a day covers `slot_seconds` (a divisor of a day) from second `slot_seconds` * s after midnight; days
+    without jobs are all zeros. The first and the last day may be cut by the file. Plain text and gzip are both read.
 
     Raises
     ------
@@ -73,11 +75,12 @@ def read_arrivals(trace: str, path: str | os.PathLike[str]) -> dict[str, tuple[i
         raise InputError("traces", "name", f"{shown(trace)} is none of {', '.join(registered())}")
     reader = _TRACES[trace]
     counts: dict[date, list[int]] = {}
+    nobody = [0] * (SLOTS_PER_DAY * SLOT_SECONDS // slot_seconds)
     with open_text(path, reader.where) as file:
         for day, second in reader.moments(file, str(path)):
             if day not in counts:
-                counts[day] = [0] * SLOTS_PER_DAY
-            counts[day][second // SLOT_SECONDS] += 1
+                counts[day] = nobody.copy()
+            counts[day][second // slot_seconds] += 1
     if not counts:
         return {}
     first, last = min(counts), max(counts)
@@ -85,7 +88,7 @@ def read_arrivals(trace: str, path: str | os.PathLike[str]) -> dict[str, tuple[i
         span = f"{first} to {last} is more than {LONGEST_SPAN} days: one of them is wrong"
         raise InputError(str(path), "days", span)
     every = (first + timedelta(days=j) for j in range((last - first).days + 1))
-    return {day.isoformat(): tuple(counts.get(day, [0] * SLOTS_PER_DAY)) for day in every}
+    return {day.isoformat(): tuple(counts.get(day, nobody)) for day in every}
 
 
 @contextmanager

@@ -22,11 +22,11 @@ from instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, n
 from instances.eapm.matrices import TOLERANCE, Cvb, Range, Table1, matrices, read_source
 from instances.eapm.model import profit_rate
 from instances.eapm.named import expected, named, names
-from instances.eapm.numerals import half_up, text_of_fraction
 from instances.eapm.paper import ENERGY, GAMMAS, RATE, SPAN, TABLE1
 from instances.eapm.quantities import anchors, anchors_of, describe
 from instances.eapm.workload import ORDERS, read_recipe
 from instances.errors import InputError
+from instances.numerals import half_up, text_of_fraction
 from instances.seeds import Stream
 
 CVB = {"method": "cvb", "seed": "x", "types": 7, "machines": 4, "consistency": "consistent"}

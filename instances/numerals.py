@@ -1,0 +1,41 @@
+"""Fractions in recipes, and as text."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+
+from instances.errors import InputError, shown
+
+# Short enough that no numeral makes a number too long to compute with.
+NUMERAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}|/[0-9]{1,9})?", re.ASCII)
+
+
+def fraction_of(source: str, field: str, value: object, low: Fraction, high: Fraction) -> Fraction:
+    """The exact fraction in low..high that a text such as "1.05" or "21/20", or an integer, stands for.
+
+    Raises
+    ------
+    InputError : for any other value; a JSON number with a point is none, as 1.05 is not a binary fraction.
+    """
+    text = str(value) if type(value) is int and 0 <= value < 10**9 else value
+    if not isinstance(text, str) or not NUMERAL.fullmatch(text) or re.search(r"/0+$", text):
+        raise InputError(source, field, f'{shown(value)} is not a fraction as text, such as "1.05" or "21/20"')
+    if not low <= (found := Fraction(text)) <= high:
+        raise InputError(source, field, f"{shown(value)} is not in {text_of_fraction(low)}..{text_of_fraction(high)}")
+    return found
+
+
+def text_of_fraction(value: Fraction) -> str:
+    """The fraction as a decimal number where nine places hold it, as "a/b" otherwise."""
+    for places in range(10):
+        if 10**places % value.denominator == 0:
+            digits = value.numerator * (10**places // value.denominator)
+            return f"{digits // 10**places}.{digits % 10**places:0{places}}" if places else str(digits)
+    return str(value)
+
+
+def half_up(value: Fraction) -> int:
+    """The nearest integer; of two equally near, the larger."""
+    return math.floor(value + Fraction(1, 2))
