@@ -57,7 +57,7 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
         raise InputError(str(folder / STORE), "family", f"{shown(name)} is not one of {', '.join(families())}")
     family = families()[str(name)]
     settled = verdicts.settle(found, family)
-    suite = find_suite_if_any(str(found.about.get("suite", "")))
+    suite = find_suite_if_any(found.about)
     groups = suite.groups if suite is not None else {}
     _write_csv(folder / "results.csv", found.rows)
     _write_csv(folder / "seconds.csv", found.seconds)

@@ -9,12 +9,15 @@ import io
 import itertools
 import json
 import os
+import shutil
 import stat
 import sys
 import tempfile
+import tomllib
 import zlib
 from collections.abc import Iterator
 from contextvars import ContextVar
+from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -133,6 +136,19 @@ def load_json(data: bytes, source: str) -> Any:
     if twice:
         raise _first_duplicate(found, source)
     return found
+
+
+def load_toml(data: bytes, source: str) -> dict[str, Any]:
+    """The table in a TOML text, with numbers that have a point as exact decimals.
+
+    Raises
+    ------
+    InputError : naming the source, and the line.
+    """
+    try:
+        return tomllib.loads(data.decode(), parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise InputError(source, "", f"not TOML: {error}") from None
 
 
 READ_LIMIT = 2**30
@@ -310,3 +326,33 @@ def make_folder(path: Path) -> Path:
     except OSError as error:
         raise InputError(str(path), "", f"the folder cannot be made: {error.strerror or error}") from None
     return path
+
+
+@contextlib.contextmanager
+def filling(folder: Path) -> Iterator[Path]:
+    """A folder beside whose files get into `folder` when all of them are there; none does after an error.
+
+    `folder` is made if need be, and is not left behind empty.
+
+    Raises
+    ------
+    InputError : where it cannot be made or written.
+    """
+    new = not folder.exists()
+    make_folder(folder)
+    handle, temporary = _temporary(folder / "files")
+    os.close(handle)
+    Path(temporary).unlink()
+    beside = make_folder(Path(temporary))
+    try:
+        yield beside
+        for file in sorted(beside.iterdir()):
+            if (folder / file.name).is_dir():
+                raise InputError(str(folder / file.name), "", "cannot be written: it is a folder")
+        for file in sorted(beside.iterdir()):
+            os.replace(file, folder / file.name)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        if new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()

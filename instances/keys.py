@@ -227,7 +227,7 @@ class Seed:
 
     @property
     def range(self) -> str:
-        return "text, integer or a list of them"
+        return "text|integer|list of them"
 
     def checked(self, source: str, field: str, value: Any) -> tuple[str | int, ...]:
         names = value if isinstance(value, list | tuple) else [value]
@@ -269,6 +269,53 @@ class Ratio:
     def schema(self) -> Schema:
         number = {"type": "number", "minimum": float(self.low), "maximum": float(self.high)}
         return {"anyOf": [number, {"type": "string", "pattern": f"^{NUMERAL.pattern}$"}]}
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number in low..high, as a float."""
+
+    low: float
+    high: float
+    lists: ClassVar[bool] = False
+
+    @property
+    def range(self) -> str:
+        return f"{self.low:g}..{self.high:g}"
+
+    def checked(self, source: str, field: str, value: Any) -> float:
+        known = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+        if not known or (isinstance(value, Decimal) and not value.is_finite()) or not self.low <= value <= self.high:
+            raise InputError(source, field, f"{shown(value)} is not a number in {self.range}")
+        return float(value)
+
+    def parsed(self, text: str) -> Any:
+        return _number_or_text(text)
+
+    def schema(self) -> Schema:
+        return {"type": "number", "minimum": self.low, "maximum": self.high}
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A list of texts that are not empty, one value."""
+
+    lists: ClassVar[bool] = True
+
+    @property
+    def range(self) -> str:
+        return "list of texts"
+
+    def checked(self, source: str, field: str, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list | tuple):
+            raise InputError(source, field, f"{shown(value)} is not a list of texts")
+        return tuple(Text().checked(source, f"{field}[{j}]", each) for j, each in enumerate(value))
+
+    def parsed(self, text: str) -> Any:
+        return text.split("+")
+
+    def schema(self) -> Schema:
+        return {"type": "array", "items": Text().schema()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,14 +480,17 @@ class Values(Mapping[str, Any]):
     ----------
     source : in messages.
     keys : all that there may be.
-    data : the recipe; ``kind`` is left out.
+    data : the recipe; its ``kind`` is left out where that is no key.
+    field : where the recipe stands, in messages.
     """
 
-    def __init__(self, source: str, keys: Sequence[Key], data: Mapping[str, Any]) -> None:
-        self.source, self.keys_ = source, {key.name: key for key in keys}
-        rest = {name: value for name, value in data.items() if name != "kind"}
+    def __init__(self, source: str, keys: Sequence[Key], data: Any, field: str = "") -> None:
+        self.source, self.field, self.keys_ = source, field, {key.name: key for key in keys}
+        if isinstance(data, Mapping) and "kind" not in self.keys_:
+            data = {name: value for name, value in data.items() if name != "kind"}
         self.given = {
-            name: self.keys_[name].kind.checked(source, name, value) for name, value in flat(keys, rest, source)
+            name: self.keys_[name].kind.checked(source, joined(field, name), value)
+            for name, value in flat(keys, data, source, field)
         }
 
     def __getitem__(self, name: str) -> Any:
@@ -458,7 +508,7 @@ class Values(Mapping[str, Any]):
     def needed(self, name: str) -> Any:
         """The value of a key that has no default; InputError where it is not given."""
         if self[name] is None:
-            raise InputError(self.source, name, "the key is missing")
+            raise InputError(self.source, joined(self.field, name), "the key is missing")
         return self[name]
 
 

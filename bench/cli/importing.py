@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import shutil
 import sys
-import tempfile
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +16,7 @@ from bench.family.column import Family
 from bench.family.known import families
 from bench.family.parts import Importing, ImportSettings
 from instances.errors import InputError, shown
-from instances.files import check_writable, make_folder, write_text
+from instances.files import check_writable, filling, write_text
 
 REPORT = "import.json"
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -114,18 +111,12 @@ def _chosen(name: str | None) -> tuple[Family, Importing]:
 
 def _write(family: Family, instances: Any, out: Path) -> list[str]:
     """All instances, or none: they are made beside the folder and moved into it when the last one is there."""
-    out = make_folder(out)
-    beside = Path(tempfile.mkdtemp(prefix=".import-", dir=out))
     files: list[str] = []
-    try:
+    with filling(out) as beside:
         for instance in instances:
             files.append(f"{instance.name}.json.gz")
             write_text(beside / files[-1], family.dumps(instance))
             print(f"... {files[-1]}", file=sys.stderr)
-        for name in files:
-            os.replace(beside / name, out / name)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
     return files
 
 

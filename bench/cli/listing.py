@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bench.cli.arguments import Command, add_part_of_suite
-from bench.cli.parser import complete_by, suite_names
+from bench.cli.parser import NAME, complete_by, suite_names
 from bench.cli.printing import print_json
 from bench.family.column import Family
 from bench.family.known import families, find_suite
 from bench.family.sense import Sense
 from bench.family.suite import Listed, Suite
+from instances.errors import tamed
+from instances.keys import Form
 
-_KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite]]] = {
+_KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
     "suites": lambda family: family.suites(),
     "algorithms": lambda family: family.algorithms(),
     "formulations": lambda family: family.formulations(),
     "traces": lambda family: family.traces(),
     "logs": lambda family: () if family.importing is None else family.importing.formats(),
     "constructions": lambda family: family.constructions(),
+    "recipes": lambda family: list(family.recipes().values()),
     "problems": lambda family: [_describe_problem(family)],
     "families": lambda family: family.constructions(),
     "sources": lambda family: [Listed(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources()],
@@ -35,18 +40,19 @@ def add_list(command: Command) -> None:
         "what",
         choices=list(_KINDS),
         help="problems: the families of problems with their file formats; constructions (before: families): parametric "
-        "constructions of instances, members of which `generate` and `run` make; the others as they are called",
+        "constructions of instances, members of which `generate` and `run` make; recipes: what they make instances of, "
+        "with every key; the others as they are called",
     )
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 
 def add_generate(command: Command) -> None:
     """The command `generate`."""
-    sub = command("generate", _generate, "write the instance files of a suite")
+    sub = command("generate", _generate, "write the instance files of a suite, a file of recipes, or one recipe")
     sub.set_defaults(busy="making instances")
     complete_by(
         sub.add_argument(
-            "suite", metavar="SUITE", help="or a member of a construction, such as lead:L=6: `list constructions`"
+            "suite", metavar="SUITE", help="or a file FILE.toml, or a recipe, RECIPE:KEY=VALUE,...: `list recipes`"
         ),
         suite_names,
     )
@@ -62,13 +68,17 @@ def add_warm(command: Command) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    found = [
+    found: list[dict[str, Any]] = [
         {"family": family.name, "name": each.name, "summary": each.summary}
+        | ({"keys": [key.row() for key in each.keys]} if isinstance(each, Form) else {})
         for family in families().values()
         for each in _KINDS[options.what](family)
     ]
     if options.json:
         print_json(found)
+        return 0
+    if options.what == "recipes":
+        print("\n".join(_recipe_text(family) for family in families().values()))
         return 0
     width = max((len(each["name"]) for each in found), default=0)
     for family in dict.fromkeys(each["family"] for each in found):
@@ -79,6 +89,21 @@ def _list(options: argparse.Namespace) -> int:
     if options.what == "families":
         print("These are constructions of instances, `list constructions`. Families of problems: `list problems`.")
     return 0
+
+
+def _recipe_text(family: Family) -> str:
+    """The family's recipes, each with a line per key: name, unit, range, default, meaning."""
+    lines = [f"{family.name}:"]
+    for form in family.recipes().values():
+        rows = [key.row() for key in form.keys]
+        lines += ["", f"  {form.name}: {form.summary}"]
+        head = {"name": "key", "unit": "unit", "range": "range", "default": "default", "meaning": "meaning"}
+        columns = ("name", "unit", "range", "default")
+        width = {column: min(34, max(len(row[column]) for row in (head, *rows))) for column in columns}
+        for row in (head, *rows):
+            cells = [row[column].ljust(width[column]) for column in columns]
+            lines.append("    " + "  ".join([*cells, row["meaning"]]).rstrip())
+    return "\n".join(lines)
 
 
 def _describe_problem(family: Family) -> Listed:
@@ -98,6 +123,8 @@ def _generate(options: argparse.Namespace) -> int:
     else:
         for each in written:
             print(f"{each['file']}  {each['instance']}")
+            for note in each.get("notes", ()):
+                print(f"{NAME}: {tamed(each['case'], 200)}: {tamed(note, 300)}", file=sys.stderr)
     return 0
 
 

@@ -22,7 +22,8 @@ def add_run(command: Command) -> None:
     sub = command("run", _run, "run a suite, resume it, report")
     sub.set_defaults(keeps=True, busy="getting ready")
     complete_by(
-        sub.add_argument("suite", metavar="SUITE", help="name of the suite, as `list suites` names them"), suite_names
+        sub.add_argument("suite", metavar="SUITE", help="as `list suites` names them, or FILE.toml"),
+        suite_names,
     )
     sub.add_argument("--out", metavar="DIR", type=Path, help="folder of the results (results/SUITE)")
     sub.add_argument("--workers", type=positive, metavar="N", help="worker processes (one per core)")

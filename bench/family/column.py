@@ -33,6 +33,9 @@ from bench.family.source import Source
 from bench.family.suite import Listed, SolveSettings, Study, Suite
 from formulations.report import Exact, SolveReport
 from instances.errors import InputError, not_one_of
+from instances.files import load_json, read_bytes
+from instances.keys import Form, Values
+from instances.recipe import PATH
 from online.outcome import OnlineRun
 
 CONVENTION: Mapping[str, str] = {
@@ -45,6 +48,7 @@ CONVENTION: Mapping[str, str] = {
     "describe": "instances.quantities",
     "generate": "instances.generate",
     "tiny_instances": "instances.strategies",
+    "recipes": "instances.generate",
     "traces": "instances.arrivals",
     "constructions": "instances.constructions",
     "VERSION": "formulations.solve",
@@ -78,6 +82,10 @@ CONVENTION: Mapping[str, str] = {
 """Where the harness looks for what, the family's name between floor and module; where there is no such module, or no
 such name in it, in the floor's main module (`MAIN`)."""
 MAIN = {"instances": "format", "formulations": "solve", "online": "run", "bench": ""}
+
+
+FILE = Form("file", "an instance in a file, or each of several", (PATH,), {"kind": "file"}, lambda recipe: None)
+"""The kind of recipe that all families have."""
 
 
 class Family:
@@ -156,8 +164,21 @@ class Family:
         return found
 
     def generate(self, recipe: Mapping[str, Any]) -> Any:
-        """The instance that a case's recipe names."""
+        """The instance that a case's recipe names; kind `file` is known to every family."""
+        if recipe.get("kind") == "file":
+            data, source = read_bytes(Values("recipe", (PATH,), recipe).needed("path"))
+            return self.parse(load_json(data, source), source)
         return self.need("generate")(recipe)
+
+    def recipes(self) -> Mapping[str, Form]:
+        """The kinds of recipes that files and the command line can name, with their keys."""
+        found = self.find("recipes")
+        return {form.name: form for form in (*(() if found is None else found()), FILE)}
+
+    def notes(self, instance: Any) -> Sequence[str]:
+        """What must be known of how the instance was made: the `notes` of its origin, if it has any."""
+        notes = (getattr(instance, "origin", None) or {}).get("notes", ())
+        return [str(each) for each in notes] if isinstance(notes, list | tuple) else []
 
     def traces(self) -> Sequence[Listed]:
         """The traces that drive the family's generators."""

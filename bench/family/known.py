@@ -13,6 +13,7 @@ from typing import Any
 import instances
 from bench.family.column import Family
 from bench.family.suite import Suite
+from bench.family.suite_file import SUFFIX, read_recipe, read_suite
 from instances.errors import InputError, did_you_mean, shown
 
 ELSEWHERE = "RATIOBENCH_FAMILIES"
@@ -57,7 +58,7 @@ _NO_SUITE = (
 
 
 def find_suite(name: str) -> tuple[Family, Suite]:
-    """The suite of this name, or of the member of a parametric family that it names, and its family.
+    """The suite of this name or in this file, or that of the recipe that it is, and its family.
 
     Raises
     ------
@@ -65,23 +66,32 @@ def find_suite(name: str) -> tuple[Family, Suite]:
     """
     known = {suite.name: (family, suite) for family in families().values() for suite in family.suites()}
     if name not in known:
+        if name.endswith(SUFFIX):
+            return read_suite(name, families(), list(known))
         for family in families().values():
             member = family.member(name)
             if member is not None:
                 return family, member
+        if (found := read_recipe(name, families())) is not None:
+            return found
         if os.path.exists(name):
             raise InputError(name, "", _NO_SUITE[os.path.isdir(name)])
+        recipes = {each for family in families().values() for each in family.recipes()}
         heads = [each.name.partition(":")[0] for family in families().values() for each in family.constructions()]
-        other = f", and no member of a construction ({', '.join(heads)}; `list constructions`)" if heads else ""
-        near = did_you_mean(name, known) or did_you_mean(name.partition(":")[0], heads)
+        other = f", and no recipe ({', '.join(sorted({*recipes, *heads}))}; `list recipes`)"
+        near = did_you_mean(name, known) or did_you_mean(name.partition(":")[0], {*recipes, *heads})
         raise InputError("suite", "", f"{shown(name)} is not one of {', '.join(sorted(known))}{other}{near}")
     return known[name]
 
 
-def find_suite_if_any(name: str) -> Suite | None:
-    """The suite of this name as it is now, for its words; None where there is none any more."""
+def find_suite_if_any(about: Mapping[str, Any]) -> Suite | None:
+    """The suite that was run, as it is now, for its words; of a file, as it was; None where there is none any more."""
+    name, words = str(about.get("suite", "")), about.get("groups")
+    if isinstance(words, Mapping):
+        groups = {str(group): str(word) for group, word in words.items()}
+        return Suite(name, "", (), groups=groups, verdicts_first=about.get("verdicts_first") is True)
     try:
-        return find_suite(name)[1]
+        return None if name.endswith(SUFFIX) else find_suite(name)[1]
     except InputError:
         return None
 

@@ -145,6 +145,8 @@ class Suite:
     small : the same groups at a small scale (`run --scale small`); empty where there is no such scale.
     groups : what groups are called in a sentence (``real arrivals``), by name; of others the name.
     verdicts_first : whether the page begins with what is claimed and what holds, not with how much is reached.
+    repeat : how many times algorithms that draw are run on each case, at least.
+    file : the file that the suite was read from; empty for one of this house.
     """
 
     name: str
@@ -154,3 +156,5 @@ class Suite:
     small: tuple[Case, ...] = ()
     groups: Mapping[str, str] = field(default_factory=dict)
     verdicts_first: bool = False
+    repeat: int = 1
+    file: str = ""

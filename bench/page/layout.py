@@ -43,7 +43,7 @@ def render_page(
     """The results as one HTML page that needs nothing from a network; `explained`: the page of a claim's witness."""
     every = found.rows.to_dict("records")
     about = found.about
-    suite = find_suite_if_any(str(about.get("suite", "")))
+    suite = find_suite_if_any(about)
     groups = {} if suite is None else suite.groups
     return render(
         "page.html",

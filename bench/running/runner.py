@@ -30,7 +30,7 @@ from bench.storage.library import LIBRARY, Shelf, open_library
 from bench.storage.store import STORE, Piece, Store, StoredCase
 from formulations import backends
 from instances.errors import InputError, shown
-from instances.files import make_folder, write_atomically
+from instances.files import filling, make_folder, write_atomically
 from online.referee import sandbox
 from online.terms import Own, Terms, under
 
@@ -152,6 +152,8 @@ class _Sweep:
                 path = self.path(each.instance)
                 if not path.exists() or path.read_bytes() != each.data:
                     write_atomically(path, each.data)
+            for note in result.notes:
+                self.progress.warn(f"ratiobench: {case.name}: {note}")
             self.store.put(Piece("generate", "", case.name, True, {}, None, result.seconds))
             known = replace(stored, instance=result.instance, describe=result.describe)
             if result.prior is not None:
@@ -388,6 +390,8 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
     InputError : a pattern that no case's name fits; an algorithm that asks for another day where a case has none.
     """
     chosen = named_cases(suite, options.only)
+    if not any(case.algorithms or options.algorithms for case in chosen):
+        raise InputError(suite.file or suite.name, "algorithms", "nothing is to be run: name some, or --algorithm NAME")
     for name in options.algorithms:
         alone = next((case.name for case in suite.cases if YESTERDAY in name and case.prior is None), None)
         if alone is not None:
@@ -444,8 +448,9 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
         for name in dict.fromkeys([*names, *studied]):
             family.algorithm_key(name)
-        drawing = [name for name in names if options.repeat > 1 and family.is_randomised(name)]
-    repeats = dict.fromkeys(drawing, options.repeat)
+        repeat = max(options.repeat, suite.repeat)
+        drawing = [name for name in names if repeat > 1 and family.is_randomised(name)]
+    repeats = dict.fromkeys(drawing, repeat)
     pool: Pool
     if options.dask is None:
         pool = SpawnPool(default_workers() if options.workers is None else options.workers, options.limit)
@@ -472,6 +477,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     "plots": [asdict(plot) for plot in suite.plots],
                     "workers": pool.parallel(),
                     "provenance": provenance.collect(),
+                    **({"groups": dict(suite.groups), "verdicts_first": suite.verdicts_first} if suite.file else {}),
                 },
                 [case.name for case in cases],
             )
@@ -498,7 +504,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
 
 def command(suite: Suite, options: RunOptions) -> str:
     """The command that makes the same table anywhere: what is run, and not where or by whom."""
-    words = ["python", "-m", "bench", "run", suite.name]
+    words = ["python", "-m", "bench", "run", Path(suite.file).name or suite.name]
     words += [word for pattern in options.only for word in ("--only", pattern)]
     words += [word for name in options.algorithms for word in ("--algorithm", name)]
     words += ["--scale", options.scale] if options.scale != SCALES[0] else []
@@ -540,16 +546,15 @@ def places(out: Path | None, share: Path | None, suite: str, scale: str = "full"
 
 def generate_suite(family: Family, suite: Suite, out: Path, only: Sequence[str] = ()) -> list[Mapping[str, Any]]:
     """Write the instance files of a suite, or of the cases that fit a pattern, one per case, named after it."""
-    chosen = named_cases(suite, only)
-    folder = make_folder(out)
     written: list[Mapping[str, Any]] = []
-    for case in chosen:
-        made = work.make(family.name, case.recipe, case.prior)
-        path = folder / f"{case.name}.json.gz"
-        write_atomically(path, made.data)
-        written.append({"case": case.name, "file": str(path), "instance": made.instance, **made.describe})
-        if made.prior is not None:
-            path = folder / f"{case.name}_yesterday.json.gz"
-            write_atomically(path, made.prior.data)
-            written.append({"case": f"{case.name}, prior", "file": str(path), "instance": made.prior.instance})
+    with filling(out) as beside:
+        for case in named_cases(suite, only):
+            made = work.make(family.name, case.recipe, case.prior)
+            described = [(case.name, f"{case.name}.json.gz", made, made.describe)]
+            if made.prior is not None:
+                described.append((f"{case.name}, prior", f"{case.name}_yesterday.json.gz", made.prior, {}))
+            for name, file, each, about in described:
+                write_atomically(beside / file, each.data)
+                notes = {"notes": list(each.notes)} if each.notes else {}
+                written.append({"case": name, "file": str(out / file), "instance": each.instance, **about, **notes})
     return written

@@ -38,7 +38,7 @@ def ready() -> None:
 class Made:
     """A generated instance: its hash, its gzipped file, the family's figures about it, and the seconds it took.
 
-    `prior` is the other instance that was asked for with it.
+    `prior` is the other instance that was asked for with it, `notes` what must be known of how it was made.
     """
 
     instance: str
@@ -46,6 +46,7 @@ class Made:
     describe: Mapping[str, Any]
     seconds: float
     prior: Made | None = None
+    notes: tuple[str, ...] = ()
 
 
 def make(family: str, recipe: Mapping[str, Any], prior: Mapping[str, Any] | None = None) -> Made:
@@ -56,7 +57,8 @@ def make(family: str, recipe: Mapping[str, Any], prior: Mapping[str, Any] | None
     data = gzip.compress(house.dumps(instance).encode(), compresslevel=6, mtime=0)
     described = dict(house.describe(instance))
     other = None if prior is None else make(family, prior)
-    return Made(house.identity(instance), data, described, time.perf_counter() - started, other)
+    notes = tuple(house.notes(instance))
+    return Made(house.identity(instance), data, described, time.perf_counter() - started, other, notes)
 
 
 @lru_cache(maxsize=3)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from instances.errors import InputError, shown
-from instances.files import read_bytes
+from instances.files import load_toml, read_bytes
 from instances.lora.logs.base import moment
 from instances.lora.prices import DAY as DAY
 from instances.lora.prices import Tariff, tariff_from
@@ -64,10 +63,7 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
     InputError : naming the file, the field and the value.
     """
     data, source = read_bytes(path)
-    try:
-        table = tomllib.loads(data.decode(), parse_float=Decimal)
-    except (ValueError, RecursionError) as error:
-        raise InputError(source, "", f"not TOML: {error}") from None
+    table = load_toml(data, source)
     _known(source, "", table, _TOP)
     nodes = table.get("node")
     if not isinstance(nodes, list) or not nodes:

@@ -154,7 +154,7 @@ def test_names_are_near_whatever_the_case_of_their_letters() -> None:
 def test_an_unknown_suite_is_told_that_constructions_exist(capsys: pytest.CaptureFixture[str]) -> None:
     """Their names, and the command that lists them with their parameters."""
     line = refused(capsys, "generate", "nosuch", "--out", "nowhere")
-    assert ", and no member of a construction (lead, " in line
+    assert ", and no recipe (alpha_underbid, " in line
     assert "`list constructions`)" in line
 
 

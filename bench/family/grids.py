@@ -1,0 +1,203 @@
+"""Grids: one table of a suite's file as the recipes of its instances.
+
+A list of values makes as many instances, `runs` repeats them, and texts may have ``{run}``, the number of the run.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.family.column import FILE, Family
+from instances.errors import InputError, did_you_mean, shown
+from instances.files import load_json, read_bytes
+from instances.keys import Form, Integer, Text, flat, joined, text_of
+
+CASES = 10_000
+"""Most cases of a file."""
+RUNS = 1000
+"""Most runs of an instance."""
+BESIDE = ("runs", "prior", "study")
+"""What stands beside the keys of a recipe and is a table, or several."""
+_PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
+
+
+class Variant(NamedTuple):
+    """One place of a grid.
+
+    Parameters
+    ----------
+    values : of the recipe, by the names of its keys.
+    prior : what is different in the recipe of the prior; None without a prior.
+    varied : the keys in which places differ.
+    run : its number; None where nothing is repeated.
+    """
+
+    values: Mapping[str, Any]
+    prior: Mapping[str, Any] | None
+    varied: Sequence[str]
+    run: int | None
+
+    def words(self) -> dict[str, str]:
+        """What the placeholders of a name stand for."""
+        words = {key: worded(value) for key, value in self.values.items()}
+        return words if self.run is None else words | {"run": str(self.run)}
+
+
+class Grid:
+    """The table of one entry of a file, for a kind of recipe.
+
+    Parameters
+    ----------
+    source, field : the file, and where the table stands in it, for messages.
+    folder : from which files are named.
+    family, form : whose recipes these are, and of which kind.
+    others : names of keys that may stand beside those of the recipe.
+    """
+
+    def __init__(
+        self, source: str, field: str, folder: Path, family: Family, form: Form, others: Sequence[str] = ()
+    ) -> None:
+        self.source, self.field, self.folder, self.family, self.form = source, field, folder, family, form
+        self.others = (*others, *BESIDE)
+
+    def variants(self, table: Mapping[str, Any]) -> Iterator[Variant]:
+        """Every place of the grid: the last key of the table varies first, but for the runs.
+
+        Raises
+        ------
+        InputError : naming the file, the key and the value.
+        """
+        own = {name: value for name, value in table.items() if name not in BESIDE}
+        grid = {name: self._choices(name, value, self.field) for name, value in self._flat(own, self.field)}
+        runs = list(self._runs(table.get("runs"), joined(self.field, "runs")))
+        before = dict(self._singles(table.get("prior", {}), joined(self.field, "prior")))
+        number = prod(map(len, grid.values())) * len(runs)
+        if number > CASES:
+            raise InputError(self.source, self.field, f"the grid has {number} places; {CASES} are allowed")
+        varied = [name for name, choices in grid.items() if len(choices) > 1]
+        for place in product(*grid.values()):
+            for run, (changes, changed) in enumerate(runs):
+                values = dict(zip(grid, place, strict=True)) | changes
+                if isinstance(table.get("runs"), int):
+                    self._tell_apart(values)
+                counted = None if "runs" not in table else run
+                prior = None if "prior" not in table and not changed else self._numbered(before | changed, counted)
+                yield Variant(self._numbered(values, counted), prior, varied, counted)
+
+    def _tell_apart(self, values: dict[str, Any]) -> None:
+        """Runs that differ in nothing get the number of the run into their seed."""
+        if any(map(_mentions_run, values.values())):
+            return
+        if not any(key.name == "seed" for key in self.form.keys):
+            raise InputError(self.source, joined(self.field, "runs"), "no value has {run} in it: all runs are the same")
+        seed = values.get("seed", 0)
+        values["seed"] = [*(seed if isinstance(seed, list) else [seed]), "run {run}"]
+
+    def _numbered(self, values: Mapping[str, Any], run: int | None) -> dict[str, Any]:
+        words = {} if run is None else {"run": str(run)}
+        return {name: self._fill(value, words, joined(self.field, name)) for name, value in values.items()}
+
+    def _fill(self, value: Any, words: Mapping[str, str], field: str) -> Any:
+        if isinstance(value, list):
+            return [self._fill(each, words, field) for each in value]
+        return fill(value, words, self.source, field) if isinstance(value, str) else value
+
+    def _flat(self, table: Any, field: str) -> Iterator[tuple[str, Any]]:
+        """The table by the names of keys; of an unknown key also what is near of those that stand beside."""
+        try:
+            yield from flat(self.form.keys, table, self.source, field)
+        except InputError as error:
+            near = did_you_mean(error.field.rpartition(".")[2], self.others)
+            if "unknown key" not in error.problem or "did you mean" in error.problem or not near:
+                raise
+            raise InputError(self.source, error.field, error.problem + near) from None
+
+    def _choices(self, name: str, value: Any, field: str) -> list[Any]:
+        """The values of a key in the grid: a list is several, unless it is one value by itself."""
+        kind = next(key.kind for key in self.form.keys if key.name == name)
+        found = [value]
+        if isinstance(value, list) and not (kind.lists and all(type(each) is int for each in value)):
+            found = value
+        if not found:
+            raise InputError(self.source, joined(field, name), "an empty list; at least one value is needed")
+        if isinstance(kind, Text) and kind.path:
+            return [file for each in found for file in self._files(each, joined(field, name))]
+        return found
+
+    def _files(self, value: Any, field: str) -> list[str]:
+        """The files that a path, a pattern or a folder stands for; instances are read to see that they are some."""
+        given = self.folder / Text(path=True).checked(self.source, field, value)
+        if self.form is not FILE:
+            return [str(given)]
+        if "\0" in str(given):
+            raise InputError(self.source, field, f"{shown(value)}: there is no such file")
+        if given.is_dir():
+            paths = sorted(given.glob("*.json.gz")) or sorted(given.glob("*.json"))
+        elif glob.has_magic(str(value)) and not given.exists():
+            paths = sorted(map(Path, glob.glob(str(given))))
+        else:
+            paths = [given]
+        if not paths:
+            raise InputError(self.source, field, f"{shown(value)}: there is no such file")
+        for path in paths:
+            data, source = read_bytes(path)
+            document = load_json(data, source)
+            form = document.get("format") if isinstance(document, Mapping) else None
+            if form != self.family.format:
+                raise InputError(source, "format", f"{shown(form)} is not {self.family.format!r}")
+            self.family.parse(document, source)
+        return [str(path) for path in paths]
+
+    def _runs(self, runs: Any, field: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """What changes from run to run, of the recipe and of its prior."""
+        if runs is None or not isinstance(runs, list):
+            yield from [({}, {})] * (1 if runs is None else Integer(1, RUNS).checked(self.source, field, runs))
+            return
+        if not 1 <= len(runs) <= RUNS:
+            raise InputError(self.source, field, f"{shown(runs)}; 1..{RUNS} are allowed")
+        for j, table in enumerate(runs):
+            if not isinstance(table, Mapping):
+                raise InputError(self.source, f"{field}[{j}]", f"{shown(table)} is not a table")
+            own = {name: value for name, value in table.items() if name != "prior"}
+            prior = self._singles(table.get("prior", {}), f"{field}[{j}].prior")
+            yield dict(self._singles(own, f"{field}[{j}]")), dict(prior)
+
+    def _singles(self, table: Any, field: str) -> Iterator[tuple[str, Any]]:
+        """Values where no grid is allowed."""
+        for name, value in self._flat(table, field):
+            choices = self._choices(name, value, field)
+            if len(choices) > 1:
+                problem = f"{shown(value)}: one value is needed here, not a grid"
+                raise InputError(self.source, joined(field, name), problem)
+            yield name, choices[0]
+
+
+def _mentions_run(value: Any) -> bool:
+    return any(map(_mentions_run, value)) if isinstance(value, list) else isinstance(value, str) and "{run}" in value
+
+
+def worded(value: Any) -> str:
+    """A value in a name."""
+    return "-".join(map(worded, value)) if isinstance(value, list) else text_of(value)
+
+
+def fill(text: str, words: Mapping[str, str], source: str, field: str) -> str:
+    """The text with these words in the place of ``{NAME}``; InputError for a name that is none of them."""
+    for name in _PLACEHOLDER.findall(text):
+        if name not in words:
+            known = ", ".join(f"{{{each}}}" for each in words) or "none here"
+            raise InputError(source, field, f"{shown(f'{{{name}}}')} stands for nothing; known: {known}")
+    return _PLACEHOLDER.sub(lambda match: words[match.group(1)], text)
+
+
+def name_file(text: str, source: str, field: str) -> str:
+    """The text, if a file can have it as its name."""
+    if not text.isprintable() or re.search(r"[/\\]|^\.|^$", text) or len(text.encode()) > 200:
+        raise InputError(source, field, f"{shown(text)} is no name for a file (no / and \\, up to 200 bytes)")
+    return text

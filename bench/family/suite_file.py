@@ -1,0 +1,309 @@
+"""A suite of one's own in a TOML file, and a recipe on the command line: read, checked, made a `Suite`.
+
+An instance of the file is a recipe with what is run on it; `bench.family.grids` makes its cases. What may stand where
+is described in `SUITE`, `CASE`, `PLOT` and by the families' recipes; `bench.family.suite_schema` makes a JSON Schema of
+the same descriptions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench.family.column import Family
+from bench.family.grids import CASES, RUNS, Grid, Variant, fill, name_file
+from bench.family.suite import Case, Plot, Printed, PrintedMean, SolveSettings, Study, Suite
+from instances.errors import InputError, did_you_mean, shown
+from instances.files import load_toml, read_bytes
+from instances.keys import Form, Integer, Key, Kind, Number, Switch, Text, Texts, Values, joined
+
+SUFFIX = ".toml"
+_SOLVE = (
+    Key("formulation", Text(), "model of OPT: `list formulations`", "auto"),
+    Key("backend", Text(), "its solver", "auto"),
+    Key("effort", Integer(1, 10**6), "amount of work on OPT", 1),
+    Key("gap", Number(0, 0.999), "relative gap at which to stop", 0),
+    Key("seconds", Number(0.001, 10**7), "time limit on OPT; marks the results", told="none"),
+)
+_ALGORITHMS = Key("algorithms", Texts(), "what is run: names with options, or package.module:Class", told="none")
+SUITE = (
+    Key("name", Text(), "of the suite", told="the file's"),
+    Key("summary", Text(), "a sentence for the page", told="none"),
+    Key("family", Text(), "of problems: `list problems`", told="that of the recipes"),
+    _ALGORITHMS,
+    *_SOLVE,
+    Key("repeat", Integer(1, RUNS), "runs of an algorithm that draws", 1),
+    Key("verdicts_first", Switch(), "begin the page with claims", default=False),
+)
+CASE = (
+    Key("recipe", Text(), "kind of recipe: `list recipes`", told="to be given"),
+    Key("name", Text(), "of the case and of its file; must differ from case to case", told="made of the grid"),
+    Key("group", Text(), "cases of one group are comparable", told="the grid without seeds"),
+    replace(_ALGORITHMS, told="those of the suite"),
+    *(replace(key, default=None, told="as in the suite") for key in _SOLVE),
+)
+STUDY = (
+    Key("kind", Text(), "curve, charges"),
+    Key("algorithm", Text(), "whom it is about"),
+    Key("task", Integer(0), "one task", told="all"),
+)
+PLOT = (
+    Key("name", Text(), "of its files"),
+    Key("title", Text(), "heading", told="its name"),
+    Key("kind", Text(), "welfare, reached, ratio, seconds, ..., or a measure", "welfare"),
+    Key("groups", Texts(), "places on the axis", told="all groups"),
+    Key("axis", Text(), "what the groups vary", "cases"),
+    Key("algorithms", Texts(), "whom it shows", told="all"),
+    Key("note", Text(), "a sentence below it", told="none"),
+)
+HINDSIGHT = (Key("label", Text(), "of the best of several"), Key("algorithms", Texts(), "the several"))
+PRINTED = (
+    Key("group", Text(), "where"),
+    Key("algorithm", Text(), "who is better"),
+    Key("than", Text(), "than whom"),
+    Key("percent", Text(), "by how much, as printed"),
+)
+PRINTED_MEANS = (*PRINTED[:2], Key("value", Text(), "the mean, as printed"))
+LISTS = {"printed": PRINTED, "printed_means": PRINTED_MEANS, "hindsight": HINDSIGHT}
+"""Lists of tables in a plot."""
+_UNSAFE = re.compile(r"[^\w.=+-]")
+
+
+def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) -> tuple[Family, Suite]:
+    """The suite in a file, and its family. `taken` are names that it may not have.
+
+    Raises
+    ------
+    InputError : naming the file, the key and the value.
+    """
+    data, source = read_bytes(path)
+    table = load_toml(data, source)
+    name = table.get("name", Path(path).name.removesuffix(SUFFIX))
+    if isinstance(name, str) and name in taken:
+        raise InputError(source, "name", f"{shown(name)} is the name of a suite that is there; give another `name`")
+    return suite_of({**table, "name": name}, source, Path(path).parent, families)
+
+
+def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suite] | None:
+    """The suite of the one instance that ``RECIPE:KEY=VALUE,...`` names; None where no family has such a recipe.
+
+    Raises
+    ------
+    InputError : naming the key and the value.
+    """
+    head, _, tail = text.partition(":")
+    found = [family.recipes()[head] for family in families.values() if head in family.recipes()]
+    if not found:
+        return None
+    known: dict[str, Kind] = {key.name: key.kind for form in found for key in form.keys}
+    values: dict[str, Any] = {}
+    for part in filter(None, tail.split(",")):
+        name, equals, value = part.partition("=")
+        if name not in known:
+            raise InputError(head, name, f"unknown key; known: {', '.join(known)}{did_you_mean(name, known)}")
+        if name in values or not equals:
+            problem = "the key stands twice; once is allowed" if equals else f"{shown(part)} is not KEY=VALUE"
+            raise InputError(head, name, problem)
+        values[name] = known[name].parsed(value)
+    label = {"name": _UNSAFE.sub("_", text)[:150]} if found[0].label or not values else {}
+    family, suite = suite_of({"instance": [{"recipe": head, **label, **values}]}, head, Path(), families, alone=True)
+    return family, replace(suite, name=text, summary=family.recipes()[head].summary)
+
+
+def suite_of(
+    data: Mapping[str, Any], source: str, folder: Path, families: Mapping[str, Family], *, alone: bool = False
+) -> tuple[Family, Suite]:
+    """The suite of a decoded document, and its family; files are named from `folder`.
+
+    Parameters
+    ----------
+    alone : it has one instance, which is not named in messages, nor the case in the instance.
+
+    Raises
+    ------
+    InputError : naming source, key and value.
+    """
+    tables = {name: _list_of(data, name, source) for name in ("instance", "small", "plot")}
+    if not tables["instance"]:
+        raise InputError(source, "instance", "there is no [[instance]]; at least one is needed")
+    groups = data.get("groups", {})
+    if not isinstance(groups, Mapping) or not all(isinstance(each, str) for each in groups.values()):
+        raise InputError(source, "groups", f"{shown(groups)} is not a table of texts: groups in words")
+    top = Values(source, SUITE, {key: value for key, value in data.items() if key not in (*tables, "groups")})
+    failures: list[tuple[str, InputError]] = []
+    for family in _candidates(top, tables, source, families):
+        reader = _Reader(source, folder, family, top, alone)
+        try:
+            cases, small = (reader.cases(tables[name], name) for name in ("instance", "small"))
+        except InputError as error:
+            failures.append((family.name, error))
+            continue
+        suite = Suite(
+            name=name_file(top["name"] or source, source, "name"),
+            summary=top["summary"] or "",
+            cases=cases,
+            plots=tuple(_plots(source, tables["plot"], cases, small)),
+            small=small,
+            groups=dict(groups),
+            verdicts_first=top["verdicts_first"],
+            repeat=top["repeat"],
+            file="" if alone else source,
+        )
+        return family, suite
+    raise _told_together(failures)
+
+
+def _told_together(failures: Sequence[tuple[str, InputError]]) -> InputError:
+    """What is wrong, where several families know all recipes and none of them can make an instance."""
+    own = [(name, error) for name, error in failures if error.field != "format"] or failures
+    if len(own) == 1 or len({error.field for _, error in own}) > 1:
+        return own[0][1]
+    first = own[0][1]
+    return InputError(first.source, first.field, "; ".join(f"in {name}: {error.problem}" for name, error in own))
+
+
+def _list_of(data: Mapping[str, Any], name: str, source: str) -> list[Any]:
+    found = data.get(name, [])
+    if not isinstance(found, list):
+        raise InputError(source, name, f"{shown(found)} is no list of tables: write [[{name}]]")
+    return found
+
+
+def _candidates(
+    top: Values, tables: Mapping[str, list[Any]], source: str, families: Mapping[str, Family]
+) -> list[Family]:
+    """The families that the suite can be of: the one that is named, or those that have all of its recipes."""
+    if top["family"] is not None:
+        if top["family"] not in families:
+            problem = f"{shown(top['family'])} is none of {', '.join(families)}{did_you_mean(top['family'], families)}"
+            raise InputError(source, "family", problem)
+        return [families[top["family"]]]
+    able = list(families.values())
+    known = list(dict.fromkeys(name for family in able for name in family.recipes()))
+    for name in ("instance", "small"):
+        for j, table in enumerate(tables[name]):
+            recipe = table.get("recipe") if isinstance(table, Mapping) else None
+            if not isinstance(recipe, str):
+                continue  # said where the table is read
+            able = [family for family in able if recipe in family.recipes()]
+            if not able:
+                problem = f"is no recipe; known: {', '.join(known)}{did_you_mean(recipe, known)}"
+                if recipe in known:
+                    problem = "is a recipe of another family than those above"
+                raise InputError(source, f"{name}[{j}].recipe", f"{shown(recipe)} {problem}")
+    return able
+
+
+class _Reader:
+    """Tables to cases, of one family."""
+
+    def __init__(self, source: str, folder: Path, family: Family, top: Values, alone: bool) -> None:
+        self.source, self.folder, self.family, self.top, self.alone = source, folder, family, top, alone
+
+    def cases(self, tables: Sequence[Any], name: str) -> tuple[Case, ...]:
+        """The cases of all tables; their names differ."""
+        found: dict[str, Case] = {}
+        for j, table in enumerate(tables):
+            field = "" if self.alone else f"{name}[{j}]"
+            for case in self._of_table(table, field):
+                if case.name in found:
+                    problem = f"two cases are called {shown(case.name)}; give a name with {{run}} or {{KEY}} in it"
+                    raise InputError(self.source, joined(field, "name"), problem)
+                if len(found) == CASES:
+                    raise InputError(self.source, field, f"more than {CASES} cases")
+                found[case.name] = case
+        return tuple(found.values())
+
+    def _of_table(self, table: Any, field: str) -> Iterator[Case]:
+        if not isinstance(table, Mapping):
+            raise InputError(self.source, field, f"{shown(table)} is not a table")
+        shared = [key.name for key in CASE]
+        about = Values(self.source, CASE, {name: table[name] for name in table if name in shared}, field)
+        forms = self.family.recipes()
+        kind = about.needed("recipe")
+        if kind not in forms:
+            problem = f"{shown(kind)} is no recipe of {self.family.name}; known: {', '.join(forms)}"
+            raise InputError(self.source, joined(field, "recipe"), problem + did_you_mean(kind, forms))
+        studies = tuple(self._studies(table.get("study", []), joined(field, "study")))
+        grid = Grid(self.source, field, self.folder, self.family, forms[kind], shared)
+        for variant in grid.variants({name: table[name] for name in table if name not in shared}):
+            yield self._case(forms[kind], about, variant, studies, field)
+
+    def _studies(self, tables: Any, field: str) -> Iterator[Study]:
+        if not isinstance(tables, list):
+            raise InputError(self.source, field, f"{shown(tables)} is no list of tables")
+        for j, table in enumerate(tables):
+            found = Values(self.source, STUDY, table, f"{field}[{j}]")
+            yield Study(found.needed("kind"), found.needed("algorithm"), found["task"])
+
+    def _case(self, form: Form, about: Values, variant: Variant, studies: tuple[Study, ...], field: str) -> Case:
+        words = variant.words() | {"recipe": form.name}
+        varied = {key: f"{key} {words[key]}" for key in variant.varied}
+        numbered = [] if variant.run is None else [f"run {variant.run}"]
+        name = ", ".join([*varied.values(), *numbered])
+        group = ", ".join(said for key, said in varied.items() if key != "seed")
+        if not form.label and len(variant.values) == 1:  # an instance that has a name
+            [(_, value)] = variant.values.items()
+            name, group = (Path(str(value)).name.partition(".json")[0], "") if isinstance(value, str) else (name, group)
+        name = fill(about["name"] or name or form.name, words, self.source, joined(field, "name"))
+        group = fill(about["group"] or group or "all", words, self.source, joined(field, "group"))
+        name_file(name, self.source, joined(field, "name"))
+        settings = {key.name: self.top[key.name] if about[key.name] is None else about[key.name] for key in _SOLVE}
+        algorithms = self.top["algorithms"] if about["algorithms"] is None else about["algorithms"]
+        recipe = form.recipe(self.source, field, variant.values, "" if self.alone else name)
+        prior = None
+        if variant.prior is not None:
+            values = {**variant.values, **variant.prior}
+            prior = form.recipe(self.source, joined(field, "prior"), values, f"before {name}")
+        return Case(name, recipe, tuple(algorithms or ()), SolveSettings(**settings), group, prior, studies)
+
+
+def _plots(source: str, tables: Sequence[Any], cases: Sequence[Case], small: Sequence[Case]) -> Iterator[Plot]:
+    """The figures; InputError for a group that has no case, and a name that stands twice."""
+    full = tuple(dict.fromkeys(case.group for case in cases))
+    groups = dict.fromkeys([*full, *(case.group for case in small)])
+    names: set[str] = set()
+    for j, table in enumerate(tables):
+        field = f"plot[{j}]"
+        if not isinstance(table, Mapping):
+            raise InputError(source, field, f"{shown(table)} is not a table")
+        plot = _plot(source, field, table, full)
+        if plot.name in names:
+            raise InputError(source, f"{field}.name", f"{shown(plot.name)} stands twice; names differ")
+        names.add(plot.name)
+        printed = [*(each.group for each in plot.printed), *(each.group for each in plot.printed_means)]
+        for group in (*plot.groups, *printed):
+            if group not in groups:
+                some = ", ".join(list(groups)[:50])
+                problem = f"{shown(group)} is not one of {some}{did_you_mean(group, groups)}"
+                raise InputError(source, f"{field}.groups", problem)
+        yield plot
+
+
+def _plot(source: str, field: str, table: Mapping[str, Any], groups: tuple[str, ...]) -> Plot:
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for name, keys in LISTS.items():
+        listed = table.get(name, [])
+        if not isinstance(listed, list):
+            raise InputError(source, f"{field}.{name}", f"{shown(listed)} is no list of tables")
+        found = [Values(source, keys, each, f"{field}.{name}[{j}]") for j, each in enumerate(listed)]
+        parts[name] = [{key.name: each.needed(key.name) for key in keys} for each in found]
+    about = Values(source, PLOT, {name: value for name, value in table.items() if name not in LISTS}, field)
+    name = about.needed("name")
+    if not re.fullmatch(r"[\w-]{1,100}", name):
+        raise InputError(source, f"{field}.name", f"{shown(name)} has other characters than letters, digits, _ and -")
+    return Plot(
+        name=name,
+        title=about["title"] or name,
+        kind=about["kind"],
+        groups=about["groups"] or groups,
+        axis=about["axis"],
+        algorithms=about["algorithms"] or (),
+        printed=tuple(Printed(**each) for each in parts["printed"]),
+        note=about["note"] or "",
+        hindsight=tuple((each["label"], each["algorithms"]) for each in parts["hindsight"]),
+        printed_means=tuple(PrintedMean(**each) for each in parts["printed_means"]),
+    )
