@@ -84,7 +84,13 @@ such name in it, in the floor's main module (`MAIN`)."""
 MAIN = {"instances": "format", "formulations": "solve", "online": "run", "bench": ""}
 
 
-FILE = Form("file", "an instance in a file, or each of several", (PATH,), {"kind": "file"}, lambda recipe: None)
+FILE = Form(
+    "file",
+    "an instance in a file, or each of several",
+    (PATH,),
+    {"kind": "file"},
+    lambda recipe: Values("recipe", (PATH,), recipe).needed("path"),
+)
 """The kind of recipe that all families have."""
 
 
@@ -164,11 +170,15 @@ class Family:
         return found
 
     def generate(self, recipe: Mapping[str, Any]) -> Any:
-        """The instance that a case's recipe names; kind `file` is known to every family."""
-        if recipe.get("kind") == "file":
-            data, source = read_bytes(Values("recipe", (PATH,), recipe).needed("path"))
-            return self.parse(load_json(data, source), source)
+        """The instance that a case's recipe names."""
         return self.need("generate")(recipe)
+
+    def make(self, recipe: Mapping[str, Any]) -> Any:
+        """The instance of a recipe of any kind: `file` is known to every family."""
+        if recipe.get("kind") != "file":
+            return self.generate(recipe)
+        data, source = read_bytes(Values("recipe", (PATH,), recipe).needed("path"))
+        return self.parse(load_json(data, source), source)
 
     def recipes(self) -> Mapping[str, Form]:
         """The kinds of recipes that files and the command line can name, with their keys."""

@@ -6,6 +6,7 @@ A list of values makes as many instances, `runs` repeats them, and texts may hav
 from __future__ import annotations
 
 import glob
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -135,15 +136,13 @@ class Grid:
         given = self.folder / Text(path=True).checked(self.source, field, value)
         if self.form is not FILE:
             return [str(given)]
-        if "\0" in str(given):
-            raise InputError(self.source, field, f"{shown(value)}: there is no such file")
-        if given.is_dir():
+        if os.path.isdir(given):
             paths = sorted(given.glob("*.json.gz")) or sorted(given.glob("*.json"))
-        elif glob.has_magic(str(value)) and not given.exists():
+        elif glob.has_magic(str(value)) and not os.path.exists(given):
             paths = sorted(map(Path, glob.glob(str(given))))
         else:
             paths = [given]
-        if not paths:
+        if not paths or "\0" in str(given):
             raise InputError(self.source, field, f"{shown(value)}: there is no such file")
         for path in paths:
             data, source = read_bytes(path)

@@ -159,7 +159,7 @@ def suite_of(
 def _told_together(failures: Sequence[tuple[str, InputError]]) -> InputError:
     """What is wrong, where several families know all recipes and none of them can make an instance."""
     own = [(name, error) for name, error in failures if error.field != "format"] or failures
-    if len(own) == 1 or len({error.field for _, error in own}) > 1:
+    if len({error.field for _, error in own}) > 1 or len({error.problem for _, error in own}) == 1:
         return own[0][1]
     first = own[0][1]
     return InputError(first.source, first.field, "; ".join(f"in {name}: {error.problem}" for name, error in own))
@@ -252,6 +252,11 @@ class _Reader:
         group = fill(about["group"] or group or "all", words, self.source, joined(field, "group"))
         name_file(name, self.source, joined(field, "name"))
         settings = {key.name: self.top[key.name] if about[key.name] is None else about[key.name] for key in _SOLVE}
+        known = () if settings["formulation"] == "auto" else [each.name for each in self.family.formulations()]
+        if known and settings["formulation"] not in known:
+            problem = f"{shown(settings['formulation'])} is none of auto, {', '.join(known)}"
+            place = joined(field, "formulation") if about["formulation"] else "formulation"
+            raise InputError(self.source, place, problem + did_you_mean(settings["formulation"], known))
         algorithms = self.top["algorithms"] if about["algorithms"] is None else about["algorithms"]
         recipe = form.recipe(self.source, field, variant.values, "" if self.alone else name)
         prior = None

@@ -53,7 +53,7 @@ def make(family: str, recipe: Mapping[str, Any], prior: Mapping[str, Any] | None
     """Generate the instance of a recipe, and that of its prior."""
     started = time.perf_counter()
     house = families()[family]
-    instance = house.generate(recipe)
+    instance = house.make(recipe)
     data = gzip.compress(house.dumps(instance).encode(), compresslevel=6, mtime=0)
     described = dict(house.describe(instance))
     other = None if prior is None else make(family, prior)
