@@ -313,7 +313,7 @@ def _slots(found: Values) -> int:
         return int(found["slots"])
     slots: int = -(-found["days"] * MINUTES // minutes) + 1 - start
     if slots > LONGEST:
-        problem = f"{found['days']} days of slots of {minutes} minutes are {slots} slots; 1..{LONGEST} are allowed"
+        problem = f"{found['days']} days of slots of {minutes} min are {slots} slots; 1..{LONGEST} are allowed"
         raise InputError(SOURCE, "days", problem)
     return slots
 

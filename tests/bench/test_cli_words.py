@@ -151,11 +151,11 @@ def test_names_are_near_whatever_the_case_of_their_letters() -> None:
     assert not_one_of("efd", ["eft", "ntm"]) == "'efd' is not one of eft, ntm; did you mean 'eft'?"
 
 
-def test_an_unknown_suite_is_told_that_constructions_exist(capsys: pytest.CaptureFixture[str]) -> None:
-    """Their names, and the command that lists them with their parameters."""
+def test_an_unknown_suite_is_told_that_recipes_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    """Their names, and the command that lists them with their keys."""
     line = refused(capsys, "generate", "nosuch", "--out", "nowhere")
     assert ", and no recipe (alpha_underbid, " in line
-    assert "`list constructions`)" in line
+    assert "`list recipes`)" in line
 
 
 def test_files_and_folders_are_no_suites(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

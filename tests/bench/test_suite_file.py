@@ -122,6 +122,22 @@ def test_schema_and_reader_refuse_the_same(line: str) -> None:
     assert not list(schema.iter_errors(tomllib.loads(text.replace(line, ""))))
 
 
+def test_the_readme_s_file_is_one() -> None:
+    """Ten cases with a day before each, in two groups; in at most 25 lines."""
+    text = (FIG9.parents[2] / "instances" / "README.md").read_text(encoding="utf-8")
+    section = text.partition("## Instances of one's own, without code\n")[2].partition("\n## ")[0]
+    assert len(section.strip().splitlines()) <= 25
+    table = section.partition("```toml\n")[2].partition("```")[0]
+    found = suite(table)
+    assert [(case.name, case.group) for case in found.cases[4:6]] == [
+        ("tasks 2000, run 4", "tasks 2000"), ("tasks 3000, run 0", "tasks 3000"),
+    ]  # fmt: skip
+    days = [(case.recipe["arrivals"]["day"], case.prior and case.prior["arrivals"]["day"]) for case in found.cases]
+    assert days == [("2017-10-10", "2017-10-09")] * 10
+    plain_dates = json.loads(json.dumps(tomllib.loads(table), default=str))
+    jsonschema.Draft202012Validator(make_schema(families()["lora"])).validate(plain_dates)
+
+
 def test_lists_make_a_grid() -> None:
     """Of all keys in the order of the file; names and groups say what varies; a list may be one value."""
     found = suite(SMALL)
@@ -207,7 +223,7 @@ BAD = [
     ('[[instance]]\nrecipe = "day"\nday = "2017-01-01"', "instance[0]: trace philly: day: '2017-01-01' is not shipped"),
     ('[[instance]]\nrecipe = "day"\nquiet = 144', "instance[0].quiet: 144 is not in 0..143"),
     ('[[instance]]\nrecipe = "day"\nprices = "2016-02-12"', "instance[0].prices: '2016-02-12' is none of 2017"),
-    ('[[instance]]\nrecipe = "day"\ndays = 8\nslot = 1', "instance[0].days: 8 days of slots of 1 minutes are 11520"),
+    ('[[instance]]\nrecipe = "day"\ndays = 8\nslot = 1', "instance[0].days: 8 days of slots of 1 min are 11520"),
     ('[[instance]]\nrecipe = "day"\nname = "a/b"', "instance[0].name: 'a/b' is no name for a file"),
     (
         '[[instance]]\nrecipe = "day"\nname = "{nodes}"',
