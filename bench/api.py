@@ -190,7 +190,7 @@ def run(
 
     Parameters
     ----------
-    suite : name of the suite.
+    suite : name of the suite, or a file of one's own (``my.toml``).
     algorithms : further algorithms in every case, one or several: names with options, import paths
         ``package.module:Class``, classes, or objects of such classes (`online.own`).
     out : folder of the results; ``results/SUITE`` by default.

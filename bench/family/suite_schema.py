@@ -53,13 +53,9 @@ def make_schema(family: Family) -> Schema:
 def _instance(form: Form) -> Schema:
     """One kind of recipe with what stands beside it."""
     own = _properties(form.keys, grid=True)
-    one = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {name: {"$ref": f"#/$defs/{form.name}/properties/{name}"} for name in own},
-    }
-    prior = {"$ref": f"#/$defs/{form.name}/properties/prior"}
-    run = {**one, "properties": {**one["properties"], "prior": prior}}
+    again = {name: {"$ref": f"#/$defs/{form.name}/properties/{name}"} for name in (*own, "prior")}
+    run = {"type": "object", "additionalProperties": False, "properties": again}
+    one = {**run, "properties": {name: again[name] for name in own}}
     number = {"type": "integer", "minimum": 1, "maximum": RUNS}
     shared = {key.name: {"$ref": f"#/$defs/case/{key.name}"} for key in CASE}
     return {
