@@ -485,25 +485,25 @@ class Values(Mapping[str, Any]):
     """
 
     def __init__(self, source: str, keys: Sequence[Key], data: Any, field: str = "") -> None:
-        self.source, self.field, self.keys_ = source, field, {key.name: key for key in keys}
-        if isinstance(data, Mapping) and "kind" not in self.keys_:
+        self.source, self.field, self.known = source, field, {key.name: key for key in keys}
+        if isinstance(data, Mapping) and "kind" not in self.known:
             data = {name: value for name, value in data.items() if name != "kind"}
         self.given = {
-            name: self.keys_[name].kind.checked(source, joined(field, name), value)
+            name: self.known[name].kind.checked(source, joined(field, name), value)
             for name, value in flat(keys, data, source, field)
         }
 
     def __getitem__(self, name: str) -> Any:
         if name in self.given:
             return self.given[name]
-        default = self.keys_[name].default
-        return None if default is None else self.keys_[name].kind.checked(self.source, name, default)
+        default = self.known[name].default
+        return None if default is None else self.known[name].kind.checked(self.source, name, default)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.keys_)
+        return iter(self.known)
 
     def __len__(self) -> int:
-        return len(self.keys_)
+        return len(self.known)
 
     def needed(self, name: str) -> Any:
         """The value of a key that has no default; InputError where it is not given."""

@@ -84,21 +84,34 @@ class Grid:
         varied = [name for name, choices in grid.items() if len(choices) > 1]
         for place in product(*grid.values()):
             for run, (changes, changed) in enumerate(runs):
+                for name in changes:
+                    if name in varied:
+                        where = joined(self.field, f"runs[{run}]", name)
+                        raise InputError(self.source, where, "a list makes a grid of it already; not both")
                 values = dict(zip(grid, place, strict=True)) | changes
                 if isinstance(table.get("runs"), int):
                     self._tell_apart(values)
                 counted = None if "runs" not in table else run
-                prior = None if "prior" not in table and not changed else self._numbered(before | changed, counted)
+                prior = None
+                if "prior" in table or changed:
+                    prior = self._numbered(self._another_day(values, before | changed), counted)
                 yield Variant(self._numbered(values, counted), prior, varied, counted)
 
     def _tell_apart(self, values: dict[str, Any]) -> None:
         """Runs that differ in nothing get the number of the run into their seed."""
         if any(map(_mentions_run, values.values())):
             return
-        if not any(key.name == "seed" for key in self.form.keys):
+        if not self._seeded:
             raise InputError(self.source, joined(self.field, "runs"), "no value has {run} in it: all runs are the same")
-        seed = values.get("seed", 0)
-        values["seed"] = [*(seed if isinstance(seed, list) else [seed]), "run {run}"]
+        values["seed"] = _longer(values, "run {run}")
+
+    def _another_day(self, values: Mapping[str, Any], prior: dict[str, Any]) -> dict[str, Any]:
+        """What is different in a prior: at least the seed, or it would have the tasks of the day itself."""
+        return {"seed": _longer(values, "yesterday"), **prior} if self._seeded else prior
+
+    @property
+    def _seeded(self) -> bool:
+        return any(key.name == "seed" for key in self.form.keys)
 
     def _numbered(self, values: Mapping[str, Any], run: int | None) -> dict[str, Any]:
         words = {} if run is None else {"run": str(run)}
@@ -175,6 +188,12 @@ class Grid:
                 problem = f"{shown(value)}: one value is needed here, not a grid"
                 raise InputError(self.source, joined(field, name), problem)
             yield name, choices[0]
+
+
+def _longer(values: Mapping[str, Any], name: str) -> list[Any]:
+    """The seed with one more name."""
+    seed = values.get("seed", 0)
+    return [*(seed if isinstance(seed, list) else [seed]), name]
 
 
 def _mentions_run(value: Any) -> bool:

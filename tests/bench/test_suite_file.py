@@ -165,6 +165,9 @@ def test_runs_repeat_an_instance() -> None:
     found = suite(head + 'runs = 2\nname = "day {run}"\nseed = [["x", "{run}"]]\nprior.seed = "before {run}"').cases
     assert [case.recipe["seed"] for case in found] == [["x", "0"], ["x", "1"]]
     assert [case.prior and case.prior["seed"] for case in found] == [["before 0"], ["before 1"]]
+    found = suite(head + "runs = 2\nprior.day = 2017-10-10").cases
+    assert found[1].prior is not None
+    assert (found[1].recipe["seed"], found[1].prior["seed"]) == ([0, "run 1"], [0, "run 1", "yesterday"])
     found = suite(head + "tasks = 9\nruns = [{ tasks = 5 }, { nodes = 3, prior.tasks = 2 }]").cases
     assert (found[0].recipe["tasks"], found[0].recipe.get("nodes"), found[0].prior) == (5, None, None)
     assert (found[1].recipe["tasks"], found[1].recipe["nodes"]) == (9, 3)
@@ -234,6 +237,10 @@ BAD = [
     ('[[instance]]\nrecipe = "day"\nruns = 0', "instance[0].runs: 0 is not in 1..1000"),
     ('[[instance]]\nrecipe = "lead"\nL = 3\nruns = 2', "instance[0].runs: no value has {run} in it"),
     ('[[instance]]\nrecipe = "day"\nruns = [{ tasks = [1, 2] }]', "instance[0].runs[0].tasks: a list of 2: one value"),
+    (
+        '[[instance]]\nrecipe = "day"\ntasks = [1, 2]\nruns = [{ tasks = 3 }]',
+        "instance[0].runs[0].tasks: a list makes a",
+    ),
     ('[[instance]]\nrecipe = "day"\nprior.tasks = "x"', "instance[0].prior.tasks: 'x' is not an integer"),
     ('[[instance]]\nrecipe = "day"\nvendors = 2\nvendors.count = 3', "not TOML"),
     ('[[instance]]\nrecipe = "paper"\nnodes = 2\n"nodes.a100" = 3', "instance[0].nodes.a100: `nodes.a100` and `nodes`"),
