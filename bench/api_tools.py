@@ -1,4 +1,4 @@
-"""More commands as functions (see `bench.api`): `audit`, `check`, `search`, `compare`, `imported`.
+"""More commands as functions (see `bench.api`): `audit`, `check`, `search`, `compare`, `generate`, `imported`.
 
 Tables are pandas DataFrames: figures as float64, the exact figure beside each as ``NAME_exact`` (integers, fractions).
 """
@@ -16,9 +16,11 @@ import pandas as pd
 from bench.api import AnyPath, instances_of, read_given, staying
 from bench.family.checks import Verdict
 from bench.family.column import Family
-from bench.family.known import families
+from bench.family.known import families, find_suite
 from bench.family.parts import Hunted, HuntSettings, Importing, ImportReport, ImportSettings
 from bench.family.suite import SolveSettings
+from bench.family.suite_file import suite_of
+from bench.running.runner import at_scale, named_cases
 from bench.tables import ratios
 from bench.tables.compare import SHOWN
 from bench.tables.compare import compare as _compare
@@ -259,6 +261,28 @@ def imported(log: AnyPath, cluster: AnyPath, form: str, *, family: str = "", **l
         raise InputError("imported", odd, f"is not one of {', '.join(known)}") from None
     report, found = reader.read(Path(log), settings, lambda _: None)
     return Imported(list(found), report)
+
+
+def generate(what: AnyPath, *, only: Sequence[str] | str = (), scale: str = "full", **keys: Any) -> dict[str, Any]:
+    """Instances by the names of their cases; nothing is written.
+
+    Parameters
+    ----------
+    what : name of a suite, a file of one's own (``my.toml``), or a recipe (``list recipes``).
+    only, scale : of a suite, as those of `bench.run`.
+    keys : of a recipe, such as ``tasks=3000, vendors={"count": 2}``; a list makes a grid.
+
+    Raises
+    ------
+    InputError : naming the key and the value that cannot be used.
+    """
+    if keys:
+        document = {"instance": [{"recipe": str(what), **keys}]}
+        family, suite = suite_of(document, str(what), Path(), families(), alone=True)
+    else:
+        family, suite = find_suite(str(what))
+    patterns = (only,) if isinstance(only, str) else tuple(only)
+    return {case.name: family.make(case.recipe) for case in named_cases(at_scale(suite, scale), patterns)}
 
 
 def _reader(family: str) -> Importing:

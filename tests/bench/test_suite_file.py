@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+import bench
 from bench.cli.main import main
 from bench.family.known import families, find_suite
 from bench.family.suite import Suite
@@ -405,6 +406,20 @@ def test_a_recipe_on_the_command_line_is_an_instance(tmp_path: Path, capsys: pyt
     }  # fmt: skip
     assert told["instance"] == family.identity(family.generate(recipe))
     assert Path(told["file"]).is_file()
+
+
+def test_generate_as_a_function() -> None:
+    """Of a recipe with its keys, of text, of a suite: the instances by name."""
+    [(name, day)] = bench.generate("day", tasks=9, nodes=1, slots=6, start=60, vendors={"percent": 100}).items()
+    text = "day:tasks=9,nodes=1,slots=6,start=60,vendors.percent=100"
+    assert (name, day.tasks) == ("day", 9)
+    family = families()["lora"]
+    assert [family.identity(each) for each in bench.generate(text).values()] == [family.identity(day)]
+    grid = bench.generate("day", tasks=[3, 4], nodes=1, slots=6, start=60)
+    assert {name: each.tasks for name, each in grid.items()} == {"tasks 3": 3, "tasks 4": 4}
+    assert list(bench.generate("tiny", only="tiny_vend*")) == ["tiny_vendors"]
+    with pytest.raises(InputError, match=r"^day: task: unknown key; known: .*; did you mean 'tasks'"):
+        bench.generate("day", task=3)
 
 
 def test_a_warning_stands_where_prices_begin_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
