@@ -20,6 +20,8 @@ class Source(StrEnum):
     """Computed from the instance under test, future included."""
     PRIOR = "prior"
     """Computed from another instance."""
+    HISTORY = "history"
+    """Computed from the days before the one under test, by the run that judges day after day."""
     GIVEN = "given"
     """Stated by the user."""
 

@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from instances.errors import InputError, did_you_mean, not_one_of
 from online.outcome import Constant, Source
-from online.spec import YESTERDAY, Entry, Spec, fraction, version
+from online.spec import HANDED_OVER, HISTORY, YESTERDAY, Entry, Spec, fraction, version
 
 _NAME_LIMIT = 1000
 """Characters of an algorithm's name with its options: it stands in tables and messages."""
@@ -158,13 +158,20 @@ class Registry(Generic[Instance]):
     def canonical(self, text: str) -> str:
         """The name in its one spelling with the version of its code: the algorithm's part of a stored result's key.
 
-        For a prior, the hash of its instance is added; that of `yesterday` is known to the caller alone.
+        For a prior, the hash of its instance is added; that of one that is handed over is known to the caller alone.
         """
         spec = self.parse(text)
         prior = (
-            f" prior {self.content_hash(self.documents.read(spec.prior))}" if spec.prior not in ("", YESTERDAY) else ""
+            f" prior {self.content_hash(self.documents.read(spec.prior))}"
+            if spec.prior not in ("", *HANDED_OVER)
+            else ""
         )
         return f"{spec.name} version {version(spec)}{prior}"
+
+    def declared(self, spec: Spec) -> tuple[str, ...]:
+        """The constants that a registered algorithm declares."""
+        assert spec.entry is not None
+        return _declared(spec.entry, spec.options)
 
     def choice(self, spec: Spec, arrivals: int) -> str:
         """A registered algorithm with all options whose values are listed, settled: what its kernels may differ by."""
@@ -179,7 +186,7 @@ class Registry(Generic[Instance]):
     ) -> tuple[Constant, ...]:
         """The declared constants with their sources: given, from a prior instance, or oracle (the instance under test).
 
-        `prior` is what `prior=yesterday` stands for; other names do not look at it.
+        `prior` is what `prior=yesterday` and `prior=history` stand for; other names do not look at it.
         """
         known = self.constants()
         for name in names:
@@ -190,11 +197,13 @@ class Registry(Generic[Instance]):
         head = spec.head
         other, told_as = None, spec.prior
         if spec.prior and any(name not in spec.given for name in names):
-            other = prior if spec.prior == YESTERDAY else self.documents.read(spec.prior)
+            other = prior if spec.prior in HANDED_OVER else self.documents.read(spec.prior)
             if other is None:
-                raise _no_yesterday(head)
+                raise _not_handed_over(spec)
             if spec.prior == YESTERDAY:
                 told_as = f"{YESTERDAY} ({self.content_hash(other)[:12]})"
+            elif spec.prior == HISTORY:
+                told_as = ", ".join(filter(None, (getattr(other, "name", ""), self.content_hash(other)[:12])))
         if other is not None and self.content_hash(other) == self.content_hash(instance):
             if public:
                 raise InputError("algorithm", f"{head}:prior", f"{spec.prior} is the instance under test")
@@ -207,7 +216,7 @@ class Registry(Generic[Instance]):
             if public and other is None and spec.options.get("constants") == "public":
                 raise InputError("algorithm", f"{head}:{name}", "neither given nor taken from a prior")
             value, detail = known[name](other if other is not None else instance)
-            source = Source.ORACLE if other is None else Source.PRIOR
+            source = Source.ORACLE if other is None else Source.HISTORY if spec.prior == HISTORY else Source.PRIOR
             told = (told_as if other is not None else "", detail)
             settled.append(Constant(name, value, source, ", ".join(filter(None, told))))
         return tuple(settled)
@@ -256,15 +265,16 @@ def _known(entry: Entry) -> tuple[str, ...]:
 
 
 def require_prior(spec: Spec, prior: object) -> None:
-    """Refuse `prior=yesterday` where the caller of the run has no other day.
+    """Refuse `prior=yesterday` and `prior=history` where the caller of the run has no other day.
 
     Raises
     ------
     InputError : naming the algorithm.
     """
-    if spec.prior == YESTERDAY and prior is None:
-        raise _no_yesterday(spec.head)
+    if spec.prior in HANDED_OVER and prior is None:
+        raise _not_handed_over(spec)
 
 
-def _no_yesterday(head: str) -> InputError:
-    return InputError("algorithm", f"{head}:prior", f"`{YESTERDAY}` is the other day of a suite; name a file")
+def _not_handed_over(spec: Spec) -> InputError:
+    what = "the other day of a suite" if spec.prior == YESTERDAY else "the days before, which `backtest` knows"
+    return InputError("algorithm", f"{spec.head}:prior", f"`{spec.prior}` is {what}; name a file")

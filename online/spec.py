@@ -19,6 +19,9 @@ from online.modules import module_file
 
 YESTERDAY = "yesterday"
 """The prior that is no file: the instance that the caller of a run hands over. `./yesterday` is a file."""
+HISTORY = "history"
+"""Another such prior: the days before the one under test, as one instance."""
+HANDED_OVER = (YESTERDAY, HISTORY)
 _FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
 
 
@@ -115,7 +118,8 @@ class Spec:
     path : ``package.module:Class`` for anyone's own algorithm, else empty.
     options : own options, defaults filled in (registered), or as written (import path).
     given : constants stated by the user.
-    prior : file of the instance that constants are taken from, `yesterday` for one that the caller has, or empty.
+    prior : file of the instance that constants are taken from, `yesterday` or `history` for one that the caller has, or
+        empty.
     """
 
     entry: Entry | None

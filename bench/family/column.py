@@ -49,6 +49,7 @@ CONVENTION: Mapping[str, str] = {
     "generate": "instances.generate",
     "tiny_instances": "instances.strategies",
     "recipes": "instances.generate",
+    "join": "instances.history",
     "traces": "instances.arrivals",
     "constructions": "instances.constructions",
     "VERSION": "formulations.solve",
@@ -73,6 +74,7 @@ CONVENTION: Mapping[str, str] = {
     "accounts": "bench.measures",
     "study": "bench.studies",
     "standing": "bench.standing",
+    "bound_checks": "bench.standing",
     "READINGS": "bench.readings",
     "PARTS": "bench.perf",
     "EXPLAINING": "bench.explaining",
@@ -190,6 +192,13 @@ class Family:
         notes = (getattr(instance, "origin", None) or {}).get("notes", ())
         return [str(each) for each in notes] if isinstance(notes, list | tuple) else []
 
+    def join(self, instances: Sequence[Any]) -> Any:
+        """Several instances, one after another in time, as one; InputError where they cannot be joined."""
+        join = self.find("join")
+        if join is None:
+            raise InputError("--history", "", f"the family {self.name} joins no days to a longer one; 1 is possible")
+        return join(instances)
+
     def traces(self) -> Sequence[Listed]:
         """The traces that drive the family's generators."""
         return _listed(self.find("traces"))
@@ -303,6 +312,21 @@ class Family:
         require_buildable(registry, algorithm)
         return key
 
+    def informed(self, algorithm: str, prior: str) -> str:
+        """The algorithm's name with ``prior=...`` behind it, where it needs constants and does not say from where.
+
+        InputError as `algorithm_key`.
+        """
+        from online.referee.isolation import declared_constants
+
+        registry = self.need("GAME").registry
+        missing = declared_constants(registry, algorithm)
+        spec = registry.parse(algorithm)
+        if spec.prior or not missing:
+            return algorithm
+        options = algorithm.removeprefix(spec.head).startswith(":")
+        return f"{algorithm}{',' if options else ':'}{prior}"
+
     def is_randomised(self, algorithm: str) -> bool:
         """Whether the algorithm draws, so that repetitions of a run may differ; InputError as `algorithm_key`."""
         from online.referee.isolation import is_randomised
@@ -409,6 +433,12 @@ class Family:
     def standing(self) -> Callable[[str], Mapping[str, str]] | None:
         """What is proved or known of an algorithm, by heading; the same headings for all."""
         found: Callable[[str], Mapping[str, str]] | None = self.find("standing")
+        return found
+
+    @property
+    def bound_checks(self) -> Callable[[str], Sequence[str]] | None:
+        """The names of the checks that verify the guarantee which is proved of an algorithm; empty where none is."""
+        found: Callable[[str], Sequence[str]] | None = self.find("bound_checks")
         return found
 
     @property

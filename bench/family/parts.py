@@ -14,9 +14,10 @@ Part of a family -> what is lost without it:
 * ``study`` -> figures about bidding
 * ``compiling`` -> `warm` compiles side by side, and only what the suites need
 * ``importing`` -> `import`
-* ``standing`` -> the leaderboard's columns on what is proved
+* ``standing``, ``bound_checks`` -> what is proved of an algorithm, on leaderboards and in backtests
+* ``join`` -> `backtest --history` above 1
 * ``explaining`` -> `explain`, and the links from claims to their explained witnesses
-* ``timeline`` -> `online --timeline`
+* ``timeline`` -> `online --timeline`; in backtests load, prices, reasons of rejections, classes of arrivals
 """
 
 from __future__ import annotations
@@ -231,6 +232,14 @@ class Refusal:
     about: str
 
 
+class Served(NamedTuple):
+    """The arrivals of a class: what it is called, how many came, how many were admitted."""
+
+    label: str
+    arrivals: int
+    admitted: int
+
+
 @dataclass(frozen=True, slots=True)
 class Timeline:
     """What happened in one run, over time; every figure follows from the instance and the run exactly.
@@ -247,6 +256,9 @@ class Timeline:
     note : what must be known of the prices.
     clock : when each time begins, to be read (``8:10``); empty where nobody knows how long they are.
     clock_title : what the clock tells, e.g. the time of day.
+    asked : what those that could be served would use if each ran at once, as a share of all capacity; may be above 1.
+    used : the share of all capacity that was used, over all times; None where it is not said.
+    classes : by what arrivals are told apart, and the classes in order.
     """
 
     unit: str
@@ -259,6 +271,9 @@ class Timeline:
     note: str = ""
     clock: Sequence[str] = ()
     clock_title: str = ""
+    asked: Sequence[Fraction] = ()
+    used: Fraction | None = None
+    classes: Mapping[str, Sequence[Served]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +363,9 @@ class Importing:
     formats : those that can be read.
     read : (log, settings, tell): the report, and the instances in the order of time. `tell` hears how many lines were
         read. InputError names the file, the line, the column and the value.
+    example : a small synthetic log in the format ``csv``, and the text of a cluster for it; None where there is none.
     """
 
     formats: Callable[[], Sequence[Listed]]
     read: Callable[[Path, ImportSettings, Callable[[int], None]], tuple[ImportReport, Iterator[Any]]]
+    example: Callable[[], tuple[str, str]] | None = None

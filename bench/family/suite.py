@@ -36,6 +36,15 @@ class SolveSettings:
 
 YESTERDAY = "prior=yesterday"
 """In an algorithm's name: its constants come from the case's `prior`, an instance other than the one under test."""
+HISTORY = "prior=history"
+"""The same, where the `prior` is the days before the one under test."""
+TIMELINE = "timeline"
+"""The kind of a study that is made along with the run it is about: what happened over time (`bench.tables.courses`)."""
+
+
+def is_informed(algorithm: str) -> str:
+    """Which word in the algorithm's name stands for the case's `prior`; empty where it does not look at that."""
+    return next((word.partition("=")[2] for word in (YESTERDAY, HISTORY) if word in algorithm), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +53,7 @@ class Study:
 
     Parameters
     ----------
-    kind : what the family makes: ``curve``, ``charges``, ...
+    kind : what the family makes: ``curve``, ``charges``, ...; or `TIMELINE`.
     algorithm : name with options.
     task : whom it is about; None for all.
     """
@@ -70,7 +79,7 @@ class Case:
     recipe : what `Family.generate` needs to make the instance (JSON values).
     algorithms : names with options, in the order of the table.
     solve : the settings of the reference.
-    prior : recipe of the instance from which algorithms named with `YESTERDAY` take their constants.
+    prior : recipe of the instance from which algorithms named with `YESTERDAY` or `HISTORY` take their constants.
     studies : tables to be made beside the runs.
     """
 
@@ -147,6 +156,8 @@ class Suite:
     verdicts_first : whether the page begins with what is claimed and what holds, not with how much is reached.
     repeat : how many times algorithms that draw are run on each case, at least.
     file : the file that the suite was read from; empty for one of this house.
+    history : days of history of a backtest, of which every case is a day; 0 for all other suites.
+    command : the words after ``python -m bench`` that run it, where they are not ``run NAME``.
     """
 
     name: str
@@ -158,3 +169,5 @@ class Suite:
     verdicts_first: bool = False
     repeat: int = 1
     file: str = ""
+    history: int = 0
+    command: tuple[str, ...] = ()

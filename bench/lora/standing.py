@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from online.lora.one_node import MIGRATE, NO
 from online.lora.registry import parse
@@ -23,3 +23,20 @@ def standing(algorithm: str) -> Mapping[str, str]:
         return NOTHING  # the theorems are about the choice among all schedules
     declared = getattr(spec.entry.make(spec.options), "constants", ())
     return spec.entry.standing(spec.options, not spec.prior and any(name not in spec.given for name in declared))
+
+
+_BOUNDS = {
+    "pdftsp": ("theorem5_repaired",),
+    "posted": ("theorem_a",),
+    "minimal-edit": ("theorem_b",),
+    "capped": ("theorem_c", "theorem_c_a_priori"),
+    "bbar-rule": ("theorem_c", "theorem_c_a_priori"),
+    "greedy": ("theorem_g",),
+}
+
+
+def bound_checks(algorithm: str) -> Sequence[str]:
+    """The checks of the bounds on OPT/ALG that `standing` names."""
+    if standing(algorithm) is NOTHING:
+        return ()
+    return _BOUNDS.get(parse(algorithm).head, ())

@@ -148,8 +148,8 @@ def _terms(found: Results, family: Family) -> Iterator[Entry]:
     yield Entry(
         "term-constants",
         "constants, *",
-        "what an algorithm must know beforehand, and where it comes from: given, prior (another instance) or oracle "
-        "(computed from the very instance under test, future included: marked *)",
+        "what an algorithm must know beforehand, and where it comes from: given, prior (another instance), history "
+        "(the days before) or oracle (computed from the very instance under test, future included: marked *)",
     )
     yield Entry(
         "term-limit",

@@ -12,6 +12,7 @@ from typing import Any
 
 from bench.family.column import Family
 from bench.family.known import find_suite_if_any
+from bench.family.suite import is_informed
 from bench.figures import overview
 from bench.figures.drawn import Chart, Drawn
 from bench.page.claims import make_claims
@@ -222,5 +223,6 @@ def _case_row(case: StoredCase, family: Family) -> CaseRow:
     if family.timeline is not None:
         commands.insert(3, f"{commands[2]} --timeline timeline.html")
     if case.prior:
-        commands.append(f"# prior=yesterday is here prior=instances/{case.prior}.json.gz")
+        word = next(filter(None, (is_informed(name) for name, _ in case.algorithms)), "yesterday")
+        commands.append(f"# prior={word} is here prior=instances/{case.prior}.json.gz")
     return CaseRow(case.name, case.instance, json.dumps(case.recipe), commands)

@@ -52,7 +52,7 @@ COLUMNS = {
     "behind_lower": "opt_lower - welfare; where the least is best, welfare - opt_upper",
     "behind_upper": "opt_upper - welfare; where the least is best, welfare - opt_lower",
     "constants": "declared constants as JSON: name, value, source, detail",
-    "constants_source": "oracle (from the instance under test), prior, given, or none",
+    "constants_source": "oracle (from the instance under test), prior, history (the days before), given, or none",
     "arithmetic": "exact, float or integer",
     "counts": "things counted on the way, as JSON",
 }

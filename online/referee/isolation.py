@@ -414,20 +414,32 @@ def is_randomised(registry: Registry[Any], text: str) -> bool:
     spec = registry.parse(text)
     if spec.entry is not None:
         return spec.entry.randomised
-    return _try_to_build(registry, text, version(spec)) or "seed" in spec.options
+    return _try_to_build(registry, text, version(spec))[0] or "seed" in spec.options
+
+
+def declared_constants(registry: Registry[Any], text: str) -> tuple[str, ...]:
+    """The constants that an algorithm needs and that its name does not state.
+
+    Raises
+    ------
+    InputError : as `require_buildable`.
+    """
+    spec = registry.parse(text)
+    declared = registry.declared(spec) if spec.entry else _try_to_build(registry, text, version(spec))[1]
+    return tuple(name for name in declared if name not in spec.given)
 
 
 @lru_cache(maxsize=64)
-def _try_to_build(registry: Registry[Any], text: str, code: str) -> bool:
+def _try_to_build(registry: Registry[Any], text: str, code: str) -> tuple[bool, tuple[str, ...]]:
     """Build anyone's algorithm, with this code, and throw it away: what does not exist is found before any work.
 
-    Whether it says that it draws.
+    Whether it says that it draws, and the constants that it declares.
     """
     with contextlib.suppress(Foul), getting_ready():
         player = Player(registry.parse(text), registry.protocol, lambda path: False)
         player.close()
-        return player.randomised
-    return False
+        return player.randomised, player.constants
+    return False, ()
 
 
 @dataclass(slots=True)
