@@ -2,63 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from bench.family.parts import Course, Timeline
 from bench.figures.scales import Axis, format_compactly
 from bench.figures.svg import ALONE, SERIES, Frame, style_series
 from bench.tables.cells import Cell, Column, Table, count_cell, exact_cell, make_cell
+from bench.tables.courses import Line
 
-MOST = 240
-"""Times up to which each has a place of its own in the figure and a row in the table; of more, neighbours share one."""
+ASKED = 3.0
+"""What is asked for is drawn up to this multiple of the capacity."""
 LISTED = 2000
 """Refusals up to which they are listed one by one."""
-ADMITTED = "admitted"
-
-
-@dataclass(frozen=True)
-class Line:
-    """A time line made ready to be drawn.
-
-    Parameters
-    ----------
-    timeline : with at most `MOST` times.
-    labels : of the times; ``from to`` where several share a place.
-    counts : arrivals by what became of them, `ADMITTED` first, for each time.
-    """
-
-    timeline: Timeline
-    labels: Sequence[str]
-    counts: Mapping[str, Sequence[int]]
-
-
-def gather(timeline: Timeline) -> Line:
-    """The time line with at most `MOST` places: shares and mean prices are means over the times of a place."""
-    step = -(-len(timeline.times) // MOST)
-    parts = [range(start, min(start + step, len(timeline.times))) for start in range(0, len(timeline.times), step)]
-    counts = {ADMITTED: list(timeline.admitted), **{reason: [0] * len(timeline.times) for reason in timeline.reasons}}
-    for each in timeline.refused:
-        counts[each.reason][each.time - timeline.times[0]] += 1
-
-    def course(each: Course) -> Course:
-        mean = [sum((each.mean[i] for i in part), Fraction(0)) / len(part) for part in parts]
-        if each.low is None or each.high is None:
-            return Course(each.name, mean)
-        low = [min(each.low[i] for i in part) for part in parts]
-        return Course(each.name, mean, low, [max(each.high[i] for i in part) for part in parts])
-
-    times = [timeline.times[part[0]] for part in parts]
-    clock = [timeline.clock[part[0]] for part in parts] if timeline.clock else []
-    labels = [
-        f"{timeline.unit} {timeline.times[part[0]]}" + (f" to {timeline.times[part[-1]]}" if len(part) > 1 else "")
-        for part in parts
-    ]
-    labels = [f"{label} ({begins})" for label, begins in zip(labels, clock, strict=True)] if clock else labels
-    prices = {title: [course(each) for each in courses] for title, courses in timeline.prices.items()}
-    short = replace(timeline, times=times, clock=clock, loads=[course(each) for each in timeline.loads], prices=prices)
-    return Line(short, labels, {name: [sum(row[i] for i in part) for part in parts] for name, row in counts.items()})
 
 
 def draw_timeline(line: Line) -> list[tuple[str, str]]:
@@ -73,7 +29,8 @@ def draw_timeline(line: Line) -> list[tuple[str, str]]:
 
 
 def _axis(line: Line) -> Axis:
-    return Axis(0.0, float(len(line.labels)), _time_title(line.timeline), labels=_time_labels(line))
+    labels = line.marks or _time_labels(line)
+    return Axis(0.0, float(len(line.labels)), "day" if line.marks else _time_title(line.timeline), labels=labels)
 
 
 def _time_title(timeline: Timeline) -> str:
@@ -107,9 +64,15 @@ def _draw_columns(frame: Frame, told: Sequence[str]) -> Iterator[tuple[int, floa
 def _draw_courses(line: Line, courses: Sequence[Course], title: str, share: bool = False) -> str:
     """A line of steps per course, and a band from its smallest to its largest figure."""
     tops = [max(each.high or each.mean, default=Fraction(0)) for each in courses]
-    top = 1.0 if share else float(max(tops, default=Fraction(0))) or 1.0
-    labels = [(part / 4, f"{25 * part} %") for part in range(5)] if share else ()
+    asked = [min(float(value), ASKED) for value in line.timeline.asked] if share else []
+    top = max([1.0, *asked]) if share else float(max(tops, default=Fraction(0))) or 1.0
+    part = 0.25 if top <= 1.25 else 0.5
+    labels = [(part * step, f"{100 * part * step:g} %") for step in range(int(top / part) + 1)] if share else ()
     frame = _frame(line, title, Axis(0.0, top * 1.03, title.rpartition(", ")[2], labels=labels))
+    if asked:
+        rim = [(frame.x(place + step), frame.y(value)) for place, value in enumerate(asked) for step in (0, 1)]
+        frame.area("level s6", [(frame.x.start, frame.y(0)), *rim, (frame.x.end, frame.y(0))])
+        frame.line("opt dashed", (frame.x.start, frame.y(1)), (frame.x.end, frame.y(1)))
     heights = frame.place_labels([frame.y(float(each.mean[-1])) for each in courses])
     for number, each in enumerate(courses):
         if each.low is not None and each.high is not None:
@@ -122,7 +85,8 @@ def _draw_courses(line: Line, courses: Sequence[Course], title: str, share: bool
         frame.text(beside + 20, height, each.name, css=f"s{number % SERIES + 1}")
     told = []
     for place, label in enumerate(line.labels):
-        told.append(f"{label}: {', '.join(_tell(each, place, share) for each in courses)}")
+        wanted = f", asked for {100 * float(line.timeline.asked[place]):.4g} %" if asked else ""
+        told.append(f"{label}: {', '.join(_tell(each, place, share) for each in courses)}{wanted}")
     for _ in _draw_columns(frame, told):
         pass
     return frame.render()

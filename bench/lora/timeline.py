@@ -6,11 +6,14 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bench.family.parts import Course, Refusal, Timeline
-from instances.lora.fitting import first_slots, servable
+from bench.family.parts import Course, Refusal, Served, Timeline
+from formulations.kernels import compiled
+from instances.lora.fitting import fewest_slots, first_slots, servable, usable_types
 from instances.lora.model import Instance, IntArray
 from instances.lora.solution import Decision
 from online.lora.run import NO_MIGRATION
@@ -39,15 +42,17 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
     Prices are micro-dollars per sample and per MB. Decisions of tasks are read in the order of arrival.
     """
     slots = range(1, instance.slots + 1)
-    used = _use(instance, run.decisions)
+    cells, start = _cells(run.decisions)
+    used = _use(instance, cells, start)
     loads = [
         Course(kind.name, [Fraction(int(amount), kind.count * kind.compute) for amount in row])
         for kind, row in zip(instance.node_types, used, strict=True)
         if kind.count * kind.compute
     ]
-    admitted = [0] * instance.slots
-    for slot, decision in zip(instance.arrival.tolist(), run.decisions, strict=True):
-        admitted[slot - 1] += decision is not None
+    taken = np.array([decision is not None for decision in run.decisions], dtype=np.bool_)
+    admitted = np.bincount(instance.arrival[taken] - 1, minlength=instance.slots).tolist()
+    capacity = sum(kind.count * kind.compute for kind in instance.node_types)
+    done = int(used.sum())
     trace = run.trace
     names = [name for name in AMOUNTS if hasattr(trace, name) and not getattr(trace, "problem", "")]
     shown = {AMOUNTS[name]: _courses(instance, getattr(trace, name)) for name in names}
@@ -57,7 +62,12 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
     ]
     since, title = _first_second(instance)
     clock = [_clock_text(since + (slot - 1) * instance.slot_seconds) for slot in slots]
-    return Timeline("slot", slots, loads, shown, admitted, refused, REASONS, NOTE if shown else "", clock, title)
+    return Timeline(
+        "slot", slots, loads, shown, admitted, refused, REASONS, NOTE if shown else "", clock, title,
+        asked=[Fraction(int(amount), capacity) for amount in _asked(instance)],
+        used=Fraction(done, capacity * instance.slots),
+        classes=_classes(instance, taken),
+    )  # fmt: skip
 
 
 def _first_second(instance: Instance) -> tuple[int, str]:
@@ -81,14 +91,64 @@ def _clock_text(second: int) -> str:
     return f"{days} d {text}" if days else text
 
 
-def _use(instance: Instance, decisions: Sequence[Decision | None]) -> IntArray:
+def _cells(decisions: Sequence[Decision | None]) -> tuple[IntArray, IntArray]:
+    """(n, 2) all cells (node, slot) task by task, and (I+1,) where those of a task begin."""
+    each = [() if decision is None else decision.cells for decision in decisions]
+    start = np.zeros(len(each) + 1, dtype=np.int64)
+    start[1:] = np.cumsum([len(cells) for cells in each])
+    return np.array([cell for cells in each for cell in cells], dtype=np.int64).reshape(-1, 2), start
+
+
+def _use(instance: Instance, cells: IntArray, start: IntArray) -> IntArray:
     """(G, T) samples processed by the nodes of each type."""
     used = np.zeros((len(instance.node_types), instance.slots), dtype=np.int64)
-    kind = instance.public("").type_of_node
-    for i, decision in enumerate(decisions):
-        for node, slot in decision.cells if decision is not None else ():
-            used[kind[node], slot - 1] += instance.rate[i, kind[node]]
+    task = np.repeat(np.arange(instance.tasks), np.diff(start))
+    kind = instance.public("").type_of_node[cells[:, 0]]
+    np.add.at(used, (kind, cells[:, 1] - 1), instance.rate[task, kind])
     return used
+
+
+def _asked(instance: Instance) -> IntArray:
+    """(T,) samples that the servable tasks would do if each ran alone at its fastest rate as soon as it can."""
+    can = servable(instance)
+    rate = np.where(usable_types(instance), instance.rate, 0).max(axis=1, initial=0)[can]
+    first, needed, work = first_slots(instance)[can] - 1, fewest_slots(instance)[can], instance.work[can]
+    change = np.zeros(instance.slots + 1, dtype=np.int64)
+    last = first + needed - 1
+    rest = work - (needed - 1) * rate
+    np.add.at(change, first, rate)
+    np.add.at(change, last, rest - rate)
+    np.add.at(change, last + 1, -rest)
+    return np.asarray(np.cumsum(change)[:-1])
+
+
+PARTS = ((8, "up to 1/8 of a node"), (4, "up to 1/4"), (2, "up to 1/2"), (1, "up to a node"))
+HOURS = ((1, "up to 1 h"), (4, "up to 4 h"), (12, "up to 12 h"))
+NOWHERE = "fits on no node"
+
+
+def _classes(instance: Instance, taken: NDArray[np.bool_]) -> dict[str, list[Served]]:
+    """Tasks by the least share of a node's compute that they take, and by how long they last at their fastest."""
+    usable = usable_types(instance)
+    fits = usable.any(axis=1)
+    compute = instance.public("").compute
+    size = [(label, (usable & (instance.rate * parts <= compute)).any(axis=1)) for parts, label in PARTS]
+    seconds = np.where(fits, fewest_slots(instance), 0) * instance.slot_seconds
+    length = [(label, fits & (seconds <= 3600 * hours)) for hours, label in HOURS]
+    return {
+        "share of a node": _counted([*size, (NOWHERE, ~fits)], taken),
+        "time at its fastest": _counted([*length, ("over 12 h", fits), (NOWHERE, ~fits)], taken),
+    }
+
+
+def _counted(classes: Sequence[tuple[str, Any]], taken: NDArray[np.bool_]) -> list[Served]:
+    """Each task in the first class of which its entry in (I,) flags is set."""
+    found, left = [], np.ones(len(taken), dtype=np.bool_)
+    for label, among in classes:
+        chosen = left & among
+        found.append(Served(label, int(chosen.sum()), int((chosen & taken).sum())))
+        left &= ~among
+    return found
 
 
 def _courses(instance: Instance, prices: Prices) -> list[Course]:
@@ -119,25 +179,51 @@ def find_reasons(instance: Instance, decisions: Sequence[Decision | None], *, mi
     schedule fits if the best rates among the nodes with room, slot by slot from the fastest vendor's delay to the
     deadline, add up to its work. Without `migration` the rates of one node have to, in the slots in which it has room.
     """
+    cells, start = _cells(decisions)
     public = instance.public("")
     kind = public.type_of_node
     compute, memory = (
-        np.repeat(amount[kind][:, None], instance.slots, axis=1) for amount in (public.compute, public.memory_mb)
+        np.repeat(amount[kind][None, :], instance.slots, axis=0) for amount in (public.compute, public.memory_mb)
     )
-    can, first = servable(instance), first_slots(instance)
-    found = {}
-    for i, decision in enumerate(decisions):
-        rate = instance.rate[i, kind]
-        if decision is not None:
-            for node, slot in decision.cells:
-                compute[node, slot - 1] -= rate[node]
-                memory[node, slot - 1] -= instance.memory_mb[i]
-        elif not can[i]:
-            found[i] = IMPOSSIBLE
-        else:
-            window = slice(int(first[i]) - 1, int(instance.deadline[i]))
-            fits = (rate[:, None] <= compute[:, window]) & (instance.memory_mb[i] <= memory[:, window])
-            rates = np.where(fits, rate[:, None], 0)
-            most = rates.max(axis=0, initial=0).sum() if migration else rates.sum(axis=1).max(initial=0)
-            found[i] = DEAR if most >= instance.work[i] else FULL
+    taken = np.array([decision is not None for decision in decisions], dtype=np.bool_)
+    tasks = instance.rate, instance.memory_mb, instance.work, first_slots(instance), instance.deadline
+    found = _find_reasons(cells, start, taken, servable(instance), *tasks, kind, compute, memory, migration)
+    return {i: (IMPOSSIBLE, FULL, DEAR)[found[i]] for i in np.flatnonzero(~taken).tolist()}
+
+
+@compiled
+def _find_reasons(  # type: ignore[no-untyped-def]
+    cells, start, taken, can, rate, need, work, first, deadline, kind, compute, memory, migration
+):
+    """(I,) of each rejected task 0, 1 or 2: impossible, no room, declined; `compute`, `memory` (T, K) are used up."""
+    found = np.zeros(len(work), np.int64)
+    for i in range(len(work)):
+        if taken[i]:
+            for cell in range(start[i], start[i + 1]):
+                node, slot = cells[cell, 0], cells[cell, 1] - 1
+                compute[slot, node] -= rate[i, kind[node]]
+                memory[slot, node] -= need[i]
+        elif can[i]:
+            top = 0
+            for node in range(len(kind)):
+                top = max(top, rate[i, kind[node]])
+            most = 0
+            alone = np.zeros(len(kind), np.int64)
+            for slot in range(first[i] - 1, deadline[i]):
+                best = 0
+                for node in range(len(kind)):
+                    done = rate[i, kind[node]]
+                    if done > 0 and done <= compute[slot, node] and need[i] <= memory[slot, node]:
+                        best = max(best, done)
+                        if migration:
+                            if best == top:
+                                break
+                        else:
+                            alone[node] += done
+                            most = max(most, alone[node])
+                if migration:
+                    most += best
+                if most >= work[i]:
+                    break
+            found[i] = 2 if most >= work[i] else 1
     return found

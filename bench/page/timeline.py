@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.family.column import Family
-from bench.figures.timeline import LISTED, draw_timeline, gather, list_refusals, list_times
+from bench.figures.timeline import LISTED, draw_timeline, list_refusals, list_times
 from bench.page.render import load_scripts, render
 from bench.tables.cells import Table
+from bench.tables.courses import gather
 from bench.tables.money import exact_text, value_text
 from online.outcome import OnlineRun
 

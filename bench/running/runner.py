@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.family.column import Family
-from bench.family.suite import YESTERDAY, Case, Study, Suite
+from bench.family.suite import TIMELINE, Case, Study, Suite, is_informed
 from bench.running import provenance, work
 from bench.running.cluster import POLL, DaskCluster, Pool
 from bench.running.heartbeat import now_at
@@ -145,7 +145,8 @@ class _Sweep:
 
         def call(executor: Executor) -> Future[work.Made]:
             self.started[case.name] = time.monotonic()
-            return executor.submit(work.make, self.family.name, case.recipe, case.prior)
+            given = work.read_given(case.recipe, case.prior)
+            return executor.submit(work.make, self.family.name, case.recipe, case.prior, given)
 
         def made(result: work.Made) -> None:
             for each in filter(None, (result, result.prior)):
@@ -182,7 +183,7 @@ class _Sweep:
 
     def _prior(self, case: StoredCase, algorithm: str) -> bytes | None:
         """The file of the case's prior, where the algorithm asks for it."""
-        return self.path(case.prior).read_bytes() if case.prior and YESTERDAY in algorithm else None
+        return self.path(case.prior).read_bytes() if case.prior and is_informed(algorithm) else None
 
     def _refer(self, case: StoredCase, planned: Case) -> None:
         """OPT of the case: from the store, or awaited with others of the same content, or queued."""
@@ -216,20 +217,25 @@ class _Sweep:
         """Queue the runs and audits of a case that are not in the store; OPT took so long in this run, if it did."""
         self._remember(OPT, reference.seconds)
         self._advance(case, OPT, seconds)
+        stories = {algorithm: key for kind, algorithm, _, key in case.studies if kind == TIMELINE}
         for name, repetition, key in case.runs():
             audit_key = case.audit_key(key)
+            story = stories.get(name, "") if repetition == 1 else ""
             online = self.store.get("online", case.instance, key)
             audit = self.store.get("audit", case.instance, audit_key)
-            if online is not None and audit is not None:
+            told = not story or self.store.get("study", case.instance, story) is not None
+            if online is not None and audit is not None and told:
                 self._remember(name, online.seconds + audit.seconds)
                 self._advance(case, name, None)
             elif (case.instance, audit_key) in self.claimed:
                 self._advance(case, name, None)
             else:
                 self.claimed.add((case.instance, audit_key))
-                self.queue.append(self._run_job(case, name, repetition, key, audit_key, reference))
+                self.queue.append(self._run_job(case, name, repetition, key, audit_key, reference, story))
         for kind, algorithm, task, key in case.studies:
             study = Study(kind, algorithm, task)
+            if kind == TIMELINE:  # made with the run
+                continue
             piece = self.store.get("study", case.instance, key)
             if piece is not None:
                 self._remember(study.name, piece.seconds)
@@ -241,15 +247,15 @@ class _Sweep:
                 self.queue.append(self._study_job(case, study, key))
 
     def _run_job(
-        self, case: StoredCase, name: str, repetition: int, key: str, audit_key: str, reference: Piece
+        self, case: StoredCase, name: str, repetition: int, key: str, audit_key: str, reference: Piece, story: str
     ) -> _Job:
-        own = {path: each for path, each in self.terms.own.items() if path == name}
+        own = {path: each for path, each in self.terms.own.items() if f"{name}:".startswith(f"{path}:")}
         terms = replace(self.terms, own=own, repetition=repetition)
 
         def call(executor: Executor) -> Future[tuple[Piece, ...]]:
             data = self.path(case.instance).read_bytes()
             prior = self._prior(case, name)
-            known = (key, audit_key, reference, prior, terms)
+            known = (key, audit_key, reference, prior, terms, story)
             return executor.submit(work.measure, self.family.name, data, case.instance, name, *known)
 
         def done(pieces: Sequence[Piece]) -> None:
@@ -257,12 +263,9 @@ class _Sweep:
             self._advance(case, name, sum(piece.seconds for piece in pieces))
 
         def lost(error: BaseException) -> None:
-            done(
-                (
-                    work.failed("online", case.instance, key, error),
-                    work.failed("audit", case.instance, audit_key, "the online run failed"),
-                )
-            )
+            pieces = [work.failed("online", case.instance, key, error)]
+            others = [("audit", audit_key), *([("study", story)] if story else [])]
+            done(pieces + [work.failed(stage, case.instance, one, "the online run failed") for stage, one in others])
 
         return _Job(call, done, lost, case.name, name, self._weight(case), self.family.is_slow(name))
 
@@ -349,14 +352,14 @@ class _Sweep:
 def kinds_of(case: Case, repeats: Mapping[str, int]) -> list[str]:
     """Pieces of progress in a case: the instance, OPT, every run with its audit, every study."""
     runs = [name for name in case.algorithms for _ in range(repeats.get(name, 1))]
-    return [MAKING, OPT, *runs, *(study.name for study in case.studies)]
+    return [MAKING, OPT, *runs, *(study.name for study in case.studies if study.kind != TIMELINE)]
 
 
 def _with_prior(case: StoredCase, prior: str) -> StoredCase:
     """The case with its prior known: results that depend on it have its hash in their keys."""
 
     def key(algorithm: str, old: str) -> str:
-        return f"{old} | yesterday {prior}" if YESTERDAY in algorithm else old
+        return f"{old} | {is_informed(algorithm)} {prior}" if is_informed(algorithm) else old
 
     return replace(
         case,
@@ -393,7 +396,7 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
     if not any(case.algorithms or options.algorithms for case in chosen):
         raise InputError(suite.file or suite.name, "algorithms", "nothing is to be run: name some, or --algorithm NAME")
     for name in options.algorithms:
-        alone = next((case.name for case in suite.cases if YESTERDAY in name and case.prior is None), None)
+        alone = next((case.name for case in suite.cases if is_informed(name) and case.prior is None), None)
         if alone is not None:
             problem = f"{shown(name)}: the case {alone} of {suite.name} has no other day; name a file with prior=FILE"
             raise InputError("--algorithm", "", problem)
@@ -474,6 +477,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     "only": list(options.only),
                     "effort": options.effort,
                     "scale": options.scale,
+                    **({"history": suite.history} if suite.history else {}),
                     "plots": [asdict(plot) for plot in suite.plots],
                     "workers": pool.parallel(),
                     "provenance": provenance.collect(),
@@ -504,7 +508,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
 
 def command(suite: Suite, options: RunOptions) -> str:
     """The command that makes the same table anywhere: what is run, and not where or by whom."""
-    words = ["python", "-m", "bench", "run", Path(suite.file).name or suite.name]
+    words = ["python", "-m", "bench", *(suite.command or ("run", Path(suite.file).name or suite.name))]
     words += [word for pattern in options.only for word in ("--only", pattern)]
     words += [word for name in options.algorithms for word in ("--algorithm", name)]
     words += ["--scale", options.scale] if options.scale != SCALES[0] else []

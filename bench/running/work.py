@@ -18,10 +18,12 @@ from bench.family.known import families
 from bench.family.suite import SolveSettings, Study
 from bench.storage.payload import one_line, report_payload, restored, run_payload
 from bench.storage.store import Piece
+from bench.tables.courses import list_courses
 from bench.tables.ratios import beats_bound
 from formulations.readying import Stopwatch, getting_ready
 from instances.errors import InputError
-from instances.files import load_json
+from instances.files import load_json, read_bytes
+from online.outcome import OnlineRun
 from online.terms import Terms, under
 
 FREE = Terms()
@@ -49,16 +51,50 @@ class Made:
     notes: tuple[str, ...] = ()
 
 
-def make(family: str, recipe: Mapping[str, Any], prior: Mapping[str, Any] | None = None) -> Made:
-    """Generate the instance of a recipe, and that of its prior."""
+def make(
+    family: str,
+    recipe: Mapping[str, Any],
+    prior: Mapping[str, Any] | None = None,
+    given: Mapping[str, bytes] | None = None,
+) -> Made:
+    """Generate the instance of a recipe, and that of its prior; `given` has what `read_given` read."""
     started = time.perf_counter()
     house = families()[family]
-    instance = house.make(recipe)
+    instance = _generate(house, recipe, given or {})
     data = gzip.compress(house.dumps(instance).encode(), compresslevel=6, mtime=0)
     described = dict(house.describe(instance))
-    other = None if prior is None else make(family, prior)
+    other = None if prior is None else make(family, prior, None, given)
     notes = tuple(house.notes(instance))
     return Made(house.identity(instance), data, described, time.perf_counter() - started, other, notes)
+
+
+def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:
+    """The files that recipes name, by path: instances may be made on a machine that does not have them.
+
+    ``{"kind": "file", "path": PATH}`` is the instance in a file, of any family; ``{"kind": "files", "paths": [PATH,
+    ...]}`` are several, one after another in time, as one instance.
+
+    What cannot be read is not there: whoever makes the instance says so.
+    """
+    found: dict[str, bytes] = {}
+    for path in (path for recipe in recipes if recipe is not None for path in _paths(recipe)):
+        with contextlib.suppress(InputError):
+            found[path] = found.get(path) or read_bytes(path)[0]
+    return found
+
+
+def _paths(recipe: Mapping[str, Any]) -> list[str]:
+    if recipe.get("kind") == "file":
+        return [str(recipe.get("path", ""))]
+    return [str(path) for path in recipe["paths"]] if recipe.get("kind") == "files" else []
+
+
+def _generate(house: Family, recipe: Mapping[str, Any], given: Mapping[str, bytes]) -> Any:
+    paths = _paths(recipe)
+    if not paths or (recipe["kind"] == "file" and paths[0] not in given):
+        return house.make(recipe)
+    read = [house.parse(load_json(given.get(path) or read_bytes(path)[0], path), path) for path in paths]
+    return read[0] if recipe["kind"] == "file" else house.join(read)
 
 
 @lru_cache(maxsize=3)
@@ -92,10 +128,27 @@ def measure(
     reference: Piece,
     prior: bytes | None = None,
     terms: Terms = FREE,
+    story: str = "",
 ) -> tuple[Piece, ...]:
-    """One online run and its audit against the reference, as two pieces of work."""
+    """One online run and its audit against the reference, as two pieces of work.
+
+    With `story`, the key of a study, a third one: what happened in the run over time (`bench.tables.courses`).
+    """
     with under(terms):
-        return _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior)
+        pieces, run = _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior)
+    return (*pieces, _tell(family, data, identity, run, story)) if story else pieces
+
+
+def _tell(family: str, data: bytes, identity: str, run: OnlineRun | None, key: str) -> Piece:
+    watch = Stopwatch()
+    try:
+        timeline = families()[family].timeline
+        if run is None:
+            return failed("study", identity, key, "there is no valid run")
+        rows = [] if timeline is None else list_courses(timeline(_instance(family, data), run))
+        return Piece("study", identity, key, True, {"rows": rows}, None, watch.seconds())
+    except Exception as error:
+        return failed("study", identity, key, error, watch.seconds())
 
 
 def _measure(
@@ -107,7 +160,7 @@ def _measure(
     audit_key: str,
     reference: Piece,
     prior: bytes | None,
-) -> tuple[Piece, ...]:
+) -> tuple[tuple[Piece, ...], OnlineRun | None]:
     watch = Stopwatch()
     house = families()[family]
     try:
@@ -123,12 +176,12 @@ def _measure(
         accounts = house.accounts(_instance(family, data), run) if house.accounts is not None and run.valid else None
     except Exception as error:
         piece = failed("online", identity, online_key, error, watch.seconds())
-        return piece, failed("audit", identity, audit_key, "the online run failed")
+        return (piece, failed("audit", identity, audit_key, "the online run failed")), None
     online = Piece("online", identity, online_key, True, run_payload(run, accounts), None, seconds)
     if not reference.ok:
-        return online, failed("audit", identity, audit_key, f"no OPT: {reference.payload['reason']}")
+        return (online, failed("audit", identity, audit_key, f"no OPT: {reference.payload['reason']}")), run
     if not run.valid:  # the theory says nothing about it
-        return online, Piece("audit", identity, audit_key, True, {"checks": []})
+        return (online, Piece("audit", identity, audit_key, True, {"checks": []})), None
     with getting_ready():
         _ = house.audits  # loads what audits
     watch = Stopwatch()
@@ -140,9 +193,9 @@ def _measure(
         if house.measures is not None:
             values = house.measures(instance, run, checks)
             found["measures"] = {name: None if value is None else str(value) for name, value in values.items()}
-        return online, Piece("audit", identity, audit_key, True, found, None, watch.seconds())
+        return (online, Piece("audit", identity, audit_key, True, found, None, watch.seconds())), run
     except Exception as error:
-        return online, failed("audit", identity, audit_key, error, watch.seconds())
+        return (online, failed("audit", identity, audit_key, error, watch.seconds())), run
 
 
 def study(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -11,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from bench.cli.main import main
-from bench.figures.timeline import MOST, gather
+from bench.figures.timeline import draw_timeline
 from bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, REASONS, find_reasons, timeline
+from bench.tables.courses import MOST, chain, gather, list_courses, read_courses
 from instances.eapm.named import names
 from instances.eapm.named import path as eapm_file
+from instances.errors import InputError
 from instances.files import line_of, write_text
 from instances.lora.format import document, parse
 from instances.lora.model import Instance, Task
@@ -213,3 +216,79 @@ def test_a_family_without_time_lines_says_so(tmp_path: Path, capsys: pytest.Capt
     assert main(["online", str(file), "--algorithm", "balance", "--timeline", str(page)]) == 2
     assert "the family eapm has no time lines" in capsys.readouterr().err
     assert not page.exists()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_asked_for_and_who_is_admitted_by_class(seed: int) -> None:
+    """Against playing every servable task alone, slot by slot, and against counting."""
+    instance = crowded(seed)
+    played = run(instance, "greedy")
+    line = timeline(instance, played)
+    capacity = sum(kind.count * kind.compute for kind in instance.node_types)
+    public = instance.public("")
+    wanted = [0] * instance.slots
+    size: dict[str, list[int]] = {}
+    for i in range(instance.tasks):
+        task = instance.task(i)
+        rates = [
+            int(rate)
+            for g, rate in enumerate(task.rate)
+            if 0 < rate <= public.compute[g] and task.memory_mb <= public.memory_mb[g]
+        ]
+        first = min(option.first for option in task.options)
+        done, used = 0, {}
+        for slot in range(first, task.deadline + 1):
+            used[slot] = min(max(rates, default=0), task.work - done)
+            done += used[slot]
+        if done == task.work:
+            for slot, amount in used.items():
+                wanted[slot - 1] += amount
+        size.setdefault("nowhere" if not rates else "somewhere", []).append(i)
+    assert line.asked == [Fraction(amount, capacity) for amount in wanted]
+    assert line.used == sum(
+        (load.mean[t] * kind.count * kind.compute for load, kind in zip(line.loads, instance.node_types, strict=True)
+         for t in range(instance.slots)), Fraction(0)
+    ) / (capacity * instance.slots)  # fmt: skip
+    for classes in line.classes.values():
+        assert sum(each.arrivals for each in classes) == instance.tasks
+        assert sum(each.admitted for each in classes) == played.admitted
+        assert classes[-1].arrivals == len(size.get("nowhere", []))
+
+
+def test_tasks_are_told_apart_by_size_and_by_time() -> None:
+    """On a node of 8 GPUs: 1, 3 and 8 of them; half an hour, five hours and more than half a day."""
+    kinds = [{"name": "a", "count": 1, "compute": 8, "memory_mb": 100, "tariff": [0] * 100}]
+    sizes = [(1, 3), (3, 3 * 30), (8, 8 * 80), (9, 9)]
+    tasks = [
+        {"arrival": 1, "deadline": 100, "memory_mb": 1, "work": work, "bid": 9, "rate": [rate], "energy_wh": [0],
+         "vendors": []}
+        for rate, work in sizes
+    ]  # fmt: skip
+    instance = parse(CROWDED | {"slots": 100, "node_types": kinds, "tasks": tasks}, "sizes")
+    classes = timeline(instance, run(instance, "greedy")).classes
+    assert [each.arrivals for each in classes["share of a node"]] == [1, 0, 1, 1, 1]
+    assert [each.arrivals for each in classes["time at its fastest"]] == [1, 0, 1, 1, 1]
+
+
+def test_a_time_line_is_stored_and_read_again() -> None:
+    """As JSON: what is drawn of it is the same; days stand one after another."""
+    instance = crowded(3)
+    line = timeline(instance, run(instance, "pdftsp"))
+    rows = json.loads(json.dumps(list_courses(line)))
+    told = read_courses(rows, "here")
+    assert told is not None
+    assert draw_timeline(told.line) == draw_timeline(gather(line))
+    assert (told.used, told.classes) == (line.used, {name: list(row) for name, row in line.classes.items()})
+    both = chain([("day-1", told.line), ("day-2", told.line)])
+    assert list(both.marks) == [(0.0, "1"), (4.0, "2")]
+    assert both.labels[5] == "day-2, 0:10"
+    assert both.timeline.asked == [*told.line.timeline.asked] * 2
+    assert {name: sum(row) for name, row in both.counts.items()} == {
+        name: 2 * sum(row) for name, row in told.line.counts.items()
+    }
+    short = chain([(f"day-{day}", told.line) for day in range(100)])
+    assert len(short.labels) == 100
+    assert short.labels[7] == "day-7, 0:00 to 0:30"
+    for broken in (rows[1:], [{"part": "times"}], [rows[0] | {"times": [1]}, *rows[1:]], [rows[0] | {"used": "x"}]):
+        with pytest.raises(InputError, match="is not as `run` stores it"):
+            read_courses(broken, "here")
