@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from datetime import date
 from fractions import Fraction
@@ -26,12 +27,15 @@ def add_import(command: Command) -> None:
     """The command `import`."""
     sub = command("import", _import, "make instances of a log of real jobs, one per day or per some days")
     sub.set_defaults(busy="reading the log")
-    sub.add_argument("log", metavar="LOG", type=Path, help="the log, plain or packed with gzip")
-    sub.add_argument("--format", metavar="F", required=True, help="of the log, as `list logs` names them")
-    sub.add_argument("--cluster", metavar="TOML", type=Path, required=True, help="file with the nodes and the tariff")
-    to = sub.add_mutually_exclusive_group(required=True)
+    sub.add_argument("log", metavar="LOG", type=Path, nargs="?", help="the log, plain or packed with gzip")
+    sub.add_argument("--format", metavar="F", help="of the log, as `list logs` names them")
+    sub.add_argument("--cluster", metavar="TOML", type=Path, help="file with the nodes and the tariff")
+    to = sub.add_mutually_exclusive_group()
     to.add_argument("--out", metavar="DIR", type=Path, help="folder for the instances and the report import.json")
     to.add_argument("--dry-run", action="store_true", help="say what would become of the log, and write nothing")
+    to.add_argument(
+        "--example", metavar="FILE.csv", type=Path, help="write a small made-up log, and its cluster beside it"
+    )
     sub.add_argument("--family", metavar="NAME", help="what the jobs become; the first family that reads logs")
     sub.add_argument(
         "--columns", metavar="K=NAME,...", type=_columns, default={}, help="of a CSV: which column is what"
@@ -63,6 +67,9 @@ def add_import(command: Command) -> None:
 
 
 def _import(options: argparse.Namespace) -> int:
+    if options.example is not None:
+        return _write_example(options.example)
+    _require(options)
     family, importing = _chosen(options.family)
     settings = ImportSettings(
         form=options.format,
@@ -97,6 +104,36 @@ def _import(options: argparse.Namespace) -> int:
     where = "nothing was written (--dry-run)" if options.dry_run else f"in {options.out}, with the report {REPORT}"
     print(f"{len(files)} instances, {where}")
     return 0
+
+
+def _write_example(log: Path) -> int:
+    """Write the example log, and its cluster beside it; say what to do with them."""
+    cluster = log.with_suffix(".toml")
+    if log.suffix != ".csv":
+        raise InputError("--example", "", f"{shown(str(log))} does not end with .csv")
+    example = _chosen(None)[1].example
+    if example is None:
+        raise InputError("--example", "", "there is none")
+    for path in (log, cluster):
+        check_writable(path)
+    for path, text in zip((log, cluster), example(), strict=True):
+        write_text(path, text)
+    print(f"{log}: made-up jobs; {cluster}: their cluster. Now")
+    print(
+        shlex.join(["python", "-m", "bench", "import", str(log), "--format", "csv", "--cluster", str(cluster)]), end=""
+    )
+    print(" --out days")
+    return 0
+
+
+def _require(options: argparse.Namespace) -> None:
+    """What every import needs, but for `--example`."""
+    needed = {"LOG": options.log, "--format": options.format, "--cluster": options.cluster}
+    missing = [name for name, value in needed.items() if value is None]
+    if missing:
+        raise InputError("import", "", f"the following arguments are required: {', '.join(missing)}")
+    if options.out is None and not options.dry_run:
+        raise InputError("import", "", "one of the arguments --out --dry-run is required")
 
 
 def _chosen(name: str | None) -> tuple[Family, Importing]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from bench.family.parts import Importing, ImportReport, ImportSettings
 from bench.family.suite import Listed
 from instances.lora.cluster import read_cluster
+from instances.lora.example import example
 from instances.lora.imports import Laws, import_log
 from instances.lora.logs import registered
 from instances.lora.model import Instance
@@ -29,4 +30,4 @@ def _read(log: Path, settings: ImportSettings, tell: Callable[[int], None]) -> t
     return import_log(log, settings.form, cluster, laws, settings.columns, settings.skip_bad, tell)
 
 
-IMPORTING = Importing(lambda: [Listed(form.name, form.title) for form in registered().values()], _read)
+IMPORTING = Importing(lambda: [Listed(form.name, form.title) for form in registered().values()], _read, example)
