@@ -1,9 +1,9 @@
 """How far apart: suites, runs, ratios, theorems and reports.
 
-The commands are functions too: `bench.run`, `bench.results`, `bench.opt`, `bench.online`, `bench.instance` (see
-`bench.api`), `bench.audit`, `bench.check`, `bench.compare`, `bench.generate`, `bench.imported`, `bench.search`
-(`bench.api_tools`). They are loaded when they are first used, so that importing a part of the package costs that part
-alone. `bench.testing` is for the tests of other projects.
+The commands are functions too: `bench.run`, `bench.results`, `bench.backtest`, `bench.opt`, `bench.online`,
+`bench.instance` (see `bench.api`), `bench.audit`, `bench.check`, `bench.compare`, `bench.generate`, `bench.imported`,
+`bench.search` (`bench.api_tools`). They are loaded when they are first used, so that importing a part of the package
+costs that part alone. `bench.testing` is for the tests of other projects.
 """
 
 from __future__ import annotations
@@ -11,16 +11,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bench.api import InputError, OnlineRun, Results, SolveReport, instance, online, opt, results, run
+    from bench.api import InputError, OnlineRun, Results, SolveReport, backtest, instance, online, opt, results, run
     from bench.api_tools import audit, check, compare, generate, imported, search
 
-_BASIC = ("InputError", "OnlineRun", "Results", "SolveReport", "instance", "online", "opt", "results", "run")
+_BASIC = (
+    "InputError",
+    "OnlineRun",
+    "Results",
+    "SolveReport",
+    "backtest",
+    "instance",
+    "online",
+    "opt",
+    "results",
+    "run",
+)
 __all__ = [
     "InputError",
     "OnlineRun",
     "Results",
     "SolveReport",
     "audit",
+    "backtest",
     "check",
     "compare",
     "generate",

@@ -22,6 +22,7 @@ from bench.family.column import Family
 from bench.family.known import families, find_suite, read_instance
 from bench.family.parts import Staying
 from bench.family.suite import SolveSettings
+from bench.running.backtest import ALL, find_days, make_backtest
 from bench.running.runner import RunOptions, places, run_suite
 from bench.storage.store import EMPTY, REPEATS, STORE, Store
 from bench.tables import rows as _tables
@@ -47,6 +48,7 @@ __all__ = [
     "Results",
     "SolveReport",
     "StudyTable",
+    "backtest",
     "instance",
     "online",
     "opt",
@@ -85,6 +87,15 @@ class Results(_tables.Results):
         InputError : a column that is not there.
         """
         return make_frame(self, columns, exact, "" if self.family is None else self.family.headline)
+
+    @property
+    def advice(self) -> list[str]:
+        """Of a backtest, which policy to take and why, in a few sentences; of other results nothing."""
+        from bench.tables.backtest import advise, evaluate
+
+        if not self.about.get("history") or self.family is None:
+            return []
+        return advise(evaluate(self, self.family), self.family)
 
     def plot(self, group: str | None = None) -> Picture:
         """The share of OPT that each algorithm certainly reaches, mean over the cases of each group, or of one.
@@ -239,6 +250,52 @@ def run(
         scale=scale,
     )
     run_suite(family, chosen, options)
+    return results(folder)
+
+
+def backtest(
+    days: AnyPath,
+    algorithms: object = ALL,
+    out: AnyPath | None = None,
+    *,
+    history: int = 1,
+    workers: int | None = None,
+    dask: str | None = None,
+    effort: int = 1,
+    limit: float | None = None,
+    isolate: bool = False,
+    share: AnyPath | None = None,
+    fresh: bool = False,
+    quiet: bool = True,
+) -> Results:
+    """Every policy on every day of a folder, constants from the days before: `Results.advice` says which to take.
+
+    Parameters
+    ----------
+    days : folder with an instance file per day.
+    algorithms : one or several, as `run` takes them; ``all`` for those that are here.
+    out : folder of the results; ``results/backtest-FOLDER`` by default.
+    history : days before a day from which constants come; the first ones are not judged.
+    workers, dask, effort, limit, isolate, share, fresh, quiet : as of `run`.
+
+    Raises
+    ------
+    InputError : days, algorithms, a folder or a number that cannot be used.
+    """
+    if type(history) is not int or history < 1:
+        raise InputError("history", "", f"{shown(history)} is not an integer from 1 on")
+    source = Path(days)
+    family, found = find_days(source)
+    names, handed = name_algorithms(_listed(algorithms), instances_of(family))
+    with under(Terms(isolate=isolate, own=handed)):
+        suite = make_backtest(family, found, names, history, str(source))
+    own = None if out is None else Path(out)
+    folder, library = places(own, None if share is None else Path(share), f"backtest-{source.resolve().name}")
+    options = RunOptions(
+        out=folder, workers=workers, dask=dask, fresh=fresh, quiet=quiet, limit=limit, isolate=isolate, own=handed,
+        share=library, effort=effort,
+    )  # fmt: skip
+    run_suite(family, suite, options)
     return results(folder)
 
 

@@ -7,15 +7,17 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 
 import pandas as pd
 
+from bench.family.column import Family
 from bench.family.known import families, find_suite_if_any
 from bench.figures.drawn import Drawn
 from bench.figures.kinds import draw_figure
 from bench.storage.store import EMPTY, STORE, Store
 from bench.tables import verdicts
-from bench.tables.answer import answer_text
+from bench.tables.answer import WIDTH, answer_text
 from bench.tables.rows import Results, read_results, stages
 from bench.tables.text import CELL, results_text, safe_lines
 from instances.errors import InputError, shown, tamed
@@ -80,12 +82,26 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     write_atomically(folder / "report.html", render_page(found, family, settled, drawn, explained).encode())
     printed = "\n".join(filter(None, (each.text() for each in drawn)))
     told = "\n".join(filter(None, [results_text(found, family), printed, verdicts.text(settled)]))
-    print(safe_lines(told))
+    backtest = _write_backtest(folder, found, family) if found.about.get("history") else None
+    print(safe_lines(told if backtest is None else backtest[0]))
     print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
     sys.stdout.flush()
     failed = _warn(found)
-    print(f"\n{safe_lines(answer_text(found, family, settled, folder, groups))}", flush=True)
+    answer = answer_text(found, family, settled, folder, groups) if backtest is None else backtest[1]
+    print(f"\n{safe_lines(answer)}", flush=True)
     return 1 if failed else 0
+
+
+def _write_backtest(folder: Path, found: Results, family: Family) -> tuple[str, str]:
+    """Write backtest.html; what a terminal shows of it: the tables, and the answer."""
+    from bench.page.backtest import backtest_text, render_backtest
+    from bench.tables.backtest import advise, evaluate
+
+    judged = evaluate(found, family)
+    page = folder / "backtest.html"
+    write_atomically(page, render_backtest(found, judged, family).encode())
+    said = [line for each in advise(judged, family) for line in wrap(tamed(each, 1000), WIDTH, subsequent_indent="  ")]
+    return backtest_text(judged, family), "\n".join([*said, f"Page:  {page.resolve().as_uri()}"])
 
 
 def _warn(found: Results) -> int:

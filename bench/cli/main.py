@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from bench.cli.arguments import Run
 from bench.cli.auditing import add_audit
+from bench.cli.backtesting import add_backtest
 from bench.cli.explaining import add_explain
 from bench.cli.hunting import add_search
 from bench.cli.importing import add_import
@@ -91,6 +92,7 @@ def make_parser() -> argparse.ArgumentParser:
         add_check,
         add_export,
         add_run,
+        add_backtest,
         add_report,
         add_compare,
         add_perf,

@@ -6,7 +6,7 @@ import argparse
 import signal
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from bench.cli.arguments import ALGORITHM, Command, add_isolate, add_part_of_suite, effort, positive, seconds, up_to
 from bench.cli.parser import algorithm_names, complete_by, suite_names
@@ -15,6 +15,9 @@ from bench.family.known import find_suite
 from bench.running.heartbeat import now_at
 from bench.storage.store import REPEATS
 from instances.files import write_atomically
+
+if TYPE_CHECKING:
+    from bench.running.runner import RunOptions
 
 
 def add_run(command: Command) -> None:
@@ -25,9 +28,6 @@ def add_run(command: Command) -> None:
         sub.add_argument("suite", metavar="SUITE", help="as `list suites` names them, or FILE.toml"),
         suite_names,
     )
-    sub.add_argument("--out", metavar="DIR", type=Path, help="folder of the results (results/SUITE)")
-    sub.add_argument("--workers", type=positive, metavar="N", help="worker processes (one per core)")
-    sub.add_argument("--dask", metavar="ADDRESS", help="a dask scheduler instead of processes of this machine")
     complete_by(
         sub.add_argument(
             "--algorithm",
@@ -40,10 +40,18 @@ def add_run(command: Command) -> None:
     )
     add_part_of_suite(sub)
     sub.add_argument(
-        "--effort", type=effort, default=1, metavar="N", help="N times the suite's work on OPT; `high` is 8 times"
-    )
-    sub.add_argument(
         "--repeat", type=up_to(REPEATS), default=1, metavar="N", help="run algorithms that draw N times, and take means"
+    )
+    add_running(sub, out="results/SUITE")
+
+
+def add_running(sub: argparse.ArgumentParser, out: str) -> None:
+    """How cases are run: where to, by whom, with how much work."""
+    sub.add_argument("--out", metavar="DIR", type=Path, help=f"folder of the results ({out})")
+    sub.add_argument("--workers", type=positive, metavar="N", help="worker processes (one per core)")
+    sub.add_argument("--dask", metavar="ADDRESS", help="a dask scheduler instead of processes of this machine")
+    sub.add_argument(
+        "--effort", type=effort, default=1, metavar="N", help="N times the suite's work on OPT; `high` is 8 times"
     )
     sub.add_argument("--limit", type=seconds, metavar="S", help="give a piece of work up after this many seconds")
     add_isolate(sub)
@@ -88,17 +96,31 @@ def add_perf(command: Command) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from bench.running.runner import RunOptions, places, run_suite
+    from bench.running.runner import places, run_suite
 
     family, suite = find_suite(options.suite)
     out, share = places(options.out, options.share, suite.name, options.scale)
+    stop_on_sigterm(options)
+    spent = run_suite(family, suite, run_options(options, out, share))
+    now_at("writing the tables and the page")
+    return show(out, spent)
+
+
+def stop_on_sigterm(options: argparse.Namespace) -> None:
+    """End at a signal as at Ctrl-C."""
 
     def end(*_: object) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # `timeout` sends it twice; it is said once
         sys.exit(complain(options, "terminated; what was finished is kept", 143))
 
     signal.signal(signal.SIGTERM, end)
-    chosen = RunOptions(
+
+
+def run_options(options: argparse.Namespace, out: Path, share: Path | None) -> RunOptions:
+    """What the command line says of a run."""
+    from bench.running.runner import RunOptions
+
+    return RunOptions(
         out=out,
         workers=options.workers,
         dask=options.dask,
@@ -114,24 +136,21 @@ def _run(options: argparse.Namespace) -> int:
         scale=options.scale,
         repeat=options.repeat,
     )
-    spent = run_suite(family, suite, chosen)
-    now_at("writing the tables and the page")
-    return _show(out, spent)
 
 
 def _report(options: argparse.Namespace) -> int:
     if not options.parquet:
-        return _show(options.folder, {}, options.figures)
+        return show(options.folder, {}, options.figures)
     from bench.api import results
     from bench.tables import parquet
 
     parquet.require()
-    status = _show(options.folder, {}, options.figures)
+    status = show(options.folder, {}, options.figures)
     parquet.write(results(options.folder).exact, options.folder / parquet.FILE)
     return status
 
 
-def _show(folder: Path, spent: dict[str, float], figures: Path | None = None) -> int:
+def show(folder: Path, spent: dict[str, float], figures: Path | None = None) -> int:
     """Print the tables, write CSV and page; status 1 when something failed."""
     from bench.report import write_report
 

@@ -28,10 +28,11 @@ class Estimate:
     cases: int
 
 
-def mean(values: Sequence[Fraction]) -> Estimate:
+def mean(values: Sequence[Fraction], confidence: float = CONFIDENCE) -> Estimate:
     """The mean of independent values, +- t(n - 1) s / sqrt(n).
 
-    It covers the expected value in 95 % of all samples where values are normally distributed, approximately elsewhere.
+    It covers the expected value in 95 % of all samples (or as many as `confidence` says) where values are normally
+    distributed, approximately elsewhere.
     """
     count = len(values)
     if not count:
@@ -40,8 +41,15 @@ def mean(values: Sequence[Fraction]) -> Estimate:
     if count == 1:
         return Estimate(middle, None, None, 1)
     spread = math.fsum(float(value - middle) ** 2 for value in values) / (count - 1)
-    half = quantile(count - 1) * math.sqrt(spread / count)
+    half = quantile(count - 1, confidence) * math.sqrt(spread / count)
     return Estimate(middle, float(middle) - half, float(middle) + half, count)
+
+
+def sign_test(ahead: int, behind: int) -> Fraction:
+    """The chance that of as many fair coins so many or more fall alike: the exact two-sided sign test; 1 of none."""
+    count = ahead + behind
+    tail = sum(math.comb(count, k) for k in range(min(ahead, behind) + 1))
+    return min(Fraction(1), Fraction(2 * tail, 2**count))
 
 
 def improvement(ours: Sequence[Fraction], others: Sequence[Fraction]) -> Estimate:
