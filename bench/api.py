@@ -272,7 +272,7 @@ def backtest(
 
     Parameters
     ----------
-    days : folder with an instance file per day.
+    days : folder with an instance file per day, or a file of recipes (``my.toml``), a day each.
     algorithms : one or several, as `run` takes them; ``all`` for those that are here.
     out : folder of the results; ``results/backtest-FOLDER`` by default.
     history : days before a day from which constants come; the first ones are not judged.
@@ -289,8 +289,8 @@ def backtest(
     names, handed = name_algorithms(_listed(algorithms), instances_of(family))
     with under(Terms(isolate=isolate, own=handed)):
         suite = make_backtest(family, found, names, history, str(source))
-    own = None if out is None else Path(out)
-    folder, library = places(own, None if share is None else Path(share), f"backtest-{source.resolve().name}")
+    own, name = None if out is None else Path(out), source.resolve().name.removesuffix(".toml")
+    folder, library = places(own, None if share is None else Path(share), f"backtest-{name}")
     options = RunOptions(
         out=folder, workers=workers, dask=dask, fresh=fresh, quiet=quiet, limit=limit, isolate=isolate, own=handed,
         share=library, effort=effort,

@@ -18,7 +18,10 @@ def add_backtest(command: Command) -> None:
     sub = command("backtest", _backtest, "every policy on every day of a load, and which one to take")
     sub.set_defaults(keeps=True, busy="reading the days", only=[], scale="full", repeat=1, algorithm=[])
     sub.add_argument(
-        "days", metavar="DIR", type=Path, help="folder with an instance file per day, as `import` makes it"
+        "days",
+        metavar="DIR|TOML",
+        type=Path,
+        help="folder with an instance file per day, as `import` makes it, or a file of recipes, a day each",
     )
     complete_by(
         sub.add_argument(
@@ -45,7 +48,7 @@ def _backtest(options: argparse.Namespace) -> int:
 
     family, days = find_days(options.days)
     suite = make_backtest(family, days, split_names(options.algorithms), options.history, str(options.days))
-    out, share = places(options.out, options.share, f"backtest-{options.days.resolve().name}")
+    out, share = places(options.out, options.share, f"backtest-{options.days.resolve().name.removesuffix('.toml')}")
     stop_on_sigterm(options)
     spent = run_suite(family, suite, run_options(options, out, share))
     now_at("writing the tables and the page")

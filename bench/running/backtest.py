@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.family.column import Family
-from bench.family.known import read_instance
+from bench.family.known import find_suite, read_instance
 from bench.family.suite import HISTORY, TIMELINE, YESTERDAY, Case, SolveSettings, Study, Suite
 from instances.errors import InputError, shown
 from instances.files import load_json, read_bytes
@@ -23,27 +23,27 @@ _REPORT = "import.json"
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A day: its name, and the file of its instance."""
+    """A day: its name, and what makes its instance (`bench.running.work.read_given`)."""
 
     name: str
-    path: str
-
-    @property
-    def recipe(self) -> Mapping[str, Any]:
-        """What makes its instance (`bench.running.work.read_given`)."""
-        return {"kind": "file", "path": self.path}
+    recipe: Mapping[str, Any]
 
 
 def find_days(source: Path) -> tuple[Family, list[Day]]:
-    """The days of a folder, in the order of their names, numbers by their size; every one is read.
+    """The days of a folder, in the order of their names, numbers by their size; or of a file of recipes, in its order.
+
+    Every instance of a folder is read.
 
     Raises
     ------
-    InputError : no folder, a file that is no instance or of another family than the first, the same name twice.
+    InputError : neither, a file that is no instance or of another family than the first, the same name twice.
     """
+    if source.suffix == ".toml":
+        owner, suite = find_suite(str(source))
+        return owner, [Day(case.name, case.recipe) for case in suite.cases]
     if not source.is_dir():
         raise InputError(
-            str(source), "", "there is no such folder; `import LOG --out DIR` makes one with a file per day"
+            str(source), "", "is no folder and no .toml; `import LOG --out DIR` makes a folder with a file per day"
         )
     files = [path for path in source.iterdir() if path.name.endswith(_SUFFIXES) and path.name != _REPORT]
     family: Family | None = None
@@ -55,8 +55,8 @@ def find_days(source: Path) -> tuple[Family, list[Day]]:
         if found is not family:
             raise InputError(where, "format", f"an instance of {found.name}; the first day is one of {family.name}")
         if _name(path) in days:
-            raise InputError(where, "", f"the day {shown(_name(path))} is there twice: {days[_name(path)].path}")
-        days[_name(path)] = Day(_name(path), str(path))
+            raise InputError(where, "", f"the day {shown(_name(path))} is there twice, as .json and as .json.gz")
+        days[_name(path)] = Day(_name(path), {"kind": "file", "path": str(path)})
     if family is None:
         raise InputError(str(source), "", "there is no instance file (.json or .json.gz) in this folder")
     return family, list(days.values())
@@ -107,7 +107,7 @@ def make_backtest(
             raise InputError("--algorithms", "", problem)
     names = tuple(dict.fromkeys(family.informed(name, HISTORY) for name in chosen))
     if history > 1:
-        family.join([family.parse(load_json(*read_bytes(day.path)), day.path) for day in days[:history]])
+        family.join([family.make(day.recipe) for day in days[:history]])
     studies = tuple(Study(TIMELINE, name) for name in names) if family.timeline is not None else ()
     cases = [
         Case(day.name, day.recipe, names, SolveSettings(), GROUP, _before(days[place - history : place]), studies)
@@ -124,4 +124,4 @@ def make_backtest(
 
 
 def _before(days: Sequence[Day]) -> Mapping[str, Any]:
-    return days[0].recipe if len(days) == 1 else {"kind": "files", "paths": [day.path for day in days]}
+    return days[0].recipe if len(days) == 1 else {"kind": "joined", "recipes": [day.recipe for day in days]}

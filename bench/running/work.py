@@ -71,8 +71,8 @@ def make(
 def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:
     """The files that recipes name, by path: instances may be made on a machine that does not have them.
 
-    ``{"kind": "file", "path": PATH}`` is the instance in a file, of any family; ``{"kind": "files", "paths": [PATH,
-    ...]}`` are several, one after another in time, as one instance.
+    ``{"kind": "file", "path": PATH}`` is the instance in a file, of any family; ``{"kind": "joined", "recipes":
+    [...]}`` are several, one after another in time, as one instance.
 
     What cannot be read is not there: whoever makes the instance says so.
     """
@@ -86,15 +86,16 @@ def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:
 def _paths(recipe: Mapping[str, Any]) -> list[str]:
     if recipe.get("kind") == "file":
         return [str(recipe.get("path", ""))]
-    return [str(path) for path in recipe["paths"]] if recipe.get("kind") == "files" else []
+    return [path for each in recipe["recipes"] for path in _paths(each)] if recipe.get("kind") == "joined" else []
 
 
 def _generate(house: Family, recipe: Mapping[str, Any], given: Mapping[str, bytes]) -> Any:
-    paths = _paths(recipe)
-    if not paths or (recipe["kind"] == "file" and paths[0] not in given):
+    if recipe.get("kind") == "joined":
+        return house.join([_generate(house, each, given) for each in recipe["recipes"]])
+    path = str(recipe.get("path", ""))
+    if recipe.get("kind") != "file" or path not in given:
         return house.make(recipe)
-    read = [house.parse(load_json(given.get(path) or read_bytes(path)[0], path), path) for path in paths]
-    return read[0] if recipe["kind"] == "file" else house.join(read)
+    return house.parse(load_json(given[path], path), path)
 
 
 @lru_cache(maxsize=3)

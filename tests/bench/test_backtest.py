@@ -91,6 +91,20 @@ def test_the_first_day_is_history_and_constants_are_of_the_day_before(inside: Pa
         assert Fraction(row["welfare"]) == known.welfare
 
 
+@pytest.mark.parametrize("history", ["1", "2"])
+def test_days_may_be_recipes_of_a_file(inside: Path, tmp_path: Path, history: str) -> None:
+    """In the order of the file; the same table as that of the folder, joined days of history included."""
+    days = sorted(Path("days").glob("log-*.json.gz"))
+    parts = [f"[[instance]]\nrecipe = 'file'\nname = '{day.name[:-8]}'\npath = '{day.resolve()}'\n" for day in days]
+    (tmp_path / "my.toml").write_text("algorithms = ['greedy']\n" + "".join(parts))
+    words = ["--algorithms", "greedy,pdftsp", "--workers", "1", "--quiet", "--history", history]
+    for source, out in (("days", "a"), (str(tmp_path / "my.toml"), "b")):
+        assert main(["backtest", source, *words, "--out", str(tmp_path / out)]) == 0
+    one, other = (rows(str(tmp_path / out)) for out in "ab")
+    assert len(one) == 2 * (len(days) - int(history))
+    assert one[list(KEEP)].equals(other[list(KEEP)])
+
+
 def pieces(greedy: bool) -> list[Any]:
     """What is stored of the runs of `greedy`, or of all other pieces."""
     query = "SELECT * FROM pieces WHERE stage != 'generate' AND (key LIKE '%greedy version%') = ? ORDER BY 1, 2, 3"
@@ -173,7 +187,7 @@ def test_more_history_is_one_longer_instance(inside: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["nowhere"], "nowhere: there is no such folder"),
+        (["nowhere"], "nowhere: is no folder and no .toml"),
         (["empty"], "no instance file"),
         (["one"], "--history: 1 day in one: with --history 1 at least 2 are needed"),
         (["days", "--history", "9"], "at least 10 are needed"),
