@@ -63,6 +63,11 @@ class View:
         )
         return fits
 
+    def between(self, first: int, last: int) -> View:
+        """The same in slots first..last only: column j is slot first + j."""
+        span = slice(first - 1, last)
+        return View(self.slot, self.compute[:, span], self.memory_mb[:, span], self.tasks[:, span])
+
 
 @runtime_checkable
 class Algorithm(Protocol):

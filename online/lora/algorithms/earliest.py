@@ -37,12 +37,12 @@ def earliest_cells(
     Parameters
     ----------
     first : slot.
-    room, rate : (K, T) cells with room, (K,) samples per slot.
+    room, rate : (K, slots from the first to the deadline) cells with room, (K,) samples per slot.
     """
     cells: list[tuple[int, int]] = []
     done = 0
     for slot in range(first, task.deadline + 1):
-        here = np.where(room[:, slot - 1], rate, 0)
+        here = np.where(room[:, slot - first], rate, 0)
         node = int(here.argmax())
         if here[node] == 0:
             continue
@@ -78,9 +78,10 @@ class EarliestFinish:
     def find(self, task: Task, view: View) -> Found | None:
         """The schedule that finishes first."""
         option = drawn_vendor(task, self._public) if self._alone else fastest_vendor(task, self._public)
-        room = view.room(task, self._public)
+        window = view.between(option.first, task.deadline)
+        room = window.room(task, self._public)
         if self._alone:
-            room &= view.tasks == 0
+            room &= window.tasks == 0
         rate = task.rate[self._type_of]
         cells, done = earliest_cells(task, option.first, room, rate)
         return None if done < task.work else Found((cells[-1][1],), tuple(cells), option)

@@ -92,11 +92,13 @@ class Eris:
         """That schedule."""
         public = self._public
         memory = task.memory_mb + public.base_memory_mb
-        room = view.room(task, public)
-        room &= self._weight + memory <= self._memory_total[self._type_of][:, None]
+        first = min(option.first for option in task.options)
+        span = slice(first - 1, task.deadline)
+        room = view.between(first, task.deadline).room(task, public)
+        room &= self._weight[:, span] + memory <= self._memory_total[self._type_of][:, None]
         rate = task.rate[self._type_of][:, None]
-        posted = self._compute_price * rate + self._memory_price * memory
-        usable, price, node = self._cheapest_nodes(room, posted)
+        posted = self._compute_price[:, span] * rate + self._memory_price[:, span] * memory
+        usable, price, node = self._cheapest_nodes(room, posted, span)
         unit = 1 << _BITS if self._integral else 1
         cost: Amounts
         if self._integral and int(np.abs(task.cost).max()) * public.slots < 2**38:
@@ -132,18 +134,21 @@ class Eris:
         compute = self._exact(load, int(self._public.compute[g])) * int(task.rate[g])
         return compute + self._exact(weight, int(self._memory_total[g])) * memory
 
-    def _cheapest_nodes(self, room: NDArray[np.bool_], posted: Amounts) -> tuple[NDArray[np.bool_], Amounts, IntArray]:
+    def _cheapest_nodes(
+        self, room: NDArray[np.bool_], posted: Amounts, span: slice
+    ) -> tuple[NDArray[np.bool_], Amounts, IntArray]:
+        """By type and slot, from the span's columns: whether a node has room, the least price and its node."""
         types = len(self._first_node) - 1
-        shape = (types, room.shape[1])
-        usable, price, node = np.empty(shape, np.bool_), np.zeros(shape, posted.dtype), np.zeros(shape, np.int64)
+        shape = (types, self._public.slots)
+        usable, price, node = np.zeros(shape, np.bool_), np.zeros(shape, posted.dtype), np.zeros(shape, np.int64)
         closed = np.iinfo(np.int64).max if self._integral else np.inf
         for g in range(types):
             low, high = self._first_node[g], self._first_node[g + 1]
             block = np.where(room[low:high], posted[low:high], closed)
             best = block.argmin(axis=0)
-            usable[g] = room[low:high].any(axis=0)
-            price[g] = np.where(usable[g], np.take_along_axis(block, best[None, :], axis=0)[0], 0)
-            node[g] = low + best
+            usable[g, span] = room[low:high].any(axis=0)
+            price[g, span] = np.where(usable[g, span], np.take_along_axis(block, best[None, :], axis=0)[0], 0)
+            node[g, span] = low + best
         return usable, price, node
 
     def _book(self, node: int, slot: int, rate: int, memory: int) -> None:

@@ -142,7 +142,8 @@ class Titan:
         decisions: list[Decision | None] = []
         for task, option in zip(tasks, vendors, strict=True):
             rate = task.rate[self._type_of]
-            room = View(view.slot, compute, memory, view.tasks).room(task, self._public)
+            window = View(view.slot, compute, memory, view.tasks).between(option.first, task.deadline)
+            room = window.room(task, self._public)
             cells, done = earliest_cells(task, option.first, room, rate)
             net = task.bid - option.price - sum(int(task.cost[self._type_of[k], t - 1]) for k, t in cells)
             if done < task.work or net <= 0:
