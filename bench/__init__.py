@@ -8,6 +8,7 @@ costs that part alone. `bench.testing` is for the tests of other projects.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "testing":
+        return importlib.import_module("bench.testing")
     if name not in __all__:
         raise AttributeError(f"module 'bench' has no attribute {name!r}")
     from bench import api

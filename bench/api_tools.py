@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from bench.tables import ratios
 from bench.tables.compare import SHOWN
 from bench.tables.compare import compare as _compare
 from formulations.report import SolveReport
-from instances.errors import InputError, shown
+from instances.errors import InputError, not_one_of, shown
 from instances.files import load_json, read_bytes
 from online.outcome import OnlineRun
 from online.own import name_algorithms
@@ -182,7 +183,10 @@ def search(
             (name,), handed = name_algorithms([algorithm], instances_of(family))
             with under(Terms(own=handed)):
                 return hunting.worst(name, settings, None, "", lambda _: None, lambda _: None)
-    raise InputError("search", "", f"{shown(claim)} is no claim that can be searched for")
+    known = [
+        each.name for family in families().values() if family.hunting is not None for each in family.hunting.claims()
+    ]
+    raise InputError("claim", "", not_one_of(claim, known))
 
 
 def compare(a: AnyPath, b: AnyPath) -> pd.DataFrame:
@@ -253,12 +257,11 @@ def imported(log: AnyPath, cluster: AnyPath, form: str, *, family: str = "", **l
     InputError : among others, a line that cannot be read: it names the file, the line, the column and the value.
     """
     reader = _reader(family)
-    try:
-        settings = replace(ImportSettings(form, Path(cluster)), **_in_fractions(laws))
-    except TypeError:
-        known = [name for name in ImportSettings.__slots__ if name not in ("form", "cluster")]
-        odd = next((name for name in laws if name not in known), "")
-        raise InputError("imported", odd, f"is not one of {', '.join(known)}") from None
+    known = [name for name in ImportSettings.__slots__ if name not in ("form", "cluster")]
+    for name in laws:
+        if name not in known:
+            raise InputError("imported", "", not_one_of(name, known))
+    settings = replace(ImportSettings(form, Path(cluster)), **{name: _law(name, laws[name]) for name in laws})
     report, found = reader.read(Path(log), settings, lambda _: None)
     return Imported(list(found), report)
 
@@ -293,17 +296,26 @@ def _reader(family: str) -> Importing:
     return chosen.importing
 
 
-def _in_fractions(laws: Mapping[str, Any]) -> dict[str, Any]:
-    """Decimals as they are written: 0.1 is a tenth."""
-
-    def exact(value: Any) -> Fraction:
-        return Fraction(str(value))
-
-    found = dict(laws)
-    if "slack" in found:
-        found["slack"] = exact(found["slack"])
-    if "price" in found:
-        price = found["price"]
-        low, high = price if isinstance(price, Sequence) and not isinstance(price, str) else (price, price)
-        found["price"] = (exact(low), exact(high))
+def _law(name: str, value: Any) -> Any:
+    """A law as the command has it: decimals as they are written (0.1 is a tenth), days as ISO text or dates."""
+    try:
+        if name == "slack":
+            found: Any = Fraction(str(value))
+            sound = found >= 1
+        elif name == "price":
+            low, high = value if isinstance(value, Sequence) and not isinstance(value, str) else (value, value)
+            found = Fraction(str(low)), Fraction(str(high))
+            sound = 0 <= found[0] <= found[1] <= 10**6
+        elif name in ("days", "slot_seconds", "tail_seconds"):
+            found = value
+            sound = type(value) is int and value >= (name != "tail_seconds")
+        elif name in ("first", "last"):
+            found = date.fromisoformat(value) if isinstance(value, str) else value
+            sound = found is None or isinstance(found, date)
+        else:
+            return value
+    except (ValueError, TypeError, ZeroDivisionError):
+        sound = False
+    if not sound:
+        raise InputError("imported", name, f"{shown(str(value))} cannot be used; `import --help` says what can")
     return found

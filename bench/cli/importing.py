@@ -115,6 +115,8 @@ def _write_example(log: Path) -> int:
     if example is None:
         raise InputError("--example", "", "there is none")
     for path in (log, cluster):
+        if path.exists():
+            raise InputError("--example", "", f"{shown(str(path))} is there already; name another file")
         check_writable(path)
     for path, text in zip((log, cluster), example(), strict=True):
         write_text(path, text)

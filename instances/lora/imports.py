@@ -273,6 +273,7 @@ def import_log(
     if not periods:
         other = report.counts[OTHER_DAYS]
         found = f"{report.jobs + other} jobs, all left out" if report.jobs + other else "no jobs"
+        found += f", {other} of them of days that were not asked for" if other else ""
         raise InputError(str(path), "", found)
     parts = {1000 // math.gcd(1000, job.gpus) for jobs in periods.values() for job in jobs}
     converter = _Converter(cluster, laws, math.lcm(*parts))
@@ -357,7 +358,7 @@ def _tasks(report: Report, converter: _Converter, jobs: Sequence[Job], start: in
         total += bid
         if total > BID_SUM_LIMIT or bid > _WORK_LIMIT:
             raise InputError(
-                report.source, f"job {job.name}", f"a bid of {bid} micro-dollars is too much for the format"
+                report.source, f"job {job.name}", f"a bid of {bid / 10**6:,.2f} dollars is too much for the format"
             )
         counts[source] += 1
         counts["windows cut at the end of the instance"] += last > laws.slots

@@ -118,5 +118,12 @@ def test_imported_is_what_the_command_writes(tmp_path: Path) -> None:
     assert len(files) == 2
     assert [content_hash(each) for each in found.instances] == [content_hash(bench.instance(file)) for file in files]
     assert "2" in found.report.text()
-    with pytest.raises(InputError, match="slak"):
-        bench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", slak=2)
+    for wrong in (
+        {"slak": 2}, {"slack": "x"}, {"slack": -3}, {"price": (3, 1)}, {"price": "1-3"}, {"days": 0}, {"first": "soon"},
+        {"slot_seconds": 7.5},
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            bench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", **wrong)
+    assert (
+        len(bench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", first="2024-05-02").instances) == 1
+    )
