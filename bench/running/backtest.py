@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.family.column import Family
 from bench.family.known import find_suite, read_instance
-from bench.family.suite import HISTORY, TIMELINE, YESTERDAY, Case, SolveSettings, Study, Suite
+from bench.family.suite import HISTORY, TIMELINE, Case, SolveSettings, Study, Suite
 from instances.errors import InputError, shown
 from instances.files import load_json, read_bytes
 
@@ -102,8 +102,9 @@ def make_backtest(
     if not chosen:
         raise InputError("--algorithms", "", "none is named")
     for name in chosen:
-        if YESTERDAY in name:
-            problem = f"{shown(name)}: leave `{YESTERDAY}` out; constants come from the days before by themselves"
+        given = re.search(r"\bprior=[^,]*", name)
+        if given and given[0] != HISTORY:  # a file may be of a day that is judged
+            problem = f"{shown(name)}: leave `{given[0]}` out; constants come from the days before by themselves"
             raise InputError("--algorithms", "", problem)
     names = tuple(dict.fromkeys(family.informed(name, HISTORY) for name in chosen))
     if history > 1:

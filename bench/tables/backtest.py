@@ -2,8 +2,9 @@
 
 Totals, shares and differences are exact. Days are taken as drawn independently, so that a mean difference has an
 interval by Student's t. Who is called better is so beyond chance in all comparisons at once: by its mean lead (the
-interval leaves 0 out) or by the number of days on which it is ahead (the sign test), each of the two tests of each
-comparison at 5 % / 2 / (policies - 1) (Bonferroni).
+interval leaves 0 out) or by the number of days on which it is ahead (the sign test), each of the two tests of each pair
+of policies at 5 % / 2 / pairs (Bonferroni): of all pairs, since these very days say which policy the others are
+compared with.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from bench.tables.sayings import said_of_runs
 from bench.tables.text import check_title
 
 ERROR = 0.05
-"""Probability that some comparison of a backtest is wrong by chance."""
+"""Probability that some comparison of welfare is wrong by chance; those of profit have as much of their own."""
 NAMED = 4
 """Policies that a sentence names; of more the number."""
 
@@ -294,7 +295,8 @@ def compare(
     theirs = getattr(other, of)
     sign = 1 if sense is Sense.MOST else -1
     parts = [sign * (values[day] - theirs[day]) for day in values if day in theirs]
-    error = ERROR / 2 / max(1, policies - 1)
+    pairs = max(1, policies * (policies - 1) // 2)
+    error = ERROR / 2 / pairs
     return Difference(
         one,
         other.name,

@@ -187,6 +187,10 @@ def test_more_history_is_one_longer_instance(inside: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
+        (
+            ["days", "--algorithms", "eris:prior=days/log-2026-03-03.json.gz"],
+            "leave `prior=days/log-2026-03-03.json.gz` out",
+        ),
         (["nowhere"], "nowhere: is no folder and no .toml"),
         (["empty"], "no instance file"),
         (["one"], "--history: 1 day in one: with --history 1 at least 2 are needed"),
