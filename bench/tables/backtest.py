@@ -369,14 +369,14 @@ def _conclude(name: str, first: str, differences: Sequence[Difference], days: in
 
 
 def _by_profit(found: Backtest, family: Family) -> str:
-    """The same by profit, of the policies that charge something."""
+    """The same by profit, of the policies with a payment rule."""
     paid = [each for each in found.complete if each.is_paid and len(each.profits) == len(found.days)]
     if len(paid) < 2 or len(found.days) < 2:
         return ""
     paid.sort(key=lambda each: each.profit or 0, reverse=True)
     best = paid[0]
     differences = [compare(best.profits, each, Sense.MOST, len(paid), best.name, "profits") for each in paid[1:]]
-    first = f"the largest profit {value_text(best.profit or 0, family)} of those that charge something"
+    first = f"the largest profit {value_text(best.profit or 0, family)} of those with a payment rule"
     return f"By profit: {_conclude(best.name, first, differences, len(found.days), family)}"
 
 
