@@ -60,9 +60,8 @@ def _claim_lines(settled: Sequence[Settled]) -> list[str]:
     fell.sort(key=lambda each: each.statement.standing != PROVED)
     stand = sum(each.counts[Verdict.HOLDS] > 0 for each in checked if each not in fell)
     if not fell:
-        return [
-            f"Claims: none of {len(checked)} fell in these runs; {stand} {'holds' if stand == 1 else 'hold'} in every run that decides {'it' if stand == 1 else 'them'}."
-        ]
+        held = "1 holds in every run that decides it" if stand == 1 else f"{stand} hold in every run that decides them"
+        return [f"Claims: none of {len(checked)} fell in these runs; {held}."]
     lines = [
         f"{len(fell)} of {len(checked)} claims fell, in so many of the runs to which they apply"
         f" ({stand} hold wherever they are decided):"
