@@ -15,18 +15,6 @@ if TYPE_CHECKING:
     from bench.api import InputError, OnlineRun, Results, SolveReport, backtest, instance, online, opt, results, run
     from bench.api_tools import audit, check, compare, generate, imported, search
 
-_BASIC = (
-    "InputError",
-    "OnlineRun",
-    "Results",
-    "SolveReport",
-    "backtest",
-    "instance",
-    "online",
-    "opt",
-    "results",
-    "run",
-)
 __all__ = [
     "InputError",
     "OnlineRun",
@@ -54,11 +42,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'bench' has no attribute {name!r}")
     from bench import api
 
-    if name in _BASIC:
-        return getattr(api, name)
-    from bench import api_tools
-
-    return getattr(api_tools, name)
+    return getattr(api if name in api.__all__ else importlib.import_module("bench.api_tools"), name)
 
 
 def __dir__() -> list[str]:

@@ -16,9 +16,8 @@ import pandas as pd
 
 from bench.api import AnyPath, instances_of, read_given, staying
 from bench.family.checks import Verdict
-from bench.family.column import Family
-from bench.family.known import families, find_suite
-from bench.family.parts import Hunted, HuntSettings, Importing, ImportReport, ImportSettings
+from bench.family.known import families, find_hunt, find_importer, find_suite, find_worst_hunt
+from bench.family.parts import Hunted, HuntSettings, ImportReport, ImportSettings
 from bench.family.suite import SolveSettings
 from bench.family.suite_file import suite_of
 from bench.running.runner import at_scale, named_cases
@@ -154,7 +153,7 @@ def search(
 
     Parameters
     ----------
-    claim : its name (``list hunts``); empty: the worst ratio of `algorithm` is looked for.
+    claim : its name (any other name lists them); empty: the worst ratio of `algorithm` is looked for.
     algorithm : name with options, import path, class, or object; without a claim only.
     tasks, slots, nodes, largest : the largest numbers of the instances that are tried.
     seed : of everything random.
@@ -173,20 +172,13 @@ def search(
         raise InputError("search", "", "needs either a claim or an algorithm")
     limit = tries if seconds is None else None
     settings = HuntSettings(tasks, slots, nodes, largest, seed, limit, seconds, smaller)
-    for family in families().values():
-        hunting = family.hunting
-        if hunting is None:
-            continue
-        if claim and claim in [each.name for each in hunting.claims()]:
-            return hunting.hunt(claim, settings, None, "", lambda _: None, lambda _: None)
-        if not claim and hunting.worst is not None:
-            (name,), handed = name_algorithms([algorithm], instances_of(family))
-            with under(Terms(own=handed)):
-                return hunting.worst(name, settings, None, "", lambda _: None, lambda _: None)
-    known = [
-        each.name for family in families().values() if family.hunting is not None for each in family.hunting.claims()
-    ]
-    raise InputError("claim", "", not_one_of(claim, known))
+    if claim:
+        _, hunt = find_hunt(claim)
+        return hunt(claim, settings, None, "", lambda _: None, lambda _: None)
+    family, hunt = find_worst_hunt()
+    (name,), handed = name_algorithms([algorithm], instances_of(family))
+    with under(Terms(own=handed)):
+        return hunt(name, settings, None, "", lambda _: None, lambda _: None)
 
 
 def compare(a: AnyPath, b: AnyPath) -> pd.DataFrame:
@@ -256,7 +248,7 @@ def imported(log: AnyPath, cluster: AnyPath, form: str, *, family: str = "", **l
     ------
     InputError : among others, a line that cannot be read: it names the file, the line, the column and the value.
     """
-    reader = _reader(family)
+    _, reader = find_importer(family or None)
     known = [name for name in ImportSettings.__slots__ if name not in ("form", "cluster")]
     for name in laws:
         if name not in known:
@@ -286,14 +278,6 @@ def generate(what: AnyPath, *, only: Sequence[str] | str = (), scale: str = "ful
         family, suite = find_suite(str(what))
     patterns = (only,) if isinstance(only, str) else tuple(only)
     return {case.name: family.make(case.recipe) for case in named_cases(at_scale(suite, scale), patterns)}
-
-
-def _reader(family: str) -> Importing:
-    able: dict[str, Family] = {each.name: each for each in families().values() if each.importing is not None}
-    chosen = able.get(family) if family else next(iter(able.values()), None)
-    if chosen is None or chosen.importing is None:
-        raise InputError("family", "", f"{shown(family)} reads no logs; these do: {', '.join(able) or 'none'}")
-    return chosen.importing
 
 
 def _law(name: str, value: Any) -> Any:

@@ -12,12 +12,12 @@ from typing import Any
 from bench.cli.arguments import Command, natural, seconds, up_to
 from bench.cli.parser import algorithm_names, complete_by
 from bench.family.column import Family
-from bench.family.known import families
+from bench.family.known import find_hunt, find_hunts, find_worst_hunt
 from bench.family.parts import Hunt, Hunted, HuntSettings
 from bench.family.suite import SolveSettings
 from bench.running.heartbeat import now_at
 from bench.tables import ratios
-from instances.errors import InputError, not_one_of, tamed
+from instances.errors import InputError, tamed
 from instances.files import check_writable, load_json, make_folder, read_bytes, write_atomically
 
 TRIES = 100_000
@@ -66,7 +66,7 @@ def search(options: argparse.Namespace) -> int:
     if (options.claim is None) == (options.algorithm is None):
         raise InputError("search", "", "needs either a claim or --algorithm NAME")
     worst = options.algorithm is not None
-    family, hunt = _worst_of(options.algorithm) if worst else _family_of(options.claim)
+    family, hunt = _worst_of(options.algorithm) if worst else find_hunt(options.claim)
     settings = HuntSettings(
         tasks=options.tasks,
         slots=options.slots,
@@ -106,13 +106,10 @@ def search(options: argparse.Namespace) -> int:
 
 
 def _worst_of(algorithm: str) -> tuple[Family, Hunt]:
-    """The family that can search for an algorithm's worst ratio; InputError for an algorithm that does not exist."""
-    for family in families().values():
-        hunting = family.hunting
-        if hunting is not None and hunting.worst is not None:
-            family.algorithm_key(algorithm)
-            return family, hunting.worst
-    raise InputError("--algorithm", "", "no family has a search for the worst ratio")
+    """Who searches for an algorithm's worst ratio; InputError for an algorithm that does not exist."""
+    family, hunt = find_worst_hunt()
+    family.algorithm_key(algorithm)
+    return family, hunt
 
 
 def _print_worst(family: Family, found: Hunted, witness: Path | None) -> None:
@@ -161,25 +158,7 @@ def _prove_and_explain(family: Family, found: Hunted, witness: Path | None, *, q
 
 def hunt_names() -> list[str]:
     """The claims that can be searched for."""
-    return list(_hunts())
-
-
-def _hunts() -> dict[str, tuple[Family, Hunt]]:
-    """Who can search for what; of one name the first family in alphabetical order."""
-    return {
-        each.name: (family, hunting.hunt)
-        for family in reversed(list(families().values()))
-        if (hunting := family.hunting) is not None
-        for each in hunting.claims()
-    }
-
-
-def _family_of(claim: str) -> tuple[Family, Hunt]:
-    """The family that can search for the claim."""
-    known = _hunts()
-    if claim not in known:
-        raise InputError("claim", "", not_one_of(claim, known))
-    return known[claim]
+    return list(find_hunts())
 
 
 def _state(path: Path | None, resume: bool) -> tuple[Any, str]:

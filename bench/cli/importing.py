@@ -14,8 +14,8 @@ from typing import Any
 from bench.cli.arguments import Command, up_to
 from bench.cli.printing import print_json
 from bench.family.column import Family
-from bench.family.known import families
-from bench.family.parts import Importing, ImportSettings
+from bench.family.known import find_importer
+from bench.family.parts import ImportSettings
 from instances.errors import InputError, shown
 from instances.files import check_writable, filling, write_text
 
@@ -70,7 +70,7 @@ def _import(options: argparse.Namespace) -> int:
     if options.example is not None:
         return _write_example(options.example)
     _require(options)
-    family, importing = _chosen(options.family)
+    family, importing = find_importer(options.family)
     settings = ImportSettings(
         form=options.format,
         cluster=options.cluster,
@@ -111,7 +111,7 @@ def _write_example(log: Path) -> int:
     cluster = log.with_suffix(".toml")
     if log.suffix != ".csv":
         raise InputError("--example", "", f"{shown(str(log))} does not end with .csv")
-    example = _chosen(None)[1].example
+    example = find_importer(None)[1].example
     if example is None:
         raise InputError("--example", "", "there is none")
     for path in (log, cluster):
@@ -136,16 +136,6 @@ def _require(options: argparse.Namespace) -> None:
         raise InputError("import", "", f"the following arguments are required: {', '.join(missing)}")
     if options.out is None and not options.dry_run:
         raise InputError("import", "", "one of the arguments --out --dry-run is required")
-
-
-def _chosen(name: str | None) -> tuple[Family, Importing]:
-    """The family that is named, or the first that reads logs."""
-    able = {family.name: family for family in families().values() if family.importing is not None}
-    if not able or (name is not None and name not in able):
-        raise InputError("--family", "", f"{shown(name)} reads no logs; these do: {', '.join(able) or 'none'}")
-    family = able[name] if name is not None else next(iter(able.values()))
-    assert family.importing is not None
-    return family, family.importing
 
 
 def _write(family: Family, instances: Any, out: Path) -> list[str]:

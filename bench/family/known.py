@@ -12,9 +12,10 @@ from typing import Any
 
 import instances
 from bench.family.column import Family
+from bench.family.parts import Hunt, Importing
 from bench.family.suite import Suite
 from bench.family.suite_file import SUFFIX, read_recipe, read_suite
-from instances.errors import InputError, did_you_mean, shown
+from instances.errors import InputError, did_you_mean, not_one_of, shown
 
 ELSEWHERE = "RATIOBENCH_FAMILIES"
 """The environment variable that names modules with families that live elsewhere, separated by commas."""
@@ -46,6 +47,41 @@ def _family_of(module: str) -> Family:
     if not isinstance(family, Family):
         raise InputError(ELSEWHERE, "", f"the module {shown(module)} defines no FAMILY, a bench.family.column.Family")
     return family
+
+
+def find_importer(name: str | None) -> tuple[Family, Importing]:
+    """The family of this name that reads logs of jobs, or the first that does; InputError where there is none."""
+    able = {each.name: (each, each.importing) for each in families().values() if each.importing is not None}
+    if not able or (name is not None and name not in able):
+        raise InputError("family", "", f"{shown(name)} reads no logs; these do: {', '.join(able) or 'none'}")
+    return able[name] if name is not None else next(iter(able.values()))
+
+
+def find_hunts() -> dict[str, tuple[Family, Hunt]]:
+    """Who can search for a violation of which claim; of one name the first family in alphabetical order."""
+    return {
+        each.name: (family, hunting.hunt)
+        for family in reversed(list(families().values()))
+        if (hunting := family.hunting) is not None
+        for each in hunting.claims()
+    }
+
+
+def find_hunt(claim: str) -> tuple[Family, Hunt]:
+    """The family that can search for the claim, and how; InputError for a claim that nobody searches for."""
+    known = find_hunts()
+    if claim not in known:
+        raise InputError("claim", "", not_one_of(claim, known))
+    return known[claim]
+
+
+def find_worst_hunt() -> tuple[Family, Hunt]:
+    """The first family that can search for the worst ratio of an algorithm, and how; InputError where none can."""
+    for family in families().values():
+        hunting = family.hunting
+        if hunting is not None and hunting.worst is not None:
+            return family, hunting.worst
+    raise InputError("algorithm", "", "no family has a search for the worst ratio")
 
 
 _NO_SUITE = (

@@ -94,17 +94,17 @@ def test_the_lines_for_ones_own_tests_run(tmp_path: Path) -> None:
     """The test of the README passes as it stands there; a bound that is too low fails, and names the instance."""
     (tmp_path / "mine.py").write_text(_code("README.md")[0])
     _, code = _code(SUITES)
-    few = "from hypothesis import settings\nsettings.register_profile('few', max_examples=5, deadline=None, "
-    few += "derandomize=True, database=None)\nsettings.load_profile('few')\n"
-    (tmp_path / "test_holds.py").write_text(few + code)
-    (tmp_path / "test_falls.py").write_text(few + code.replace("10**4 * each.tasks", "0"))
+    code = code.replace("max_examples=20", "max_examples=20, derandomize=True, database=None")
+    falls = code.replace('"greedy", "theorem_g"', '"greedy", 1').replace("    assert_valid(", "    # (")
+    (tmp_path / "test_holds.py").write_text(code)
+    (tmp_path / "test_falls.py").write_text(falls)
     places = os.pathsep.join([str(ROOT), str(ROOT / "bench" / "alias"), str(tmp_path)])
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_holds.py", "test_falls.py"],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "1 failed, 1 passed" in done.stdout, done.stdout[-3000:]
-    assert "OPT <= 0 ALG is violated" in done.stdout
+    assert "OPT <= 1 ALG is violated" in done.stdout
     assert '"format": "ratiobench/lora/1"' in done.stdout
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import find, given, settings
 
 import bench
 from bench.testing import assert_bound, assert_valid, instances
@@ -50,6 +51,13 @@ def test_claims_by_name() -> None:
         assert_bound(WITNESS, "pdftsp", "theorem55")
 
 
+def test_a_class_of_a_notebook_is_run_again_by_the_checks() -> None:
+    """It has no import path; lies are told to it in processes of its own."""
+    place: dict[str, Any] = {"__name__": "__main__"}
+    exec("class Takes:\n    def start(self, public, constants): pass\n    def decide(self, task, view): pass\n", place)
+    assert assert_bound(named("tiny_contention"), place["Takes"], "rational") in ("holds", "not applicable")
+
+
 def test_a_run_that_is_not_valid_fails() -> None:
     """With what was violated."""
     run = bench.online(named("tiny_contention"), "tests.support.contestants:Raises")
@@ -60,7 +68,8 @@ def test_a_run_that_is_not_valid_fails() -> None:
 @pytest.mark.usefixtures("toy")
 def test_families_and_sizes() -> None:
     """Another family has its own strategy; what does not exist is refused."""
-    assert instances("eapm", max_users=1) is not None
+    one = find(instances("eapm", max_users=1), lambda _: True)
+    assert len(one.tasks) == 1
     for arguments, sizes in ((("nothing",), {}), (("toy",), {}), (("lora",), {"max_things": 3})):
         with pytest.raises(InputError):
             instances(*arguments, **sizes)
