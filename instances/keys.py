@@ -194,29 +194,26 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """Some of the integers; on the command line A+B."""
+    """Some integers in low..high; on the command line A+B."""
 
-    options: tuple[int, ...]
+    low: int
+    high: int
     lists: ClassVar[bool] = True
 
     @property
     def range(self) -> str:
-        return f"list of {', '.join(map(str, self.options))}"
+        return f"list of {self.low}..{self.high}"
 
     def checked(self, source: str, field: str, value: Any) -> tuple[int, ...]:
         if not isinstance(value, list | tuple) or not value:
             raise InputError(source, field, f"{shown(value)} is not a non-empty list of integers")
-        found = [integer(source, f"{field}[{j}]", item, 1, LIMIT) for j, item in enumerate(value)]
-        for each in found:
-            if each not in self.options:
-                raise InputError(source, field, f"{shown(each)} is none of {', '.join(map(str, self.options))}")
-        return tuple(found)
+        return tuple(integer(source, f"{field}[{j}]", item, self.low, self.high) for j, item in enumerate(value))
 
     def parsed(self, text: str) -> Any:
         return [_number_or_text(part) for part in text.split("+")]
 
     def schema(self) -> Schema:
-        return {"type": "array", "items": {"enum": list(self.options)}, "minItems": 1}
+        return {"type": "array", "items": {"type": "integer", "minimum": self.low, "maximum": self.high}, "minItems": 1}
 
 
 @dataclass(frozen=True, slots=True)

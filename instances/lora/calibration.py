@@ -1,12 +1,16 @@
-"""What a GPU does with multi-LoRA fine-tuning of GPT-2: rates, memory and power, from the shipped table.
+"""What a GPU does with multi-LoRA fine-tuning: rates, memory and power, from the shipped table or a file of one's own.
 
-The H200's figures are measured, those of the A100 and A40 derived from them (data/README.md has the formulas).
-Everything is computed in integers and fractions, so it is the same on every machine.
+The shipped table is of GPT-2: the H200's figures are measured, those of the A100 and A40 derived from them
+(data/README.md has the formulas). A file is what `calibrate` measured on one GPU. Everything is computed in integers
+and fractions, so it is the same on every machine.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -14,26 +18,45 @@ from pathlib import Path
 from typing import Any
 
 from instances.errors import InputError, shown
+from instances.fields import Fields
+from instances.files import load_json, read_bytes, sha256_of
+from instances.keys import Text, joined
 
+FORMAT = "ratiobench/lora/calibration/1"
+SLOT_SECONDS = 600
+"""The slot length that rates and energies are for."""
+MOST = 1024
+"""Tasks on a GPU, and samples of a batch."""
+TINY = "tiny"
+"""The model of ``calibrate --quick``."""
 _TABLE = Path(__file__).with_name("data") / "calibration.json"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}", re.ASCII)
+_FASTEST = 10**10
 
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A node type of the table.
+    """A node type.
 
     Parameters
     ----------
-    name : ``h200``, ``a100`` or ``a40``.
+    name : label: ``h200``, ``a100``, ``a40``, or that of a file.
     basis : ``measured`` or ``derived``.
-    compute : C_kp, samples per slot of the saturated GPU.
+    samples_per_s : of the saturated GPU.
     memory_mb : C_km.
+    watts : above idle in the fastest row; None where nobody knows.
     """
 
     name: str
     basis: str
-    compute: int
+    samples_per_s: Fraction
     memory_mb: int
+    watts: Fraction | None
+
+    @property
+    def compute(self) -> int:
+        """C_kp, samples per slot of the saturated GPU."""
+        return int(self.samples_per_s * SLOT_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,79 +78,260 @@ class Profile:
     energy_wh: dict[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A table: the GPUs in it, and what tasks take of them.
+
+    Parameters
+    ----------
+    source : where the figures come from, and what of them is derived.
+    way : model, tokens per sample and rank of LoRA: rates that were measured in different ways do not compare.
+    base_memory_mb : r_b, the frozen base model.
+    gpus : the node types by name.
+    profiles : every co-location degree and batch that fitted the GPU, in the table's order.
+    document : the file, decoded; None for the shipped table.
+    notes : what must be known of instances that are made of it.
+    """
+
+    source: str
+    way: tuple[str, int, int]
+    base_memory_mb: int
+    gpus: Mapping[str, Gpu]
+    profiles: tuple[Profile, ...]
+    document: Mapping[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def way_told(self) -> str:
+        """How it was measured, in words."""
+        model, tokens, rank = self.way
+        return f"{model}, {tokens} tokens, rank {rank}"
+
+    @property
+    def tasks(self) -> tuple[int, ...]:
+        """The co-location degrees, ascending."""
+        return tuple(sorted({p.tasks for p in self.profiles}))
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The batches, ascending."""
+        return tuple(sorted({p.batch for p in self.profiles}))
+
+    def chosen(self, colocation: Sequence[int], batch: Sequence[int]) -> tuple[Profile, ...]:
+        """The profiles with a co-location degree and a batch of the lists.
+
+        Raises
+        ------
+        InputError : for a value that the table does not have, or when none of the combinations fitted.
+        """
+        for key, values, known in (("colocation", colocation, self.tasks), ("batch", batch, self.batch)):
+            for value in values:
+                if value not in known:
+                    raise InputError("recipe", key, f"{shown(value)} is none of {', '.join(map(str, known))}")
+        found = tuple(p for p in self.profiles if p.tasks in colocation and p.batch in batch)
+        if not found:
+            raise InputError("recipe", "batch", f"{list(batch)} with colocation {list(colocation)} did not fit the GPU")
+        return found
+
+
 @lru_cache(maxsize=1)
-def _table() -> dict[str, Any]:
+def shipped() -> Calibration:
+    """The table of the main paper's model on H200, A100 and A40."""
     table: dict[str, Any] = json.loads(_TABLE.read_text(encoding="utf-8"))
-    return table
-
-
-def source() -> str:
-    """Where the figures come from, and what of them is derived."""
-    text: str = _table()["source"]
-    return text
-
-
-def base_memory_mb() -> int:
-    """r_b: the frozen base model, MB."""
-    base: int = _table()["base_memory_mb"]
-    return base
-
-
-def slot_seconds() -> int:
-    """The slot length that rates and energies are for."""
-    seconds: int = _table()["slot_seconds"]
-    return seconds
-
-
-@lru_cache(maxsize=1)
-def gpus() -> dict[str, Gpu]:
-    """The node types by name."""
-    table = _table()
-    samples = Fraction(table["saturated_centisamples_per_s"] * table["slot_seconds"], 100)
-    return {
-        node["name"]: Gpu(node["name"], node["basis"], int(samples * node["rate_percent"] / 100), node["memory_mb"])
-        for node in table["node_types"]
-    }
-
-
-@lru_cache(maxsize=1)
-def profiles() -> tuple[Profile, ...]:
-    """Every co-location degree and batch that fitted the GPU, in the table's order."""
-    table = _table()
-    seconds = table["slot_seconds"]
-    reference = next(node["board_watts"] for node in table["node_types"] if node["basis"] == "measured")
-    found = []
-    for row in table["rows"]:
-        n = row["tasks"]
-        samples = Fraction(row["centisamples_per_s"] * seconds, 100 * n)
-        watt_hours = Fraction((row["deciwatts"] - table["idle_deciwatts"]) * seconds, 10 * 3600 * n)
-        found.append(
-            Profile(
-                tasks=n,
-                batch=row["batch"],
-                memory_mb=-((table["base_memory_mb"] - row["peak_mb"]) // n),
-                rate={g["name"]: int(samples * g["rate_percent"] / 100) for g in table["node_types"]},
-                energy_wh={g["name"]: round(watt_hours * g["board_watts"] / reference) for g in table["node_types"]},
-            )
+    nodes, base, idle = table["node_types"], table["base_memory_mb"], table["idle_deciwatts"]
+    board = next(node["board_watts"] for node in nodes if node["basis"] == "measured")
+    fastest = max(table["rows"], key=lambda row: int(row["centisamples_per_s"]))
+    gpus = {
+        node["name"]: Gpu(
+            name=node["name"],
+            basis=node["basis"],
+            samples_per_s=Fraction(table["saturated_centisamples_per_s"] * node["rate_percent"], 10_000),
+            memory_mb=node["memory_mb"],
+            watts=Fraction((fastest["deciwatts"] - idle) * node["board_watts"], 10 * board),
         )
-    return tuple(found)
+        for node in nodes
+    }
+    profiles = tuple(
+        _profile(
+            row,
+            base,
+            {node["name"]: Fraction(row["centisamples_per_s"] * node["rate_percent"], 10_000) for node in nodes},
+            {node["name"]: Fraction((row["deciwatts"] - idle) * node["board_watts"], 10 * board) for node in nodes},
+        )
+        for row in table["rows"]
+    )
+    return Calibration(table["source"], ("gpt2", 1024, 8), base, gpus, profiles)
 
 
-def chosen(colocation: list[int], batch: list[int]) -> tuple[Profile, ...]:
-    """The profiles with a co-location degree and a batch of the lists.
+def _profile(
+    row: Mapping[str, int], base_mb: int, samples: Mapping[str, Fraction], watts: Mapping[str, Fraction]
+) -> Profile:
+    """One task's share of a row: samples per second and watts above idle are of the whole GPU, by its name."""
+    n = row["tasks"]
+    return Profile(
+        tasks=n,
+        batch=row["batch"],
+        memory_mb=-((base_mb - row["peak_mb"]) // n),
+        rate={name: int(each * SLOT_SECONDS / n) for name, each in samples.items()},
+        energy_wh={name: round(each * SLOT_SECONDS / (3600 * n)) for name, each in watts.items()},
+    )
+
+
+def read_calibration(path: str | os.PathLike[str]) -> Calibration:
+    """Read and check a file of `calibrate`.
 
     Raises
     ------
-    InputError : for a value that the table does not have, or when none of the combinations fitted.
+    InputError : naming the file, the field and the value.
     """
-    for key, values, known in (
-        ("colocation", colocation, sorted({p.tasks for p in profiles()})),
-        ("batch", batch, sorted({p.batch for p in profiles()})),
-    ):
-        for value in values:
-            if value not in known:
-                raise InputError("recipe", key, f"{shown(value)} is none of {', '.join(map(str, known))}")
-    found = tuple(p for p in profiles() if p.tasks in colocation and p.batch in batch)
-    if not found:
-        raise InputError("recipe", "batch", f"{batch} with colocation {colocation} did not fit the GPU")
-    return found
+    data, source = read_bytes(path)
+    return parse(load_json(data, source), source)
+
+
+_TOP = {"format", "name", "measured", "memory_mb", "base_memory_mb", "idle_deciwatts", "rows", "absent"}
+_TEXTS = ("device", "torch", "model", "dtype", "rate", "memory", "power")
+_SIZES = ("parameters", "tokens", "rank")
+_ROW = {"tasks", "batch", "millisamples_per_s", "peak_mb", "deciwatts_above_idle"}
+
+
+def parse(data: Any, source: str, path: str = "") -> Calibration:
+    """The calibration in a decoded file; `path`: where it stands in a larger document.
+
+    Raises
+    ------
+    InputError : naming the source, the field and the value.
+    """
+    if isinstance(data, Mapping) and data.get("format") != FORMAT:
+        raise InputError(source, joined(path, "format"), f"{shown(data.get('format'))} is not {FORMAT!r}")
+    top = Fields(source, path, data, _TOP, {"idle_deciwatts"})
+    name = checked_name(top.text("name"), source, top.at("name"))
+    about = Fields(source, top.at("measured"), top.data["measured"], {*_TEXTS, *_SIZES}, set())
+    texts = {key: about.text(key) for key in _TEXTS}
+    sizes = {key: about.integer(key, 1) for key in _SIZES}
+    memory = top.integer("memory_mb", 1)
+    base = top.integer("base_memory_mb", 1, max(1, memory - 1))
+    if "idle_deciwatts" in top.data:
+        top.integer("idle_deciwatts", 0, 10**6)
+    rows = [_row(source, f"{top.at('rows')}[{j}]", raw, base, memory) for j, raw in enumerate(top.items("rows"))]
+    _check_rows(source, top, rows)
+    fastest = max(rows, key=lambda row: row["millisamples_per_s"])
+    watts = fastest.get("deciwatts_above_idle")
+    gpu = Gpu(
+        name=name,
+        basis="measured",
+        samples_per_s=Fraction(fastest["millisamples_per_s"], 1000),
+        memory_mb=memory,
+        watts=None if watts is None else Fraction(watts, 10),
+    )
+    profiles = tuple(
+        _profile(
+            row,
+            base,
+            {name: Fraction(row["millisamples_per_s"], 1000)},
+            {name: Fraction(row.get("deciwatts_above_idle", 0), 10)},
+        )
+        for row in rows
+    )
+    way = (texts["model"], sizes["tokens"], sizes["rank"])
+    told = (
+        f"Measured by `calibrate` on {texts['device']}: LoRA fine-tuning of {way[0]} ({way[1]} tokens per sample, "
+        f"{texts['dtype']}, rank {way[2]}), PyTorch {texts['torch']}; power {texts['power']}."
+    )
+    return Calibration(told, way, base, {name: gpu}, profiles, data, tuple(_notes(gpu, texts)))
+
+
+def _notes(gpu: Gpu, texts: Mapping[str, str]) -> list[str]:
+    """What instances that are made of it cannot say themselves."""
+    notes = []
+    if gpu.watts is None:
+        notes.append(f"The power of {gpu.name} is not known ({texts['power']}): tasks cost no energy.")
+    if texts["model"] == TINY:
+        notes.append(f"{gpu.name} was calibrated with a tiny model (--quick), which is for trying only.")
+    return notes
+
+
+def checked_name(name: str, source: str, field: str) -> str:
+    """The name of a GPU, if it can be one; InputError otherwise."""
+    if not _NAME.fullmatch(name):
+        raise InputError(source, field, f"{shown(name)} is not 1 to 60 of the characters A-Z a-z 0-9 _ . -")
+    return name
+
+
+def _row(source: str, path: str, raw: Any, base: int, memory: int) -> dict[str, int]:
+    fields = Fields(source, path, raw, _ROW, {"deciwatts_above_idle"})
+    row = {key: fields.integer(key, 1, MOST) for key in ("tasks", "batch")}
+    row["millisamples_per_s"] = fields.integer("millisamples_per_s", slowest(row["tasks"]), _FASTEST)
+    row["peak_mb"] = fields.integer("peak_mb", base + 1, memory)
+    if "deciwatts_above_idle" in fields.data:
+        row["deciwatts_above_idle"] = fields.integer("deciwatts_above_idle", 0, 10**6)
+    return row
+
+
+def slowest(tasks: int) -> int:
+    """Samples per 1,000 s of all tasks together with which each of them does one in a slot."""
+    return -(-1000 * tasks // SLOT_SECONDS)
+
+
+def _check_rows(source: str, top: Fields, rows: Sequence[Mapping[str, int]]) -> None:
+    """There are some, no cell stands twice, all have their power or none has; absent cells say why."""
+    if not rows:
+        raise InputError(source, top.at("rows"), "an empty list; at least one row is needed")
+    seen: set[tuple[int, int]] = set()
+    for j, row in enumerate(rows):
+        if ("deciwatts_above_idle" in row) != ("deciwatts_above_idle" in rows[0]):
+            where = f"{top.at('rows')}[{j}].deciwatts_above_idle"
+            raise InputError(source, where, "all rows have it, or none")
+        _once(source, f"{top.at('rows')}[{j}]", (row["tasks"], row["batch"]), seen)
+    for j, raw in enumerate(top.items("absent")):
+        path = f"{top.at('absent')}[{j}]"
+        fields = Fields(source, path, raw, {"tasks", "batch", "why"}, set())
+        fields.text("why")
+        _once(source, path, (fields.integer("tasks", 1, MOST), fields.integer("batch", 1, MOST)), seen)
+
+
+def _once(source: str, path: str, cell: tuple[int, int], seen: set[tuple[int, int]]) -> None:
+    if cell in seen:
+        raise InputError(source, path, f"{cell[0]} tasks at batch {cell[1]} stand twice; once is allowed")
+    seen.add(cell)
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationFile(Text):
+    """The name of a file of `calibrate`; in the recipe of an instance that was made of it, its content."""
+
+    path: bool = True
+
+    def checked(self, source: str, field: str, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            parse(value, source, field)
+            return value
+        return Text(path=True).checked(source, field, value)
+
+
+def calibration_of(value: Any, source: str, field: str) -> Calibration:
+    """The calibration that a value of `CalibrationFile` stands for; the shipped one for None."""
+    if value is None:
+        return shipped()
+    return parse(value, source, field) if isinstance(value, Mapping) else read_calibration(value)
+
+
+def gpu_lines(own: Sequence[Calibration]) -> list[tuple[str, str]]:
+    """The shipped GPUs and one's own by name: where the figures come from, and how fast they are beside the H200."""
+    first = shipped()
+    reference = next(gpu for gpu in first.gpus.values() if gpu.basis == "measured")
+    lines = []
+    for table in (first, *own):
+        for gpu in table.gpus.values():
+            watts = "power not known" if gpu.watts is None else f"{float(gpu.watts):.0f} W above idle"
+            figures = f"{float(gpu.samples_per_s):,.2f} samples/s at its fastest, {watts}, {gpu.memory_mb:,} MB"
+            beside = f"{float(gpu.samples_per_s / reference.samples_per_s):.3f} of {reference.name}"
+            if table.way != first.way:
+                beside = f"not comparable with {reference.name} ({first.way_told})"
+            about = "" if table.document is None else f". {table.source}"
+            lines.append((gpu.name, f"{gpu.basis}, {table.way_told}: {figures}; {beside}{about}"))
+    return lines
+
+
+def fingerprint(table: Calibration) -> str:
+    """SHA-256 of the content of a file."""
+    return sha256_of(table.document)

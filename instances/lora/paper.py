@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from instances.errors import InputError, shown
 from instances.keys import Choice, Day, Either, Form, Integer, Key, Seed, Several, Span, Text, Values, under
-from instances.lora import calibration
 from instances.lora.arrivals import SLOTS_PER_DAY, days, scaled, span_counts, traces
+from instances.lora.calibration import MOST, Calibration, CalibrationFile, calibration_of, shipped
 from instances.lora.format import FORMAT, parse
 from instances.lora.model import Instance, IntArray
 from instances.lora.prices import regions, tariff_from
@@ -47,9 +47,9 @@ _DEFAULT_DAY = {"PJM": "2017-05-08", "DE": "2016-10-19"}
 @lru_cache(maxsize=1)
 def keys() -> tuple[Key, ...]:
     """The keys of a recipe of kind `paper`; `Recipe` says more of what they mean."""
-    types = [Key(f"nodes.{name}", Integer(1, 10_000), f"nodes of type {name}") for name in calibration.gpus()]
-    known = calibration.profiles()
-    degrees, batches = sorted({p.tasks for p in known}), sorted({p.batch for p in known})
+    known = shipped()
+    types = [Key(f"nodes.{name}", Integer(1, 10_000), f"nodes of type {name}") for name in known.gpus]
+    degrees, batches = (f"all that were: {', '.join(map(str, each))}" for each in (known.tasks, known.batch))
     prices = tuple(day for shipped in regions().values() for day in shipped)
     first = ", ".join(f"{region} {day}" for region, day in _DEFAULT_DAY.items())
     return (
@@ -71,8 +71,9 @@ def keys() -> tuple[Key, ...]:
         Key("tasks", Integer(0, 1_000_000), "exact number of tasks", None, "tasks", "as arrivals have it"),
         Key("data", Span(1, 10**7), "training samples", (5_000, 20_000), "samples"),
         Key("epochs", Span(1, 1_000), "epochs; work is samples times epochs", (1, 5)),
-        Key("colocation", Several(tuple(degrees)), "measured tasks per GPU, drawn from", (4, 8, 16)),
-        Key("batch", Several(tuple(batches)), "measured batches, drawn from", (2, 4, 8), "samples"),
+        Key("calibration", CalibrationFile(), "file of `calibrate`: the nodes have its GPU", told="the shipped table"),
+        Key("colocation", Several(1, MOST), "measured tasks per GPU, drawn from", told=degrees),
+        Key("batch", Several(1, MOST), "measured batches, drawn from", None, "samples", batches),
         Key("vendors", Integer(0, 100), "the same as vendors.count", 5),
         Key("vendors.count", Integer(0, 100), "labor vendors", None, "", "5"),
         Key("vendors.percent", Integer(0, 100), "tasks that need one", 50, "%"),
@@ -163,8 +164,10 @@ class Recipe:
         (`arrivals.scaled`); Poisson arrivals are conditioned on it, which makes them uniform over the slots.
     data : range of the training samples per task, U[5000, 20000].
     epochs : range of the epochs, U[1, 5]. The work M_i is samples times epochs.
+    calibration : what GPUs do: the shipped table, or a file of ``calibrate``, whose GPU all `nodes` have then. The
+        recipe in an instance's origin has the file's content in place of its name.
     colocation, batch : the rows of the calibration table that are drawn from, uniformly, and give s_ik, r_i and the
-        energy. Default 4, 8, 16 and 2, 4, 8 (16 with 8 did not fit the GPU and is no row).
+        energy. Default all, in the shipped table 4, 8, 16 and 2, 4, 8 (16 with 8 did not fit the GPU and is no row).
     vendors : ``count`` N = 0..100 (default 5; a plain integer means this), ``percent`` of tasks that need
         pre-processing (default 50), ``delay`` range in tens of minutes ([1, 8]), ``per_1000`` range of the asking
         price in micro-dollars per 1,000 training samples ([40, 160]). With H the upper end of `delay`, a vendor of
@@ -192,6 +195,7 @@ class Recipe:
     tasks: int | None
     data: tuple[int, int]
     epochs: tuple[int, int]
+    calibration: Calibration
     colocation: tuple[int, ...]
     batch: tuple[int, ...]
     vendors: Marketplace
@@ -252,6 +256,8 @@ class Recipe:
             document["tasks"] = self.tasks
         if self.slot_minutes != _TEN:
             document["slot_minutes"] = self.slot_minutes
+        if self.calibration.document is not None:
+            document["calibration"] = dict(self.calibration.document)
         return document
 
 
@@ -263,13 +269,15 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     InputError : naming the key and the value.
     """
     found = Values(SOURCE, keys(), data)
-    nodes, arrivals = _nodes(found, data), _arrivals(found, data)
+    measured = calibration_of(found["calibration"], SOURCE, "calibration")
+    nodes, arrivals = _nodes(found, data, measured), _arrivals(found, data)
     if found["tasks"] is not None and "mean" in arrivals:
         raise InputError(SOURCE, "tasks", "both tasks and arrivals.mean are given; at most one is allowed")
     slots = _slots(found)
     if found["quiet"] >= slots:
         raise InputError(SOURCE, "quiet", f"{found['quiet']} is not in 0..{slots - 1}")
-    calibration.chosen(list(found["colocation"]), list(found["batch"]))
+    colocation, batch = found["colocation"] or measured.tasks, found["batch"] or measured.batch
+    measured.chosen(colocation, batch)
     region = found["prices.region"]
     day = found["prices.day"] or _DEFAULT_DAY[region]
     if day not in regions()[region]:
@@ -287,8 +295,9 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
         tasks=found["tasks"],
         data=found["data"],
         epochs=found["epochs"],
-        colocation=found["colocation"],
-        batch=found["batch"],
+        calibration=measured,
+        colocation=colocation,
+        batch=batch,
         vendors=Marketplace(
             count=found["vendors"] if found["vendors.count"] is None else found["vendors.count"],
             percent=found["vendors.percent"],
@@ -318,8 +327,12 @@ def _slots(found: Values) -> int:
     return slots
 
 
-def _nodes(found: Values, data: Mapping[str, Any]) -> dict[str, int]:
-    by_type = {name: found[f"nodes.{name}"] for name in calibration.gpus() if f"nodes.{name}" in found.given}
+def _nodes(found: Values, data: Mapping[str, Any], measured: Calibration) -> dict[str, int]:
+    by_type = {name: found[f"nodes.{name}"] for name in shipped().gpus if f"nodes.{name}" in found.given}
+    if measured.document is not None:
+        for key in (*(f"nodes.{name}" for name in by_type), *({"mix"} & found.given.keys())):
+            raise InputError(SOURCE, key, f"all nodes are of the GPU that was calibrated, {', '.join(measured.gpus)}")
+        return dict.fromkeys(measured.gpus, found["nodes"])
     if by_type:
         if "mix" in found.given:
             raise InputError(SOURCE, "mix", "the nodes are given by type already")
@@ -375,7 +388,7 @@ def generate(data: Mapping[str, Any]) -> Instance:
 
 
 def _document(recipe: Recipe) -> dict[str, Any]:
-    gpus, notes = calibration.gpus(), []
+    gpus, notes = recipe.calibration.gpus, list(recipe.calibration.notes)
     seconds = 60 * recipe.slot_minutes
     source = tariff_from(recipe.prices["region"], recipe.prices["day"])
     price, recurs = source.at_slots(60 * recipe.first_minute, recipe.slots, seconds)
@@ -390,7 +403,7 @@ def _document(recipe: Recipe) -> dict[str, Any]:
         "origin": _origin(recipe, notes),
         "slots": recipe.slots,
         "slot_seconds": seconds,
-        "base_memory_mb": calibration.base_memory_mb(),
+        "base_memory_mb": recipe.calibration.base_memory_mb,
         "node_types": [
             {
                 "name": name,
@@ -415,7 +428,7 @@ def _origin(recipe: Recipe, notes: list[str]) -> dict[str, Any]:
         "generator": "paper",
         "version": VERSION,
         "recipe": recipe.document(),
-        "calibration": calibration.source(),
+        "calibration": recipe.calibration.source,
         "prices": f"day-ahead prices of {recipe.prices['region']}, {recipe.prices['day']}, dollars per MWh = "
         "micro-dollars per Wh, rounded half to even; EUR taken 1:1",
     }
@@ -464,7 +477,7 @@ def _submissions(recipe: Recipe) -> tuple[list[int], bool]:
 def _tasks(recipe: Recipe, arrival: IntArray) -> list[dict[str, Any]]:
     size = len(arrival)
     types = list(recipe.nodes)
-    profiles = calibration.chosen(list(recipe.colocation), list(recipe.batch))
+    profiles = recipe.calibration.chosen(recipe.colocation, recipe.batch)
     drawn = recipe.stream("profile").integers(0, len(profiles) - 1, size)
     rate = np.array([[_per_slot(recipe, p.rate[name]) for name in types] for p in profiles], dtype=np.int64)[drawn]
     energy = _energy(recipe, np.array([[p.energy_wh[name] for name in types] for p in profiles], dtype=np.int64)[drawn])

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from instances.errors import InputError
 from instances.lora import Instance, content_hash, read, write
 from instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, scaled, traces
-from instances.lora.calibration import gpus, profiles
+from instances.lora.calibration import shipped
 from instances.lora.fitting import load, servable
 from instances.lora.generate import generate
 from instances.lora.named import named, names, path
@@ -127,10 +127,10 @@ def test_every_task_fits_every_node_type_alone(day: Instance) -> None:
 def test_derived_nodes_are_shares_of_the_measured_one() -> None:
     """A100 and A40 work at 0.37 and 0.15 of the H200's rate and are labelled derived."""
     for name, share, basis in (("h200", 1.0, "measured"), ("a100", 0.37, "derived"), ("a40", 0.15, "derived")):
-        gpu = gpus()[name]
+        gpu = shipped().gpus[name]
         assert gpu.basis == basis
-        assert gpu.compute == pytest.approx(share * gpus()["h200"].compute, abs=1)
-        for profile in profiles():
+        assert gpu.compute == pytest.approx(share * shipped().gpus["h200"].compute, abs=1)
+        for profile in shipped().profiles:
             assert profile.rate[name] == pytest.approx(share * profile.rate["h200"], abs=1)
             assert profile.rate[name] * profile.tasks <= gpu.compute
             assert profile.energy_wh[name] >= 1

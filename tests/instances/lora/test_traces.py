@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from instances.errors import InputError
-from instances.lora import calibration
 from instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, read_arrivals, scaled, traces
+from instances.lora.calibration import shipped
 from instances.lora.prices import regions, tariff
 from instances.lora.readers import Trace, register
 
@@ -72,37 +72,38 @@ def test_published_examples_are_read(raw: Path) -> None:
 
 def test_shipped_prices_are_the_rounded_real_ones(raw: Path) -> None:
     """Each shipped hour is the market's price rounded half to even, held for six slots."""
-    for region, shipped in regions().items():
+    for region, known in regions().items():
         real: dict[str, list[int]] = {}
         with (raw / "electricity" / f"day_ahead_price_{region}.csv").open(newline="") as file:
             for row in csv.DictReader(file):
                 price = Decimal(row["price_per_mwh"]).quantize(Decimal(1), ROUND_HALF_EVEN)
                 real.setdefault(row["time"][:10], []).append(int(price))
-        for day in shipped:
+        for day in known:
             assert list(tariff(region, day)) == [price for price in real[day] for _ in range(6)]
 
 
 def test_the_calibration_is_the_measured_one(raw: Path) -> None:
     """Every shipped row, base and capacity is what was measured, and no row that fitted is missing."""
+    table = shipped()
     fitted: dict[tuple[int, int], tuple[Decimal, Decimal, Decimal]] = {}
     fastest = Decimal(0)
     with (raw.parent / "calibration" / "h200_multi_lora.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             if (row["model"], row["dtype"], row["seq_len"]) != ("gpt2", "float32/tf32", "1024"):
                 continue
-            assert Decimal(row["base_gb"]) * 1000 == calibration.base_memory_mb()
+            assert Decimal(row["base_gb"]) * 1000 == table.base_memory_mb
             if row["peak_gb"] == "OOM":
                 continue
             fastest = max(fastest, Decimal(row["samples_per_s"]))
             key = int(row["n_tasks"]), int(row["batch"])
             if key[0] in (4, 8, 16) and key[1] in (2, 4, 8):
                 fitted[key] = Decimal(row["samples_per_s"]), Decimal(row["peak_gb"]), Decimal(row["watts"])
-    assert calibration.gpus()["h200"].compute == int(600 * fastest)
-    assert {(p.tasks, p.batch) for p in calibration.profiles()} == set(fitted)
-    for profile in calibration.profiles():
+    assert table.gpus["h200"].compute == int(600 * fastest)
+    assert {(p.tasks, p.batch) for p in table.profiles} == set(fitted)
+    for profile in table.profiles:
         samples, peak, watts = fitted[profile.tasks, profile.batch]
         assert profile.rate["h200"] == int(600 * samples / profile.tasks)
-        assert 0 <= profile.memory_mb - (1000 * peak - calibration.base_memory_mb()) / profile.tasks < 1
+        assert 0 <= profile.memory_mb - (1000 * peak - table.base_memory_mb) / profile.tasks < 1
         assert abs(profile.energy_wh["h200"] - (watts - 79) / profile.tasks / 6) <= Decimal("0.5")
 
 
@@ -120,9 +121,9 @@ def test_seven_days_of_each_trace_are_shipped() -> None:
 
 def test_a_shipped_day_has_a_negative_price() -> None:
     """Both markets have a shipped day on which prices fall below zero."""
-    for region, shipped in regions().items():
-        assert any(min(tariff(region, day)) < 0 for day in shipped)
-        assert all(len(tariff(region, day)) == SLOTS_PER_DAY for day in shipped)
+    for region, known in regions().items():
+        assert any(min(tariff(region, day)) < 0 for day in known)
+        assert all(len(tariff(region, day)) == SLOTS_PER_DAY for day in known)
 
 
 counts_strategy = st.lists(st.integers(0, 400), min_size=1, max_size=144)
