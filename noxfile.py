@@ -70,6 +70,19 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def calibrate(session: nox.Session) -> None:
+    """Measure your own GPU: `nox -s calibrate -- --out my-gpu.json`; without arguments the tests that need PyTorch.
+
+    PyTorch for a GPU takes gigabytes.
+    """
+    install(session, None if session.posargs else "test", extra="calibrate")
+    if session.posargs:
+        session.run("python", "-m", "bench", "calibrate", *session.posargs)
+    else:
+        session.run("pytest", "tests/instances/lora/test_finetuning.py")
+
+
+@nox.session
 def theory(session: nox.Session) -> None:
     """Every proved claim on 10,000 exact random instances: `nox -s theory -- [--count N] [--processes N]`."""
     install(session, "test")

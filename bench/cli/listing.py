@@ -12,10 +12,10 @@ from bench.cli.arguments import Command, add_part_of_suite
 from bench.cli.parser import NAME, complete_by, suite_names
 from bench.cli.printing import print_json
 from bench.family.column import Family
-from bench.family.known import families, find_suite
+from bench.family.known import families, find_calibrator, find_suite
 from bench.family.sense import Sense
 from bench.family.suite import Listed, Suite
-from instances.errors import tamed
+from instances.errors import InputError, shown, tamed
 from instances.keys import Form
 
 _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
@@ -23,6 +23,7 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
     "algorithms": lambda family: family.algorithms(),
     "formulations": lambda family: family.formulations(),
     "traces": lambda family: family.traces(),
+    "gpus": lambda family: () if family.calibrating is None else family.calibrating.gpus(()),
     "logs": lambda family: () if family.importing is None else family.importing.formats(),
     "constructions": lambda family: family.constructions(),
     "recipes": lambda family: list(family.recipes().values()),
@@ -43,6 +44,7 @@ def add_list(command: Command) -> None:
         "constructions of instances, members of which `generate` and `run` make; recipes: what they make instances of, "
         "with every key; the others as they are called",
     )
+    sub.add_argument("files", metavar="FILE", type=Path, nargs="*", help="gpus: files of `calibrate`, too")
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 
@@ -68,11 +70,17 @@ def add_warm(command: Command) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
+    kinds = dict(_KINDS)
+    if options.files:
+        if options.what != "gpus":
+            raise InputError("list", options.what, f"{shown(str(options.files[0]))}: only `list gpus` takes files")
+        own = find_calibrator()
+        kinds["gpus"] = lambda family: own.gpus(options.files) if family.calibrating is own else ()
     found: list[dict[str, Any]] = [
         {"family": family.name, "name": each.name, "summary": each.summary}
         | ({"keys": [key.row() for key in each.keys]} if isinstance(each, Form) else {})
         for family in families().values()
-        for each in _KINDS[options.what](family)
+        for each in kinds[options.what](family)
     ]
     if options.json:
         print_json(found)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from bench.cli.arguments import Run
 from bench.cli.auditing import add_audit
 from bench.cli.backtesting import add_backtest
+from bench.cli.calibrating import add_calibrate
 from bench.cli.explaining import add_explain
 from bench.cli.hunting import add_search
 from bench.cli.importing import add_import
@@ -84,6 +85,7 @@ def make_parser() -> argparse.ArgumentParser:
         add_list,
         add_generate,
         add_import,
+        add_calibrate,
         add_opt,
         add_online,
         add_audit,

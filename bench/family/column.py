@@ -19,6 +19,7 @@ from typing import Any
 from bench.family.checks import ANOTHER, Check, Verdict
 from bench.family.parts import (
     Bidding,
+    Calibrating,
     Certificates,
     Explaining,
     Hunting,
@@ -69,6 +70,7 @@ CONVENTION: Mapping[str, str] = {
     "NOTATION": "bench.claims",
     "AUDITS": "bench.claims",
     "IMPORTING": "bench.importing",
+    "CALIBRATING": "bench.calibrating",
     "compiling": "bench.warming",
     "measures": "bench.measures",
     "accounts": "bench.measures",
@@ -456,6 +458,12 @@ class Family:
     def importing(self) -> Importing | None:
         """Logs of real jobs as instances."""
         found: Importing | None = self.find("IMPORTING")
+        return found
+
+    @property
+    def calibrating(self) -> Calibrating | None:
+        """One's own device, measured."""
+        found: Calibrating | None = self.find("CALIBRATING")
         return found
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 
 import instances
 from bench.family.column import Family
-from bench.family.parts import Hunt, Importing
+from bench.family.parts import Calibrating, Hunt, Importing
 from bench.family.suite import Suite
 from bench.family.suite_file import SUFFIX, read_recipe, read_suite
 from instances.errors import InputError, did_you_mean, not_one_of, shown
@@ -55,6 +55,14 @@ def find_importer(name: str | None) -> tuple[Family, Importing]:
     if not able or (name is not None and name not in able):
         raise InputError("family", "", f"{shown(name)} reads no logs; these do: {', '.join(able) or 'none'}")
     return able[name] if name is not None else next(iter(able.values()))
+
+
+def find_calibrator() -> Calibrating:
+    """How the first family that measures devices does it; InputError where none does."""
+    for family in families().values():
+        if family.calibrating is not None:
+            return family.calibrating
+    raise InputError("calibrate", "", "no family measures devices")
 
 
 def find_hunts() -> dict[str, tuple[Family, Hunt]]:

@@ -14,6 +14,7 @@ Part of a family -> what is lost without it:
 * ``study`` -> figures about bidding
 * ``compiling`` -> `warm` compiles side by side, and only what the suites need
 * ``importing`` -> `import`
+* ``calibrating`` -> `calibrate`, `list gpus`
 * ``standing``, ``bound_checks`` -> what is proved of an algorithm, on leaderboards and in backtests
 * ``join`` -> `backtest --history` above 1
 * ``explaining`` -> `explain`, and the links from claims to their explained witnesses
@@ -369,3 +370,62 @@ class Importing:
     formats: Callable[[], Sequence[Listed]]
     read: Callable[[Path, ImportSettings, Callable[[int], None]], tuple[ImportReport, Iterator[Any]]]
     example: Callable[[], tuple[str, str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationSettings:
+    """What to measure of a device.
+
+    Parameters
+    ----------
+    name : of the device, in recipes and clusters.
+    device, dtype : where, and in which numbers; ``auto``: the best there is.
+    quick : a tiny model, to try the command.
+    tasks, batch : how many tasks share the device, and how large their batches are: every pair is measured.
+    seconds : for each of them; None: the family's own choice.
+    watts : above idle, where that is not to be measured.
+    """
+
+    name: str
+    device: str = "auto"
+    dtype: str = "auto"
+    quick: bool = False
+    tasks: Sequence[int] = (4, 8, 16)
+    batch: Sequence[int] = (2, 4, 8)
+    seconds: float | None = None
+    watts: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """What was measured.
+
+    Parameters
+    ----------
+    document : JSON values, each figure with where it is from.
+    text : the file of it.
+    summary : in a sentence.
+    usage : the words of a command that uses the file of this name.
+    """
+
+    document: Mapping[str, Any]
+    text: str
+    summary: str
+    usage: Callable[[Path], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrating:
+    """One's own device, measured.
+
+    Parameters
+    ----------
+    measure : (settings, begun, told): `begun` hears what is measured now and how long the rest takes, `told` a line
+        for each figure that was found. InputError for a device that is not there, and where nothing fits.
+    gpus : the devices that are known, and those in files of `calibrate`; InputError names file, field and value.
+    dtypes : in which one can measure.
+    """
+
+    measure: Callable[[CalibrationSettings, Callable[[str], None], Callable[[str], None]], Calibrated]
+    gpus: Callable[[Sequence[Path]], Sequence[Listed]]
+    dtypes: Sequence[str]

@@ -12,15 +12,18 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from instances.errors import InputError, shown
+from instances.errors import InputError, not_one_of, shown
 from instances.files import load_toml, read_bytes
+from instances.lora.calibration import Calibration, Gpu, fingerprint, read_calibration, shipped
 from instances.lora.logs.base import moment
 from instances.lora.prices import DAY as DAY
 from instances.lora.prices import Tariff, tariff_from
 
 LARGEST = 10**6
-_TOP = ("usd_per_kwh", "region", "day", "tariff", "node")
-_NODE = ("name", "count", "gpus", "memory_gb", "speed", "watts")
+_TOP = ("usd_per_kwh", "region", "day", "tariff", "reference", "node")
+_NODE = ("name", "count", "gpus", "memory_gb", "speed", "watts", "calibration")
+_REFERENCE = "h200"
+"""The GPU of the log, where a calibration stands in for a node's speed and no other one is named."""
 _UNITS = {"usd_per_kwh": 1000, "usd_per_mwh": 1, "price_per_mwh": 1}
 """Columns of prices, and what makes micro-dollars per Wh of them."""
 
@@ -49,10 +52,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The nodes, and the tariff that holds for all of them."""
+    """The nodes, the tariff that holds for all of them, and a sentence on each node that a calibration speaks for."""
 
     nodes: tuple[Node, ...]
     tariff: Tariff
+    measured: tuple[str, ...] = ()
 
 
 def read_cluster(path: str | os.PathLike[str]) -> Cluster:
@@ -68,11 +72,12 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
     nodes = table.get("node")
     if not isinstance(nodes, list) or not nodes:
         raise InputError(source, "node", "no [[node]] entry; at least one is needed")
-    found = tuple(_node(source, f"node[{j}]", each) for j, each in enumerate(nodes))
+    calibrations = _Calibrations(source, table, Path(path).parent)
+    found = tuple(_node(source, f"node[{j}]", each, calibrations) for j, each in enumerate(nodes))
     for j, node in enumerate(found):
         if node.name in [each.name for each in found[:j]]:
             raise InputError(source, f"node[{j}].name", f"{shown(node.name)} stands twice; names differ")
-    return Cluster(found, _tariff(source, table, Path(path).parent))
+    return Cluster(found, _tariff(source, table, Path(path).parent), calibrations.told())
 
 
 def _known(source: str, path: str, table: Any, names: tuple[str, ...]) -> None:
@@ -83,7 +88,76 @@ def _known(source: str, path: str, table: Any, names: tuple[str, ...]) -> None:
             raise InputError(source, f"{path}.{name}".lstrip("."), f"unknown key; known: {', '.join(names)}")
 
 
-def _node(source: str, path: str, table: Any) -> Node:
+class _Calibrations:
+    """What nodes take from files of `calibrate`: speed beside the log's GPU, and watts."""
+
+    def __init__(self, source: str, table: Mapping[str, Any], folder: Path) -> None:
+        self.source, self.folder, self.reference = source, folder, table.get("reference")
+        self.sentences: list[str] = []
+        self.compared = False
+        if self.reference is not None and not isinstance(self.reference, str):
+            raise InputError(source, "reference", f"{shown(self.reference)} is not a text")
+
+    def completed(self, path: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The table of a node with the speed and the watts of its calibration, where it does not say them itself."""
+        file = table.get("calibration")
+        if file is None:
+            return table
+        if not isinstance(file, str):
+            raise InputError(self.source, f"{path}.calibration", f"{shown(file)} is not a text")
+        if "speed" in table and "watts" in table:
+            problem = "speed and watts are given as well, and nothing is left for it to say"
+            raise InputError(self.source, f"{path}.calibration", problem)
+        measured = read_calibration(self.folder / file)
+        [gpu] = measured.gpus.values()
+        said = []
+        found = dict(table)
+        if "speed" not in table:
+            speed, beside = self._speed(path, measured, gpu)
+            found["speed"] = Decimal(speed) / 1000
+            said.append(f"speed {found['speed']:f} of {beside}")
+        if "watts" not in table and gpu.watts is not None:
+            found["watts"] = Decimal(int(gpu.watts * 10)) / 10
+            said.append(f"{found['watts']:f} W above idle at its fastest")
+        if "watts" not in table and gpu.watts is None:
+            said.append("power not known, so no energy")
+        about = f"{Path(file).name}, sha256 {fingerprint(measured)[:12]}"
+        self.sentences.append(f"Node {table.get('name')}: {', '.join(said)} ({about}). {measured.source}")
+        return found
+
+    def _speed(self, path: str, measured: Calibration, gpu: Gpu) -> tuple[int, str]:
+        """Thousandths of the speed of the log's GPU, and which one that is."""
+        self.compared = True
+        named = _REFERENCE if self.reference is None else str(self.reference)
+        if named in shipped().gpus:
+            table, other = shipped(), shipped().gpus[named]
+        elif named.endswith(".json"):
+            table = read_calibration(self.folder / named)
+            [other] = table.gpus.values()
+        else:
+            problem = f"{not_one_of(named, shipped().gpus)}, and no file .json of `calibrate`"
+            raise InputError(self.source, "reference", problem)
+        if measured.way != table.way:
+            problem = (
+                f"cannot be compared with {named} ({table.way_told}), for it was measured otherwise "
+                f"({measured.way_told}); give `speed`, or as `reference` a file that was measured alike"
+            )
+            raise InputError(self.source, f"{path}.calibration", problem)
+        thousandths = round(1000 * gpu.samples_per_s / other.samples_per_s)
+        if not 1 <= thousandths <= 1000 * LARGEST:
+            problem = f"its speed beside {named} is not in 0.001..10^6; give `speed`"
+            raise InputError(self.source, f"{path}.calibration", problem)
+        derived = " (derived, not measured)" * (other.basis == "derived")
+        return thousandths, f"{named}{derived}, the GPU that the log's durations are read as"
+
+    def told(self) -> tuple[str, ...]:
+        """The sentences on all nodes; InputError for a reference that nothing was compared with."""
+        if self.reference is not None and not self.compared:
+            raise InputError(self.source, "reference", "no node takes its speed from a calibration")
+        return tuple(self.sentences)
+
+
+def _node(source: str, path: str, table: Any, calibrations: _Calibrations) -> Node:
     _known(source, path, table, _NODE)
     for name in ("name", "count", "gpus", "memory_gb"):
         if name not in table:
@@ -95,6 +169,7 @@ def _node(source: str, path: str, table: Any) -> Node:
     for key, value in (("count", count), ("gpus", gpus)):
         if value.denominator > 1:
             raise InputError(source, f"{path}.{key}", f"{shown(table[key])} is not a whole number")
+    table = calibrations.completed(path, table)
     memory = _number(source, f"{path}.memory_gb", table["memory_gb"], Fraction(1, 1000))
     speed = _number(source, f"{path}.speed", table.get("speed", 1), Fraction(1, 1000))
     watts = _number(source, f"{path}.watts", table.get("watts", 0), 0)

@@ -386,7 +386,7 @@ def _tasks(report: Report, converter: _Converter, jobs: Sequence[Job], start: in
 
 
 def _origin(report: Report, converter: _Converter, start: int) -> dict[str, Any]:
-    laws = converter.laws
+    laws, measured = converter.laws, converter.cluster.measured
     return {
         "importer": "log",
         "version": VERSION,
@@ -398,6 +398,7 @@ def _origin(report: Report, converter: _Converter, start: int) -> dict[str, Any]
         "micro_dollars_per_gpu_hour": list(laws.per_gpu_hour),
         "seed": laws.seed,
         "prices": converter.cluster.tariff.source,
+        **({"calibrations": list(measured)} if measured else {}),
     }
 
 
@@ -430,6 +431,7 @@ def _notes(report: Report, converter: _Converter, form: LogFormat, recurring: bo
         )
     if any(node.watts for node in converter.cluster.nodes):
         said.append("Energy is rounded to whole Wh per slot.")
+    said += converter.cluster.measured
     tariff = converter.cluster.tariff
     said.append(f"Electricity: {tariff.source}{'; where the table ends its days begin again' * recurring}.")
     return said
