@@ -241,6 +241,8 @@ class _Reader:
 
     def _case(self, form: Form, about: Values, variant: Variant, studies: tuple[Study, ...], field: str) -> Case:
         words = variant.words() | {"recipe": form.name}
+        files = [key.name for key in form.keys if isinstance(key.kind, Text) and key.kind.path and key.name in words]
+        words |= {key: Path(words[key]).name for key in files}  # names of files are no paths
         varied = {key: f"{key} {words[key]}" for key in variant.varied}
         numbered = [] if variant.run is None else [f"run {variant.run}"]
         name = ", ".join([*varied.values(), *numbered])

@@ -257,7 +257,7 @@ class Recipe:
         if self.slot_minutes != _TEN:
             document["slot_minutes"] = self.slot_minutes
         if self.calibration.document is not None:
-            document["calibration"] = dict(self.calibration.document)
+            document |= {"calibration": dict(self.calibration.document), "nodes": sum(self.nodes.values())}
         return document
 
 

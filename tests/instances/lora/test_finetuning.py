@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -73,9 +74,8 @@ def test_the_peak_is_that_of_one_cell(machine: TorchMachine) -> None:
     large = machine.measure(4, 4, 0)
     assert machine.measure(2, 2, 0).peak_bytes == small.peak_bytes
     assert machine.base_bytes < small.peak_bytes < large.peak_bytes
-    assert (large.peak_bytes - machine.base_bytes) / (small.peak_bytes - machine.base_bytes) == pytest.approx(
-        4, rel=0.2
-    )
+    on_top = [each.peak_bytes - machine.base_bytes for each in (small, large)]
+    assert on_top[1] / on_top[0] == pytest.approx(4, rel=0.2)
     assert small.samples_per_s == pytest.approx(4 / small.step_s)
     assert (small.watts, machine.idle_watts, machine.power) == (None, None, "absent: no NVIDIA GPU")
 
@@ -155,9 +155,6 @@ def test_calibrate_generate_run_and_solve(
 
 def test_the_commands_that_do_not_measure_do_not_load_pytorch() -> None:
     """Its import takes seconds."""
-    import subprocess
-
-    code = (
-        "import sys, bench.cli.main, bench.lora.calibrating as c; c.CALIBRATING.gpus(()); print('torch' in sys.modules)"
-    )
+    code = "import sys, bench.cli.main; import bench.lora.calibrating as c; c.CALIBRATING.gpus(())"
+    code = f"{code}; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"

@@ -1,0 +1,306 @@
+"""Files of `calibrate`: what is in them, what is no such file, and what recipes and clusters make of them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from bench.cli.main import main
+from instances.errors import InputError
+from instances.files import text_of
+from instances.lora.calibration import gpu_lines, parse, read_calibration, shipped
+from instances.lora.cluster import Cluster, read_cluster
+from instances.lora.format import content_hash, read
+from instances.lora.generate import generate
+from instances.lora.imports import import_log
+from tests.support.calibrations import document, write
+
+SCHEMA = json.loads(
+    (Path(__file__).resolve().parents[3] / "instances" / "lora" / "calibration.schema.json").read_text()
+)
+
+
+def test_what_a_file_says(tmp_path: Path) -> None:
+    """The formulas of data/README.md, by hand: rates and energy in ten minutes, memory beside the base."""
+    found = read_calibration(write(tmp_path / "mine.json"))
+    [gpu] = found.gpus.values()
+    assert (gpu.name, gpu.basis, gpu.memory_mb) == ("mine", "measured", 16_000)
+    assert (gpu.samples_per_s, gpu.compute, gpu.watts) == (Fraction("71.2"), 42_720, Fraction("234.5"))
+    one, four = found.profiles
+    assert (one.rate, one.memory_mb, one.energy_wh) == ({"mine": 12_000}, 1500, {"mine": 20})
+    assert (four.rate, four.memory_mb, four.energy_wh) == ({"mine": 10_680}, 3001, {"mine": 10})  # 12001/4; 9.77 Wh
+    assert "Some GPU" in found.source
+    assert not found.notes
+
+
+BAD: list[tuple[Any, Any, str, bool]] = [
+    (("format",), "ratiobench/lora/1", "format: 'ratiobench/lora/1' is not", True),
+    (("format",), None, "format: null is not", True),
+    (("name",), "a/b", "name: 'a/b'", True),
+    (("name",), "", "name", True),
+    (("colour",), "red", "colour: unknown field", True),
+    (("measured",), [], "measured: a list of 0", True),
+    (("measured", "torch"), 2, "measured.torch: 2", True),
+    (("measured", "tokens"), 0, "measured.tokens: 0", True),
+    (("memory_mb",), 12_500, "rows[1].peak_mb: 12501", False),
+    (("base_memory_mb",), 2_000, "rows[0].peak_mb: 2000", False),
+    (("base_memory_mb",), 16_000, "base_memory_mb: 16000", False),
+    (("idle_deciwatts",), -1, "idle_deciwatts: -1", True),
+    (("rows",), [], "rows: an empty list", True),
+    (("rows", 0), 5, "rows[0]: 5 is not an object", True),
+    (("rows", 1, "tasks"), 0, "rows[1].tasks: 0", True),
+    (("rows", 1, "batch"), 2.0, "rows[1].batch: 2.0", False),
+    (("rows", 1, "millisamples_per_s"), 6, "rows[1].millisamples_per_s: 6 is not in 7..", False),
+    (("rows", 1, "millisamples_per_s"), 10**11, "rows[1].millisamples_per_s: 100000000000", True),
+    (("rows", 1, "peak_mb"), True, "rows[1].peak_mb: true", True),
+    (("rows", 1, "deciwatts_above_idle"), "many", "rows[1].deciwatts_above_idle: 'many'", True),
+    (("rows", 1), {"tasks": 1, "batch": 2, "millisamples_per_s": 9000, "peak_mb": 900}, "all rows have it, or", False),
+    (("rows", 1), document()["rows"][0], "rows[1]: 1 tasks at batch 1 stand twice", False),
+    (("absent", 0), {"tasks": 4, "batch": 2, "why": "?"}, "absent[0]: 4 tasks at batch 2 stand twice", False),
+    (("absent", 0, "why"), "", "absent[0].why", True),
+    (("absent",), None, "absent: null is not a list", True),
+]
+
+
+def _changed(place: Any, value: Any) -> dict[str, Any]:
+    found = json.loads(json.dumps(document()))
+    *outer, last = place
+    into: Any = found
+    for step in outer:
+        into = into[step]
+    into[last] = value
+    return dict(found)
+
+
+def test_the_schema_takes_what_the_reader_takes() -> None:
+    """Also without power, and without anything absent."""
+    bare = document(rows=[{k: v for k, v in document()["rows"][0].items() if k != "deciwatts_above_idle"}], absent=[])
+    del bare["idle_deciwatts"]
+    for each in (document(), bare):
+        jsonschema.Draft202012Validator(SCHEMA).validate(each)
+        parse(each, "it")
+
+
+@pytest.mark.parametrize(("place", "value", "words", "seen"), BAD)
+def test_a_broken_file_is_one_error(place: Any, value: Any, words: str, seen: bool, tmp_path: Path) -> None:
+    """File, field and value; the schema refuses what a schema can say. Inside a recipe the field is the recipe's."""
+    broken = _changed(place, value)
+    path = tmp_path / "broken.json"
+    path.write_text(json.dumps(broken))
+    with pytest.raises(InputError) as caught:
+        read_calibration(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert words in str(caught.value)
+    assert jsonschema.Draft202012Validator(SCHEMA).is_valid(broken) is not seen
+    with pytest.raises(InputError) as again:
+        generate({"kind": "paper", "calibration": broken})
+    assert str(again.value).startswith("recipe: calibration")
+    assert caught.value.problem == again.value.problem
+
+
+def test_no_damage_to_a_file_is_another_error(tmp_path: Path) -> None:
+    """Bytes changed, dropped and doubled: a calibration, or one line."""
+    chance, path, text = random.Random("calibration"), tmp_path / "mine.json", text_of(document()).encode()
+    refused = 0
+    for _ in range(500):
+        data = bytearray(text)
+        for _ in range(1 + chance.randrange(3)):
+            at = chance.randrange(len(data))
+            data[at : at + chance.randrange(3)] = bytes(chance.choices(b'0,9-.:"{[}e\n\xff', k=chance.randrange(3)))
+        path.write_bytes(bytes(data))
+        with contextlib.suppress(InputError):
+            generate({"kind": "paper", "tasks": 3, "calibration": str(path)})
+            continue
+        refused += 1
+    assert refused > 200
+
+
+RECIPE: dict[str, Any] = {"kind": "paper", "tasks": 30, "nodes": 3, "arrivals": {"trace": "philly"}, "slots": 36}
+
+
+def test_a_recipe_of_a_file(tmp_path: Path) -> None:
+    """All nodes have its GPU, all of its rows are drawn from; the origin has its content, and makes the same again."""
+    path = write(tmp_path / "mine.json")
+    made = generate({**RECIPE, "calibration": str(path)})
+    [node] = made.node_types
+    assert (node.name, node.count, node.compute, node.memory_mb) == ("mine", 3, 42_720, 16_000)
+    assert made.base_memory_mb == 500
+    assert set(made.rate[:, 0].tolist()) == {12_000, 10_680}
+    assert set(made.memory_mb.tolist()) == {1500, 3001}
+    assert "Some GPU" in made.origin["calibration"]
+    assert "notes" not in made.origin
+    path.unlink()
+    recipe = json.loads(json.dumps(made.origin["recipe"]))
+    assert recipe["calibration"] == document()
+    assert content_hash(generate(recipe)) == content_hash(made)
+    assert generate(recipe).origin == made.origin
+    recipe["calibration"]["rows"][0]["peak_mb"] += 1
+    assert content_hash(generate(recipe)) != content_hash(made)
+
+
+def test_a_recipe_without_a_file_has_no_word_of_it() -> None:
+    """Origins of shipped recipes are what they were."""
+    recipe = generate(RECIPE | {"nodes": 2}).origin["recipe"]
+    assert "calibration" not in recipe
+    assert (recipe["colocation"], recipe["batch"]) == ([4, 8, 16], [2, 4, 8])
+
+
+def test_slots_of_a_minute_are_exact(tmp_path: Path) -> None:
+    """Rates in tenths of a sample."""
+    made = generate({**RECIPE, "slot_minutes": 1, "calibration": str(write(tmp_path / "mine.json"))})
+    assert made.node_types[0].compute == 42_720
+    assert set(made.rate[:, 0].tolist()) == {12_000, 10_680}
+
+
+def test_what_is_not_known_is_said(tmp_path: Path) -> None:
+    """Without power tasks cost no energy, and a tiny model is for trying: both stand in the instance."""
+    rows = [{k: v for k, v in row.items() if k != "deciwatts_above_idle"} for row in document()["rows"]]
+    about = {**document()["measured"], "model": "tiny", "power": "absent: no nvidia-smi"}
+    made = generate({**RECIPE, "calibration": str(write(tmp_path / "mine.json", rows=rows, measured=about))})
+    assert not made.energy_wh.any()
+    assert "power of mine is not known (absent: no nvidia-smi)" in made.origin["notes"][0]
+    assert "for trying only" in made.origin["notes"][1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"nodes": {"a100": 2}}, ("nodes.a100", "mine")),
+        ({"mix": "a40"}, ("mix", "mine")),
+        ({"colocation": [8]}, ("colocation", "8 is none of 1, 4")),
+        ({"batch": [4]}, ("batch", "4 is none of 1, 2")),
+        ({"colocation": [4], "batch": [1]}, ("batch", "did not fit")),
+        ({"calibration": ""}, ("calibration", "''")),
+        ({"calibration": 7}, ("calibration", "7")),
+        ({"calibration": "no\0where"}, ("no name of a file",)),
+    ],
+)
+def test_what_a_recipe_of_a_file_cannot_have(changes: dict[str, Any], words: tuple[str, ...], tmp_path: Path) -> None:
+    """Other node types, and cells that were not measured."""
+    with pytest.raises(InputError) as caught:
+        generate({**RECIPE, "calibration": str(write(tmp_path / "mine.json")), **changes})
+    assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_files_name_it_from_their_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`generate` of a recipe and of a file, two calibrations as a grid; of a foreign file one line, and nothing."""
+    monkeypatch.chdir(tmp_path)
+    Path("in").mkdir()
+    write(tmp_path / "in" / "one.json")
+    write(tmp_path / "in" / "two.json", name="two")
+    toml = '[[instance]]\nrecipe = "day"\ntasks = 20\nnodes = 1\ncalibration = ["one.json", "two.json"]\n'
+    Path("in/my.toml").write_text(toml)
+    assert main(["generate", "in/my.toml", "--out", "grid"]) == 0
+    assert sorted(read(each).node_types[0].name for each in Path("grid").iterdir()) == ["mine", "two"]
+    assert main(["generate", "day:tasks=20,nodes=1,calibration=in/one.json", "--out", "one"]) == 0
+    capsys.readouterr()
+    assert main(["generate", "day:tasks=20,nodes=1,calibration=in/my.toml", "--out", "none"]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert "in/my.toml" in line
+    assert not Path("none").exists()
+
+
+CLUSTER = """
+usd_per_kwh = 0.1
+[[node]]
+name = "a"
+count = 1
+gpus = 2
+memory_gb = 16
+calibration = "mine.json"
+"""
+
+
+def _cluster(folder: Path, text: str = CLUSTER) -> Cluster:
+    (folder / "cluster.toml").write_text(text)
+    return read_cluster(folder / "cluster.toml")
+
+
+def test_a_node_of_a_cluster_takes_speed_and_watts_from_it(tmp_path: Path) -> None:
+    """Beside the H200, beside a derived GPU, beside another file; what the node says itself stands."""
+    write(tmp_path / "mine.json")
+    rows = [{**row, "millisamples_per_s": 2 * row["millisamples_per_s"]} for row in document()["rows"]]
+    write(tmp_path / "logs.json", name="logs", rows=rows)
+    for reference, speed in (("", "0.5"), ('"a100"', "1.351"), ('"logs.json"', "0.5"), ('"mine.json"', "1")):
+        found = _cluster(tmp_path, f"reference = {reference}\n{CLUSTER}" if reference else CLUSTER)
+        assert (found.nodes[0].speed, found.nodes[0].watts) == (Fraction(speed), Fraction("234.5"))
+        [sentence] = found.measured
+        assert f"speed {speed} of {reference.strip(chr(34)) or 'h200'}" in sentence
+        assert ("derived, not measured" in sentence) == ("a100" in reference)
+        assert "234.5 W above idle at its fastest (mine.json, sha256 " in sentence
+    own = _cluster(tmp_path, f"{CLUSTER}speed = 0.7\n")
+    assert (own.nodes[0].speed, own.nodes[0].watts) == (Fraction("0.7"), Fraction("234.5"))
+    own = _cluster(tmp_path, f"{CLUSTER}watts = 100\n")
+    assert (own.nodes[0].speed, own.nodes[0].watts) == (Fraction("0.5"), 100)
+
+
+def test_an_import_says_what_a_calibration_gave(tmp_path: Path) -> None:
+    """In the report and in every instance; without one there is no word of it."""
+    write(tmp_path / "mine.json")
+    log = tmp_path / "log.csv"
+    log.write_text("submit,duration,gpus\n600,900,1\n")
+    for text, there in ((CLUSTER, True), (CLUSTER.replace('calibration = "mine.json"', ""), False)):
+        report, instances = import_log(log, "csv", _cluster(tmp_path, text))
+        [made] = list(instances)
+        assert any("speed 0.5 of h200" in note for note in report.notes) is there
+        assert ("calibrations" in made.origin) is there
+        assert made.work[0] == (1800 if there else 900)  # halves of a GPU-second
+        assert made.energy_wh[0, 0] == (39 if there else 0)  # 234.5 W for ten minutes
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "words"),
+    [
+        ('"mine.json"', '"none.json"', ("none.json", "cannot be read")),
+        ('"mine.json"', '"cluster.toml"', ("cluster.toml", "not JSON")),
+        ('"mine.json"', "7", ("cluster.toml: node[0].calibration: 7",)),
+        ('"mine.json"', '"tiny.json"', ("node[0].calibration", "tiny, 1024 tokens", "h200", "give `speed`")),
+        ('"mine.json"', '"slow.json"', ("node[0].calibration", "0.001", "give `speed`")),
+        ('"mine.json"', '"broken.json"', ("broken.json: rows: an empty list",)),
+        ("memory_gb", "speed = 1\nwatts = 1\nmemory_gb", ("node[0].calibration", "nothing is left")),
+        ("usd", 'reference = "h100"\nusd', ("reference", "'h100'", "h200, a100, a40")),
+        ("usd", "reference = 1\nusd", ("reference: 1",)),
+        ("usd", 'reference = "none.json"\nusd', ("none.json",)),
+        ('calibration = "mine.json"', 'reference = "h200"', ("reference", "unknown key")),
+        ("memory_gb = 16", "speed = 1\nmemory_gb = 16\n", ()),
+    ],
+)
+def test_a_cluster_with_a_bad_calibration_is_one_error(
+    good: str, bad: str, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    """It names the file, the field and the value."""
+    write(tmp_path / "mine.json")
+    write(tmp_path / "broken.json", rows=[])
+    write(tmp_path / "tiny.json", measured={**document()["measured"], "model": "tiny"})
+    write(tmp_path / "slow.json", rows=[{**document()["rows"][0], "millisamples_per_s": 60}])
+    assert good in CLUSTER
+    if not words:
+        reference = f'reference = "h200"\n{CLUSTER.replace(good, bad)}'
+        with pytest.raises(InputError, match="no node takes its speed from a calibration"):
+            _cluster(tmp_path, reference)
+        return
+    with pytest.raises(InputError) as caught:
+        _cluster(tmp_path, CLUSTER.replace(good, bad))
+    assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_gpus_are_listed_beside_one_another(tmp_path: Path) -> None:
+    """The shipped ones, then one's own, with their speed beside the H200 where that means something."""
+    write(tmp_path / "mine.json")
+    about = {**document()["measured"], "tokens": 32}
+    own = [read_calibration(tmp_path / "mine.json"), parse(document(name="other", measured=about), "it")]
+    lines = dict(gpu_lines(own))
+    assert list(lines) == [*shipped().gpus, "mine", "other"]
+    assert "derived" in lines["a100"]
+    assert "52.69 samples/s at its fastest, 346 W above idle, 80,000 MB; 0.370 of h200" in lines["a100"]
+    assert "0.500 of h200. Measured by `calibrate` on Some GPU" in lines["mine"]
+    assert "not comparable with h200" in lines["other"]
