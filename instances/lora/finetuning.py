@@ -31,7 +31,7 @@ from instances.lora.power import TELLER, PowerMeter
 
 DTYPES = ("auto", "float32", "tf32", "bfloat16")
 _IDLE_SECONDS = 2.0
-_FULL = re.compile(r"out of memory|can't allocate memory|not enough memory|alloc_cpu", re.IGNORECASE)
+_FULL = re.compile(r"out of memory|can't allocate memory|not enough memory|alloc_cpu|ALLOC_FAILED", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class TorchMachine:
         self._torch = torch = load_torch()
         self.device = _device(torch, device)
         self._cuda = self.device.type == "cuda"
-        self.power = "absent: no NVIDIA GPU"
+        self.power = "absent: not measured on a CPU"
         self.idle_watts: float | None = None
         self._meter: PowerMeter | None = None
         self._dtype_told, kind = _dtype(torch, self.device, dtype)
@@ -198,9 +198,7 @@ class TorchMachine:
         except OSError:
             self.power = f"absent: no {TELLER}"
             return
-        began = time.monotonic()
-        time.sleep(_IDLE_SECONDS)
-        self.idle_watts = self._meter.mean(began, time.monotonic())
+        self.idle_watts = self._meter.idle(_IDLE_SECONDS)
         known = self.idle_watts is not None
         self.power = TELLER if known else f"absent: {TELLER} tells no power of this GPU"
 

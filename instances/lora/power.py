@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import math
+import shutil
 import subprocess
 import threading
 import time
 
 TELLER = "nvidia-smi"
-EVERY_MS = 100
+_EVERY = 0.2
 _SETTLED = 1.0
 """Seconds after which a reading, which may be an average over the last second, is of the work alone."""
+_ANSWER = 10.0
+"""Seconds in which an answer is waited for."""
 
 
 class PowerMeter:
-    """Reads the board's power all the time, in a process and a thread of its own.
+    """Asks for the board's power a few times a second, in a thread of its own.
 
     Parameters
     ----------
@@ -27,20 +30,21 @@ class PowerMeter:
     """
 
     def __init__(self, gpu: str) -> None:
-        question = ["--query-gpu=power.draw", "--format=csv,noheader,nounits", f"--loop-ms={EVERY_MS}"]
+        if shutil.which(TELLER) is None:
+            raise OSError(f"there is no {TELLER}")
+        self._question = [TELLER, f"--id={gpu}", "--query-gpu=power.draw", "--format=csv,noheader,nounits"]
         self._readings: list[tuple[float, float]] = []
-        self._process = subprocess.Popen(
-            [TELLER, f"--id={gpu}", *question], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        self._over = threading.Event()
         self._thread = threading.Thread(target=self._listen, daemon=True, name="power")
         self._thread.start()
 
     def _listen(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            with contextlib.suppress(ValueError):  # [N/A]
-                if math.isfinite(watts := float(line)):
+        while not self._over.is_set():
+            with contextlib.suppress(OSError, subprocess.SubprocessError, ValueError):  # ValueError: [N/A]
+                told = subprocess.run(self._question, capture_output=True, text=True, timeout=_ANSWER, check=True)
+                if math.isfinite(watts := float(told.stdout)):
                     self._readings.append((time.monotonic(), watts))
+            self._over.wait(_EVERY)
 
     def mean(self, begin: float, end: float) -> float | None:
         """Watts between two moments of the monotonic clock, but for the first second; None: there is no reading."""
@@ -49,8 +53,15 @@ class PowerMeter:
         found = [watts for moment, watts in list(self._readings) if begin <= moment <= end]
         return sum(found) / len(found) if found else None
 
+    def idle(self, seconds: float) -> float | None:
+        """Watts in the next so many seconds, or in the first answer where that takes longer; None: there is none."""
+        began = time.monotonic()
+        time.sleep(seconds)
+        while (found := self.mean(began, time.monotonic())) is None and time.monotonic() < began + _ANSWER:
+            time.sleep(_EVERY)
+        return found
+
     def close(self) -> None:
-        """Stop reading."""
-        self._process.terminate()
-        self._process.wait()
+        """Ask no more."""
+        self._over.set()
         self._thread.join()

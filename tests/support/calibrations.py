@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from instances.lora import power
 from instances.lora.calibration import FORMAT
 from instances.lora.measuring import DoesNotFit, Figures
 
@@ -49,7 +53,7 @@ class FakeMachine:
     room_bytes: int | None = None
     base_bytes: int = 10_000_000
     idle_watts: float | None = None
-    power: str = "absent: no NVIDIA GPU"
+    power: str = "absent: not measured on a CPU"
     per_second: float = 100.0
     watts: Mapping[tuple[int, int], float | None] = field(default_factory=dict)
     full_at: int = 33
@@ -65,3 +69,13 @@ class FakeMachine:
 
     def close(self) -> None:
         self.asked.append((0, 0))
+
+
+def stand_in_for_nvidia_smi(folder: Path, monkeypatch: pytest.MonkeyPatch, first: str, then: str) -> None:
+    """An `nvidia-smi` that writes down what it is asked, says `first` when it is asked first, and `then` after it."""
+    teller = folder / "nvidia-smi"
+    asked = folder / "asked"
+    teller.write_text(f'#!/bin/sh\n[ -e {asked} ] && echo "{then}" || echo "{first}"\necho "$@" >> {asked}\n')
+    teller.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(power, "_EVERY", 0.01)

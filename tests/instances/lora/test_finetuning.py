@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from bench.cli.main import main
 from instances.errors import InputError
+from instances.lora import finetuning
 from instances.lora.calibration import read_calibration
 from instances.lora.finetuning import GPT2, SMALL, Base, TorchMachine
 from instances.lora.format import read
 from instances.lora.measuring import DoesNotFit
+from tests.support.calibrations import stand_in_for_nvidia_smi
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: nox -s calibrate installs it and runs this")
 
@@ -77,13 +81,14 @@ def test_the_peak_is_that_of_one_cell(machine: TorchMachine) -> None:
     on_top = [each.peak_bytes - machine.base_bytes for each in (small, large)]
     assert on_top[1] / on_top[0] == pytest.approx(4, rel=0.2)
     assert small.samples_per_s == pytest.approx(4 / small.step_s)
-    assert (small.watts, machine.idle_watts, machine.power) == (None, None, "absent: no NVIDIA GPU")
+    assert (small.watts, machine.idle_watts, machine.power) == (None, None, "absent: not measured on a CPU")
 
 
 @pytest.mark.parametrize(
     "error",
     [
         torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB."),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
         RuntimeError("[enforce fail at alloc_cpu.cpp:118] err == 0. DefaultCPUAllocator: can't allocate memory"),
         MemoryError(),
     ],
@@ -127,6 +132,39 @@ def test_what_the_machine_has_not_is_one_error(device: str, dtype: str, words: t
     with pytest.raises(InputError) as caught:
         TorchMachine(device, dtype, SMALL, metered=False)
     assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_what_is_asked_of_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name, memory, peak and power, TF32 where it has it; the steps themselves run on the CPU here."""
+    properties = SimpleNamespace(total_memory=16 * 10**9, uuid="1-2")
+    there = {
+        "is_available": True, "device_count": 2, "current_device": 1, "get_device_properties": properties,
+        "get_device_name": "Some GPU", "get_device_capability": (8, 0), "reset_peak_memory_stats": None,
+        "max_memory_allocated": 7 * 10**6, "synchronize": None, "empty_cache": None,
+    }  # fmt: skip
+    asked: list[Any] = []
+    for name, answer in there.items():
+        monkeypatch.setattr(torch.cuda, name, lambda *words, answer=answer: asked.append(words) or answer)
+    monkeypatch.setattr(finetuning, "Base", lambda *words: Base(*words[:2], torch.device("cpu"), words[3]))
+    monkeypatch.setattr(finetuning, "_IDLE_SECONDS", 0.05)
+    stand_in_for_nvidia_smi(tmp_path, monkeypatch, "80.0", "280.0")
+    with closing(TorchMachine("auto", "auto", SMALL, metered=True)) as machine:
+        assert (str(machine.device), machine.memory_bytes, machine.room_bytes) == ("cuda:1", 16 * 10**9, None)
+        assert (machine.about["device"], machine.about["dtype"]) == ("Some GPU", "float32/tf32")
+        assert machine.idle_watts is not None
+        assert 80 <= machine.idle_watts <= 280
+        assert machine.power == "nvidia-smi"
+        found = machine.measure(2, 2, 1)
+        assert (found.peak_bytes, found.watts) == (7 * 10**6, 280)
+    assert {words[0] for words in asked if words} == {torch.device("cuda:1")}
+    assert "--id=GPU-1-2" in (tmp_path / "asked").read_text()
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 0))
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    with closing(TorchMachine("cuda:0", "auto", SMALL, metered=True)) as machine:
+        assert machine.about["dtype"] == "float32"
+        assert (machine.power, machine.measure(1, 1, 0).watts) == ("absent: no nvidia-smi", None)
+    with pytest.raises(InputError, match="cuda has no TF32"):
+        TorchMachine("cuda", "tf32", SMALL, metered=False)
 
 
 def test_calibrate_generate_run_and_solve(

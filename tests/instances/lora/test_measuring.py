@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import Any
 import pytest
 
 from instances.errors import InputError
+from instances.lora import power
 from instances.lora.calibration import Calibration
 from instances.lora.measuring import Plan, calibrate, duration
 from instances.lora.power import PowerMeter
-from tests.support.calibrations import ABOUT, FakeMachine
+from tests.support.calibrations import ABOUT, FakeMachine, stand_in_for_nvidia_smi
 
 
 def _calibrated(
@@ -40,7 +40,7 @@ def test_every_cell_is_measured_smallest_first() -> None:
     assert found.document["rows"][3] == {"tasks": 8, "batch": 4, "millisamples_per_s": 100_000, "peak_mb": 42}
     assert _cells(found.document["rows"]) == [(2, 2), (2, 4), (8, 2), (8, 4)]
     assert (found.document["absent"], found.document["memory_mb"], found.document["base_memory_mb"]) == ([], 50, 10)
-    assert found.document["measured"] == {**ABOUT, "power": "absent: no NVIDIA GPU"}
+    assert found.document["measured"] == {**ABOUT, "power": "absent: not measured on a CPU"}
     assert len(told) == 4
     assert len(begun) == 5
 
@@ -134,27 +134,31 @@ def test_the_estimate_follows_what_was_measured() -> None:
     assert told == ["about 1 s", "about 89 s", "about 2 min", "about 83 min", "about 2.5 h"]
 
 
-def _teller(folder: Path, monkeypatch: pytest.MonkeyPatch, lines: str) -> None:
-    """An `nvidia-smi` that writes down what it is asked and says these lines."""
-    teller = folder / "nvidia-smi"
-    teller.write_text(f'#!/bin/sh\necho "$@" > {folder}/asked\nprintf "{lines}"\nexec sleep 60\n')
-    teller.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-
-
-def test_the_meter_reads_what_nvidia_smi_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("first", ["[N/A]", "nan", "No devices were found", "100.5"])
+def test_the_meter_reads_what_nvidia_smi_says(first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the GPU that is asked for; what is no number is no reading."""
-    _teller(tmp_path, monkeypatch, r"100.0\n[N/A]\nnan\n200.5\n")
+    stand_in_for_nvidia_smi(tmp_path, monkeypatch, first, "200.5")
     began = time.monotonic()
     meter = PowerMeter("GPU-1")
-    while meter.mean(began, time.monotonic()) != 150.25 and time.monotonic() < began + 10:
-        time.sleep(0.01)
-    assert meter.mean(began, began + 1.9) == 150.25
+    idle = meter.idle(0.05)
+    assert idle is not None
+    assert 100.5 <= idle <= 200.5
+    assert idle == 200.5 or first == "100.5"
+    assert meter.mean(began, began + 1.9) is not None
     assert meter.mean(began - 2, began - 1) is None
-    assert meter.mean(began - 3, began) is None
     meter.close()
-    words = (tmp_path / "asked").read_text().split()
-    assert {"--id=GPU-1", "--query-gpu=power.draw", "--format=csv,noheader,nounits"} < set(words)
+    assert meter.mean(time.monotonic(), time.monotonic() + 1) is None
+    words = (tmp_path / "asked").read_text().splitlines()[0].split()
+    assert words == ["--id=GPU-1", "--query-gpu=power.draw", "--format=csv,noheader,nounits"]
+
+
+def test_a_meter_that_hears_nothing_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a while."""
+    stand_in_for_nvidia_smi(tmp_path, monkeypatch, "[N/A]", "[N/A]")
+    monkeypatch.setattr(power, "_ANSWER", 0.2)
+    meter = PowerMeter("GPU-1")
+    assert meter.idle(0.01) is None
+    meter.close()
 
 
 def test_there_may_be_no_nvidia_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
