@@ -297,22 +297,14 @@ def _once(source: str, path: str, cell: tuple[int, int], seen: set[tuple[int, in
 
 @dataclass(frozen=True, slots=True)
 class CalibrationFile(Text):
-    """The name of a file of `calibrate`; in the recipe of an instance that was made of it, its content."""
+    """The name of a file of `calibrate`, or its content, which stands in its place once it was read."""
 
     path: bool = True
 
     def checked(self, source: str, field: str, value: Any) -> Any:
         if isinstance(value, Mapping):
-            parse(value, source, field)
-            return value
-        return Text(path=True).checked(source, field, value)
-
-
-def calibration_of(value: Any, source: str, field: str) -> Calibration:
-    """The calibration that a value of `CalibrationFile` stands for; the shipped one for None."""
-    if value is None:
-        return shipped()
-    return parse(value, source, field) if isinstance(value, Mapping) else read_calibration(value)
+            return parse(value, source, field).document
+        return read_calibration(Text(path=True).checked(source, field, value)).document
 
 
 def gpu_lines(own: Sequence[Calibration]) -> list[tuple[str, str]]:

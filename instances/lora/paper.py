@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from instances.errors import InputError, shown
 from instances.keys import Choice, Day, Either, Form, Integer, Key, Seed, Several, Span, Text, Values, under
 from instances.lora.arrivals import SLOTS_PER_DAY, days, scaled, span_counts, traces
-from instances.lora.calibration import MOST, Calibration, CalibrationFile, calibration_of, shipped
+from instances.lora.calibration import MOST, Calibration, CalibrationFile, shipped
+from instances.lora.calibration import parse as parse_calibration
 from instances.lora.format import FORMAT, parse
 from instances.lora.model import Instance, IntArray
 from instances.lora.prices import regions, tariff_from
@@ -164,8 +165,8 @@ class Recipe:
         (`arrivals.scaled`); Poisson arrivals are conditioned on it, which makes them uniform over the slots.
     data : range of the training samples per task, U[5000, 20000].
     epochs : range of the epochs, U[1, 5]. The work M_i is samples times epochs.
-    calibration : what GPUs do: the shipped table, or a file of ``calibrate``, whose GPU all `nodes` have then. The
-        recipe in an instance's origin has the file's content in place of its name.
+    calibration : what GPUs do: the shipped table, or a file of ``calibrate``, whose GPU all `nodes` have then. Cases
+        and origins have the file's content in place of its name: they need it no more.
     colocation, batch : the rows of the calibration table that are drawn from, uniformly, and give s_ik, r_i and the
         energy. Default all, in the shipped table 4, 8, 16 and 2, 4, 8 (16 with 8 did not fit the GPU and is no row).
     vendors : ``count`` N = 0..100 (default 5; a plain integer means this), ``percent`` of tasks that need
@@ -269,7 +270,8 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     InputError : naming the key and the value.
     """
     found = Values(SOURCE, keys(), data)
-    measured = calibration_of(found["calibration"], SOURCE, "calibration")
+    own = found["calibration"]
+    measured = shipped() if own is None else parse_calibration(own, SOURCE, "calibration")
     nodes, arrivals = _nodes(found, data, measured), _arrivals(found, data)
     if found["tasks"] is not None and "mean" in arrivals:
         raise InputError(SOURCE, "tasks", "both tasks and arrivals.mean are given; at most one is allowed")

@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 from bench.cli.main import main
+from bench.family.known import find_suite
 from instances.errors import InputError
 from instances.files import text_of
 from instances.lora.calibration import gpu_lines, parse, read_calibration, shipped
@@ -200,6 +201,7 @@ def test_files_name_it_from_their_folder(
     toml = '[[instance]]\nrecipe = "day"\ntasks = 20\nnodes = 1\ncalibration = ["one.json", "two.json"]\n'
     Path("in/my.toml").write_text(toml)
     assert main(["generate", "in/my.toml", "--out", "grid"]) == 0
+    assert [case.recipe["calibration"]["name"] for case in find_suite("in/my.toml")[1].cases] == ["mine", "two"]
     assert sorted(read(each).node_types[0].name for each in Path("grid").iterdir()) == ["mine", "two"]
     assert main(["generate", "day:tasks=20,nodes=1,calibration=in/one.json", "--out", "one"]) == 0
     capsys.readouterr()
