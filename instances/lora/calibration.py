@@ -316,7 +316,7 @@ def gpu_lines(own: Sequence[Calibration]) -> list[tuple[str, str]]:
         for gpu in table.gpus.values():
             watts = "power not known" if gpu.watts is None else f"{float(gpu.watts):.0f} W above idle"
             figures = f"{float(gpu.samples_per_s):,.2f} samples/s at its fastest, {watts}, {gpu.memory_mb:,} MB"
-            beside = f"{float(gpu.samples_per_s / reference.samples_per_s):.3f} of {reference.name}"
+            beside = f"{float(gpu.samples_per_s / reference.samples_per_s):.3g} of {reference.name}"
             if table.way != first.way:
                 beside = f"not comparable with {reference.name} ({first.way_told})"
             about = "" if table.document is None else f". {table.source}"

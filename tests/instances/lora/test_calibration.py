@@ -303,6 +303,6 @@ def test_gpus_are_listed_beside_one_another(tmp_path: Path) -> None:
     lines = dict(gpu_lines(own))
     assert list(lines) == [*shipped().gpus, "mine", "other"]
     assert "derived" in lines["a100"]
-    assert "52.69 samples/s at its fastest, 346 W above idle, 80,000 MB; 0.370 of h200" in lines["a100"]
-    assert "0.500 of h200. Measured by `calibrate` on Some GPU" in lines["mine"]
+    assert "52.69 samples/s at its fastest, 346 W above idle, 80,000 MB; 0.37 of h200" in lines["a100"]
+    assert "0.5 of h200. Measured by `calibrate` on Some GPU" in lines["mine"]
     assert "not comparable with h200" in lines["other"]
