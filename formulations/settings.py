@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from formulations import backends
-from instances.errors import InputError, shown
+from instances.errors import InputError, not_one_of, shown
 
 NO_BACKEND = "none"
 """The name that asks for no solver."""
@@ -45,4 +45,4 @@ def check_backend(backend: str) -> None:
     """
     names = ("auto", NO_BACKEND, *backends.backends())
     if backend not in names:
-        raise InputError("", "backend", f"{shown(backend)} is not one of {', '.join(names)}")
+        raise InputError("", "backend", not_one_of(backend, names))

@@ -10,6 +10,8 @@ from formulations.eapm.check import check
 from instances.eapm.model import Instance
 from online.outcome import OnlineRun
 
+MEASURES = ("energy", "makespan", "negative_shares", "early_finish")
+
 
 def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -> Mapping[str, Fraction | None]:
     """Exact figures by name; None where one is undefined.

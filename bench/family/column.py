@@ -73,8 +73,10 @@ CONVENTION: Mapping[str, str] = {
     "CALIBRATING": "bench.calibrating",
     "compiling": "bench.warming",
     "measures": "bench.measures",
+    "MEASURES": "bench.measures",
     "accounts": "bench.measures",
     "study": "bench.studies",
+    "STUDIES": "bench.studies",
     "standing": "bench.standing",
     "bound_checks": "bench.standing",
     "READINGS": "bench.readings",
@@ -416,6 +418,13 @@ class Family:
         found: Callable[..., Mapping[str, Fraction | None]] | None = self.find("measures")
         return found
 
+    def measured(self) -> Sequence[str] | None:
+        """The names of the measures (`MEASURES` beside them); None where they are known only from runs."""
+        if self.measures is None:
+            return ()
+        found: Sequence[str] | None = self.find("MEASURES")
+        return found
+
     @property
     def accounts(self) -> Callable[[Any, OnlineRun], Mapping[str, Exact]] | None:
         """(instance, valid run): what it earned and spent, recounted from its decisions, exact, in the family's unit.
@@ -429,6 +438,13 @@ class Family:
     def study(self) -> Callable[[Any, Study, Any], Sequence[Mapping[str, str]]] | None:
         """(instance, study, prior): its rows, all with the same keys, exact figures; InputError: it cannot be made."""
         found: Callable[..., Sequence[Mapping[str, str]]] | None = self.find("study")
+        return found
+
+    def studied(self) -> Mapping[str, bool] | None:
+        """The kinds of its studies, and whether one is about a single task (`STUDIES` beside them); None: not known."""
+        if self.study is None:
+            return {}
+        found: Mapping[str, bool] | None = self.find("STUDIES")
         return found
 
     @property

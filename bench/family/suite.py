@@ -111,6 +111,15 @@ class PrintedMean:
     value: str
 
 
+QUANTITIES = ("welfare", "reached", "ratio", "revenue", "admitted", "seconds", "deciding")
+"""Kinds of figures that show means of what every family has (`bench.figures.data`)."""
+LEADERBOARD = "leaderboard"
+STUDIED = ("curve", "charges")
+"""Kinds of figures that show studies of that kind (`bench.figures.kinds`)."""
+TAKEN = ("results", "seconds", "claims", "figures", "printed", "printed_means", "provenance")
+"""Names of other files of a report, which no figure can have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plot:
     """A figure of a suite's page.

@@ -8,15 +8,29 @@ the same descriptions.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from bench.family.column import Family
 from bench.family.grids import CASES, RUNS, Grid, Variant, fill, name_file
-from bench.family.suite import Case, Plot, Printed, PrintedMean, SolveSettings, Study, Suite
-from instances.errors import InputError, did_you_mean, shown
+from bench.family.suite import (
+    LEADERBOARD,
+    QUANTITIES,
+    STUDIED,
+    TAKEN,
+    Case,
+    Plot,
+    Printed,
+    PrintedMean,
+    SolveSettings,
+    Study,
+    Suite,
+)
+from formulations.settings import NO_BACKEND
+from instances.errors import InputError, did_you_mean, not_one_of, shown
 from instances.files import load_toml, read_bytes
 from instances.keys import Form, Integer, Key, Kind, Number, Switch, Text, Texts, Values, joined
 
@@ -69,6 +83,10 @@ PRINTED = (
 PRINTED_MEANS = (*PRINTED[:2], Key("value", Text(), "the mean, as printed"))
 LISTS = {"printed": PRINTED, "printed_means": PRINTED_MEANS, "hindsight": HINDSIGHT}
 """Lists of tables in a plot."""
+_FIGURES = {"percent", "value"}
+"""What is printed as a number."""
+_SOLVERS = re.compile(r"\[([^][]*)\]$")
+"""In the summary of a formulation: the backends that it goes with."""
 _UNSAFE = re.compile(r"[^\w.=+-]")
 
 
@@ -145,9 +163,9 @@ def suite_of(
             name=name_file(top["name"] or source, source, "name"),
             summary=top["summary"] or "",
             cases=cases,
-            plots=tuple(_plots(source, tables["plot"], cases, small)),
+            plots=tuple(_plots(source, tables["plot"], family, cases, small)),
             small=small,
-            groups=dict(groups),
+            groups=_worded(source, groups, cases, small),
             verdicts_first=top["verdicts_first"],
             repeat=top["repeat"],
             file="" if alone else source,
@@ -237,7 +255,14 @@ class _Reader:
             raise InputError(self.source, field, f"{shown(tables)} is no list of tables")
         for j, table in enumerate(tables):
             found = Values(self.source, STUDY, table, f"{field}[{j}]")
-            yield Study(found.needed("kind"), found.needed("algorithm"), found["task"])
+            study = Study(found.needed("kind"), found.needed("algorithm"), found["task"])
+            known = self.family.studied()
+            if known is not None and study.kind not in known:
+                raise InputError(self.source, f"{field}[{j}].kind", not_one_of(study.kind, known))
+            if known is not None and known[study.kind] and study.task is None:
+                problem = f"the key is missing: a study of kind {study.kind} is about one task"
+                raise InputError(self.source, f"{field}[{j}].task", problem)
+            yield study
 
     def _case(self, form: Form, about: Values, variant: Variant, studies: tuple[Study, ...], field: str) -> Case:
         words = variant.words() | {"recipe": form.name}
@@ -254,11 +279,9 @@ class _Reader:
         group = fill(about["group"] or group or "all", words, self.source, joined(field, "group"))
         name_file(name, self.source, joined(field, "name"))
         settings = {key.name: self.top[key.name] if about[key.name] is None else about[key.name] for key in _SOLVE}
-        known = () if settings["formulation"] == "auto" else [each.name for each in self.family.formulations()]
-        if known and settings["formulation"] not in known:
-            problem = f"{shown(settings['formulation'])} is none of auto, {', '.join(known)}"
-            place = joined(field, "formulation") if about["formulation"] else "formulation"
-            raise InputError(self.source, place, problem + did_you_mean(settings["formulation"], known))
+        for key in ("formulation", "backend"):
+            if problem := self._unsolvable(key, settings["formulation"], settings["backend"]):
+                raise InputError(self.source, key if about[key] is None else joined(field, key), problem)
         algorithms = self.top["algorithms"] if about["algorithms"] is None else about["algorithms"]
         recipe = form.recipe(self.source, field, variant.values, "" if self.alone else name)
         prior = None
@@ -267,9 +290,55 @@ class _Reader:
             prior = form.recipe(self.source, joined(field, "prior"), values, f"before {name}")
         return Case(name, recipe, tuple(algorithms or ()), SolveSettings(**settings), group, prior, studies)
 
+    def _unsolvable(self, key: str, formulation: str, backend: str) -> str:
+        """What is wrong with the key `formulation` or `backend`; empty where nothing is."""
+        if formulation == backend == "auto":
+            return ""
+        known = {"auto": "", **{each.name: each.summary for each in self.family.formulations()}}
+        if key == "formulation":
+            return "" if formulation in known else not_one_of(formulation, known)
+        able = {each: _SOLVERS.findall(summary) for each, summary in known.items()}
+        able["auto"] = [f"{NO_BACKEND}, {', '.join(chain(*able.values()))}"]
+        names = dict.fromkeys(["auto", *filter(None, ", ".join(able[formulation]).split(", "))])
+        return (
+            ""
+            if backend in names or len(names) == 1
+            else f"of formulation {formulation}: " + not_one_of(backend, names)
+        )
 
-def _plots(source: str, tables: Sequence[Any], cases: Sequence[Case], small: Sequence[Case]) -> Iterator[Plot]:
-    """The figures; InputError for a group that has no case, and a name that stands twice."""
+
+def _worded(source: str, groups: Mapping[str, str], cases: Sequence[Case], small: Sequence[Case]) -> dict[str, str]:
+    """What groups are called; InputError for one that has no case."""
+    known = dict.fromkeys(case.group for case in (*cases, *small))
+    for group in groups:
+        if group not in known:
+            raise InputError(
+                source, joined("groups", group), f"no group; known: {_some(known)}{did_you_mean(group, known)}"
+            )
+    return dict(groups)
+
+
+def _some(groups: Iterable[str]) -> str:
+    return ", ".join(list(groups)[:50])
+
+
+def _require_kind(source: str, field: str, plot: Plot, family: Family, cases: Sequence[Case]) -> None:
+    """InputError for a kind of figure that would show nothing: no quantity, no measure, no studies of that kind."""
+    studies = family.studied()
+    shows = [kind for kind in STUDIED if studies is None or kind in studies]
+    measures = family.measured()
+    known = [*QUANTITIES, LEADERBOARD, *shows, *(measures or ())]
+    if plot.kind not in known and measures is not None:
+        raise InputError(source, f"{field}.kind", not_one_of(plot.kind, known))
+    if plot.kind in STUDIED and not any(study.kind == plot.kind for case in cases for study in case.studies):
+        problem = f"{shown(plot.kind)} shows studies, and no instance has a [[instance.study]] of this kind"
+        raise InputError(source, f"{field}.kind", problem)
+
+
+def _plots(
+    source: str, tables: Sequence[Any], family: Family, cases: Sequence[Case], small: Sequence[Case]
+) -> Iterator[Plot]:
+    """The figures; InputError for a kind or group that is none, and a name that stands twice."""
     full = tuple(dict.fromkeys(case.group for case in cases))
     groups = dict.fromkeys([*full, *(case.group for case in small)])
     names: set[str] = set()
@@ -281,11 +350,11 @@ def _plots(source: str, tables: Sequence[Any], cases: Sequence[Case], small: Seq
         if plot.name in names:
             raise InputError(source, f"{field}.name", f"{shown(plot.name)} stands twice; names differ")
         names.add(plot.name)
+        _require_kind(source, field, plot, family, (*cases, *small))
         printed = [*(each.group for each in plot.printed), *(each.group for each in plot.printed_means)]
         for group in (*plot.groups, *printed):
             if group not in groups:
-                some = ", ".join(list(groups)[:50])
-                problem = f"{shown(group)} is not one of {some}{did_you_mean(group, groups)}"
+                problem = f"{shown(group)} is not one of {_some(groups)}{did_you_mean(group, groups)}"
                 raise InputError(source, f"{field}.groups", problem)
         yield plot
 
@@ -298,10 +367,16 @@ def _plot(source: str, field: str, table: Mapping[str, Any], groups: tuple[str, 
             raise InputError(source, f"{field}.{name}", f"{shown(listed)} is no list of tables")
         found = [Values(source, keys, each, f"{field}.{name}[{j}]") for j, each in enumerate(listed)]
         parts[name] = [{key.name: each.needed(key.name) for key in keys} for each in found]
+        for j, each in enumerate(parts[name]):
+            for key in _FIGURES & each.keys():
+                if not re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,9})?", each[key], re.ASCII):
+                    raise InputError(source, f"{field}.{name}[{j}].{key}", f"{shown(each[key])} is not a number")
     about = Values(source, PLOT, {name: value for name, value in table.items() if name not in LISTS}, field)
     name = about.needed("name")
     if not re.fullmatch(r"[\w-]{1,100}", name):
         raise InputError(source, f"{field}.name", f"{shown(name)} has other characters than letters, digits, _ and -")
+    if name in TAKEN:
+        raise InputError(source, f"{field}.name", f"{shown(name)} is the name of another file of a report")
     return Plot(
         name=name,
         title=about["title"] or name,

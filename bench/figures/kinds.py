@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from bench.family.column import Family
-from bench.family.suite import Plot
+from bench.family.suite import LEADERBOARD, STUDIED, TAKEN, Plot
 from bench.figures.data import QUANTITIES
 from bench.figures.drawn import Drawn
 from bench.figures.leaderboard import Leaderboard
@@ -18,10 +18,8 @@ from bench.figures.studies import Charges, Curves
 from bench.tables.rows import Results
 from instances.errors import InputError, shown
 
-KINDS: dict[str, type[Drawn]] = {"curve": Curves, "charges": Charges, "leaderboard": Leaderboard}
+KINDS: dict[str, type[Drawn]] = dict(zip((*STUDIED, LEADERBOARD), (Curves, Charges, Leaderboard), strict=True))
 """Kinds of figures by name; a figure of any other kind is one of `Means`."""
-TAKEN = ("results", "seconds", "claims", "figures", "printed", "printed_means", "provenance")
-"""Names of other files of a report."""
 
 
 def draw_figure(found: Results, plot: Plot, family: Family) -> Drawn:

@@ -13,6 +13,8 @@ from instances.lora.fitting import fewest_slots, servable
 from instances.lora.model import Instance
 from online.outcome import OnlineRun
 
+MEASURES = ("certificate", "revenue_share", "admitted_share", "long_share", "long_fairness", "compute_used")
+
 
 def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Mapping[str, Fraction | None]:
     """Exact figures, each None where it is undefined.

@@ -9,13 +9,14 @@ from bench.family.suite import Study
 from bench.lora.theory.basis.outlay import find_outlay
 from bench.lora.theory.pdftsp.auction import Charge, auction_of, charges
 from bench.lora.theory.pdftsp.bids import utility_curve
-from instances.errors import InputError, shown
+from instances.errors import InputError, not_one_of
 from instances.lora.model import Instance
 from online.lora.run import run
 from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun
 
-KINDS = ("curve", "charges")
+STUDIES = {"curve": True, "charges": False}
+"""Kinds of studies, and whether one is about a single task."""
 
 
 def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> Sequence[Mapping[str, str]]:
@@ -29,8 +30,8 @@ def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> S
     ------
     InputError : an unknown kind, a curve without a task, an algorithm without a payment rule.
     """
-    if wanted.kind not in KINDS:
-        raise InputError("study", "kind", f"{shown(wanted.kind)} is not one of {', '.join(KINDS)}")
+    if wanted.kind not in STUDIES:
+        raise InputError("study", "kind", not_one_of(wanted.kind, STUDIES))
     played = run(instance, wanted.algorithm, prior=prior)
     if wanted.kind == "charges":
         return [

@@ -10,7 +10,7 @@ import contextlib
 import shlex
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ from bench.running.progress import MAKING, Progress, clock
 from bench.storage.library import LIBRARY, Shelf, open_library
 from bench.storage.store import STORE, Piece, Store, StoredCase
 from formulations import backends
-from instances.errors import InputError, shown
+from instances.errors import InputError, did_you_mean, shown
 from instances.files import filling, make_folder, write_atomically
 from online.referee import sandbox
 from online.terms import Own, Terms, under
@@ -395,6 +395,11 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
     chosen = named_cases(suite, options.only)
     if not any(case.algorithms or options.algorithms for case in chosen):
         raise InputError(suite.file or suite.name, "algorithms", "nothing is to be run: name some, or --algorithm NAME")
+    for case in chosen if suite.file else ():
+        for name in (*case.algorithms, *(study.algorithm for study in case.studies)):
+            if is_informed(name) and case.prior is None:
+                problem = f"{shown(name)}: the case {case.name} has no other day; its [[instance]] needs a `prior`"
+                raise InputError(suite.file, "algorithms", problem)
     for name in options.algorithms:
         alone = next((case.name for case in suite.cases if is_informed(name) and case.prior is None), None)
         if alone is not None:
@@ -408,6 +413,40 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
         )
         for case in chosen
     ]
+
+
+@contextlib.contextmanager
+def _in_file(suite: Suite, named: bool) -> Iterator[None]:
+    """An `InputError` about an algorithm that the suite's file names is about the file."""
+    try:
+        yield
+    except InputError as error:
+        if not (suite.file and named):
+            raise
+        raise InputError(suite.file, "algorithms", str(error).removeprefix("algorithm: ")) from None
+
+
+def require_shown(suite: Suite, added: Sequence[str]) -> None:
+    """That the figures of a file show algorithms that are run; `added` are those of the command.
+
+    Raises
+    ------
+    InputError : naming the figure, and the algorithm that no case has.
+    """
+    run = [name for case in suite.cases for name in (*case.algorithms, *(study.algorithm for study in case.studies))]
+    known = dict.fromkeys([*run, *added])
+    for j, plot in enumerate(suite.plots if suite.file else ()):
+        named = {
+            "algorithms": plot.algorithms,
+            "hindsight": [name for _, names in plot.hindsight for name in names],
+            "printed": [name for each in plot.printed for name in (each.algorithm, each.than)],
+            "printed_means": [each.algorithm for each in plot.printed_means],
+        }
+        for field_, names in named.items():
+            for name in names:
+                if name not in known:
+                    problem = f"{shown(name)} is run in no case; run are {', '.join(known)}{did_you_mean(name, known)}"
+                    raise InputError(suite.file, f"plot[{j}].{field_}", problem)
 
 
 def at_scale(suite: Suite, scale: str) -> Suite:
@@ -442,6 +481,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     started = time.monotonic()
     suite = at_scale(suite, options.scale)
     cases = chosen_cases(suite, options)
+    require_shown(suite, options.algorithms)
     studied = [study.algorithm for case in cases for study in case.studies]
     for backend in {case.solve.backend for case in cases}:
         backends.require_installed(backend)
@@ -450,7 +490,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     with under(options.terms):
         names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
         for name in dict.fromkeys([*names, *studied]):
-            family.algorithm_key(name)
+            with _in_file(suite, name not in options.algorithms):
+                family.algorithm_key(name)
         repeat = max(options.repeat, suite.repeat)
         drawing = [name for name in names if repeat > 1 and family.is_randomised(name)]
     repeats = dict.fromkeys(drawing, repeat)

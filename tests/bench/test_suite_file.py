@@ -14,10 +14,11 @@ import pytest
 import bench
 from bench.cli.main import main
 from bench.family.known import families, find_suite
-from bench.family.suite import Suite
+from bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, Suite
 from bench.family.suite_file import CASE, suite_of
 from bench.family.suite_schema import make_schema
-from bench.running.runner import generate_suite
+from bench.figures import data, kinds
+from bench.running.runner import generate_suite, require_shown
 from instances.errors import InputError
 from instances.lora.paper import read_recipe
 from tests.support.suite_documents import document_of, plain
@@ -254,12 +255,51 @@ BAD = [
     ('name = "fig9"\n[[instance]]\nrecipe = "day"', "name: 'fig9' is the name of a suite"),
     ('name = "../x"\n[[instance]]\nrecipe = "day"', "name: '../x' is no name for a file"),
     ('gap = nan\n[[instance]]\nrecipe = "day"', "gap: NaN is not a number in 0..0.999"),
-    ('formulation = "x"\n[[instance]]\nrecipe = "day"', "formulation: 'x' is none of auto, "),
+    ('formulation = "x"\n[[instance]]\nrecipe = "day"', "formulation: 'x' is not one of auto, "),
+    (
+        'backend = "hihgs"\n[[instance]]\nrecipe = "day"',
+        "backend: of formulation auto: 'hihgs' is not one of auto, none, cpsat, highs, cbc, scip, gurobi; "
+        "did you mean 'highs'?",
+    ),
+    (
+        'formulation = "tight"\n[[instance]]\nrecipe = "day"\nbackend = "cpsat"',
+        "instance[0].backend: of formulation tight: 'cpsat' is not one of auto, highs, cbc, scip, gurobi",
+    ),
     ('groups = 3\n[[instance]]\nrecipe = "day"', "groups: 3 is not a table of texts"),
     ('[[instance]]\nrecipe = "day"\n[[plot]]\ntitle = "x"', "plot[0].name: the key is missing"),
     ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\ngroups = ["b"]', "plot[0].groups: 'b' is not one of all"),
     ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x y"', "plot[0].name: 'x y' has other characters"),
     ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\n[[plot]]\nname = "x"', "plot[1].name: 'x' stands twice"),
+    (
+        '[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\nkind = "welfre"',
+        "plot[0].kind: 'welfre' is not one of welfare, reached, ratio, revenue, admitted, seconds, deciding, "
+        "leaderboard, curve, charges, certificate, revenue_share, admitted_share, long_share, long_fairness, "
+        "compute_used; did you mean 'welfare'?",
+    ),
+    (
+        '[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\nkind = "curve"',
+        "plot[0].kind: 'curve' shows studies, and no instance has",
+    ),
+    (
+        '[[instance]]\nrecipe = "users"\n[[plot]]\nname = "x"\nkind = "charges"',
+        "plot[0].kind: 'charges' is not one of welfare, reached, ratio, revenue, admitted, seconds, deciding, "
+        "leaderboard, energy, makespan",
+    ),
+    ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "results"', "plot[0].name: 'results' is the name of another file"),
+    ('groups.al = "x"\n[[instance]]\nrecipe = "day"', "groups.al: no group; known: all; did you mean 'all'?"),
+    (
+        '[[instance]]\nrecipe = "day"\n[[instance.study]]\nkind = "chargs"\nalgorithm = "greedy"',
+        "instance[0].study[0].kind: 'chargs' is not one of curve, charges; did you mean 'charges'?",
+    ),
+    (
+        '[[instance]]\nrecipe = "day"\n[[instance.study]]\nkind = "curve"\nalgorithm = "greedy"',
+        "instance[0].study[0].task: the key is missing",
+    ),
+    (
+        '[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\n[[plot.printed]]\ngroup = "all"\n'
+        'algorithm = "greedy"\nthan = "eft"\npercent = "much"',
+        "plot[0].printed[0].percent: 'much' is not a number",
+    ),
     ("[[instance]\n", "not TOML"),
     ("\x00", "not TOML"),
 ]
@@ -278,6 +318,57 @@ def test_what_cannot_be_used_is_one_line(
     assert len(err) < 1800
     assert err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["my.toml"]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "told"),
+    [
+        ("gredy", "algorithms: gredy: no algorithm of this name; known: "),
+        ("pdftsp:serch=exact", "algorithms: pdftsp:serch: no such option"),
+        ("pdftsp:prior=yesterday", "algorithms: 'pdftsp:prior=yesterday': the case trace philly, tasks 4 has no other"),
+    ],
+)
+def test_an_algorithm_of_a_file_is_refused_before_anything_runs(
+    algorithm: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line names the file; nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    Path("my.toml").write_text(SMALL.replace("greedy", algorithm))
+    assert main(["run", "my.toml", "--out", "out"]) == 2
+    assert capsys.readouterr().err.startswith(f"ratiobench: my.toml: {told}")
+    assert [path.name for path in tmp_path.iterdir()] == ["my.toml"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (
+            "algorithms = ['gredy']",
+            "plot[0].algorithms: 'gredy' is run in no case; run are greedy; did you mean 'greedy'?",
+        ),
+        ("hindsight = [{ label = 'best', algorithms = ['eft'] }]", "plot[0].hindsight: 'eft' is run in no case"),
+    ],
+)
+def test_a_figure_of_what_is_not_run_is_refused_before_anything_runs(
+    lines: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is written; with `--algorithm` it may be run after all, so `generate` takes the file."""
+    monkeypatch.chdir(tmp_path)
+    Path("my.toml").write_text(f'{SMALL}[[plot]]\nname = "x"\n{lines}\n')
+    assert main(["run", "my.toml", "--out", "out"]) == 2
+    assert capsys.readouterr().err.startswith(f"ratiobench: my.toml: {told}")
+    assert [path.name for path in tmp_path.iterdir()] == ["my.toml"]
+    require_shown(suite(Path("my.toml").read_text()), ["gredy", "eft"])
+
+
+@pytest.mark.parametrize("family", families().values(), ids=list(families()))
+def test_names_that_files_may_use_are_those_that_there_are(family: Any) -> None:
+    """Of quantities, kinds of figures, measures and studies: each is a kind that a figure can have."""
+    assert (tuple(data.QUANTITIES), set(kinds.KINDS)) == (QUANTITIES, {*STUDIED, LEADERBOARD})
+    instance = family.generate({"kind": "named", "name": family.recipes()["named"].keys[0].kind.options[0]})
+    found = family.measures(instance, family.run(instance, "greedy"), ())
+    assert tuple(found) == tuple(family.measured())
+    assert set(family.studied()) <= set(STUDIED)
 
 
 def test_every_bad_value_of_every_key_is_named() -> None:
