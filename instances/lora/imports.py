@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from instances.errors import InputError, not_one_of, shown
+from instances.fields import LIMIT
 from instances.lora.cluster import DAY, Cluster, Node
 from instances.lora.fitting import load, servable
 from instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
@@ -28,11 +29,13 @@ from instances.lora.readers.base import open_text
 from instances.seeds import Stream
 
 VERSION = 1
-WIDE, EARLY, HUGE = (
+WIDE, EARLY, HUGE, DEAR = (
     "wider than a node", "with a deadline before its first slot ends", "with too much work for the format",
+    "with a larger bid than the format holds",
 )  # fmt: skip
+NAMED = 5
+"""Lines that could not be read and are named."""
 OTHER_DAYS = "of days that were not asked for"
-_WORK_LIMIT = 2**40
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,8 @@ class Report:
     form : its format.
     jobs : how many it has, those left out included.
     left : how many were left out, by rule.
-    bad : how many lines could not be read (with `skip_bad`), and the first message.
+    bad : how many lines could not be read (with `skip_bad`).
+    bad_named : the messages of the first of them: file, line, column, value.
     counts : of imported jobs, what was taken from where.
     instances : a row per instance: name, tasks, servable, load.
     notes : sentences on what is assumed.
@@ -86,7 +90,7 @@ class Report:
     jobs: int = 0
     left: Counter[str] = field(default_factory=Counter)
     bad: int = 0
-    first_bad: str = ""
+    bad_named: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     instances: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -105,7 +109,8 @@ class Report:
             "imported": self.imported,
             "left_out": dict(self.left.most_common()),
             "bad_lines": self.bad,
-            "first_bad_line": self.first_bad,
+            "first_bad_line": next(iter(self.bad_named), ""),
+            "bad_lines_named": self.bad_named,
             "counts": dict(sorted(self.counts.items())),
             "instances": self.instances,
             "assumptions": self.notes,
@@ -118,7 +123,14 @@ class Report:
         days = f" ({other:,} others are {OTHER_DAYS})" * (other > 0)
         lines = [f"imported {self.imported:,} of {self.jobs:,} jobs" + (f": {out}" if out else "") + days]
         if self.bad:
-            lines.append(f"{self.bad:,} lines could not be read, the first: {self.first_bad}")
+            more = self.bad - len(self.bad_named)
+            said = (
+                "1 line that could not be read is"
+                if self.bad == 1
+                else f"{self.bad:,} lines that could not be read are"
+            )
+            lines += [f"{said} left out:", *(f"  {each}" for each in self.bad_named)]
+            lines += [f"  and {more:,} more"] * (more > 0)
         lines += [f"- {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -163,7 +175,7 @@ class _Converter:
             return WIDE
         rate, energy, share = found
         work = -(-job.seconds * job.gpus * self.per_second // 1000)
-        if work > _WORK_LIMIT:
+        if work > LIMIT:
             return HUGE
         memory = share if job.memory_mb is None else max(1, job.memory_mb)
         return _Sizes(work, rate, memory, energy, -(-work // max(rate)))
@@ -218,7 +230,8 @@ def read_jobs(
                 if not skip_bad:
                     raise
                 report.bad += 1
-                report.first_bad = report.first_bad or str(error)
+                if len(report.bad_named) < NAMED:
+                    report.bad_named.append(str(error))
                 continue
             if found.submit is not None and not wanted(found.submit):
                 report.counts[OTHER_DAYS] += isinstance(found, Job) or bool(found.rule)
@@ -274,6 +287,7 @@ def import_log(
         other = report.counts[OTHER_DAYS]
         found = f"{report.jobs + other} jobs, all left out" if report.jobs + other else "no jobs"
         found += f", {other} of them of days that were not asked for" if other else ""
+        found += f"; lines that could not be read: {report.bad}, the first: {report.bad_named[0]}" if report.bad else ""
         raise InputError(str(path), "", found)
     parts = {1000 // math.gcd(1000, job.gpus) for jobs in periods.values() for job in jobs}
     converter = _Converter(cluster, laws, math.lcm(*parts))
@@ -355,11 +369,10 @@ def _tasks(report: Report, converter: _Converter, jobs: Sequence[Job], start: in
         else:
             last, source = arrival - 1 + math.ceil(sizes.needed * laws.slack), "windows by law"
         bid = job.seconds * job.gpus * price // 3_600_000 if job.bid is None else job.bid
+        if total + bid > BID_SUM_LIMIT or bid > LIMIT:
+            report.left[DEAR] += 1
+            continue
         total += bid
-        if total > BID_SUM_LIMIT or bid > _WORK_LIMIT:
-            raise InputError(
-                report.source, f"job {job.name}", f"a bid of {bid / 10**6:,.2f} dollars is too much for the format"
-            )
         counts[source] += 1
         counts["windows cut at the end of the instance"] += last > laws.slots
         counts["bids of their own" if job.bid is not None else "bids by law"] += 1

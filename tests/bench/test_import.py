@@ -83,9 +83,47 @@ def test_what_cannot_be_is_one_line_and_nothing_is_written(
 
 
 def test_an_error_on_the_way_leaves_nothing_behind(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A bid that the format does not hold, on the last day: the first day's file is not there either."""
-    rows = zip(LOG.splitlines(), ("bid", "1", "9999999999", "1"), strict=True)
-    Path("log.csv").write_text("".join(f"{row},{bid}\n" for row, bid in rows))
+    """Energy that costs more than the format holds, on the last day: the first day's file is not there either."""
+    Path("prices.csv").write_text("time,usd_per_kwh\n2026-03-01,0.1\n2026-03-02,1000000\n")
+    Path("cluster.toml").write_text(CLUSTER.replace("usd_per_kwh = 0.1", "tariff = 'prices.csv'") + "watts = 1000000\n")
     assert main([*BASE, "--out", "days"]) == 2
     assert "log.csv" in capsys.readouterr().err
     assert not Path("days").exists()
+
+
+def test_what_is_too_large_is_skipped_and_named_like_any_bad_value(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without `--skip-bad` the first one ends the import; with it all are counted, and some named."""
+    bad = ["9999999999", "1e400", "-1", "nan", "x", "1099512", "$2000000"]
+    good = ["1099511", "$0.5"]
+    rows = "".join(f"2026-03-01T08:00:00Z,900,1,{bid}\n" for bid in (*bad, *good))
+    Path("log.csv").write_text(f"submit,duration,gpus,bid\n{rows}2026-03-01T08:00:00Z,1e300,1,1\n")
+    assert main([*BASE, "--out", "days"]) == 2
+    first = "log.csv: line 2 bid: '9999999999' is not an amount in dollars from 0 to 1,099,511"
+    assert capsys.readouterr().err == f"ratiobench: {first}\n"
+    assert not Path("days").exists()
+    assert main([*BASE, "--out", "days", "--skip-bad"]) == 0
+    said = capsys.readouterr().out
+    assert "imported 2 of 2 jobs\n8 lines that could not be read are left out:\n" in said
+    assert f"  {first}\n  log.csv: line 3 bid: '1e400'" in said
+    assert "\n  and 3 more\n" in said
+    report = json.loads(Path("days/import.json").read_text())
+    assert (report["bad_lines"], report["first_bad_line"], len(report["bad_lines_named"])) == (8, first, 5)
+
+
+def test_a_log_of_bad_lines_alone_says_what_is_wrong(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, with the first of them."""
+    Path("log.csv").write_text(LOG.replace(",900,", ",x,"))
+    assert main([*BASE, "--out", "days", "--skip-bad"]) == 2
+    told = "no jobs; lines that could not be read: 3, the first: log.csv: line 2 duration: 'x' is not a number"
+    assert capsys.readouterr().err.startswith(f"ratiobench: log.csv: {told}")
+
+
+def test_bids_that_are_too_much_together_are_left_out_and_counted(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A law of a million dollars an hour: one bid alone is more than the format holds."""
+    Path("log.csv").write_text(LOG + "2026-03-02T08:00:00Z,900000,1\n")
+    assert main([*BASE, "--dry-run", "--price", "1000000"]) == 0
+    assert "1 with a larger bid than the format holds" in capsys.readouterr().out

@@ -7,8 +7,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, TextIO
 
 from instances.errors import InputError, shown
+from instances.fields import LIMIT
 from instances.lora.logs.base import (
-    LARGEST,
     NO_END,
     NO_GPU,
     NO_TIME,
@@ -28,6 +28,8 @@ from instances.lora.readers.base import rows as read_rows
 NEEDED = ("submit", "duration", "gpus")
 OPTIONAL = ("name", "memory_mb", "deadline", "bid", "type", "limit")
 _MONEY = Decimal(10**6)
+_MOST = LIMIT // 10**6
+"""Dollars of a bid, so that an instance can hold it."""
 
 
 def rows(file: TextIO, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
@@ -90,11 +92,11 @@ def _micro_dollars(text: str, where: str, name: str, source: str) -> int:
     """Dollars, to the micro-dollar below."""
     try:
         value = Decimal(text.removeprefix("$"))
-        if value.is_finite() and 0 <= value <= LARGEST:
+        if value.is_finite() and 0 <= value <= _MOST:
             return int(value * _MONEY)
     except InvalidOperation:
         pass
-    raise InputError(source, f"{where} {name}", f"{shown(text)} is not an amount in dollars")
+    raise InputError(source, f"{where} {name}", f"{shown(text)} is not an amount in dollars from 0 to {_MOST:,}")
 
 
 register(

@@ -244,7 +244,7 @@ def test_a_bad_line_is_one_error_that_names_it(
             read(tmp_path, form, text, skip_bad=True)
     else:
         jobs, report = read(tmp_path, form, text, skip_bad=True)
-        assert (jobs, report.bad, report.first_bad) == ([], 1, str(caught.value))
+        assert (jobs, report.bad, report.bad_named) == ([], 1, [str(caught.value)])
 
 
 def test_formats_and_columns_that_are_not_there(tmp_path: Path) -> None:
