@@ -137,6 +137,7 @@ def _generate(options: argparse.Namespace) -> int:
 
 
 def _warm(options: argparse.Namespace) -> int:
+    from bench.running import compiled
     from bench.running.compiling import compile_all
 
     chosen: dict[str, Collection[str] | None] = {}
@@ -144,5 +145,8 @@ def _warm(options: argparse.Namespace) -> int:
         family, suite = find_suite(name)
         runs = [run for case in suite.cases for run in (*case.algorithms, *(study.algorithm for study in case.studies))]
         chosen[family.name] = list(dict.fromkeys([*(chosen.get(family.name) or ()), *runs]))
-    compile_all(chosen or dict.fromkeys(families()))
+    todo = chosen or dict.fromkeys(families())
+    compile_all(todo)
+    for family_name, names in todo.items():
+        compiled.remember(family_name, names)
     return 0

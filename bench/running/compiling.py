@@ -8,7 +8,8 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +17,10 @@ import numpy as np
 from bench.family.column import Family
 from bench.family.known import families
 from bench.family.parts import Step
-from bench.running.heartbeat import SILENCE
+from bench.running import compiled
+from bench.running.heartbeat import SILENCE, now_at
 from bench.running.machine import usable_cores
+from bench.running.pool import no_main_module
 
 _OURS = ("bench", "formulations", "instances", "online")
 
@@ -57,7 +60,9 @@ def compile_all(chosen: dict[str, Choice], say: Say | None = None) -> list[Kerne
             ready = [each for each in waiting if all((each[0], name) in done for name in each[2].after)]
             for each in ready[: workers - len(running)]:
                 waiting.remove(each)
-                running[pool.submit(_compile_step, each[0], each[1], each[2].name)] = each[0], each[2].name
+                with no_main_module():
+                    future = pool.submit(_compile_step, each[0], each[1], each[2].name, say is not _silent)
+                running[future] = each[0], each[2].name
             if not running:
                 raise ValueError(f"{waiting[0][2].name} waits for what is no step: {', '.join(waiting[0][2].after)}")
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -67,6 +72,27 @@ def compile_all(chosen: dict[str, Choice], say: Say | None = None) -> list[Kerne
     spent = sum(kernel.seconds for kernel in found)
     say(f"compiled: {len(found)} kernels, {spent:.0f} s of work in {time.monotonic() - began:.0f} s")
     return found
+
+
+def compile_missing(family: Family, algorithms: Collection[str], quiet: bool = False) -> None:
+    """The same for the algorithms of a run, where the record does not say that it was done before.
+
+    Families that do not say what they compile compile while they run. What goes wrong here is left to the run.
+    """
+    if family.compiling is None or families().get(family.name) is not family:
+        return
+    shipped = {each.name for each in family.algorithms()}
+    algorithms = [name for name in algorithms if name.partition(":")[0] in shipped]
+    if compiled.is_compiled(family.name, algorithms):
+        return
+    now_at("")  # it tells by itself
+    with suppress(BrokenProcessPool):
+        compile_all({family.name: algorithms}, _silent if quiet else None)
+        compiled.remember(family.name, algorithms)
+
+
+def _silent(text: str) -> None:
+    """Say nothing."""
 
 
 def _to_stderr(text: str) -> None:
@@ -91,11 +117,12 @@ def _shared(say: Say) -> list[Kernel]:
     return found
 
 
-def _compile_step(family: str, choice: Choice, name: str) -> list[Kernel]:
+def _compile_step(family: str, choice: Choice, name: str, telling: bool) -> list[Kernel]:
     """In a process of its own."""
+    say = _to_stderr if telling else _silent
     step = next(each for each in _steps(families()[family], choice) if each.name == name)
-    with listening(_to_stderr) as found:
-        _to_stderr(f"  {step.name}, about {step.seconds:.0f} s")
+    with listening(say) as found:
+        say(f"  {step.name}, about {step.seconds:.0f} s")
         step.work()
     return found
 

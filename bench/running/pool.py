@@ -86,7 +86,7 @@ class SpawnPool(Executor):
                     initializer=_start_worker,
                     initargs=(self._cores_each, self._own.left_out),
                 )
-                with _no_main_module():
+                with no_main_module():
                     started = slot.submit(os.getpid)
                 self._own.pid = started.result()
                 with self._lock:
@@ -156,7 +156,7 @@ _MAIN = threading.Lock()
 
 
 @contextlib.contextmanager
-def _no_main_module() -> Iterator[None]:
+def no_main_module() -> Iterator[None]:
     """Processes started inside do not run the parent's main module again.
 
     Our workers need nothing of it, and a script or a notebook need not be written so that it can be run twice.

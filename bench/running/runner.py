@@ -22,6 +22,7 @@ from bench.family.column import Family
 from bench.family.suite import TIMELINE, Case, Study, Suite, is_informed
 from bench.running import provenance, work
 from bench.running.cluster import POLL, DaskCluster, Pool
+from bench.running.compiling import compile_missing
 from bench.running.heartbeat import now_at
 from bench.running.machine import default_workers
 from bench.running.pool import ExecutorLost, SpawnPool
@@ -504,6 +505,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         with contextlib.ExitStack() as open_stores:
             own, library = _open_stores(options, open_stores)
             folder = make_folder(options.out / "instances")
+            if options.dask is None:
+                compile_missing(family, list(dict.fromkeys([*names, *studied])), options.quiet)
             if options.fresh or options.retry_failed:
                 own.clear(failed_only=not options.fresh)
             own.begin(

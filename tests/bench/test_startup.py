@@ -16,13 +16,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.cli.main import main
 from bench.family.known import families
 from bench.family.parts import Step
 from bench.perf import startup
 from bench.perf.measured import Measured
 from bench.perf.page import format_csv as as_csv
-from bench.running import compiling, runner
+from bench.running import compiled, compiling, runner
 from formulations.kernels import ascending
+from instances.errors import InputError
 
 IN_BOTH = {
     "fill", "cheapest", "best_pattern", "_node_values",  # bounds are searched for in doubles and proved in integers
@@ -116,7 +118,7 @@ def test_a_step_waits_for_those_that_it_names(monkeypatch: pytest.MonkeyPatch) -
             return self
 
         def __exit__(self, *_: object) -> None: ...
-        def submit(self, work: Any, family: str, choice: Any, name: str) -> Future[list[Any]]:
+        def submit(self, work: Any, family: str, choice: Any, name: str, telling: bool) -> Future[list[Any]]:
             begun.append(name)
             future: Future[list[Any]] = Future()
             future.set_result([])
@@ -147,6 +149,50 @@ def test_what_is_compiled_is_told() -> None:
     assert "eapm" in told[0]
     assert told[-1].startswith("compiled: ")
     assert all(kernel.seconds >= 0 and kernel.signatures >= 1 for kernel in found)
+
+
+def test_a_run_compiles_first_where_something_is_missing_and_only_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a record beside the caches, which says nothing more when one of them is gone or a source is another one."""
+    cache, source = tmp_path / "x.nbi", tmp_path / "x.py"
+    cache.touch()
+    source.touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compiled, "_sources", lambda: {source})
+    asked: list[Any] = []
+    monkeypatch.setattr(compiling, "compile_all", lambda chosen, say: asked.append(chosen))
+    family = families()["lora"]
+    for names in (["greedy", "posted:prior=history,margin=2"], ["posted:margin=2"], ["greedy", "eft"], ["greedy", "m:C"]):
+        compiling.compile_missing(family, names)
+    assert asked == [{"lora": ["greedy", "posted:prior=history,margin=2"]}, {"lora": ["greedy", "eft"]}]
+    assert compiled.is_compiled("lora", ["greedy", "eft", "posted:margin=2"])
+    compiled.remember("lora", None)
+    assert compiled.is_compiled("lora", ["titan"])
+    assert not compiled.is_compiled("eapm", ["online"])
+    source.write_text("changed")
+    assert not compiled.is_compiled("lora", ["greedy"])
+    compiled.remember("lora", ["greedy"])
+    assert compiled.is_compiled("lora", ["greedy"])
+    cache.unlink()
+    assert not compiled.is_compiled("lora", ["greedy"])
+    (tmp_path / compiled.FILE).write_text("{")
+    assert not compiled.is_compiled("lora", ["greedy"])
+
+
+def test_run_and_backtest_ask_for_what_they_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is begun, and not where a cluster runs it."""
+    asked: list[Any] = []
+
+    def ask(family: Any, algorithms: Any, quiet: bool) -> None:
+        asked.append((family.name, algorithms, quiet))
+        raise InputError("", "", "that is enough")
+
+    monkeypatch.setattr(runner, "compile_missing", ask)
+    words = ["run", "tiny", "--only", "tiny_contention", "--algorithm", "greedy", "--out", str(tmp_path / "out")]
+    assert main([*words, "--quiet"]) == 2
+    [(family, algorithms, quiet)] = asked
+    assert (family, "greedy" in algorithms, "pdftsp" in algorithms, quiet) == ("lora", True, True, True)
 
 
 def test_a_silent_compilation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
