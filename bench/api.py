@@ -19,10 +19,10 @@ import pandas as pd
 
 from bench.family.checks import Verdict
 from bench.family.column import Family
-from bench.family.known import families, find_suite, read_instance
+from bench.family.known import families, family_of, find_suite, read_instance
 from bench.family.parts import Staying
 from bench.family.suite import SolveSettings
-from bench.running.backtest import ALL, find_days, make_backtest
+from bench.running.backtest import ALL, find_days, keep_days, make_backtest, order_of
 from bench.running.runner import RunOptions, places, run_suite
 from bench.storage.store import EMPTY, REPEATS, STORE, Store
 from bench.tables import rows as _tables
@@ -254,7 +254,7 @@ def run(
 
 
 def backtest(
-    days: AnyPath,
+    days: AnyPath | Iterable[Any],
     algorithms: object = ALL,
     out: AnyPath | None = None,
     *,
@@ -272,9 +272,10 @@ def backtest(
 
     Parameters
     ----------
-    days : folder with an instance file per day, or a file of recipes (``my.toml``), a day each.
+    days : folder with an instance file per day, or a file of recipes (``my.toml``), a day each; or instances in the
+        order of time (a dictionary of them, as `generate` returns it, too), which are kept in the folder ``out/days``.
     algorithms : one or several, as `run` takes them; ``all`` for those that are here.
-    out : folder of the results; ``results/backtest-FOLDER`` by default.
+    out : folder of the results; ``results/backtest-FOLDER`` by default, of instances ``results/backtest-instances``.
     history : days before a day from which constants come; the first ones are not judged.
     workers, dask, effort, limit, isolate, share, fresh, quiet : as of `run`.
 
@@ -284,13 +285,18 @@ def backtest(
     """
     if type(history) is not int or history < 1:
         raise InputError("history", "", f"{shown(history)} is not an integer from 1 on")
-    source = Path(days)
-    family, found = find_days(source)
+    own, library = None if out is None else Path(out), None if share is None else Path(share)
+    if isinstance(days, str | os.PathLike):
+        source = Path(days)
+        folder, library = places(own, library, f"backtest-{source.resolve().name.removesuffix('.toml')}")
+        (family, found), order = find_days(source), order_of(source)
+    else:
+        folder, library = places(own, library, "backtest-instances")
+        source, order = folder / "days", "in which they were given"
+        family, found = keep_days(days, source)
     names, handed = name_algorithms(_listed(algorithms), instances_of(family))
     with under(Terms(isolate=isolate, own=handed)):
-        suite = make_backtest(family, found, names, history, str(source))
-    own, name = None if out is None else Path(out), source.resolve().name.removesuffix(".toml")
-    folder, library = places(own, None if share is None else Path(share), f"backtest-{name}")
+        suite = make_backtest(family, found, names, history, str(source), order)
     options = RunOptions(
         out=folder, workers=workers, dask=dask, fresh=fresh, quiet=quiet, limit=limit, isolate=isolate, own=handed,
         share=library, effort=effort,
@@ -402,10 +408,4 @@ def read_given(given: Any) -> tuple[Family, Any]:
     if isinstance(given, str | os.PathLike):
         data, source = read_bytes(given)
         return read_instance(load_json(data, source), source)
-    for family in families().values():
-        try:
-            family.dumps(given)
-        except Exception:  # anything but an instance of this family
-            continue
-        return family, given
-    raise InputError("instance", "", f"{shown(str(given))} is neither an instance of a known family nor a file")
+    return family_of(given), given

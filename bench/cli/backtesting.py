@@ -43,11 +43,12 @@ def add_backtest(command: Command) -> None:
 
 
 def _backtest(options: argparse.Namespace) -> int:
-    from bench.running.backtest import find_days, make_backtest, split_names
+    from bench.running.backtest import find_days, make_backtest, order_of, split_names
     from bench.running.runner import places, run_suite
 
     family, days = find_days(options.days)
-    suite = make_backtest(family, days, split_names(options.algorithms), options.history, str(options.days))
+    names, order = split_names(options.algorithms), order_of(options.days)
+    suite = make_backtest(family, days, names, options.history, str(options.days), order)
     out, share = places(options.out, options.share, f"backtest-{options.days.resolve().name.removesuffix('.toml')}")
     stop_on_sigterm(options)
     spent = run_suite(family, suite, run_options(options, out, share))

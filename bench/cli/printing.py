@@ -107,7 +107,7 @@ def account_text(family: Family, instance: Any, run: OnlineRun) -> str:
     earned = account["bids"] if run.revenue is None else run.revenue
     paid = "at list prices (the bids) " if run.revenue is None else ""
     cost = account["vendors"] + account["energy"]
-    told = f"revenue {value_text(earned, family)}, cost {value_text(cost, family, up=True)}"
+    told = f"revenue {value_text(earned, family)}, cost {value_text(cost, family)}"
     return f"{paid}{told}, profit {value_text(account['profit'], family)}"
 
 

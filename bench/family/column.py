@@ -51,6 +51,8 @@ CONVENTION: Mapping[str, str] = {
     "tiny_instances": "instances.strategies",
     "recipes": "instances.generate",
     "join": "instances.history",
+    "setting": "instances.history",
+    "began": "instances.history",
     "traces": "instances.arrivals",
     "constructions": "instances.constructions",
     "VERSION": "formulations.solve",
@@ -202,6 +204,16 @@ class Family:
         if join is None:
             raise InputError("--history", "", f"the family {self.name} joins no days to a longer one; 1 is possible")
         return join(instances)
+
+    def setting(self, instance: Any) -> Mapping[str, str]:
+        """What days of one load have in common, in words by heading; empty where the family does not say."""
+        setting: Callable[[Any], Mapping[str, str]] | None = self.find("setting")
+        return {} if setting is None else setting(instance)
+
+    def began(self, instance: Any) -> str:
+        """When the instance's time begins, ISO 8601; empty where that is not known."""
+        began = self.find("began")
+        return "" if began is None else str(began(instance))
 
     def traces(self) -> Sequence[Listed]:
         """The traces that drive the family's generators."""

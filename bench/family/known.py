@@ -145,6 +145,17 @@ def family_of_format(name: object) -> Family | None:
     return next((family for family in families().values() if family.format == name), None)
 
 
+def family_of(instance: object) -> Family:
+    """The family that can write the instance into a file; InputError for an object that is no instance."""
+    for family in families().values():
+        try:
+            family.dumps(instance)
+        except Exception:  # anything but an instance of this family
+            continue
+        return family
+    raise InputError("instance", "", f"{shown(str(instance))} is neither an instance of a known family nor a file")
+
+
 def read_instance(document: object, source: str) -> tuple[Family, Any]:
     """The instance in a decoded document, and its family, known by the format that it names.
 

@@ -166,6 +166,7 @@ class Suite:
     repeat : how many times algorithms that draw are run on each case, at least.
     file : the file that the suite was read from; empty for one of this house.
     history : days of history of a backtest, of which every case is a day; 0 for all other suites.
+    notes : what is said when it is run: of a backtest the order of its days, then why they may be no days of one load.
     command : the words after ``python -m bench`` that run it, where they are not ``run NAME``.
     """
 
@@ -179,4 +180,5 @@ class Suite:
     repeat: int = 1
     file: str = ""
     history: int = 0
+    notes: tuple[str, ...] = ()
     command: tuple[str, ...] = ()

@@ -151,9 +151,7 @@ def _first_fields(found: Results, family: Family, rows: Sequence[Row]) -> list[_
         )
     if found.accounts:
         fields += [
-            _Field(
-                Column(f"cost{unit}", key="cost", term="term-cost"), lambda row: value_cell(_cost(row), family, up=True)
-            ),
+            _Field(Column(f"cost{unit}", key="cost", term="term-cost"), lambda row: value_cell(_cost(row), family)),
             _Field(Column(f"profit{unit}", key="profit", term="term-profit"), lambda row: _profit(row, family)),
         ]
     if pace:
@@ -218,7 +216,7 @@ def _facts(found: Results, family: Family) -> list[tuple[Column, Callable[[Row, 
         (Column("group", True, "group", "glossary-groups"), lambda row, case: make_cell(row["group"])),
         (
             Column(f"OPT at least{unit}", key="lower", term="term-opt"),
-            lambda row, _: value_cell(row["opt_lower"], family),
+            lambda row, _: value_cell(row["opt_lower"], family, up=False),
         ),
         (
             Column(f"OPT at most{unit}", key="upper", term="term-opt"),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from bench.family.column import Family
-from bench.family.known import find_suite, read_instance
+from bench.family.grids import name_file
+from bench.family.known import family_of, find_suite, read_instance
 from bench.family.suite import HISTORY, TIMELINE, Case, SolveSettings, Study, Suite
-from instances.errors import InputError, shown
-from instances.files import load_json, read_bytes
+from instances.errors import InputError, shown, tamed
+from instances.files import load_json, make_folder, read_bytes, write_text
 
 ALL = "all"
 GROUP = "days"
@@ -23,16 +25,26 @@ _REPORT = "import.json"
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A day: its name, and what makes its instance (`bench.running.work.read_given`)."""
+    """A day.
+
+    Parameters
+    ----------
+    name : of its file, or of its case.
+    recipe : what makes its instance (`bench.running.work.read_given`).
+    began : when its time begins, ISO 8601; empty where that is not known.
+    setting : what days of one load have in common, in words by heading.
+    """
 
     name: str
     recipe: Mapping[str, Any]
+    began: str = ""
+    setting: Mapping[str, str] = field(default_factory=dict)
 
 
 def find_days(source: Path) -> tuple[Family, list[Day]]:
     """The days of a folder, in the order of their names, numbers by their size; or of a file of recipes, in its order.
 
-    Every instance of a folder is read.
+    Every instance is read, or made.
 
     Raises
     ------
@@ -40,7 +52,7 @@ def find_days(source: Path) -> tuple[Family, list[Day]]:
     """
     if source.suffix == ".toml":
         owner, suite = find_suite(str(source))
-        return owner, [Day(case.name, case.recipe) for case in suite.cases]
+        return owner, [_day(owner, case.name, case.recipe, owner.make(case.recipe)) for case in suite.cases]
     if not source.is_dir():
         raise InputError(
             str(source), "", "is no folder and no .toml; `import LOG --out DIR` makes a folder with a file per day"
@@ -50,16 +62,83 @@ def find_days(source: Path) -> tuple[Family, list[Day]]:
     days: dict[str, Day] = {}
     for path in sorted(files, key=lambda path: _natural(_name(path))):
         data, where = read_bytes(path)
-        found, _ = read_instance(load_json(data, where), where)
+        found, instance = read_instance(load_json(data, where), where)
         family = family or found
         if found is not family:
             raise InputError(where, "format", f"an instance of {found.name}; the first day is one of {family.name}")
         if _name(path) in days:
             raise InputError(where, "", f"the day {shown(_name(path))} is there twice, as .json and as .json.gz")
-        days[_name(path)] = Day(_name(path), {"kind": "file", "path": str(path)})
+        days[_name(path)] = _day(found, _name(path), {"kind": "file", "path": str(path)}, instance)
     if family is None:
         raise InputError(str(source), "", "there is no instance file (.json or .json.gz) in this folder")
     return family, list(days.values())
+
+
+def keep_days(instances: Iterable[Any] | Mapping[str, Any], folder: Path) -> tuple[Family, list[Day]]:
+    """Days in memory, in their order, as files in a folder; each has its key as its name, else that of the instance.
+
+    Raises
+    ------
+    InputError : no instance, one of another family than the first, two of one name.
+    """
+    family: Family | None = None
+    days: dict[str, Day] = {}
+    texts: dict[str, str] = {}
+    given = instances.items() if isinstance(instances, Mapping) else ((_called(each), each) for each in instances)
+    for called, instance in given:
+        found = family_of(instance)
+        family = family or found
+        name = name_file(re.sub(r"[/\\]", "_", str(called)), "days", "name")
+        if found is not family:
+            raise InputError("days", name, f"an instance of {found.name}; the first one is of {family.name}")
+        if name in days:
+            raise InputError("days", name, "two instances are called so; names of days differ")
+        path = folder / f"{name}.json.gz"
+        texts[str(path)] = family.dumps(instance)
+        days[name] = _day(family, name, {"kind": "file", "path": str(path)}, instance)
+    if family is None:
+        raise InputError("days", "", "there is none")
+    make_folder(folder)
+    for file, text in texts.items():
+        write_text(file, text)
+    return family, list(days.values())
+
+
+def _called(instance: Any) -> str:
+    return str(getattr(instance, "name", "") or "day")
+
+
+def _day(family: Family, name: str, recipe: Mapping[str, Any], instance: Any) -> Day:
+    return Day(name, recipe, family.began(instance), family.setting(instance))
+
+
+def order_of(source: Path) -> str:
+    """In which order `find_days` has the days, in words."""
+    return "of the file" if source.suffix == ".toml" else "of their file names"
+
+
+def list_doubts(days: Sequence[Day], order: str) -> list[str]:
+    """Why these may be no days of one load, one after another: a sentence for each kind of reason."""
+    said = []
+    late = [(a, b) for a, b in pairwise(days) if a.began and b.began and b.began <= a.began]
+    if late:
+        a, b = late[0]
+        more = f", and so on for {len(late) - 1} more" if len(late) > 1 else ""
+        said.append(
+            f"in the order {order} {shown(b.name)} ({b.began[:10]}) does not begin after {shown(a.name)} "
+            f"({a.began[:10]}){more}: what is known of a day is then not from the days before it"
+        )
+    first = days[0]
+    for heading, words in first.setting.items():
+        other = [day for day in days if day.setting.get(heading) != words]
+        if other:
+            more = f", and {len(other) - 1} more have other ones" if len(other) > 1 else ""
+            theirs = other[0].setting.get(heading, "none")
+            said.append(
+                f"{shown(other[0].name)} has other {heading} ({tamed(theirs, 100)}) than {shown(first.name)} "
+                f"({tamed(words, 100)}){more}: a backtest is about days of one cluster"
+            )
+    return said
 
 
 def _name(path: Path) -> str:
@@ -82,7 +161,12 @@ def split_names(text: str) -> list[str]:
 
 
 def make_backtest(
-    family: Family, days: Sequence[Day], algorithms: Sequence[str], history: int, source: str = "DIR"
+    family: Family,
+    days: Sequence[Day],
+    algorithms: Sequence[str],
+    history: int,
+    source: str = "DIR",
+    order: str = "in which they were given",
 ) -> Suite:
     """The suite of a backtest: the first `history` days are history alone, every other one is a case.
 
@@ -115,10 +199,13 @@ def make_backtest(
         for place, day in enumerate(days)
         if place >= history
     ]
+    known = f"each with what was known from the {history} day{'s' * (history > 1)} before it"
+    doubts = tuple(list_doubts(days, order))
     return Suite(
         f"backtest of {source}",
-        f"{len(cases)} days one by one, each with what was known from the {history} day{'s' * (history > 1)} before it",
+        ". But ".join([f"{len(cases)} days one by one, in the order {order}, {known}", *doubts]),
         tuple(cases),
+        notes=(f"{len(days)} days in the order {order}: {days[0].name} to {days[-1].name}", *doubts),
         history=history,
         command=("backtest", source, "--algorithms", ",".join(algorithms), "--history", str(history)),
     )

@@ -30,7 +30,7 @@ from bench.running.progress import MAKING, Progress, clock
 from bench.storage.library import LIBRARY, Shelf, open_library
 from bench.storage.store import STORE, Piece, Store, StoredCase
 from formulations import backends
-from instances.errors import InputError, did_you_mean, shown
+from instances.errors import InputError, did_you_mean, shown, tamed
 from instances.files import filling, make_folder, write_atomically
 from online.referee import sandbox
 from online.terms import Own, Terms, under
@@ -531,6 +531,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             )
             planned = {case.name: kinds_of(case, repeats) for case in cases}
             progress = Progress(planned, pool.parallel(), options.quiet)
+            for place, note in enumerate(suite.notes):
+                (progress.warn if place else progress.line)(f"ratiobench: {tamed(note, 500)}")
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
             shelf = Shelf(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))

@@ -429,7 +429,7 @@ def span_text(estimate: intervals.Estimate, family: Family) -> str:
     """The interval of an estimate for reading, rounded outward."""
     if estimate.low is None or estimate.high is None:
         return "-"
-    low = value_text(Fraction(estimate.low), family)
+    low = value_text(Fraction(estimate.low), family, up=False)
     return f"{low} to {value_text(Fraction(estimate.high), family, up=True)}"
 
 

@@ -130,12 +130,15 @@ def exact_cell(value: Any, *, up: bool = False) -> Cell:
     return make_cell(number(figure, up=up), sort=float(figure), title=title, numeric=True)
 
 
-def value_cell(value: Any, family: Family, *, up: bool = False, small: str = "") -> Cell:
-    """A cell with a value of the family's objective: money in its unit, the exact figure as its tool tip."""
+def value_cell(value: Any, family: Family, *, up: bool | None = None, small: str = "") -> Cell:
+    """A cell with a value of the family's objective: money in its unit, the exact figure as its tool tip.
+
+    A bound is rounded to its side: `up` says to which.
+    """
     if not is_known(value):
         return make_cell("-", numeric=True)
     if family.dollars is None:
-        return exact_cell(value, up=up)
+        return exact_cell(value, up=up is True)
     text = value_text(value, family, up=up)
     return Cell(text, "n", _sort_key(value), exact_text(value, family), small=small)
 

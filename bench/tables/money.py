@@ -9,25 +9,32 @@ from bench.tables.ratios import decimal, grouped
 from formulations.report import Exact
 
 
-def money_text(dollars: Exact, *, up: bool = False) -> str:
-    """``$37.95``, ``12.3 c`` below a dollar, ``$0.000312`` below a tenth of a cent; rounded down, or up.
+def money_text(dollars: Exact, *, up: bool | None = None) -> str:
+    """``$37.95``, ``12.3 c`` below a dollar, ``$0.000312`` below a tenth of a cent.
 
-    Whole cents from one dollar on, three digits below; ``$0`` is exactly nothing.
+    Whole cents from one dollar on, three digits below; ``$0`` is exactly nothing. Rounded to the nearest, halves away
+    from 0, so that a difference has the same digits in both directions; a bound is rounded to its side, up or down.
     """
     amount = Fraction(dollars)
     size = abs(amount)
     if not size:
         return "$0"
-    up_in_size = up if amount > 0 else not up
+    up_in_size = up if up is None or amount > 0 else not up
     sign = "-" if amount < 0 else ""
     if size >= 1:
-        whole, _, places = decimal(size, 2, up=up_in_size).partition(".")
+        whole, _, places = _rounded(size, 2, up_in_size).partition(".")
         return f"{sign}${int(whole):,}.{places:0<2}"
     if size >= Fraction(1, 1000):
-        digits, text = _digits(100 * size), decimal(100 * size, _digits(100 * size), up=up_in_size)
+        digits, text = _digits(100 * size), _rounded(100 * size, _digits(100 * size), up_in_size)
         whole, _, places = text.partition(".")
         return f"{sign}{whole}.{places:0<{digits}} c"
-    return f"{sign}${decimal(size, _digits(size), up=up_in_size)}"
+    return f"{sign}${_rounded(size, _digits(size), up_in_size)}"
+
+
+def _rounded(size: Fraction, digits: int, up: bool | None) -> str:
+    """A figure that is not negative, rounded up, down, or to the nearest, halves up."""
+    near = size + Fraction(1, 2 * 10**digits) if up is None else size
+    return decimal(near, digits, up=up is True)
 
 
 def _digits(size: Fraction) -> int:
@@ -38,9 +45,12 @@ def _digits(size: Fraction) -> int:
     return digits
 
 
-def value_text(value: Exact, family: Family, *, up: bool = False) -> str:
-    """A value of the family's objective: money as `money_text` writes it, all else as a number, without its unit."""
-    return grouped(value, up=up) if family.dollars is None else money_text(value * family.dollars, up=up)
+def value_text(value: Exact, family: Family, *, up: bool | None = None) -> str:
+    """A value of the family's objective: money as `money_text` writes it, all else as a number, without its unit.
+
+    Such a number is rounded down where `up` does not say otherwise.
+    """
+    return grouped(value, up=up is True) if family.dollars is None else money_text(value * family.dollars, up=up)
 
 
 def exact_text(value: Exact, family: Family) -> str:

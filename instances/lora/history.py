@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from instances.errors import InputError
@@ -55,6 +55,21 @@ def join(days: Sequence[Instance]) -> Instance:
         },
         name,
     )
+
+
+def setting(day: Instance) -> Mapping[str, str]:
+    """What days of one load have in common: their nodes, and their slots."""
+    nodes = (f"{kind.count} x {kind.name} of {kind.compute} a slot and {kind.memory_mb} MB" for kind in day.node_types)
+    return {"nodes": ", ".join(nodes), "slots": f"{day.slots} of {day.slot_seconds} s"}
+
+
+def began(day: Instance) -> str:
+    """When its first slot begins, in ISO 8601: of the log that it was imported from, or of the trace; else empty."""
+    origin = day.origin or {}
+    recipe = origin.get("recipe")
+    arrivals = recipe.get("arrivals") if isinstance(recipe, dict) else None
+    found = origin.get("start") or (arrivals.get("day") if isinstance(arrivals, dict) else None)
+    return found[:19] if isinstance(found, str) else ""
 
 
 def _cluster(day: Instance) -> tuple[object, ...]:

@@ -15,10 +15,11 @@ import bench
 from bench.cli.main import main
 from bench.family.known import families
 from bench.family.sense import Sense
-from bench.running.backtest import find_days, split_names
+from bench.running.backtest import find_days, list_doubts, make_backtest, order_of, split_names
 from bench.storage.store import STORE, Store
 from bench.tables.backtest import Backtest, Policy, advise, compare
 from bench.tables.intervals import sign_test
+from instances.errors import InputError
 from instances.lora.example import example
 from instances.lora.format import read
 from online.lora.run import run
@@ -245,6 +246,57 @@ def test_days_stand_in_the_order_of_their_numbers(inside: Path, tmp_path: Path) 
     family, days = find_days(tmp_path)
     assert family.name == "lora"
     assert [day.name for day in days] == ["run1", "run9", "run10"]
+
+
+def test_days_that_may_be_none_of_one_load_are_doubted_in_a_line(
+    inside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Days that do not come one after another, other nodes; what was taken as their order is said in any case."""
+    names = [f"log-2026-03-0{day}" for day in (3, 1, 2)]
+    for place, name in enumerate(names):
+        (tmp_path / f"{place}.json.gz").write_bytes(Path(f"days/{name}.json.gz").read_bytes())
+    order = order_of(tmp_path)
+    family, days = find_days(tmp_path)
+    assert [day.began for day in days] == [f"2026-03-0{day}T00:00:00" for day in (3, 1, 2)]
+    [doubt] = list_doubts(days, order)
+    assert doubt == (
+        "in the order of their file names '1' (2026-03-01) does not begin after '0' (2026-03-03): "
+        "what is known of a day is then not from the days before it"
+    )
+    suite = make_backtest(family, days, ["greedy"], 1, "DIR", order)
+    assert suite.notes == ("3 days in the order of their file names: 0 to 2", doubt)
+    assert suite.summary.endswith(f". But {doubt}")
+    assert list_doubts(sorted(days, key=lambda day: day.began), order) == []
+    grid = "[[instance]]\nrecipe = 'day'\ntasks = 4\nslots = 12\nstart = 60\nnodes = [1, 2, 3]\n"
+    monkeypatch.chdir(tmp_path)
+    Path("my.toml").write_text(grid)
+    assert main(["backtest", "my.toml", "--algorithms", "greedy", "--workers", "1", "--out", "out"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("ratiobench: ")]
+    assert told[0] == "ratiobench: 3 days in the order of the file: nodes 1 to nodes 3"
+    assert told[1].startswith(
+        "ratiobench: in the order of the file 'nodes 2' (2017-10-09) does not begin after 'nodes 1'"
+    )
+    assert told[2].startswith("ratiobench: 'nodes 2' has other nodes (1 x a100 of ")
+    assert "and 1 more have other ones: a backtest is about days of one cluster" in told[2]
+    assert "a backtest is about days of one cluster" in Path("out/backtest.html").read_text()
+
+
+def test_instances_in_memory_are_days_too(inside: Path, tmp_path: Path) -> None:
+    """As a list, by their own names, or as a dictionary, by its keys; the table is that of the folder."""
+    days = [read(path) for path in sorted(Path("days").glob("log-*"))]
+    found = bench.backtest(days, ["greedy", "pdftsp"], tmp_path / "a", workers=1)
+    assert [case.name for case in found.cases] == [day.name for day in days[1:]]
+    theirs = rows("out")
+    for row in found.exact.to_dict("records"):
+        same = theirs[(theirs["case"] == row["case"]) & (theirs["algorithm"] == row["algorithm"])]
+        assert [Fraction(value) for value in same["welfare"]] == [row["welfare"]]
+    named = bench.backtest({"a/b": days[0], "c": days[1]}, "greedy", tmp_path / "b", workers=1)
+    assert [case.name for case in named.cases] == ["c"]
+    assert sorted(path.name for path in (tmp_path / "b" / "days").iterdir()) == ["a_b.json.gz", "c.json.gz"]
+    for wrong, problem in (([], "days: there is none"), ([days[0]] * 2, "called so"), ([3], "neither an instance")):
+        with pytest.raises(InputError, match=problem):
+            bench.backtest(wrong, "greedy", tmp_path / "c")
+    assert not (tmp_path / "c").exists()
 
 
 def test_names_of_algorithms_keep_their_options() -> None:

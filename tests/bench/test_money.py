@@ -32,7 +32,7 @@ from bench.tables.money import exact_text, money_text, value_text
 )
 def test_money_has_a_sensible_unit(micro: int, down: str, up: str) -> None:
     """Dollars, cents, parts of a cent; both ways to round."""
-    assert money_text(Fraction(micro, 10**6)) == down
+    assert money_text(Fraction(micro, 10**6), up=False) == down
     assert money_text(Fraction(micro, 10**6), up=True) == up
 
 
@@ -44,15 +44,35 @@ def test_money_is_rounded_to_its_side_and_hardly(amount: Fraction) -> None:
         scale = Fraction(1, 100) if text.endswith(" c") else Fraction(1)
         return scale * Fraction(text.replace("$", "").replace(" c", "").replace(",", ""))
 
-    low, high = back(money_text(amount)), back(money_text(amount, up=True))
+    low, near, high = (back(money_text(amount, up=up)) for up in (False, None, True))
     assert low <= amount <= high
     assert high - low <= abs(amount) / 50 + Fraction(1, 10**12)
+    assert near in (low, high)
+    assert abs(near - amount) == min(amount - low, high - amount)
+    assert money_text(-amount).removeprefix("-") == money_text(amount).removeprefix("-")
+
+
+@pytest.mark.parametrize(
+    ("micro", "told"),
+    [
+        (17_035_000, "$17.04"),
+        (17_034_999, "$17.03"),
+        (123_450, "12.3 c"),
+        (123_500, "12.4 c"),
+        (999_999, "100.0 c"),
+        (1, "$0.000001"),
+    ],
+)
+def test_a_difference_reads_the_same_both_ways(micro: int, told: str) -> None:
+    """To the nearest, halves away from 0."""
+    assert money_text(Fraction(micro, 10**6)) == told
+    assert money_text(Fraction(-micro, 10**6)) == f"-{told}"
 
 
 def test_what_is_no_money_keeps_its_unit() -> None:
     """A family says what its unit is worth; without that its figures stay as they are."""
     money = Family("a", "mills", dollars=Fraction(1, 1000))
-    assert (value_text(12_345, money), exact_text(12_345, money)) == ("$12.34", "12,345 mills")
-    assert value_text(12_345, money, up=True) == "$12.35"
+    assert (value_text(12_345, money), exact_text(12_345, money)) == ("$12.35", "12,345 mills")
+    assert value_text(12_345, money, up=False) == "$12.34"
     rate = Family("b", "units/s")
     assert (value_text(Fraction(1, 3), rate), exact_text(Fraction(1, 3), rate)) == ("0.333", "1/3 units/s")

@@ -163,7 +163,12 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
     asked: list[Any] = []
     monkeypatch.setattr(compiling, "compile_all", lambda chosen, say: asked.append(chosen))
     family = families()["lora"]
-    for names in (["greedy", "posted:prior=history,margin=2"], ["posted:margin=2"], ["greedy", "eft"], ["greedy", "m:C"]):
+    for names in (
+        ["greedy", "posted:prior=history,margin=2"],
+        ["posted:margin=2"],
+        ["greedy", "eft"],
+        ["greedy", "m:C"],
+    ):
         compiling.compile_missing(family, names)
     assert asked == [{"lora": ["greedy", "posted:prior=history,margin=2"]}, {"lora": ["greedy", "eft"]}]
     assert compiled.is_compiled("lora", ["greedy", "eft", "posted:margin=2"])
