@@ -314,6 +314,8 @@ def compare(
 def advise(found: Backtest, family: Family) -> list[str]:
     """The answer in a few sentences: the recommendation, what it is by profit, what hindsight would have brought."""
     said = [_recommend(found, family)]
+    if too_few := _count_days(found):
+        said.append(too_few)
     if by_profit := _by_profit(found, family):
         said.append(by_profit)
     if found.hindsight is not None and len(found.complete) > 1:
@@ -335,6 +337,22 @@ def _recommend(found: Backtest, family: Family) -> str:
         return f"Only {best.name} was compared: its {total} over {_days(found)}."
     first = f"the {family.sense.best} {total}, over {_days(found)}"
     return _conclude(best.name, first, found.differences, len(found.days), family)
+
+
+def _count_days(found: Backtest) -> str:
+    """That the days are too few for the sign test, where they are; empty where it can decide."""
+    count, policies = len(found.days), len(found.complete)
+    if count < 2 or not found.differences:
+        return ""
+    error = found.differences[0].error
+    needed = next(days for days in range(1, 1000) if intervals.sign_test(days, 0) <= error)
+    if count >= needed:
+        return ""
+    return (
+        f"{count} days are too few to decide by counting on how many a policy is ahead: between {policies} policies that "
+        f"takes {needed} days, even if it is ahead on all of them. Only the size of the lead can decide here, by an "
+        "interval that takes daily leads as normally distributed."
+    )
 
 
 def _conclude(name: str, first: str, differences: Sequence[Difference], days: int, family: Family) -> str:

@@ -356,6 +356,16 @@ def test_all_comparisons_are_made_at_once() -> None:
     assert alone.estimate == among.estimate
 
 
+@pytest.mark.parametrize(("days", "policies", "needed"), [(2, 2, 7), (6, 2, 7), (7, 2, 0), (8, 5, 10), (10, 5, 0)])
+def test_days_that_are_too_few_for_the_sign_test_are_said_to_be(days: int, policies: int, needed: int) -> None:
+    """Of all comparisons at once, each test has 5 % / 2 / pairs; ahead on N of N days has the chance 2 / 2^N."""
+    found = judged([policy(f"p{place}", [100 - place] * days) for place in range(policies)])
+    said = " ".join(advise(found, families()["lora"]))
+    told = f"{days} days are too few to decide by counting on how many a policy is ahead: between {policies} policies"
+    assert (told in said) == bool(needed)
+    assert not needed or f"that takes {needed} days, even if it is ahead on all of them" in said
+
+
 def test_being_ahead_on_every_one_of_many_days_is_no_chance() -> None:
     """However different the days are: two of 2^11 sequences of coins are all alike."""
     values = [2**day for day in range(11)]
