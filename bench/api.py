@@ -196,6 +196,7 @@ def run(
     fresh: bool = False,
     retry_failed: bool = False,
     quiet: bool = True,
+    algorithm: object = (),
 ) -> Results:
     """Run a suite, or what is missing of it, and read its tables.
 
@@ -216,6 +217,7 @@ def run(
     share : file of the library of results; by default that of ``results``, and none where `out` is named.
     fresh, retry_failed : forget earlier results, or the failed ones, first.
     quiet : no progress on the error stream.
+    algorithm : the same as `algorithms`, by the name that the command has for it.
 
     Returns
     -------
@@ -229,7 +231,7 @@ def run(
     family, chosen = find_suite(suite)
     if type(repeat) is not int or not 1 <= repeat <= REPEATS:
         raise InputError("repeat", "", f"{shown(repeat)} is not an integer in 1..{REPEATS}")
-    names, handed = name_algorithms(_listed(algorithms), instances_of(family))
+    names, handed = name_algorithms([*_listed(algorithms), *_listed(algorithm)], instances_of(family))
     own = None if out is None else Path(out)
     folder, library = places(own, None if share is None else Path(share), chosen.name, scale)
     options = RunOptions(
@@ -335,6 +337,7 @@ def opt(
     formulation: str = "auto",
     backend: str = "auto",
     migration: bool = True,
+    no_migration: bool = False,
 ) -> SolveReport:
     """OPT, or a certified interval on it: ``lower``, ``upper``, ``proof``, ``solution``, ...
 
@@ -343,12 +346,13 @@ def opt(
     file : an instance or its file.
     effort : amount of work; 1, or with `seconds` as much as they allow.
     gap, seconds, formulation, backend : as those of the command ``opt``.
-    migration : False: every task on one node, as ``--no-migration``.
+    migration, no_migration : False, or True: every task on one node, as ``--no-migration``.
     """
     family, chosen = read_given(file)
     amount = effort or (1 if seconds is None else UNLIMITED)
     settings = SolveSettings(formulation, backend, amount, gap, seconds)
-    return family.solve(chosen, settings) if migration else staying(family).solve(chosen, settings)
+    moves = migration and not no_migration
+    return family.solve(chosen, settings) if moves else staying(family).solve(chosen, settings)
 
 
 def online(
@@ -359,6 +363,7 @@ def online(
     limit: float | None = None,
     isolate: bool = False,
     migration: bool = True,
+    no_migration: bool = False,
 ) -> OnlineRun:
     """One online run under the referee: ``welfare``, ``valid``, ``decisions``, ``constants``, ...
 
@@ -369,7 +374,7 @@ def online(
     prior : the other day (an instance or its file) that ``prior=yesterday`` in the name stands for.
     limit : seconds after which the run is stopped, a violation.
     isolate : run anyone's own algorithm in a sandbox (`online.referee.sandbox`).
-    migration : False: every task on one node, as ``--no-migration``.
+    migration, no_migration : False, or True: every task on one node, as ``--no-migration``.
 
     Raises
     ------
@@ -381,7 +386,7 @@ def online(
     other = None if prior is None else read_given(prior)[1]
     (name,), handed = name_algorithms([algorithm], [type(chosen)])
     with under(Terms(limit, isolate, handed)):
-        return (family.run if migration else staying(family).run)(chosen, name, other)
+        return (family.run if migration and not no_migration else staying(family).run)(chosen, name, other)
 
 
 def _listed(algorithms: object) -> list[object]:

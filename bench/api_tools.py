@@ -27,6 +27,7 @@ from bench.tables.compare import compare as _compare
 from formulations.report import SolveReport
 from instances.errors import InputError, not_one_of, shown
 from instances.files import load_json, read_bytes
+from instances.numerals import seconds_of
 from online.outcome import OnlineRun
 from online.own import name_algorithms
 from online.terms import Terms, under
@@ -52,6 +53,7 @@ def audit(
     formulation: str = "auto",
     backend: str = "auto",
     prior: Any = None,
+    claim: Iterable[str] | str = (),
 ) -> pd.DataFrame:
     """What the theory claims, checked on one run: a row per claim ``left <= right``, with its verdict.
 
@@ -62,6 +64,7 @@ def audit(
     claims : these only, by name; empty for all.
     effort, seconds, formulation, backend : of the solve for OPT, as those of `bench.opt`.
     prior : the other day that ``prior=yesterday`` in the name stands for.
+    claim : the same as `claims`, by the name that the command has for it.
 
     Returns
     -------
@@ -78,7 +81,7 @@ def audit(
     reference = family.solve(chosen, SolveSettings(formulation, backend, effort, 0.0, seconds))
     with under(Terms(own=handed)):
         run = family.run(chosen, name, other)
-        checks = family.checks(chosen, run, reference, [claims] if isinstance(claims, str) else list(claims))
+        checks = family.checks(chosen, run, reference, [*_several(claims), *_several(claim)])
     rows = [
         {
             "claim": check.name,
@@ -106,7 +109,11 @@ def audit(
     return frame
 
 
-def check(file: Any, judged: Any, *, migration: bool = True) -> Mapping[str, Any]:
+def _several(names: Iterable[str] | str) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def check(file: Any, judged: Any, *, migration: bool = True, no_migration: bool = False) -> Mapping[str, Any]:
     """Verify a solution, or the certificate of an interval on OPT, exactly, by code that shares nothing with solvers.
 
     Parameters
@@ -114,7 +121,7 @@ def check(file: Any, judged: Any, *, migration: bool = True) -> Mapping[str, Any
     file : an instance or its file.
     judged : a run (`bench.online`), a report (`bench.opt`), the document of a solution or of a certificate, or its
         file.
-    migration : False: every task has to stay on one node, too.
+    migration, no_migration : False, or True: every task has to stay on one node, too, as ``--no-migration``.
 
     Returns
     -------
@@ -133,7 +140,7 @@ def check(file: Any, judged: Any, *, migration: bool = True) -> Mapping[str, Any
         if family.certificates is None:
             raise InputError(source, "", f"the family {family.name} has no certificates")
         return family.certificates.check(chosen, document, source)
-    return (family.check if migration else staying(family).check)(chosen, document, source)
+    return (family.check if migration and not no_migration else staying(family).check)(chosen, document, source)
 
 
 def search(
@@ -233,16 +240,21 @@ class Imported:
         return f"<Imported: {len(self.instances)} instances>"
 
 
-def imported(log: AnyPath, cluster: AnyPath, form: str, *, family: str = "", **laws: Any) -> Imported:
+_OPTIONS = {"slot": "slot_seconds", "tail": "tail_seconds", "from": "first", "from_": "first", "to": "last"}
+"""Options of `import`, and the fields of `ImportSettings` that they set."""
+
+
+def imported(log: AnyPath, cluster: AnyPath, form: str = "", *, family: str = "", **laws: Any) -> Imported:
     """Instances of a log of real jobs, one per day or per some days; nothing is written.
 
     Parameters
     ----------
     log, cluster : the log, and the file with nodes and tariff.
-    form : format of the log (``list logs``).
+    form : format of the log (``list logs``); ``format`` as well, as the command has it.
     family : what the jobs become; the first family that reads logs.
     laws : what stands in for what the log does not say: fields of `bench.family.parts.ImportSettings`, such as
-        ``columns``, ``days``, ``slot_seconds``, ``slack``, ``price``, ``seed``.
+        ``columns``, ``days``, ``slot_seconds``, ``slack``, ``price``, ``seed``; or options of the command: ``slot``,
+        ``tail`` (seconds, or texts such as ``"10m"``), ``from_``, ``to``.
 
     Raises
     ------
@@ -250,10 +262,17 @@ def imported(log: AnyPath, cluster: AnyPath, form: str, *, family: str = "", **l
     """
     _, reader = find_importer(family or None)
     known = [name for name in ImportSettings.__slots__ if name not in ("form", "cluster")]
-    for name in laws:
-        if name not in known:
-            raise InputError("imported", "", not_one_of(name, known))
-    settings = replace(ImportSettings(form, Path(cluster)), **{name: _law(name, laws[name]) for name in laws})
+    form = laws.pop("format", form)
+    if not form:
+        raise InputError("imported", "format", "is missing: the format of the log, as `list logs` names it")
+    given: dict[str, Any] = {}
+    for name, value in laws.items():
+        law = _OPTIONS.get(name, name)
+        if law not in known or law in given:
+            problem = not_one_of(name, [*known, *_OPTIONS]) if law not in known else f"{law} is given twice"
+            raise InputError("imported", "", problem)
+        given[law] = _law(law, value)
+    settings = replace(ImportSettings(form, Path(cluster)), **given)
     report, found = reader.read(Path(log), settings, lambda _: None)
     return Imported(list(found), report)
 
@@ -291,8 +310,8 @@ def _law(name: str, value: Any) -> Any:
             found = Fraction(str(low)), Fraction(str(high))
             sound = 0 <= found[0] <= found[1] <= 10**6
         elif name in ("days", "slot_seconds", "tail_seconds"):
-            found = value
-            sound = type(value) is int and value >= (name != "tail_seconds")
+            found = seconds_of(value) if isinstance(value, str) and name != "days" else value
+            sound = type(found) is int and found >= (name != "tail_seconds")
         elif name in ("first", "last"):
             found = date.fromisoformat(value) if isinstance(value, str) else value
             sound = found is None or isinstance(found, date)

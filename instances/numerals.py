@@ -36,6 +36,17 @@ def text_of_fraction(value: Fraction) -> str:
     return str(value)
 
 
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def seconds_of(text: str) -> int:
+    """The seconds of a time such as 90, 90s, 10m, 6h, 1d; ValueError for any other text."""
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS else (text, "s")
+    if not re.fullmatch("[0-9]{1,7}", number, re.ASCII):
+        raise ValueError(f"{text!r} is not a time such as 90s, 10m, 6h or 1d")
+    return int(number) * _UNITS[unit]
+
+
 def half_up(value: Fraction) -> int:
     """The nearest integer; of two equally near, the larger."""
     return math.floor(value + Fraction(1, 2))

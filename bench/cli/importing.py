@@ -18,9 +18,9 @@ from bench.family.known import find_importer
 from bench.family.parts import ImportSettings
 from instances.errors import InputError, shown
 from instances.files import check_writable, filling, write_text
+from instances.numerals import seconds_of
 
 REPORT = "import.json"
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def add_import(command: Command) -> None:
@@ -171,10 +171,10 @@ def _day(text: str) -> date:
 
 
 def _duration(text: str) -> int:
-    number, unit = (text[:-1], text[-1:]) if text[-1:] in _SECONDS else (text, "s")
-    if not number.isdecimal() or len(number) > 7:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 90s, 10m, 6h or 1d")
-    return int(number) * _SECONDS[unit]
+    try:
+        return seconds_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _length(text: str) -> int:

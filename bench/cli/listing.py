@@ -15,7 +15,7 @@ from bench.family.column import Family
 from bench.family.known import families, find_calibrator, find_suite
 from bench.family.sense import Sense
 from bench.family.suite import Listed, Suite
-from instances.errors import InputError, shown, tamed
+from instances.errors import InputError, not_one_of, tamed
 from instances.keys import Form
 
 _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
@@ -44,7 +44,12 @@ def add_list(command: Command) -> None:
         "constructions of instances, members of which `generate` and `run` make; recipes: what they make instances of, "
         "with every key; the others as they are called",
     )
-    sub.add_argument("files", metavar="FILE", type=Path, nargs="*", help="gpus: files of `calibrate`, too")
+    sub.add_argument(
+        "given",
+        metavar="NAME",
+        nargs="*",
+        help="these alone, such as a recipe with its keys; of gpus files of `calibrate`, which are listed too",
+    )
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 
@@ -71,22 +76,26 @@ def add_warm(command: Command) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     kinds = dict(_KINDS)
-    if options.files:
-        if options.what != "gpus":
-            raise InputError("list", options.what, f"{shown(str(options.files[0]))}: only `list gpus` takes files")
-        own = find_calibrator()
-        kinds["gpus"] = lambda family: own.gpus(options.files) if family.calibrating is own else ()
+    names: list[str] = [] if options.what == "gpus" else options.given
+    if options.what == "gpus" and options.given:
+        own, files = find_calibrator(), list(map(Path, options.given))
+        kinds["gpus"] = lambda family: own.gpus(files) if family.calibrating is own else ()
+    known = dict.fromkeys(each.name for family in families().values() for each in kinds[options.what](family))
+    for name in names:
+        if name not in known:
+            raise InputError(f"list {options.what}", "", not_one_of(name, known))
     found: list[dict[str, Any]] = [
         {"family": family.name, "name": each.name, "summary": each.summary}
         | ({"keys": [key.row() for key in each.keys]} if isinstance(each, Form) else {})
         for family in families().values()
         for each in kinds[options.what](family)
+        if each.name in names or not names
     ]
     if options.json:
         print_json(found)
         return 0
     if options.what == "recipes":
-        print("\n".join(_recipe_text(family) for family in families().values()))
+        print("\n".join(filter(None, (_recipe_text(family, names) for family in families().values()))))
         return 0
     width = max((len(each["name"]) for each in found), default=0)
     for family in dict.fromkeys(each["family"] for each in found):
@@ -99,10 +108,11 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _recipe_text(family: Family) -> str:
-    """The family's recipes, each with a line per key: name, unit, range, default, meaning."""
-    lines = [f"{family.name}:"]
-    for form in family.recipes().values():
+def _recipe_text(family: Family, names: Collection[str]) -> str:
+    """The family's recipes, or those of the names, each with a line per key: name, unit, range, default, meaning."""
+    forms = [form for form in family.recipes().values() if form.name in names or not names]
+    lines = [f"{family.name}:"] if forms else []
+    for form in forms:
         rows = [key.row() for key in form.keys]
         lines += ["", f"  {form.name}: {form.summary}"]
         head = {"name": "key", "unit": "unit", "range": "range", "default": "default", "meaning": "meaning"}

@@ -6,6 +6,7 @@ A list of values makes as many instances, `runs` repeats them, and texts may hav
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,8 @@ CASES = 10_000
 """Most cases of a file."""
 RUNS = 1000
 """Most runs of an instance."""
+NAME = 100
+"""Most bytes of a name that is made of a grid."""
 BESIDE = ("runs", "prior", "study")
 """What stands beside the keys of a recipe and is a table, or several."""
 _PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
@@ -212,6 +215,14 @@ def fill(text: str, words: Mapping[str, str], source: str, field: str) -> str:
             known = ", ".join(f"{{{each}}}" for each in words) or "none here"
             raise InputError(source, field, f"{shown(f'{{{name}}}')} stands for nothing; known: {known}")
     return _PLACEHOLDER.sub(lambda match: words[match.group(1)], text)
+
+
+def shorten_name(name: str, most: int = NAME) -> str:
+    """The name in at most so many bytes: of a longer one the beginning, and a sign of the whole."""
+    if len(name.encode()) <= most:
+        return name
+    sign = hashlib.sha256(name.encode()).hexdigest()[:10]
+    return name.encode()[: most - len(sign) - 1].decode(errors="ignore").rstrip(" ,") + f"~{sign}"
 
 
 def name_file(text: str, source: str, field: str) -> str:

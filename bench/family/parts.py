@@ -9,14 +9,14 @@ Part of a family -> what is lost without it:
 * ``audit_claims`` -> `audit --claim` does the work of all claims
 * ``statements``, ``notation`` -> the page's section on what is claimed and what holds
 * ``readings`` -> the page's sentences on how a paper is read
-* ``measures`` -> figures beside the objective
+* ``measures`` -> figures beside the objective; ``MEASURES``, their names -> wrong names in files found before a run
 * ``accounts`` -> cost and profit of a run
-* ``study`` -> figures about bidding
+* ``study`` -> figures about bidding; ``STUDIES``, its kinds -> wrong kinds in files found before a run
 * ``compiling`` -> `warm` compiles side by side, and only what the suites need
 * ``importing`` -> `import`
 * ``calibrating`` -> `calibrate`, `list gpus`
 * ``standing``, ``bound_checks`` -> what is proved of an algorithm, on leaderboards and in backtests
-* ``join`` -> `backtest --history` above 1
+* ``join`` -> `backtest --history` above 1; ``setting``, ``began`` -> `backtest` sees which days are none of one load
 * ``explaining`` -> `explain`, and the links from claims to their explained witnesses
 * ``timeline`` -> `online --timeline`; in backtests load, prices, reasons of rejections, classes of arrivals
 """
@@ -34,6 +34,7 @@ from bench.family.checks import Check
 from bench.family.explanation import Explanation
 from bench.family.suite import Listed, SolveSettings
 from formulations.report import SolveReport
+from instances.display import decimal
 from online.outcome import OnlineRun
 
 
@@ -109,7 +110,7 @@ class HuntSettings:
     smaller: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Hunted:
     """What a search for a counterexample found.
 
@@ -139,6 +140,11 @@ class Hunted:
     instance: Any = None
     check: Check | None = None
     notes: Sequence[str] = ()
+
+    def __repr__(self) -> str:
+        found = "violated" if self.violated else "not violated"
+        score = "" if self.score is None else f", score {decimal(self.score, up=False)}"
+        return f"<Hunted {self.claim}: {found}{score}, {self.tries} instances tried>"
 
 
 Hunt = Callable[[str, HuntSettings, Any, str, Callable[[Mapping[str, Any]], None], Callable[[str], None]], Hunted]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.family.column import Family
-from bench.family.grids import CASES, RUNS, Grid, Variant, fill, name_file
+from bench.family.grids import CASES, RUNS, Grid, Variant, fill, name_file, shorten_name
 from bench.family.suite import (
     LEADERBOARD,
     QUANTITIES,
@@ -126,7 +126,7 @@ def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suit
             problem = "the key stands twice; once is allowed" if equals else f"{shown(part)} is not KEY=VALUE"
             raise InputError(head, name, problem)
         values[name] = known[name].parsed(value)
-    label = {"name": _UNSAFE.sub("_", text)[:150]} if found[0].label or not values else {}
+    label = {"name": shorten_name(_UNSAFE.sub("_", text), 150)} if found[0].label or not values else {}
     family, suite = suite_of({"instance": [{"recipe": head, **label, **values}]}, head, Path(), families, alone=True)
     return family, replace(suite, name=text, summary=family.recipes()[head].summary)
 
@@ -275,7 +275,7 @@ class _Reader:
         if not form.label and len(variant.values) == 1:  # an instance that has a name
             [(_, value)] = variant.values.items()
             name, group = (Path(str(value)).name.partition(".json")[0], "") if isinstance(value, str) else (name, group)
-        name = fill(about["name"] or name or form.name, words, self.source, joined(field, "name"))
+        name = fill(about["name"] or shorten_name(name or form.name), words, self.source, joined(field, "name"))
         group = fill(about["group"] or group or "all", words, self.source, joined(field, "group"))
         name_file(name, self.source, joined(field, "name"))
         settings = {key.name: self.top[key.name] if about[key.name] is None else about[key.name] for key in _SOLVE}

@@ -15,7 +15,7 @@ from bench.tables.backtest import Backtest, Difference, Policy, advise, compare,
 from bench.tables.cells import Cell, Table, exact_cell, make_cell, value_cell
 from bench.tables.headline import share_text
 from bench.tables.rows import Results
-from bench.tables.text import aligned
+from bench.tables.text import WIDTH, aligned
 
 PAIRS = 12
 """Policies up to which every two are compared."""
@@ -228,7 +228,7 @@ def backtest_text(found: Backtest, family: Family) -> str:
     if found.differences:
         tables.append((list_differences(found.differences, family), lambda cell: cell.text))
     remarks = f"Said of the runs: {_said(found)}.\n" if _said(found) else ""
-    return "\n".join(aligned(_lines(table, shown)) for table, shown in tables) + remarks
+    return "\n".join(aligned(_lines(table, shown), width=WIDTH) for table, shown in tables) + remarks
 
 
 def _lines(table: Table, shown: Callable[[Cell], str]) -> list[Mapping[str, str]]:

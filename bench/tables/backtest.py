@@ -349,9 +349,9 @@ def _count_days(found: Backtest) -> str:
     if count >= needed:
         return ""
     return (
-        f"{count} days are too few to decide by counting on how many a policy is ahead: between {policies} policies that "
-        f"takes {needed} days, even if it is ahead on all of them. Only the size of the lead can decide here, by an "
-        "interval that takes daily leads as normally distributed."
+        f"{count} days are too few to decide by counting on how many a policy is ahead: between {policies} policies "
+        f"that takes {needed} days, even if it is ahead on all of them. Only the size of the lead can decide here, by "
+        "an interval that takes daily leads as normally distributed."
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +22,10 @@ from instances.errors import tamed
 
 LISTED = 40
 """Cases up to which the text for a terminal has a table for each."""
+WIDTH = 120
+"""Columns of a terminal for tables that wrap."""
+WORD = 36
+"""Letters of a word that no column breaks."""
 CELL, LAST_CELL = 200, 1000
 """Characters of a cell in a text table: the last one of a row makes no other row longer."""
 
@@ -190,20 +195,45 @@ def _line(
     return line
 
 
-def aligned(lines: Sequence[Mapping[str, str]], indent: str = "") -> str:
-    """Rows under their headings; figures to the right, words to the left; every cell safe to print."""
+def aligned(lines: Sequence[Mapping[str, str]], indent: str = "", width: int = 0) -> str:
+    """Rows under their headings; figures to the right, words to the left; every cell safe to print.
+
+    With a `width` cells and headings are wrapped so that no line is longer, as far as words allow.
+    """
     words = {"algorithm", "group", "state"}
     names = list(lines[0])
-    lines = [{name: tamed(line[name], LAST_CELL if name == names[-1] else CELL) for name in names} for line in lines]
+    lines = [
+        {name: tamed(line[name], LAST_CELL if name == names[-1] or width else CELL) for name in names} for line in lines
+    ]
     widths = {name: max(len(name), *(len(line[name]) for line in lines)) for name in names}
+    if width:
+        _narrow(widths, lines, width - len(indent) - 2 * (len(names) - 1))
 
-    def shown(line: Mapping[str, str]) -> str:
-        cells = [
-            line[name].ljust(widths[name])
-            if name in words or (name[:1].isupper() and "/" not in name)
-            else line[name].rjust(widths[name])
-            for name in names
-        ]
-        return (indent + "  ".join(cells)).rstrip()
+    def shown(line: Mapping[str, str]) -> Iterator[str]:
+        cells = {name: textwrap.wrap(line[name], widths[name]) if width else [line[name]] for name in names}
+        for place in range(max(map(len, cells.values()))):
+            parts = {name: cell[place] if place < len(cell) else "" for name, cell in cells.items()}
+            row = [
+                parts[name].ljust(widths[name])
+                if name in words or (name[:1].isupper() and "/" not in name)
+                else parts[name].rjust(widths[name])
+                for name in names
+            ]
+            yield (indent + "  ".join(row)).rstrip()
 
-    return "\n".join([shown({name: name for name in names}), *(shown(line) for line in lines)]) + "\n"
+    return "\n".join([*shown({name: name for name in names}), *(row for line in lines for row in shown(line))]) + "\n"
+
+
+def _narrow(widths: dict[str, int], lines: Sequence[Mapping[str, str]], most: int) -> None:
+    """Make the widest columns narrower until all fit, none so narrow that it breaks a word of up to `WORD` letters."""
+    least = {
+        name: min(
+            WORD, max(len(word) for text in (name, *(line[name] for line in lines)) for word in text.split() or [""])
+        )
+        for name in widths
+    }
+    while sum(widths.values()) > most:
+        wide = [name for name in widths if widths[name] > least[name]]
+        if not wide:
+            return
+        widths[max(wide, key=lambda name: widths[name])] -= 1

@@ -104,14 +104,45 @@ def test_compare_has_floats_and_exact_figures(tmp_path: Path) -> None:
     assert set(found.attrs["seconds"].columns) >= {"stage", "median", "low", "high"}
 
 
+LOG = "submit,duration,gpus\n2024-05-01T00:10:00Z,3600,1\n2024-05-02T08:00:00Z,7200,2\n"
+CLUSTER = 'usd_per_kwh = 0.10\n[[node]]\nname = "a"\ncount = 2\ngpus = 4\nmemory_gb = 40\n'
+
+
+def test_words_of_the_commands_are_taken_too(tmp_path: Path) -> None:
+    """`format`, `slot`, `tail`, `from_`, `to`, `claim`, `no_migration` beside the names that functions had."""
+    (tmp_path / "jobs.csv").write_text(LOG)
+    (tmp_path / "cluster.toml").write_text(CLUSTER)
+    files = tmp_path / "jobs.csv", tmp_path / "cluster.toml"
+    old = bench.imported(*files, "csv", slot_seconds=300, tail_seconds=3600, first="2024-05-02", last="2024-05-02")
+    new = bench.imported(*files, format="csv", slot="5m", tail="1h", from_="2024-05-02", to="2024-05-02")
+    assert new.report.document() == old.report.document()
+    for wrong, problem in (
+        ({"format": "csv", "slot": "5m", "slot_seconds": 300}, "slot_seconds is given twice"),
+        ({"format": "csv", "slot": "soon"}, "slot_seconds: 'soon' cannot be used"),
+        ({}, "imported: format: is missing"),
+    ):
+        with pytest.raises(bench.InputError, match=problem):
+            bench.imported(*files, **wrong)
+    tiny = bench.generate("named", instance="tiny_contention")["tiny_contention"]
+    assert bench.audit(tiny, "greedy", claim="rational").equals(bench.audit(tiny, "greedy", ["rational"]))
+    assert bench.opt(tiny, no_migration=True).upper == bench.opt(tiny, migration=False).upper
+    run = bench.online(tiny, "greedy", no_migration=True)
+    assert run.welfare == bench.online(tiny, "greedy", migration=False).welfare
+    assert bench.check(tiny, run, no_migration=True) == bench.check(tiny, run, migration=False)
+
+
+def test_what_a_search_found_is_shown_in_a_line() -> None:
+    """Not with all that the instance has."""
+    found = bench.search("lemma3", tasks=2, slots=2, tries=50)
+    assert len(repr(found)) < 100
+    assert repr(found).startswith("<Hunted lemma3: ")
+    assert repr(found).endswith(f"{found.tries} instances tried>")
+
+
 def test_imported_is_what_the_command_writes(tmp_path: Path) -> None:
     """Instances in memory; laws as the options name them, decimals exact; an unknown one is refused."""
-    (tmp_path / "jobs.csv").write_text(
-        "submit,duration,gpus\n2024-05-01T00:10:00Z,3600,1\n2024-05-02T08:00:00Z,7200,2\n"
-    )
-    (tmp_path / "cluster.toml").write_text(
-        'usd_per_kwh = 0.10\n[[node]]\nname = "a"\ncount = 2\ngpus = 4\nmemory_gb = 40\n'
-    )
+    (tmp_path / "jobs.csv").write_text(LOG)
+    (tmp_path / "cluster.toml").write_text(CLUSTER)
     arguments = [str(tmp_path / "jobs.csv"), "--format", "csv", "--cluster", str(tmp_path / "cluster.toml")]
     assert main(["import", *arguments, "--out", str(tmp_path / "days"), "--slack", "2.5", "--price", "0.1-0.3"]) == 0
     files = sorted((tmp_path / "days").glob("*.json.gz"))

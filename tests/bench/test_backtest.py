@@ -19,6 +19,7 @@ from bench.running.backtest import find_days, list_doubts, make_backtest, order_
 from bench.storage.store import STORE, Store
 from bench.tables.backtest import Backtest, Policy, advise, compare
 from bench.tables.intervals import sign_test
+from bench.tables.text import aligned
 from instances.errors import InputError
 from instances.lora.example import example
 from instances.lora.format import read
@@ -136,6 +137,24 @@ def test_a_second_run_finds_everything_and_report_makes_the_same_page(
     assert "Policy " in said
     assert "backtest.html" in said
     assert "mine:Nobody" in said
+
+
+def test_tables_fit_a_terminal(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """120 columns; nothing of a cell is lost, and the page has it whole."""
+    assert main(["report", "out"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines[: lines.index(next(line for line in lines if line.startswith("Seconds of")))])) <= 120
+    long = "one two three four five six seven eight nine ten eleven twelve"
+    cut = aligned(
+        [{"Policy": "a:b=c", "Guarantee": long, "days": "3"}, {"Policy": "d", "Guarantee": "-", "days": "14"}], width=41
+    )
+    assert cut.splitlines() == [
+        "Policy  Guarantee                   days",
+        "a:b=c   one two three four five six    3",
+        "        seven eight nine ten eleven",
+        "        twelve",
+        "d       -                             14",
+    ]  # fmt: skip
 
 
 def test_the_page_has_the_answer_and_the_pictures(inside: Path) -> None:

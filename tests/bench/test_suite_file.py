@@ -13,6 +13,7 @@ import pytest
 
 import bench
 from bench.cli.main import main
+from bench.family.grids import shorten_name
 from bench.family.known import families, find_suite
 from bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, Suite
 from bench.family.suite_file import CASE, suite_of
@@ -530,6 +531,38 @@ def test_list_recipes_has_every_key(capsys: pytest.CaptureFixture[str]) -> None:
             assert [row["name"] for row in found[family.name, form.name]["keys"]] == [key.name for key in form.keys]
     line = next(line for line in told.splitlines() if line.split()[:1] == ["slot"])
     assert line.split() == ["slot", "minutes", "1..60", "10", "length", "of", "a", "slot"]
+
+
+def test_list_with_a_name_has_it_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of recipes with its keys; an unknown name is one line."""
+    assert main(["list", "recipes", "lead"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("lora:\n\n  lead: ")
+    assert "day: " not in told
+    assert main(["list", "recipes", "file"]) == 0
+    assert capsys.readouterr().out.count("  file: ") == 2
+    assert main(["list", "algorithms", "greedy", "--json"]) == 0
+    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == ["greedy", "greedy"]
+    assert main(["list", "recipes", "leed"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("ratiobench: list recipes: 'leed' is not one of ")
+    assert told.endswith("did you mean 'lead'?\n")
+
+
+def test_long_names_of_a_grid_are_cut_and_differ(tmp_path: Path) -> None:
+    """What the grid makes fits a file's name; a name of one's own stands as it is."""
+    long = "\n".join(f"{key} = [{low}, {low + 1}]" for key, low in (("data", 5000), ("tasks", 3), ("seed", 10**9)))
+    head = "[[instance]]\nrecipe = 'day'\nslots = 6\nstart = 60\nnodes = 1\nvendors.percent = [10, 20]\n"
+    more = "trace = ['philly', 'pai']\n"
+    many = names(
+        head + more + long.replace("data = [5000, 5001]\n", "") + "\nvendors.delay = [[1, 8], [10, 80]]\n"
+        "vendors.per_1000 = [[40, 160], [50, 160]]\nbids.per_1000 = [[60, 360], [70, 370]]\n"
+    )
+    assert len(set(many)) == len(many) == 128
+    assert max(len(name.encode()) for name in many) == 100
+    assert shorten_name("a" * 100) == "a" * 100
+    assert shorten_name("ä" * 60 + "b") != shorten_name("ä" * 60 + "c")
+    assert len(shorten_name("ä" * 60 + "b").encode()) <= 100
 
 
 @pytest.mark.usefixtures("toy")
