@@ -198,13 +198,11 @@ def _line(
 def aligned(lines: Sequence[Mapping[str, str]], indent: str = "", width: int = 0) -> str:
     """Rows under their headings; figures to the right, words to the left; every cell safe to print.
 
-    With a `width` cells and headings are wrapped so that no line is longer, as far as words allow.
+    With a `width` headings and cells of words are wrapped so that no line is longer, as far as words allow.
     """
-    words = {"algorithm", "group", "state"}
     names = list(lines[0])
-    lines = [
-        {name: tamed(line[name], LAST_CELL if name == names[-1] or width else CELL) for name in names} for line in lines
-    ]
+    most = {name: LAST_CELL if name == names[-1] or width else CELL for name in names}
+    lines = [{name: tamed(line[name], most[name]) for name in names} for line in lines]
     widths = {name: max(len(name), *(len(line[name]) for line in lines)) for name in names}
     if width:
         _narrow(widths, lines, width - len(indent) - 2 * (len(names) - 1))
@@ -213,25 +211,23 @@ def aligned(lines: Sequence[Mapping[str, str]], indent: str = "", width: int = 0
         cells = {name: textwrap.wrap(line[name], widths[name]) if width else [line[name]] for name in names}
         for place in range(max(map(len, cells.values()))):
             parts = {name: cell[place] if place < len(cell) else "" for name, cell in cells.items()}
-            row = [
-                parts[name].ljust(widths[name])
-                if name in words or (name[:1].isupper() and "/" not in name)
-                else parts[name].rjust(widths[name])
-                for name in names
-            ]
+            row = [(str.ljust if _is_words(name) else str.rjust)(parts[name], widths[name]) for name in names]
             yield (indent + "  ".join(row)).rstrip()
 
     return "\n".join([*shown({name: name for name in names}), *(row for line in lines for row in shown(line))]) + "\n"
 
 
+def _is_words(heading: str) -> bool:
+    return heading in ("algorithm", "group", "state") or (heading[:1].isupper() and "/" not in heading)
+
+
 def _narrow(widths: dict[str, int], lines: Sequence[Mapping[str, str]], most: int) -> None:
-    """Make the widest columns narrower until all fit, none so narrow that it breaks a word of up to `WORD` letters."""
-    least = {
-        name: min(
-            WORD, max(len(word) for text in (name, *(line[name] for line in lines)) for word in text.split() or [""])
-        )
-        for name in widths
-    }
+    """Make the widest columns narrower until all fit; figures are not broken, nor words of up to `WORD` letters."""
+    least: dict[str, int] = {}
+    for name in widths:
+        cells = [line[name] for line in lines]
+        parts = name.split() + ([word for cell in cells for word in cell.split()] if _is_words(name) else cells)
+        least[name] = min(WORD, max(map(len, parts), default=1))
     while sum(widths.values()) > most:
         wide = [name for name in widths if widths[name] > least[name]]
         if not wide:

@@ -149,11 +149,11 @@ def test_tables_fit_a_terminal(inside: Path, capsys: pytest.CaptureFixture[str])
         [{"Policy": "a:b=c", "Guarantee": long, "days": "3"}, {"Policy": "d", "Guarantee": "-", "days": "14"}], width=41
     )
     assert cut.splitlines() == [
-        "Policy  Guarantee                   days",
-        "a:b=c   one two three four five six    3",
+        "Policy  Guarantee                    days",
+        "a:b=c   one two three four five six     3",
         "        seven eight nine ten eleven",
         "        twelve",
-        "d       -                             14",
+        "d       -                              14",
     ]  # fmt: skip
 
 
