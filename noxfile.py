@@ -90,6 +90,13 @@ def theory(session: nox.Session) -> None:
 
 
 @nox.session
+def mutants(session: nox.Session) -> None:
+    """2,000 mutants of logs, clusters, suites' files and recipes: `nox -s mutants -- [--count N] [--seed S]`."""
+    install(session, "test")
+    session.run("python", "-m", "tests.tools.mutations", *session.posargs)
+
+
+@nox.session
 def perf(session: nox.Session) -> None:
     """Speed, side by side: `nox -s perf -- [PART ...] [--quick] [--out DIR]`."""
     install(session)

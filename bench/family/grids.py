@@ -219,10 +219,11 @@ def fill(text: str, words: Mapping[str, str], source: str, field: str) -> str:
 
 def shorten_name(name: str, most: int = NAME) -> str:
     """The name in at most so many bytes: of a longer one the beginning, and a sign of the whole."""
-    if len(name.encode()) <= most:
+    whole = name.encode(errors="surrogatepass")
+    if len(whole) <= most:
         return name
-    sign = hashlib.sha256(name.encode()).hexdigest()[:10]
-    return name.encode()[: most - len(sign) - 1].decode(errors="ignore").rstrip(" ,") + f"~{sign}"
+    sign = hashlib.sha256(whole).hexdigest()[:10]
+    return whole[: most - len(sign) - 1].decode(errors="ignore").rstrip(" ,") + f"~{sign}"
 
 
 def name_file(text: str, source: str, field: str) -> str:

@@ -344,6 +344,9 @@ def _instances(
             {"name": name, "tasks": instance.tasks, "servable": can, "load": round(float(load(instance)), 3)}
         )
         yield instance
+    if not report.instances:
+        out = ", ".join(f"{count:,} {rule}" for rule, count in report.left.most_common())
+        raise InputError(report.source, "", f"{report.jobs:,} jobs, all left out: {out}")
     report.notes[:] = _notes(report, converter, form, recurring)
 
 

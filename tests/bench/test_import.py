@@ -120,6 +120,14 @@ def test_a_log_of_bad_lines_alone_says_what_is_wrong(here: Path, capsys: pytest.
     assert capsys.readouterr().err.startswith(f"ratiobench: log.csv: {told}")
 
 
+def test_a_log_of_which_every_job_is_left_out_makes_no_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rules say why."""
+    Path("log.csv").write_text(LOG.replace(",900,", ",900,9"))
+    assert main([*BASE, "--out", "days"]) == 2
+    assert capsys.readouterr().err == "ratiobench: log.csv: 3 jobs, all left out: 3 wider than a node\n"
+    assert not Path("days").exists()
+
+
 def test_bids_that_are_too_much_together_are_left_out_and_counted(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ from instances.lora.paper import read_recipe
 from tests.support.suite_documents import document_of, plain
 from tests.support.toy_family import toy  # noqa: F401
 from tests.tools import schemas
+from tests.tools.mutations import mutate
 
 FIG9 = Path(__file__).resolve().parents[2] / "bench" / "lora" / "fig9.toml"
 BUILT_IN = [(family, suite) for family in families().values() for suite in family.suites()]
@@ -395,35 +396,6 @@ def _complaint(words: str) -> str:
     return ""
 
 
-def _mutated(text: str, random_: random.Random) -> str:
-    """The text with one to three small accidents."""
-    pieces = [
-        "=",
-        ",",
-        ":",
-        "\n",
-        '"',
-        "[",
-        "]",
-        "{run}",
-        "{",
-        "-",
-        "9" * 30,
-        "1e400",
-        "nan",
-        "true",
-        "\x1b[2J",
-        "é",
-        "\ud83d",
-    ]
-    for _ in range(random_.randint(1, 3)):
-        at = random_.randrange(len(text) + 1)
-        to = min(len(text), at + random_.randint(1, 6))
-        cut, other = text[at:to], text[random_.randrange(len(text)) :][: random_.randint(1, 8)] if text else ""
-        text = text[:at] + random_.choice(["", cut[::-1], random_.choice(pieces) + cut, other]) + text[to:]
-    return text
-
-
 def test_hundreds_of_accidents_end_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -437,10 +409,10 @@ def test_hundreds_of_accidents_end_in_one_line(
     refused = 0
     for turn in range(600):
         if turn % 2:
-            given = _mutated(random_.choice(recipes), random_)
+            given = mutate(random_.choice(recipes), random_)
             words = given
         else:
-            given = _mutated(SMALL, random_)
+            given = mutate(SMALL, random_)
             Path("my.toml").write_bytes(given.encode(errors="surrogatepass"))
             words = "my.toml"
         line = _complaint(words)

@@ -29,6 +29,8 @@ STATE_LIMIT = 20_000_000
 TABLE_LIMIT = 2**27
 """Most entries of one task's table, count vectors times slots: 1 GiB in 64 bits."""
 
+REMEDY = "longer slots (`import --slot 10m`, the key `slot` of a recipe) or fewer node types make it smaller"
+
 
 class StateSpaceTooLarge(InputError):
     """A task has too many node types and slots, or too much work in small steps, for the exact dynamic programme.
@@ -40,7 +42,7 @@ class StateSpaceTooLarge(InputError):
     """
 
     def __init__(self, problem: str, task: int | None = None) -> None:
-        super().__init__("", "" if task is None else f"tasks[{task}]", problem)
+        super().__init__("", "" if task is None else f"tasks[{task}]", f"{problem}; {REMEDY}")
         self.task = task
 
 

@@ -198,7 +198,7 @@ def test_the_lower_node_comes_first_also_across_types() -> None:
 
 def test_a_state_space_that_cannot_be_held_is_refused() -> None:
     """Six types and 40 slots would be thousands of millions of count vectors: an error, not a dead machine."""
-    with pytest.raises(StateSpaceTooLarge, match="6 node types and 40 slots"):
+    with pytest.raises(StateSpaceTooLarge, match=r"6 node types and 40 slots.*longer slots \(`import --slot 10m`"):
         states(np.arange(1, 7), 10**6, 40)
 
 

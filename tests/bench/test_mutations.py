@@ -1,0 +1,58 @@
+"""A slice of the mutants of logs, clusters, suites' files and recipes; `python -m tests.tools.mutations` has all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.tools import mutations
+
+KINDS = (*mutations.LOGS, "cluster", "suite", "recipe")
+
+
+def test_what_the_mutants_are_made_of_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is changed in it."""
+    monkeypatch.chdir(tmp_path)
+    logs = [(form, text, mutations.CLUSTER) for form, texts in mutations.LOGS.items() for text in texts]
+    for form, log, cluster in logs + [("csv", mutations.CSV, cluster) for cluster in mutations.CLUSTERS[1:]]:
+        files = {"jobs.log": log, "cluster.toml": cluster, "prices.csv": mutations.PRICES}
+        words = ["import", "jobs.log", "--format", form, "--cluster", "cluster.toml", "--out", "out"]
+        mutant = mutations.Mutant(form, {name: text.encode() for name, text in files.items()}, words, ())
+        assert mutations.try_mutant(mutant) == (0, "")
+    for words in (["my.toml"], *([recipe] for recipe in mutations.RECIPES)):
+        files = {"my.toml": mutations.SUITE.encode()}
+        assert mutations.try_mutant(mutations.Mutant("", files, ["generate", *words, "--out", "out"], ())) == (0, "")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_mutants_are_read_or_refused_in_one_line(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit status 0 or 2; of 2 a line that names the file, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    counts: Counter[tuple[str, int | None]] = Counter()
+    for mutant in mutations.make_mutants(5 * len(KINDS), seed):
+        status, problem = mutations.try_mutant(mutant)
+        assert not problem, (mutant, problem)
+        counts[mutant.kind, status] += 1
+    assert {kind for kind, _ in counts} == set(KINDS)
+    assert sum(counts[kind, 2] for kind in KINDS) > 15
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (["list", "traces"], "nothing was written"),
+        (["opt", "my.toml"], ""),
+        (["--nonsense"], "names none of"),
+        (["warm", "nobody"], "names none of"),
+    ],
+)
+def test_a_mutant_that_is_not_as_it_should_be_is_found(
+    words: list[str], wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the tool looks for."""
+    monkeypatch.chdir(tmp_path)
+    _, problem = mutations.try_mutant(mutations.Mutant("", {"my.toml": b"x"}, words, ("my.toml",)))
+    assert problem.startswith(wrong)
+    assert bool(problem) == bool(wrong)
