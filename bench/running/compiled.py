@@ -32,13 +32,13 @@ def is_compiled(family: str, algorithms: Collection[str]) -> bool:
     if not os.access(place if place.exists() else place.parent, os.W_OK):
         return True
     known = _read().get("algorithms", {}).get(family)
-    return known is not None and (ALL in known or {_plain(name) for name in algorithms} <= set(known))
+    return known is not None and (ALL in known or {without_prior(name) for name in algorithms} <= set(known))
 
 
 def remember(family: str, algorithms: Collection[str] | None) -> None:
     """Write down that all was compiled for these; None for all there are. Nothing where that cannot be written."""
     known = _read().get("algorithms", {})
-    added = [ALL] if algorithms is None else [_plain(name) for name in algorithms]
+    added = [ALL] if algorithms is None else [without_prior(name) for name in algorithms]
     document = {
         "made_with": _made_with(),
         "caches": sorted(str(path) for path in _caches()),
@@ -98,7 +98,7 @@ def _stamp(path: Path) -> list[int]:
     return [about.st_mtime_ns, about.st_size]
 
 
-def _plain(name: str) -> str:
+def without_prior(name: str) -> str:
     """The algorithm's name without where its constants come from: ``a:prior=x,b=1`` is ``a:b=1``."""
     head, _, options = _PRIOR.sub("", name).partition(",")
     return f"{head}{',' if ':' in head else ':'}{options}" if options else head

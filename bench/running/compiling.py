@@ -21,6 +21,7 @@ from bench.running import compiled
 from bench.running.heartbeat import SILENCE, now_at
 from bench.running.machine import usable_cores
 from bench.running.pool import no_main_module
+from instances.errors import InputError
 
 _OURS = ("bench", "formulations", "instances", "online")
 
@@ -82,11 +83,12 @@ def compile_missing(family: Family, algorithms: Collection[str], quiet: bool = F
     if family.compiling is None or families().get(family.name) is not family:
         return
     shipped = {each.name for each in family.algorithms()}
-    algorithms = [name for name in algorithms if name.partition(":")[0] in shipped]
+    plain = dict.fromkeys(compiled.without_prior(name) for name in algorithms)
+    algorithms = [name for name in plain if name.partition(":")[0] in shipped]
     if compiled.is_compiled(family.name, algorithms):
         return
     now_at("")  # it tells by itself
-    with suppress(BrokenProcessPool):
+    with suppress(BrokenProcessPool, InputError):
         compile_all({family.name: algorithms}, _silent if quiet else None)
         compiled.remember(family.name, algorithms)
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from bench.cli.main import main
 from bench.family.known import families
 from bench.family.parts import Step
+from bench.lora import warming
 from bench.perf import startup
 from bench.perf.measured import Measured
 from bench.perf.page import format_csv as as_csv
@@ -170,7 +171,7 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
         ["greedy", "m:C"],
     ):
         compiling.compile_missing(family, names)
-    assert asked == [{"lora": ["greedy", "posted:prior=history,margin=2"]}, {"lora": ["greedy", "eft"]}]
+    assert asked == [{"lora": ["greedy", "posted:margin=2"]}, {"lora": ["greedy", "eft"]}]
     assert compiled.is_compiled("lora", ["greedy", "eft", "posted:margin=2"])
     compiled.remember("lora", None)
     assert compiled.is_compiled("lora", ["titan"])
@@ -183,6 +184,16 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
     assert not compiled.is_compiled("lora", ["greedy"])
     (tmp_path / compiled.FILE).write_text("{")
     assert not compiled.is_compiled("lora", ["greedy"])
+
+
+@pytest.mark.parametrize("prior", ["yesterday", "history"])
+def test_algorithms_that_learn_of_another_day_are_compiled_too(prior: str) -> None:
+    """None takes the instance under test for the day before."""
+    names = [
+        each.name for each in families()["lora"].algorithms() if families()["lora"].informed(each.name, "") != each.name
+    ]
+    assert len(names) > 4
+    warming._run_each([f"{name}:prior={prior}" for name in names])
 
 
 def test_run_and_backtest_ask_for_what_they_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
