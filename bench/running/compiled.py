@@ -12,6 +12,7 @@ import platform
 import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +29,8 @@ _PRIOR = re.compile(r"[:,]prior=[^,]*")
 
 def is_compiled(family: str, algorithms: Collection[str]) -> bool:
     """Whether the record says that all was compiled for these; yes as well where no record can be kept."""
+    if not _given() and not os.access(_home("formulations"), os.W_OK):
+        import_module("formulations.kernels")  # which chooses another place for the caches
     place = _place()
     if not os.access(place if place.exists() else place.parent, os.W_OK):
         return True

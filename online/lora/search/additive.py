@@ -323,6 +323,78 @@ def _outer(digits, o):  # type: ignore[no-untyped-def]
 
 
 @inner
+def _by_amounts(cell, node, rates, work, starts, begin, prices, limit):  # type: ignore[no-untyped-def]
+    """`_programme` over amounts of work instead of count vectors, for tasks that have too many of these.
+
+    An amount is what is still to be done, in units that divide all rates; what is done beyond the work counts as done.
+    Of equal costs the fewest cells are kept along with the cost. That is exact where sums of costs are; in doubles two
+    covers whose costs only rounding makes equal may be told apart before the last cells are added.
+    """
+    types, width = cell.shape
+    unit = rates[0]
+    for g in range(1, types):
+        other = rates[g]
+        while other > 0:
+            unit, other = other, unit % other
+    size = (work + unit - 1) // unit + 1
+    chosen = np.empty((width, 3), np.int64)
+    if size > limit or size * (width + 1) > TABLE_LIMIT:
+        return np.inf, -2, chosen[:0]
+    table = np.empty((width + 1, size))
+    count = np.empty((width + 1, size), np.int32)
+    for w in range(size):
+        table[width, w] = np.inf
+        count[width, w] = 0
+    table[width, 0] = 0.0
+    for t in range(width - 1, -1, -1):
+        for w in range(size):
+            best = table[t + 1, w]
+            fewest = count[t + 1, w]
+            for g in range(types):
+                rest = max(0, w - rates[g] // unit)
+                value = table[t + 1, rest] + cell[g, t]
+                cells = count[t + 1, rest] + 1
+                if value < best or (value == best and value < np.inf and cells < fewest):
+                    best = value
+                    fewest = cells
+            table[t, w] = best
+            count[t, w] = fewest
+    best = np.inf
+    pick = -1
+    for option in range(len(starts)):
+        if starts[option] - begin < width:
+            low = table[starts[option] - begin, size - 1]
+            if low + prices[option] < best:
+                best = low + prices[option]
+                pick = option
+    if pick < 0:
+        return best, pick, chosen[:0]
+    t = starts[pick] - begin
+    w = size - 1
+    n = 0
+    left = count[t, w]
+    while left > 0:
+        kind = -1
+        for g in range(types):
+            rest = max(0, w - rates[g] // unit)
+            if (
+                count[t + 1, rest] + 1 == left
+                and table[t + 1, rest] + cell[g, t] == table[t, w]
+                and (kind < 0 or node[g, t] < node[kind, t])
+            ):
+                kind = g
+        if kind >= 0:
+            chosen[n, 0] = t
+            chosen[n, 1] = node[kind, t]
+            chosen[n, 2] = kind
+            n += 1
+            w = max(0, w - rates[kind] // unit)
+            left -= 1
+        t += 1
+    return best, pick, chosen[:n]
+
+
+@inner
 def _programme(cell, node, rates, work, starts, begin, prices, limit):  # type: ignore[no-untyped-def]
     """The cheapest cover of the cells (inf: cannot be taken), with vendor; ties as `exact_cover`.
 
@@ -337,7 +409,7 @@ def _programme(cell, node, rates, work, starts, begin, prices, limit):  # type: 
     stride, digits, at, length, need, size = _rows(rates, work, width, negative, limit)
     chosen = np.empty((width, 3), np.int64)
     if size < 0 or size * (width + 1) > TABLE_LIMIT:
-        return np.inf, -2, chosen[:0]
+        return _by_amounts(cell, node, rates, work, starts, begin, prices, limit)
     table = np.empty((width + 1, size))
     _fill(cell, stride, digits, at, length, table)
     best = np.inf
@@ -453,7 +525,7 @@ def cheapest_schedule(lam, phi, compute, memory, tested, cluster, load, rate, co
     Returns
     -------
     (total, option, cells [node, slot], S, sum e); option is -1 without a schedule, -2 when there are more than `limit`
-    count vectors, or they would not fit into a table over the window.
+    count vectors, or they would not fit into a table over the window, and of amounts of work (`_by_amounts`) as well.
     """
     first_node, capacity = cluster
     size, needed, deadline = load
@@ -504,8 +576,8 @@ def move_prices(lam, phi, cells, cluster, kind, size, rate, growth, eta_c, eta_m
 def too_large(task: Task) -> StateSpaceTooLarge:
     """The error for a task that a compiled search has answered with -2."""
     problem = (
-        f"work {task.work} up to slot {task.deadline} takes more than {STATE_LIMIT} count vectors of slots by node type"
-        f" or {TABLE_LIMIT} entries of a table over the window, the most that are searched"
+        f"work {task.work} up to slot {task.deadline} takes more than {STATE_LIMIT} count vectors of slots by type "
+        f"or amounts of work, or {TABLE_LIMIT} entries of a table of them over the window, the most that are searched"
     )
     return StateSpaceTooLarge(problem, task.index)
 
