@@ -80,10 +80,10 @@ def _list(options: argparse.Namespace) -> int:
     if options.what == "gpus" and options.given:
         own, files = find_calibrator(), list(map(Path, options.given))
         kinds["gpus"] = lambda family: own.gpus(files) if family.calibrating is own else ()
-    known = dict.fromkeys(each.name for family in families().values() for each in kinds[options.what](family))
+    known = {each.name for family in families().values() for each in kinds[options.what](family)} if names else ()
     for name in names:
         if name not in known:
-            raise InputError(f"list {options.what}", "", not_one_of(name, known))
+            raise InputError(f"list {options.what}", "", not_one_of(name, sorted(known)))
     found: list[dict[str, Any]] = [
         {"family": family.name, "name": each.name, "summary": each.summary}
         | ({"keys": [key.row() for key in each.keys]} if isinstance(each, Form) else {})

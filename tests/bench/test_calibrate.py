@@ -116,14 +116,14 @@ def test_an_interruption_keeps_nothing_and_says_so(
 
 
 def test_gpus_are_listed_with_those_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As text and as JSON; no other list takes files."""
+    """As text and as JSON; what other lists are given are names."""
     file = str(write(tmp_path / "mine.json"))
     assert main(["list", "gpus"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["lora:", "h200", "a100", "a40"]
     assert main(["list", "gpus", file, "--json"]) == 0
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == ["h200", "a100", "a40", "mine"]
     assert main(["list", "suites", file]) == 2
-    assert "only `list gpus` takes files" in capsys.readouterr().err
+    assert "is not one of eapm-fig2, " in capsys.readouterr().err
     write(tmp_path / "broken.json", rows=[])
     assert main(["list", "gpus", file, str(tmp_path / "broken.json")]) == 2
     [line] = capsys.readouterr().err.splitlines()
