@@ -9,6 +9,7 @@ import io
 import itertools
 import json
 import os
+import re
 import shutil
 import stat
 import sys
@@ -358,3 +359,17 @@ def filling(folder: Path) -> Iterator[Path]:
         if new:
             with contextlib.suppress(OSError):
                 folder.rmdir()
+
+
+SUFFIXES = (".json.gz", ".json")
+"""Of instance files."""
+
+
+def list_instances(folder: Path) -> list[Path]:
+    """The instance files of a folder, in order of their names, numbers in them by value."""
+
+    def order(path: Path) -> list[tuple[int, str]]:
+        name = next(path.name.removesuffix(suffix) for suffix in SUFFIXES if path.name.endswith(suffix))
+        return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+    return sorted((path for path in folder.iterdir() if path.name.endswith(SUFFIXES)), key=order)

@@ -14,9 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from instances.errors import InputError, did_you_mean, not_one_of
+from instances.files import list_instances
 from online.outcome import Constant, Source
 from online.spec import HANDED_OVER, HISTORY, YESTERDAY, Entry, Spec, fraction, version
 
@@ -53,11 +55,13 @@ class Registry(Generic[Instance]):
         module `constants`, if there is one, has the table CONSTANTS of those that algorithms can declare.
     documents : reads instances.
     protocol : the module whose function `plain` copies an answer in builtin types.
+    join : makes one instance of days, one after another; None where a family has no such thing.
     """
 
     package: str
     documents: Documents
     protocol: str
+    join: Callable[[list[Instance]], Instance] | None = None
     _entries: dict[str, Entry] = field(default_factory=dict)
 
     def constants(self) -> Constants[Instance]:
@@ -112,7 +116,7 @@ class Registry(Generic[Instance]):
             if key in seen:
                 raise InputError("algorithm", where, "given twice")
             seen.add(key)
-            if key == "prior":
+            if key == "prior" or (key == "history" and entry is not None and entry.learns):
                 prior = value
             elif entry is not None and key in entry.options:
                 allowed = entry.options[key].allowed
@@ -133,7 +137,7 @@ class Registry(Generic[Instance]):
             for key in given:
                 if key not in declared:
                     raise InputError("algorithm", f"{head}:{key}", f"{head} declares no such constant")
-            if prior and not declared:
+            if prior and not declared and not entry.learns:
                 raise InputError("algorithm", f"{head}:prior", f"{head} declares no constants")
         return spec
 
@@ -152,6 +156,8 @@ class Registry(Generic[Instance]):
                     f"{stated} or prior=FILE or, in a suite that has another day, prior={YESTERDAY}"
                     " (default: computed from the instance under test)"
                 )
+            if entry.learns:
+                parts.append(f"history=FILE|FILE;FILE|FOLDER of earlier days or, in suites, {YESTERDAY} or {HISTORY}")
             listed.append((entry.name, "; ".join(parts)))
         return listed
 
@@ -162,9 +168,7 @@ class Registry(Generic[Instance]):
         """
         spec = self.parse(text)
         prior = (
-            f" prior {self.content_hash(self.documents.read(spec.prior))}"
-            if spec.prior not in ("", *HANDED_OVER)
-            else ""
+            f" prior {self.content_hash(self.read_prior(spec.prior))}" if spec.prior not in ("", *HANDED_OVER) else ""
         )
         return f"{spec.name} version {version(spec)}{prior}"
 
@@ -196,18 +200,8 @@ class Registry(Generic[Instance]):
         public = spec.entry is not None and spec.entry.public_constants
         head = spec.head
         other, told_as = None, spec.prior
-        if spec.prior and any(name not in spec.given for name in names):
-            other = prior if spec.prior in HANDED_OVER else self.documents.read(spec.prior)
-            if other is None:
-                raise _not_handed_over(spec)
-            if spec.prior == YESTERDAY:
-                told_as = f"{YESTERDAY} ({self.content_hash(other)[:12]})"
-            elif spec.prior == HISTORY:
-                told_as = ", ".join(filter(None, (getattr(other, "name", ""), self.content_hash(other)[:12])))
-        if other is not None and self.content_hash(other) == self.content_hash(instance):
-            if public:
-                raise InputError("algorithm", f"{head}:prior", f"{spec.prior} is the instance under test")
-            other = None  # the instance under test is no other one, whatever its file is called
+        if any(name not in spec.given for name in names):
+            other, told_as = self._prior(spec, instance, prior)
         settled = []
         for name in names:
             if name in spec.given:
@@ -220,6 +214,43 @@ class Registry(Generic[Instance]):
             told = (told_as if other is not None else "", detail)
             settled.append(Constant(name, value, source, ", ".join(filter(None, told))))
         return tuple(settled)
+
+    def _prior(self, spec: Spec, instance: Instance, prior: Instance | None) -> tuple[Instance | None, str]:
+        """The instance that the algorithm's name says to take what must be known from, and how it is told; or None.
+
+        Raises
+        ------
+        InputError : it is not there, or it is the instance under test and that may not be.
+        """
+        if not spec.prior:
+            return None, ""
+        other = prior if spec.prior in HANDED_OVER else self.read_prior(spec.prior)
+        if other is None:
+            raise _not_handed_over(spec)
+        told_as = spec.prior
+        if spec.prior == YESTERDAY:
+            told_as = f"{YESTERDAY} ({self.content_hash(other)[:12]})"
+        elif spec.prior == HISTORY:
+            told_as = ", ".join(filter(None, (getattr(other, "name", ""), self.content_hash(other)[:12])))
+        if self.content_hash(other) == self.content_hash(instance):
+            if spec.entry is not None and (spec.entry.public_constants or spec.entry.learns):
+                raise InputError("algorithm", f"{spec.head}:prior", f"{spec.prior} is the instance under test")
+            return None, spec.prior  # the instance under test is no other one, whatever its file is called
+        return other, told_as
+
+    def read_prior(self, text: str) -> Instance:
+        """The instance of a file; of several, ``FILE;FILE``, or of a folder's, one after another in time.
+
+        Raises
+        ------
+        InputError : naming what cannot be read, and days that cannot be joined.
+        """
+        path = Path(text)
+        names = [str(each) for each in list_instances(path)] if path.is_dir() else [*filter(None, text.split(";"))]
+        if not names:
+            raise InputError(text, "", "there is no instance file (.json or .json.gz) in this folder")
+        days: list[Instance] = [self.documents.read(name) for name in names]
+        return days[0] if len(days) == 1 or self.join is None else self.join(days)
 
     def prepare(
         self, spec: Spec, instance: Instance, arrivals: int, prior: Instance | None = None
@@ -234,7 +265,12 @@ class Registry(Generic[Instance]):
         assert entry is not None
         algorithm = entry.make(entry.settle(dict(spec.options), arrivals))
         constants = self.settle_constants(spec, tuple(getattr(algorithm, "constants", ())), instance, prior)
-        if entry.public_constants and any(constant.source is Source.ORACLE for constant in constants):
+        if entry.learns:
+            other = self._prior(spec, instance, prior)[0]
+            told = algorithm.learn(other, instance)
+            if told:
+                algorithm.label = f"{spec.name} ({told})"
+        elif entry.public_constants and any(constant.source is Source.ORACLE for constant in constants):
             algorithm.label = f"{spec.name} (oracle constants)"
         return entry, algorithm, constants
 
@@ -261,7 +297,8 @@ def _declared(entry: Entry, options: Mapping[str, str] | None = None) -> tuple[s
 def _known(entry: Entry) -> tuple[str, ...]:
     """All that may stand before ``=`` in the name of a registered algorithm."""
     declared = _declared(entry)
-    return (*entry.options, *declared, "prior") if declared else tuple(entry.options)
+    prior = ("prior",) if declared or entry.learns else ()
+    return (*entry.options, *declared, *prior, *(("history",) if entry.learns else ()))
 
 
 def require_prior(spec: Spec, prior: object) -> None:

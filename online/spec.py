@@ -63,6 +63,8 @@ class Entry:
     standing : what is proved or known of it, for leaderboards; None where nothing is.
     randomised : it draws, from the seed of the run: repetitions differ.
     slow : on large instances it takes much longer than others, which small ones do not show: suites begin with it.
+    learns : it has a method `learn`, which is handed the prior itself (None without one) and the instance under test,
+        and says what of it stands behind the name; `history=` is another word for its `prior=`.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Entry:
     standing: Standing | None = None
     randomised: bool = False
     slow: bool = False
+    learns: bool = False
 
     def choices(self) -> Iterator[str]:
         """Every combination of the options whose values are listed, as it is written behind the name, but for those

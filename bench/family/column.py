@@ -336,8 +336,8 @@ class Family:
         from online.referee.isolation import declared_constants
 
         registry = self.need("GAME").registry
-        missing = declared_constants(registry, algorithm)
         spec = registry.parse(algorithm)
+        missing = declared_constants(registry, algorithm) or (spec.entry is not None and spec.entry.learns)
         if spec.prior or not missing:
             return algorithm
         options = algorithm.removeprefix(spec.head).startswith(":")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from instances.errors import InputError
+import numpy as np
+
+from instances.errors import InputError, shown
 from instances.lora.format import FORMAT, SLOT_LIMIT, document, parse
-from instances.lora.model import Instance
+from instances.lora.model import Instance, IntArray, Public
 
 
 def join(days: Sequence[Instance]) -> Instance:
@@ -70,6 +73,72 @@ def began(day: Instance) -> str:
     arrivals = recipe.get("arrivals") if isinstance(recipe, dict) else None
     found = origin.get("start") or (arrivals.get("day") if isinstance(arrivals, dict) else None)
     return found[:19] if isinstance(found, str) else ""
+
+
+def split(history: Instance, slots: int, like: Instance | Public) -> list[Instance]:
+    """The days of `slots` slots each that an instance joins, in order.
+
+    Parameters
+    ----------
+    like : an instance, or its public part, of the cluster and the slots that the days must have; counts of nodes may
+        differ.
+
+    Raises
+    ------
+    InputError : other slots or nodes, or tasks that last over the end of a day.
+    """
+    name = history.name
+    if history.slots % slots:
+        problem = f"{history.slots} slots are no whole number of days of {slots} slots, as the instance under test has"
+        raise InputError(name, "slots", problem)
+    for field, own, other in (
+        ("slot_seconds", history.slot_seconds, like.slot_seconds),
+        ("base_memory_mb", history.base_memory_mb, like.base_memory_mb),
+        ("node_types", _sizes(history), _sizes(like)),
+    ):
+        if own != other:
+            raise InputError(name, field, f"{shown(own)}, and the instance under test has {shown(other)}")
+    day = (history.arrival - 1) // slots
+    late = np.flatnonzero((history.deadline - 1) // slots != day)
+    if len(late):
+        problem = f"task {late[0]} lasts over the end of a day of {slots} slots"
+        raise InputError(name, f"tasks[{late[0]}].deadline", problem)
+    return [_day(history, np.flatnonzero(day == each), each * slots, slots) for each in range(history.slots // slots)]
+
+
+def _day(history: Instance, kept: IntArray, before: int, slots: int) -> Instance:
+    span = slice(before, before + slots)
+    chosen = choose(history, kept)
+    return replace(
+        chosen,
+        slots=slots,
+        arrival=chosen.arrival - before,
+        deadline=chosen.deadline - before,
+        node_types=tuple(replace(kind, tariff=kind.tariff[span]) for kind in history.node_types),
+        explicit_cost={i: cost[:, span] for i, cost in chosen.explicit_cost.items()},
+    )
+
+
+def choose(instance: Instance, kept: IntArray) -> Instance:
+    """The instance with these of its tasks only, in their order."""
+    count = np.diff(instance.vendor_start)[kept]
+    spans = [np.arange(instance.vendor_start[i], instance.vendor_start[i + 1]) for i in kept.tolist()]
+    vendors = np.concatenate([np.zeros(0, np.int64), *spans])
+    columns = ("arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh")
+    given = instance.explicit_cost
+    return replace(
+        instance,
+        **{name: getattr(instance, name)[kept] for name in columns},
+        explicit_cost={row: given[i] for row, i in enumerate(kept.tolist()) if i in given},
+        vendor_start=np.concatenate([[0], np.cumsum(count)]).astype(np.int64),
+        vendor_price=instance.vendor_price[vendors],
+        vendor_delay=instance.vendor_delay[vendors],
+        cache={},
+    )
+
+
+def _sizes(cluster: Instance | Public) -> list[tuple[int, int]]:
+    return [(kind.compute, kind.memory_mb) for kind in cluster.node_types]
 
 
 def _cluster(day: Instance) -> tuple[object, ...]:

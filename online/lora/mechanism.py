@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +113,19 @@ class ExactPrices:
         """b_il / (w_c S + w_m R)."""
         return self._rule.bbar(net, work, use)
 
+    def cells(self, task: Task, first: int) -> NDArray[Any]:
+        """(K, W) lambda s + phi r from slot `first` (from 0) to the deadline."""
+        zero = Fraction(0)
+        rates = [int(task.rate[g]) for g in self._kind]
+        rows = [
+            [
+                self.lam.get((k, t), zero) * rate + self.phi.get((k, t), zero) * task.memory_mb
+                for t in range(first + 1, task.deadline + 1)
+            ]
+            for k, rate in enumerate(rates)
+        ]
+        return np.array(rows, object)
+
     def final(self) -> tuple[dict[Cell, Fraction | float], dict[Cell, Fraction | float]]:
         """Prices that are not zero."""
         return (
@@ -159,6 +172,11 @@ class FloatPrices:
     def bbar(self, net: int, work: int, use: int) -> float:
         """b_il / (w_c S + w_m R)."""
         return net / (self._weights[0] * work + self._weights[1] * use)
+
+    def cells(self, task: Task, first: int) -> NDArray[Any]:
+        """(K, W) lambda s + phi r from slot `first` (from 0) to the deadline."""
+        rate, span = task.rate[self._cluster.kind][:, None], slice(first, task.deadline)
+        return np.asarray(self.lam[:, span] * rate + self.phi[:, span] * task.memory_mb)
 
     def final(self) -> tuple[dict[Cell, Fraction | float], dict[Cell, Fraction | float]]:
         """Prices that are not zero."""
@@ -231,6 +249,16 @@ class Mechanism:
         quote = self._prices.cheapest(task, room)
         return None if quote is None else Found((quote.cost, quote.option, len(quote.cells)), quote.cells, quote)
 
+    def cell_prices(self, task: Task, first: int) -> NDArray[Any]:
+        """(K, W) lambda s + phi r of the task from slot `first` (from 0) to its deadline."""
+        return self._prices.cells(task, first)
+
+    def move(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
+        """The update where the task was sold these cells by another rule, and is worth `net`."""
+        work = sum(int(task.rate[self._public.type_of_node[k]]) for k, _ in cells)
+        bbar = self._prices.bbar(net, work, task.memory_mb * len(cells))
+        self._prices.move(task, cells, bbar)  # type: ignore[arg-type]
+
     def settle(self, task: Task, view: View, found: Found | None) -> Decision | None:
         """Admit it if the bid is above its cost, charge that, and move the prices."""
         quote: Quote | None = None if found is None else found.answer
@@ -241,8 +269,7 @@ class Mechanism:
         net = task.bid - price - quote.energy
         admitted = bool(task.bid > quote.cost)
         if admitted:
-            bbar = self._prices.bbar(net, quote.work, task.memory_mb * len(quote.cells))
-            self._prices.move(task, quote.cells, bbar)  # type: ignore[arg-type]
+            self.move(task, quote.cells, net)
         self._trace.offers.append(
             Offer(
                 task=task.index,

@@ -562,6 +562,22 @@ def first_schedule(compute, memory, cluster, load, rate, cost, starts, prices, l
 
 
 @compiled
+def cheapest_of_cells(cell, node, rates, work, starts, first, prices, limit):  # type: ignore[no-untyped-def]
+    """The cheapest cover at given costs of cells, in doubles; ties as `exact_cover`.
+
+    Parameters
+    ----------
+    cell : (G', W) costs, inf where there is no room; node : (G', W). rates : (G',), the slowest first; work : M_i.
+    starts, prices : (n options,) first usable slot, from 1, and vendor price; first : slot of column 0, from 1.
+
+    Returns
+    -------
+    (total, option, rows [column, node, row of `cell`]); option as for `cheapest_schedule`.
+    """
+    return _programme(cell, node, rates, work, starts, first, prices, limit)
+
+
+@compiled
 def move_prices(lam, phi, cells, cluster, kind, size, rate, growth, eta_c, eta_m, factor):  # type: ignore[no-untyped-def]
     """lambda <- lambda (1 + B d) + eta (v d) on the cells [node, slot], d = s / C_kp; phi likewise."""
     capacity = cluster[1]

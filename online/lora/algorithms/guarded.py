@@ -1,0 +1,124 @@
+"""`guarded`, Theorem H: the guard around the prices of another mechanism.
+
+`inner` names who posts the wishes: `greedy` wishes 0, `posted`, `minimal-edit`, `capped` and `bbar-rule` wish what they
+would charge for a cell, and move their prices when something is sold to a task. The guard keeps every price between its
+limits (`online.lora.guard`), which gives the guarantee whatever the wishes are.
+
+Truthful (Theorem T): wishes, credits and room do not look at the bid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from instances.errors import InputError, did_you_mean, not_one_of
+from instances.lora.model import Public, Task
+from online.lora.algorithms.greedy import first_with_room
+from online.lora.algorithms.learned import GUARD, arithmetic, guarantee, guard_settings
+from online.lora.mechanism import Mechanism
+from online.lora.posting import PostedPrices, Wish, reach
+from online.lora.protocol import View
+from online.lora.registry import REGISTRY, Entry, Option, register
+from online.lora.traces import Cell
+
+INNER = ("greedy", "posted", "minimal-edit", "capped", "bbar-rule")
+
+
+class _Nothing:
+    """Wishes nothing: the first node with room."""
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        self._public, self._first = public, public.first_node
+
+    def wish(self, task: Task, view: View) -> Wish | None:
+        found = reach(task, self._public)
+        if found is None:
+            return None
+        types, first = found
+        room = view.room(task, self._public)[:, first : task.deadline]
+        usable, node = first_with_room(room, self._first)
+        return Wish(types, first, np.where(usable, node, -1)[types], np.zeros((len(types), room.shape[1])))
+
+    def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
+        """Nothing moves."""
+
+    def heard(self, task: Task) -> None:
+        """Nothing is learned."""
+
+
+class _Moving:
+    """Wishes the prices of a mechanism with linear reduced cost, on the cheapest node with room."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._mechanism = mechanism
+        self.constants = mechanism.constants
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        self._public = public
+        self._mechanism.start(public, constants)
+
+    def wish(self, task: Task, view: View) -> Wish | None:
+        found = reach(task, self._public)
+        if found is None:
+            return None
+        types, first = found
+        room = view.room(task, self._public)[:, first : task.deadline]
+        price = self._mechanism.cell_prices(task, first)
+        shape = len(types), room.shape[1]
+        node, best = np.full(shape, -1), np.zeros(shape, price.dtype)
+        for z, g in enumerate(types.tolist()):
+            low, high = self._public.first_node[g : g + 2]
+            for k in range(low, high):
+                better = room[k] & ((node[z] < 0) | (price[k] < best[z]))
+                best[z] = np.where(better, price[k], best[z])
+                node[z] = np.where(better, k, node[z])
+        return Wish(types, first, node, best)
+
+    def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
+        self._mechanism.move(task, cells, net)
+
+    def heard(self, task: Task) -> None:
+        """What is sold moves prices, nothing else."""
+
+    def final(self) -> Any:
+        trace = self._mechanism.trace
+        return trace.lam, trace.phi
+
+
+def _make(options: Mapping[str, str]) -> PostedPrices:
+    name, exact = options["inner"], options["arith"] == "exact"
+    if name not in INNER:
+        raise InputError("algorithm", "guarded:inner", not_one_of(name, INNER) + did_you_mean(name, INNER))
+    guard = guard_settings("guarded", options, "beta")
+    if guard is None:
+        raise InputError("algorithm", "guarded:beta", "0 is not above 0")
+    if name == "greedy":
+        return PostedPrices(_Nothing(), guard, exact=exact)
+    entry = REGISTRY.entries()[name]
+    defaults = {key: option.default for key, option in entry.options.items()}
+    return PostedPrices(_Moving(entry.make(defaults | {"arith": options["arith"]})), guard, exact=exact)
+
+
+register(
+    Entry(
+        "guarded",
+        "the guard of Theorem H around another mechanism's prices",
+        "1",
+        {
+            "inner": Option("greedy", None, "whose prices: " + ", ".join(INNER)),
+            "beta": Option("200", None, "of the guard, above 0"),
+            **GUARD,
+        },
+        _make,
+        settle=arithmetic,
+        learns=True,
+        standing=lambda options, oracle: {
+            "guarantee": guarantee(options, "beta"),
+            "truthful": "in bid, window and work",
+        },
+    )
+)

@@ -1,0 +1,112 @@
+"""`learned`: prices from earlier days, solved again within the day for the demand that counts foretell.
+
+What it knows before the day: how many tasks came when on earlier days, a sample of those tasks, what a cell of each
+shape was worth by that day's dual prices (`online.lora.learned.filling`), and how nodes fill up. The price of a whole
+node nu_gt is solved from that before the day, and again at every slot with arrivals and after every `every` arrivals in
+it: by a few steps on the dual of the tasks expected from now on (`demand`), on the nodes that are left. A task pays
+nu (om + waste dW) for a cell, on the node that it fills best (`menu`); it is admitted if its bid is above the cost of
+its cheapest schedule, and charged that.
+
+Without history it begins at zero prices and learns from the tasks of the day itself, as every run does in part: its
+first tasks join the past ones, and more as they come.
+
+No guarantee, unless `guard=BETA` puts Theorem H around it (`online.lora.guard`). Truthful in the bid: a task's prices
+come from history, counts and earlier tasks. Not in the arrival: prices may fall when they are solved again; not in the
+memory: more of it may fill a gap and so be cheaper, with waste > 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from instances.errors import InputError, shown
+from online.lora.learned.policy import LearnedPrices, Settings
+from online.lora.posting import GuardSettings, PostedPrices
+from online.lora.registry import Entry, Option, fraction, register
+from online.lora.traces import EXACT_TASKS
+
+_COUNTS = {
+    "every": ("30", "arrivals after which prices are solved again within a slot"),
+    "samples": ("4", "samples of past tasks that take turns"),
+    "size": ("8", "tasks of a sample at each point of arrival"),
+    "rounds": ("20", "steps of a solution"),
+    "days": ("3", "last days whose tasks are sampled; counts are of all"),
+}
+_NUMBERS = {
+    "step": ("0.2", "first step of a solution, in mean prices of a node"),
+    "scale": ("0.95", "part of the solved price that is posted"),
+    "waste": ("0.1", "price of a node's expected waste, in prices of a node"),
+}
+GUARD = {
+    "rho": Option("10", None, "of the guard: credits are raised for wishes up to rho times the welfare so far"),
+    "margin": Option("3/2", None, "of the guard: caps are this times those of history"),
+    "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
+}
+
+
+def guard_settings(name: str, options: Mapping[str, str], key: str) -> GuardSettings | None:
+    """The guard that options ask for; None for beta = 0."""
+    beta = fraction(f"{name}:{key}", options[key])
+    rho, margin = fraction(f"{name}:rho", options["rho"]), fraction(f"{name}:margin", options["margin"])
+    if margin < 1:
+        raise InputError("algorithm", f"{name}:margin", f"{shown(options['margin'])} is below 1")
+    return GuardSettings(beta, rho, margin) if beta else None
+
+
+def guarantee(options: Mapping[str, str], key: str) -> str:
+    """What is proved of a guarded run."""
+    rho, beta = options["rho"], options[key]
+    return f"OPT <= ({rho} + max(1, {beta} Omega)) ALG + A0, Omega <= 2, where caps bound the day's (Theorem H)"
+
+
+def arithmetic(options: dict[str, str], tasks: int) -> dict[str, str]:
+    """Exact for few tasks."""
+    if options["arith"] == "auto":
+        options["arith"] = "exact" if tasks <= EXACT_TASKS else "float"
+    return options
+
+
+def _number(key: str, options: Mapping[str, str]) -> float:
+    return float(fraction(f"learned:{key}", options[key]))
+
+
+def _count(key: str, options: Mapping[str, str]) -> int:
+    value = fraction(f"learned:{key}", options[key])
+    if value.denominator != 1 or not 1 <= value <= 10_000:
+        raise InputError("algorithm", f"learned:{key}", f"{shown(options[key])} is no whole number in 1..10000")
+    return int(value)
+
+
+def _make(options: Mapping[str, str]) -> PostedPrices:
+    settings = Settings(
+        known=options["total"] == "known",
+        **{key: _count(key, options) for key in _COUNTS},
+        **{key: _number(key, options) for key in _NUMBERS},
+    )  # type: ignore[arg-type]
+    guard = guard_settings("learned", options, "guard")
+    return PostedPrices(LearnedPrices(settings), guard, exact=options["arith"] == "exact")
+
+
+def _standing(options: Mapping[str, str], oracle: bool) -> Mapping[str, str]:
+    proved = "none known" if Fraction(options["guard"]) == 0 else guarantee(options, "guard")
+    return {"guarantee": proved, "truthful": "in the bid"}
+
+
+register(
+    Entry(
+        "learned",
+        "prices learned from earlier days and solved again within the day; guard=BETA adds Theorem H",
+        "1",
+        {
+            "guard": Option("0", None, "beta of the guard of Theorem H; 0: none"),
+            "total": Option("known", ("known", "unknown"), "the number of tasks is that of earlier days, or unknown"),
+            **{key: Option(default, None, told) for key, (default, told) in (_COUNTS | _NUMBERS).items()},
+            **GUARD,
+        },
+        _make,
+        settle=arithmetic,
+        learns=True,
+        standing=_standing,
+    )
+)

@@ -1,0 +1,274 @@
+"""Prices of whole nodes from the demand to come: the dual of a fluid problem over representative past tasks.
+
+At every point of arrival (some slots) stand R representatives; n tasks that are expected there count as n / R of each.
+A representative buys the cheapest fractional cover of its work at node prices nu, share by share, if that pays. What is
+minimised is sum K_g free_gt nu_gt + sum n / R max(0, b - cost): a convex function of nu, by subgradient steps that are
+bounded a slot and shrink; prices are the mean of the later steps.
+
+Doubles in a fixed order: the same on every machine.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.kernels import compiled, inner
+from instances.lora.model import IntArray
+from instances.seeds import Stream
+from online.lora.learned.past import Floats, Past
+
+POINTS = 144
+"""Most points of arrival: in a longer instance a point stands for some slots."""
+EARLY = 5
+"""Of a slot t stand for the tasks to come those that arrived by t, or in the first part of the day: one in EARLY."""
+
+
+class Representatives(NamedTuple):
+    """R tasks at each of P points.
+
+    Parameters
+    ----------
+    size : R. begin : (P,) slot of each point, from 0.
+    until : (P R,) slot behind the last one. work, bid : (P R,). rate, energy, flat, share : (P R, G).
+    start, price : (P R, V) first slot of each way of pre-processing (T where there is none), and its price.
+    rank : (P R, G) node types, the slowest first; unusable ones are -1.
+    order : (P R, most slots of a window times G) where the last sort of each one's entries is kept.
+    """
+
+    size: int
+    begin: IntArray
+    until: IntArray
+    work: Floats
+    bid: Floats
+    rate: Floats
+    energy: Floats
+    flat: Floats
+    share: Floats
+    start: IntArray
+    price: Floats
+    rank: IntArray
+    order: NDArray[np.int32]
+
+
+def points(slots: int) -> IntArray:
+    """(P,) the slots at which arrivals are foretold, from 0."""
+    return np.arange(0, slots, -(-slots // POINTS))
+
+
+def draw(past: Past, share: Floats, slots: int, size: int, seed: str) -> Representatives:
+    """Representatives of the past tasks, moved to each point and cut at the end.
+
+    At each point the tasks are cut by their size into `size` parts of equally many; of each part one is taken whose
+    place in the order of bid per work is another one of `size` parts.
+    """
+    begin = points(slots)
+    stream = Stream("learned", seed)
+    count = len(begin) * size
+    picks = np.zeros(count, np.int64)
+    usable = np.flatnonzero((past.rate > 0).any(axis=1))
+    wide = share[usable].max(axis=1)
+    density = past.bid[usable] / past.work[usable]
+    order = usable[np.lexsort((past.arrival[usable], density, wide))]
+    # A part's tasks by size stand together, by density within it.
+    arrival = past.arrival[order]
+    turns = stream.integers(0, 2**31 - 1, 2 * count).reshape(2, len(begin), size)
+    for at, slot in enumerate(begin.tolist()):
+        known = order[arrival <= max(slot, slots // EARLY)]
+        if len(known) == 0:
+            known = order
+        turn = np.argsort(turns[0, at], kind="stable")
+        for q in range(size):
+            low, high = len(known) * q // size, max(len(known) * q // size + 1, len(known) * (q + 1) // size)
+            part = known[low:high]
+            part = part[np.argsort(past.bid[part] / past.work[part], kind="stable")]
+            spot = (turn[q] * 2**31 + turns[1, at, q]) * len(part) // (size * 2**31)
+            picks[at * size + q] = part[min(int(spot), len(part) - 1)]
+    where = np.repeat(begin, size)
+    rate = past.rate[picks].astype(float)
+    rank = np.argsort(rate, axis=1, kind="stable")
+    rank = np.where(np.take_along_axis(rate, rank, axis=1) > 0, rank, -1)
+    delay = past.delay[picks]
+    return Representatives(
+        size,
+        begin,
+        np.minimum(slots, where + past.window[picks]),
+        past.work[picks].astype(float),
+        past.bid[picks].astype(float),
+        rate,
+        np.ascontiguousarray(past.energy[picks]),
+        np.ascontiguousarray(past.flat[picks]),
+        np.ascontiguousarray(share[picks]),
+        np.where(delay >= 0, where[:, None] + delay, slots),
+        past.price[picks].astype(float),
+        rank,
+        np.tile(np.arange(int(past.window[picks].max(initial=1)) * rate.shape[1], dtype=np.int32), (count, 1)),
+    )
+
+
+@inner
+def _entries(first, until, price, tariff, energy, flat, share, rate, rank, key, size, kind, cost):  # type: ignore[no-untyped-def]
+    """The edges of each slot's lower hull of (rate, cost) over the node types, from the origin on: G places a slot.
+
+    An edge is the step from one type to the next faster one that is worth it: key is its cost per sample, size its
+    samples, kind the type; key is inf in places that are not needed. Along a slot keys rise.
+    """
+    types = len(rate)
+    for t in range(first, until):
+        at = (t - first) * types
+        top = at
+        for z in range(types):
+            g = rank[z]
+            if g < 0:
+                continue
+            c = energy[g] * tariff[g, t] + flat[g] + price[g, t] * share[g]
+            cost[g] = c
+            while True:
+                x = 0.0
+                y = 0.0
+                if top > at:
+                    x = rate[kind[top - 1]]
+                    y = cost[kind[top - 1]]
+                if rate[g] <= x:
+                    if c >= y:
+                        break
+                    top -= 1
+                    continue
+                slope = (c - y) / (rate[g] - x)
+                if top > at and slope <= key[top - 1]:
+                    top -= 1
+                    continue
+                key[top] = slope
+                size[top] = rate[g] - x
+                kind[top] = g
+                top += 1
+                break
+        for z in range(top, at + types):
+            key[z] = np.inf
+
+
+@inner
+def _sort(key, order, count):  # type: ignore[no-untyped-def]
+    """Put order[:count], a permutation of 0..count-1 that is sorted nearly, in order of key."""
+    for z in range(1, count):
+        e = order[z]
+        k = key[e]
+        y = z - 1
+        while y >= 0 and key[order[y]] > k:
+            order[y + 1] = order[y]
+            y -= 1
+        order[y + 1] = e
+
+
+@inner
+def _buy(first, until, start, prices, bid, work, types, weight, key, size, kind, order, use):  # type: ignore[no-untyped-def]
+    """The best fractional cover from the sorted entries; adds `weight` times its nodes' samples to `use`.
+
+    use : (G, T) samples bought of each type, in the representative's own; steps to a faster type give the slower back.
+    """
+    count = (until - first) * types
+    best = 0.0
+    pick = -1
+    for v in range(len(start)):
+        if start[v] >= until:
+            continue
+        low = (start[v] - first) * types
+        rest = work
+        spent = prices[v]
+        for z in range(count):
+            e = order[z]
+            if e < low:
+                continue
+            if key[e] == np.inf or spent >= bid - best:
+                break
+            part = min(size[e], rest)
+            spent += key[e] * part
+            rest -= part
+            if rest <= 1e-9:
+                break
+        if rest <= 1e-9 and bid - spent > best:
+            best = bid - spent
+            pick = v
+    if pick < 0:
+        return 0.0
+    low = (start[pick] - first) * types
+    rest = work
+    for z in range(count):
+        e = order[z]
+        if e < low:
+            continue
+        part = min(size[e], rest)
+        x = weight * part / size[e]
+        t = first + e // types
+        use[kind[e], t] += x
+        if e % types > 0:
+            use[kind[e - 1], t] -= x
+        rest -= part
+        if rest <= 1e-9:
+            break
+    return best
+
+
+@compiled
+def descend(reps, now, expected, free, nodes, tariff, price, unit, rounds, step):  # type: ignore[no-untyped-def]
+    """(G, T) prices of a node, the mean over the later two thirds of the rounds, from slot `now` on.
+
+    Parameters
+    ----------
+    reps : `Representatives`. now : the present slot, from 0.
+    expected : (P,) tasks to come at each point. free : (G, T) nodes that are left. nodes : (G,) K_g.
+    tariff : (G, T). price : (G, T) to begin with. unit : (G,) what a step of size 1 is. rounds, step : how many, and
+    the first one's size, in units; a slot that is over or under by all nodes or more takes a whole step.
+    """
+    types, slots = price.shape
+    price = price.copy()
+    mean = np.zeros((types, slots))
+    wide = reps.order.shape[1]
+    key = np.empty(wide)
+    size = np.empty(wide)
+    kind = np.empty(wide, np.int64)
+    cost = np.empty(types)
+    used = np.empty((types, slots))
+    own = np.zeros((types, slots))
+    kept = 0
+    for round_ in range(rounds):
+        for g in range(types):
+            for t in range(slots):
+                used[g, t] = 0.0
+        for p in range(len(reps.begin)):
+            if expected[p] <= 1e-9:
+                continue
+            weight = expected[p] / reps.size
+            for q in range(p * reps.size, (p + 1) * reps.size):
+                first = max(reps.begin[p], now)
+                until = reps.until[q]
+                if first >= until:
+                    continue
+                _entries(first, until, price, tariff, reps.energy[q], reps.flat[q], reps.share[q], reps.rate[q],
+                         reps.rank[q], key, size, kind, cost)  # fmt: skip
+                count = (until - first) * types
+                order = reps.order[q]
+                _sort(key, order, count)
+                if _buy(first, until, reps.start[q], reps.price[q], reps.bid[q], reps.work[q], types, weight, key,
+                        size, kind, order, own) > 0:  # fmt: skip
+                    for g in range(types):
+                        for t in range(first, until):
+                            used[g, t] += own[g, t] * reps.share[q, g]
+                            own[g, t] = 0.0
+        length = step / (1.0 + 2.0 * round_ / rounds)
+        if round_ >= rounds // 3:
+            kept += 1
+            for g in range(types):
+                for t in range(now, slots):
+                    mean[g, t] += price[g, t]
+        for g in range(types):
+            for t in range(now, slots):
+                over = (used[g, t] - free[g, t]) / nodes[g]
+                over = max(-1.0, min(1.0, over))
+                price[g, t] = max(0.0, price[g, t] + length * unit[g] * over)
+    for g in range(types):
+        for t in range(slots):
+            mean[g, t] /= kept
+    return mean

@@ -1,0 +1,220 @@
+"""How nodes fill up: which share of a node a task takes, and what is wasted of a node by what is put on it.
+
+The share of a task is what its cells pay at the dual prices of an earlier day (the bound of `formulations.lora.bound`),
+over what a whole node is worth there. Where that day's tasks fall into few classes each class has a share of its own,
+and a task takes that of the nearest class, times how much larger it is; else the share is linear in samples and MB.
+
+The waste W(x, y) of a node on which x samples and y MB are left is the part of it that is never used if each later task
+is the best of `CHOICE` random ones: W of a node that no shape fits any more is all that is left, and otherwise the mean
+of W after the best of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from formulations.kernels import ascending, compiled
+from formulations.lora.bound.lagrangian import Capacity, dual_bound
+from formulations.lora.bound.patterns import node_values
+from formulations.lora.bound.pricing import Pricer, pool
+from instances.lora.history import choose
+from instances.lora.model import Instance, IntArray, Public
+from online.lora.learned.past import Floats, Past
+
+SHAPES = 24
+"""Most shapes that past tasks are merged to, of each node type."""
+GRID = 128
+"""Steps of what is left of a node's compute and of its memory."""
+CHOICE = 10
+"""The best of so many tasks is put on a node."""
+COMPUTE = 0.7
+"""Part of a node's worth that is its compute; the rest is its memory."""
+SAMPLE = 2000
+"""Tasks whose dual prices give the shares: a larger day is thinned, tasks and nodes alike."""
+STEP = 4096
+"""Shares are whole multiples of 1/STEP."""
+
+
+class Shares(NamedTuple):
+    """What tasks pay on one node type over what a node is worth.
+
+    Parameters
+    ----------
+    rate, memory, share : (m,) classes, each with its share; none where shares are linear.
+    linear : share of all of a node's compute, and of all of its memory.
+    """
+
+    rate: IntArray
+    memory: IntArray
+    share: Floats
+    linear: tuple[float, float]
+
+
+def find_shares(day: Instance) -> list[Shares]:
+    """The shares on each node type at the dual prices of a day; each type's compute alone where nothing has a price."""
+    every = -(-day.tasks // SAMPLE)
+    p = pool(thinned(day, every) if every > 1 else day)
+    bound = dual_bound(Pricer(p, parallel=False))
+    found = []
+    for g, patterns in enumerate(Capacity(p).patterns):
+        compute, memory = float(p.compute[g]), float(p.capacity_mb[g])
+        nothing = np.zeros(0, np.int64)
+        if patterns is not None:
+            rent = np.ascontiguousarray(bound.rent[patterns.first : patterns.last])
+            worth = float(node_values(patterns.cells, rent).sum())
+            if worth > 0:
+                here = slice(patterns.first, patterns.last)
+                share = np.rint(rent.sum(axis=1) / worth * STEP) / STEP
+                found.append(Shares(p.class_rate[here], p.class_memory[here], share, (1.0, 0.0)))
+                continue
+        lam, phi = compute * float(bound.lam[g].sum()), memory * float(bound.phi[g].sum())
+        part = float(np.rint(lam / (lam + phi) * STEP) / STEP) if lam + phi > 0 else 1.0
+        found.append(Shares(nothing, nothing, nothing.astype(float), (part, 1.0 - part)))
+    return found
+
+
+def thinned(day: Instance, every: int) -> Instance:
+    """Every so many-th task on as many times fewer nodes (at least one of a type)."""
+    nodes = tuple(replace(kind, count=max(1, round(kind.count / every))) for kind in day.node_types)
+    return replace(choose(day, np.arange(0, day.tasks, every)), node_types=nodes)
+
+
+class Shapes(NamedTuple):
+    """Shapes of one node type, m of them: samples, MB, and node-slots that were asked for."""
+
+    rate: IntArray
+    memory: IntArray
+    demand: Floats
+
+
+def merge_shapes(past: Past, g: int, compute: int, memory_mb: int) -> Shapes:
+    """The shapes of the past tasks on node type g: at most SHAPES.
+
+    More are merged: those that take more of the compute and those that take more of the memory, by size, each cut into
+    parts of the same demand; a part's shape is its mean.
+    """
+    able = past.rate[:, g] > 0
+    shape = np.stack([past.rate[able, g], past.memory[able]], axis=1)
+    slots = -(-past.work[able] // np.maximum(past.rate[able, g], 1))
+    unique, place = np.unique(shape, axis=0, return_inverse=True)
+    demand = np.bincount(place.reshape(-1), slots.astype(float), len(unique))
+    if len(unique) <= SHAPES:
+        return Shapes(*(np.ascontiguousarray(column) for column in unique.T), demand)
+    c, m = unique[:, 0] / compute, unique[:, 1] / memory_mb
+    wide = np.maximum(c, m)
+    merged, weights = [], []
+    whole = (demand * wide).sum()
+    for side in (c >= m, c < m):
+        rows = np.flatnonzero(side)
+        if len(rows) == 0:
+            continue
+        rows = rows[np.argsort(wide[rows], kind="stable")]
+        mass = (demand * wide)[rows]
+        parts = max(1, round((SHAPES - 1) * mass.sum() / whole))
+        upto = np.cumsum(mass)
+        part = np.minimum((upto - mass / 2) * parts // upto[-1], parts - 1)
+        for each in np.unique(part):
+            here = rows[part == each]
+            weight = demand[here]
+            merged.append(np.maximum(1, np.floor((unique[here] * weight[:, None]).sum(axis=0) / weight.sum())))
+            weights.append(weight.sum())
+    return Shapes(*(np.ascontiguousarray(column) for column in np.array(merged).astype(np.int64).T), np.array(weights))
+
+
+@compiled
+def waste_table(rate, memory, demand, compute, memory_mb, part, choice):  # type: ignore[no-untyped-def]
+    """(GRID+1, GRID+1) the expected wasted part of a node by the steps of compute and memory that are left.
+
+    rate, memory, demand : (m,) of the shapes. compute, memory_mb : of an empty node. part : worth of the compute.
+    """
+    shapes = len(rate)
+    table = np.zeros((GRID + 1, GRID + 1))
+    value = np.empty(shapes)
+    total = 0.0
+    for c in range(shapes):
+        total += demand[c]
+    for i in range(GRID + 1):
+        for j in range(GRID + 1):
+            stop = part * i / GRID + (1.0 - part) * j / GRID
+            fits = 0
+            for c in range(shapes):
+                x = i - rate[c] * GRID / compute
+                y = j - memory[c] * GRID / memory_mb
+                if x > -0.5 and y > -0.5:
+                    # No shape is smaller than a step, so that the table is filled in one pass.
+                    a = max(0, min(i - 1, int(x + 0.5)))
+                    b = max(0, min(j - 1, int(y + 0.5)))
+                    value[c] = table[a, b]
+                    fits += 1
+                else:
+                    value[c] = stop + 1.0
+            if fits == 0:
+                table[i, j] = stop
+                continue
+            order = ascending(value)
+            left = 1.0
+            seen = 0.0
+            mean = 0.0
+            for z in range(fits):
+                c = order[z]
+                seen += demand[c] / total
+                base = max(0.0, 1.0 - seen)
+                later = 1.0
+                for _ in range(choice):
+                    later *= base
+                mean += (left - later) * min(value[c], stop)
+                left = later
+            table[i, j] = mean + left * stop
+    return table
+
+
+class Filling:
+    """Shares of tasks and waste tables on every node type.
+
+    Attributes
+    ----------
+    tables : (G, GRID+1, GRID+1).
+    """
+
+    def __init__(self, past: Past, public: Public, day: Instance | None) -> None:
+        self._compute, self._memory = public.compute, public.memory_mb
+        kinds = list(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True))
+        self.known = find_shares(day) if day is not None and day.tasks else None
+        self.tables = np.zeros((len(kinds), GRID + 1, GRID + 1))
+        for g, kind in enumerate(kinds):
+            each = merge_shapes(past, g, *kind)
+            if len(each.rate):
+                self.tables[g] = waste_table(*each, *kind, COMPUTE, CHOICE)
+
+    def shares(self, rate: IntArray, memory: IntArray) -> Floats:
+        """(n, G) the share of a node that tasks take."""
+        found = np.zeros(rate.shape)
+        for g in range(rate.shape[1]):
+            c, m = rate[:, g] / self._compute[g], memory / self._memory[g]
+            wide = np.maximum(c, m)
+            if self.known is None:
+                found[:, g] = wide
+                continue
+            known = self.known[g]
+            if len(known.rate) == 0:
+                found[:, g] = known.linear[0] * c + known.linear[1] * m
+                continue
+            one, other = known.rate / self._compute[g], known.memory / self._memory[g]
+            near = ((c[:, None] - one) ** 2 + (m[:, None] - other) ** 2).argmin(axis=1)
+            found[:, g] = known.share[near] * (wide / np.maximum(one, other)[near])
+        return found
+
+    def part(self, g: int) -> float:
+        """The part of a node's worth that is its compute, such that shares are nearly linear in samples and MB."""
+        if self.known is None:
+            return COMPUTE
+        known = self.known[g]
+        if len(known.rate) == 0:
+            return known.linear[0]
+        c, m = known.rate / self._compute[g], known.memory / self._memory[g]
+        apart = float(((c - m) ** 2).sum())
+        best = float(((known.share - m) * (c - m)).sum()) / apart if apart > 0 else COMPUTE
+        return float(np.rint(max(0.0, min(1.0, best)) * STEP) / STEP)

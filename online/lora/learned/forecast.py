@@ -1,0 +1,80 @@
+"""How many tasks will still come, and when: from the counts of earlier days and of today."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from online.lora.learned.past import Floats
+
+SMOOTH = 1800
+"""Seconds: width of the bell with which the mean day is smoothed."""
+RECENT = 1800
+"""Seconds that today is compared with the mean day over."""
+MEMORY = 14_400
+"""Seconds in which what is particular of now fades to 1/e."""
+STRENGTH, PRIOR, BURST = 0.8, 20.0, 0.4
+
+
+class Forecast:
+    """The mean day of history, scaled to today by what has come so far.
+
+    Parameters
+    ----------
+    days : (T,) counts of each earlier day.
+    seconds : length of a slot.
+    known : the day's total is that of the earlier days; else it is not known, and what came does not take off.
+    """
+
+    def __init__(self, days: Sequence[Floats], slots: int, seconds: int, *, known: bool) -> None:
+        self.total = sum(float(day.sum()) for day in days) / len(days) if days else 0.0
+        mean = np.zeros(slots)
+        for day in days:
+            if day.sum() > 0:
+                mean += day * (self.total / float(day.sum()))
+        mean /= max(1, len(days))
+        self.profile = smoothed(mean, SMOOTH / seconds)
+        if self.profile.sum() > 0:
+            self.profile *= self.total / self.profile.sum()
+        self._known, self._recent = known, max(1, round(RECENT / seconds))
+        self._fade = powers(MEMORY / seconds, slots)
+
+    def __call__(self, now: int, came: Floats) -> Floats:
+        """(T,) expected arrivals from now on; those of slot `now` are the rest of it. came : (T,) so far."""
+        profile, here, seen = self.profile, float(came[now]), float(came.sum())
+        if self.total == 0:  # no history: as it has been so far
+            left = np.zeros(len(profile))
+            left[now:] = seen / (now + 1)
+            return left
+        left = np.zeros(len(profile))
+        left[now:] = profile[now:]
+        left[now] = max(0.0, profile[now] - here)
+        begin = max(0, now - self._recent + 1)
+        recent = float(came[begin : now + 1].sum())
+        usual = float(profile[begin:now].sum()) + min(float(profile[now]), max(here, 1.0))
+        level = (recent + PRIOR) / (usual + PRIOR)
+        left[now:] *= np.maximum(0.0, 1.0 + STRENGTH * (level - 1.0) * self._fade[: len(profile) - now])
+        if here > profile[now]:
+            left[now] = max(left[now], BURST * (here - profile[now]))
+        if self._known and left.sum() > 0:
+            left *= max(0.0, self.total - seen) / left.sum()
+        return left
+
+
+def powers(fade: float, count: int) -> Floats:
+    """(count,) (1 - 1/fade)^k, by multiplication."""
+    factor, found = max(0.0, 1.0 - 1.0 / fade), np.ones(count)
+    for k in range(1, count):
+        found[k] = found[k - 1] * factor
+    return found
+
+
+def smoothed(values: Floats, width: float) -> Floats:
+    """The values under three running means that make about a bell of that standard deviation; ends are repeated."""
+    half = max(0, round((float(np.sqrt(4 * width * width + 1)) - 1) / 2))
+    for _ in range(3):
+        padded = np.concatenate([np.full(half, values[0]), values, np.full(half, values[-1])])
+        upto = np.concatenate([[0.0], np.cumsum(padded)])
+        values = (upto[2 * half + 1 :] - upto[: -2 * half - 1]) / (2 * half + 1) if half else values
+    return values

@@ -1,0 +1,128 @@
+"""Tasks that are past: of earlier days, and of today, as demand that may come again.
+
+A task of an earlier day stands at its slot of that day. What it would cost on another day follows from its energy and
+that day's tariff; a cost that was given slot by slot is kept as its mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.lora.fitting import usable_types
+from instances.lora.model import Instance, IntArray, Public, Task
+
+Floats = NDArray[np.float64]
+OPTIONS = 8
+"""Ways of pre-processing that are kept of a task: those that are not both later and dearer than another."""
+
+
+class Past(NamedTuple):
+    """Past tasks, n of them, on G node types.
+
+    Parameters
+    ----------
+    arrival : (n,) slot of the day, from 0.
+    window : (n,) slots from arrival to deadline, both counted.
+    memory, work, bid : (n,) MB, samples, micro-dollars.
+    rate : (n, G) samples per slot; 0 where a node cannot hold the task.
+    energy, flat : (n, G) Wh per slot, and micro-dollars per slot that no tariff explains.
+    delay, price : (n, OPTIONS) of each way of pre-processing, the earliest first; delay is -1 where there is none.
+    """
+
+    arrival: IntArray
+    window: IntArray
+    memory: IntArray
+    work: IntArray
+    bid: IntArray
+    rate: IntArray
+    energy: Floats
+    flat: Floats
+    delay: IntArray
+    price: IntArray
+
+    def __len__(self) -> int:
+        return len(self.arrival)
+
+
+def no_past(types: int) -> Past:
+    """No task at all."""
+    none, wide = np.zeros(0, np.int64), np.zeros((0, types), np.int64)
+    ways = np.zeros((0, OPTIONS), np.int64)
+    return Past(none, none, none, none, none, wide, wide.astype(float), wide.astype(float), ways, ways)
+
+
+def read_past(instance: Instance, slots: int) -> Past:
+    """The tasks of an instance of one day or of several days of `slots` slots, each at its slot of its day."""
+    able = usable_types(instance)
+    energy, flat = instance.energy_wh.astype(float), np.zeros(instance.rate.shape)
+    for i, cost in instance.explicit_cost.items():
+        energy[i] = 0.0
+        flat[i] = cost[:, int(instance.arrival[i]) - 1 : int(instance.deadline[i])].mean(axis=1)
+    ways = [_undominated(instance.vendors(i)) for i in range(instance.tasks)]
+    delay, price = np.array(ways, np.int64).reshape(instance.tasks, 2, OPTIONS).transpose(1, 0, 2)
+    return Past(
+        (instance.arrival - 1) % slots,
+        instance.deadline - instance.arrival + 1,
+        instance.memory_mb,
+        instance.work,
+        instance.bid,
+        np.where(able, instance.rate, 0),
+        energy,
+        flat,
+        np.ascontiguousarray(delay),
+        np.ascontiguousarray(price),
+    )
+
+
+def _undominated(vendors: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """(delays, prices) of the ways that no other one is both earlier and cheaper than."""
+    if not vendors:
+        return [0] + [-1] * (OPTIONS - 1), [0] * OPTIONS
+    kept: list[tuple[int, int]] = []
+    for delay, price in sorted((delay, price) for price, delay in vendors):
+        if not kept or price < kept[-1][1]:
+            kept.append((delay, price))
+    kept = kept[:OPTIONS]
+    left = OPTIONS - len(kept)
+    return [delay for delay, _ in kept] + [-1] * left, [price for _, price in kept] + [0] * left
+
+
+def note(tasks: Sequence[Task], public: Public) -> Past:
+    """The tasks as past ones: what today has shown so far."""
+    tariff, size, compute = public.tariff.astype(float), public.memory_mb, public.compute
+    types = len(size)
+    if not tasks:
+        return no_past(types)
+    energy, flat = np.zeros((len(tasks), types)), np.zeros((len(tasks), types))
+    rate = np.zeros((len(tasks), types), np.int64)
+    for row, task in enumerate(tasks):
+        rate[row] = np.where((task.rate <= compute) & (task.memory_mb <= size), task.rate, 0)
+        # Over the whole day cost and tariff are known, and where one is a multiple of the other so are their sums.
+        for g in range(types):
+            whole = tariff[g].sum()
+            if whole > 0:
+                energy[row, g] = task.cost[g].sum() / whole
+            else:
+                flat[row, g] = task.cost[g].sum() / task.cost.shape[1]
+    ways = np.array([_undominated(task.vendors) for task in tasks], np.int64).reshape(len(tasks), 2, OPTIONS)
+    return Past(
+        np.array([task.arrival - 1 for task in tasks], np.int64),
+        np.array([task.deadline - task.arrival + 1 for task in tasks], np.int64),
+        np.array([task.memory_mb for task in tasks], np.int64),
+        np.array([task.work for task in tasks], np.int64),
+        np.array([task.bid for task in tasks], np.int64),
+        rate,
+        energy,
+        flat,
+        np.ascontiguousarray(ways[:, 0]),
+        np.ascontiguousarray(ways[:, 1]),
+    )
+
+
+def together(parts: Sequence[Past]) -> Past:
+    """All of them, in this order."""
+    return Past(*(np.ascontiguousarray(np.concatenate(columns)) for columns in zip(*parts, strict=True)))

@@ -1,0 +1,171 @@
+"""The poster of `learned`: prices of whole nodes, solved again and again for the demand that is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from instances.lora.history import split
+from instances.lora.model import Instance, IntArray, Public, Task
+from online.lora.learned.demand import Representatives, descend, draw, points
+from online.lora.learned.filling import Filling
+from online.lora.learned.forecast import Forecast
+from online.lora.learned.menu import best_filled
+from online.lora.learned.past import Floats, Past, no_past, note, read_past, together
+from online.lora.posting import Wish, reach
+from online.lora.protocol import View
+from online.lora.search.additive import Cluster
+from online.lora.traces import Cell
+
+FIRST_NOTED, KEPT = 64, 1000
+"""Today's tasks join the past ones when there are so many of them, twice as many, ...; so many past ones stay."""
+SOLVES = 360
+"""About so many times a day prices are solved again, in a day of so many arrivals that `every` would do it more often.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The constants of the policy; `online.lora.algorithms.learned` says what they mean."""
+
+    known: bool = True
+    every: int = 30
+    samples: int = 4
+    size: int = 8
+    rounds: int = 20
+    step: float = 0.2
+    scale: float = 0.95
+    waste: float = 0.1
+    days: int = 3
+
+
+class LearnedPrices:
+    """Posts nu_gt (om_g + waste dW) on the node that a task fills best."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._history: Instance | None = None
+
+    def learn(self, history: Instance | None) -> None:
+        """Earlier days, one after another in one instance; None without any."""
+        self._history = history
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        """Everything that earlier days tell."""
+        s, slots = self._settings, public.slots
+        self._public, self._cluster = public, Cluster(public)
+        self._begin = points(slots)
+        self._tariff = public.tariff.astype(float)
+        self._nodes = np.array([kind.count for kind in public.node_types], float)
+        self._empty = np.repeat(self._nodes[:, None], slots, axis=1)
+        self._came, self._used = np.zeros(slots), np.zeros(self._empty.shape)
+        self._seen: list[Task] = []
+        self._slot, self._since, self._solved, self._noted = -1, 0, 0, FIRST_NOTED
+        past, last = no_past(len(self._nodes)), None
+        counts: list[Floats] = []
+        if self._history is not None:
+            days = split(self._history, slots, public)
+            counts = [np.bincount(day.arrival - 1, minlength=slots).astype(float) for day in days]
+            past, last = together([read_past(day, slots) for day in days[-s.days :]]), days[-1]
+        self._past = past
+        self._forecast = Forecast(counts, slots, public.slot_seconds, known=s.known)
+        self._filling = Filling(past, public, last)
+        self._samples: list[Representatives] = []
+        self._unit = np.ones(len(self._nodes))
+        self._nu = np.zeros(self._empty.shape)
+        if len(past):
+            self._draw(past)
+            expected = self._at_points(self._forecast.profile)
+            self._nu = self._descend(0, expected, self._nu, 150, 0.5)
+            self._nu = self._descend(0, expected, self._nu, 60, 0.1)
+            self._unit = np.maximum(self._unit / 10, self._nu.mean(axis=1))
+
+    def _draw(self, past: Past) -> None:
+        """New representatives, and the unit of price steps: what the median task pays for a whole node and slot."""
+        share = self._filling.shares(past.rate, past.memory)
+        if not (past.rate > 0).any():
+            return
+        s = self._settings
+        self._samples = [draw(past, share, self._public.slots, s.size, str(a)) for a in range(s.samples)]
+        for g in range(len(self._nodes)):
+            able = past.rate[:, g] > 0
+            if able.any() and self._solved == 0:
+                slots = -(-past.work[able] // past.rate[able, g])
+                self._unit[g] = max(1.0, float(np.sort(past.bid[able] / (slots * share[able, g]))[able.sum() // 2]))
+
+    def _at_points(self, counts: Floats) -> Floats:
+        return np.asarray(np.add.reduceat(counts, self._begin))
+
+    def _descend(self, now: int, expected: Floats, nu: Floats, rounds: int, step: float) -> Floats:
+        sample = self._samples[self._solved % len(self._samples)]
+        free = np.maximum(0.0, self._empty - self._used)
+        found: Floats = descend(sample, now, expected, free, self._nodes, self._tariff, nu, self._unit, rounds, step)
+        found[:, :now] = nu[:, :now]
+        return found
+
+    def wish(self, task: Task, view: View) -> Wish | None:
+        """Prices on the nodes that the task fills best; before them the prices are solved again where that is due."""
+        now = task.arrival - 1
+        every = max(self._settings.every, int(max(self._forecast.total, len(self._seen))) // SOLVES)
+        step = max(1, self._public.slots // SOLVES)
+        if now >= self._slot + step or self._since >= every:
+            self._slot, self._since = now, 0
+            self._solve(now)
+        self._came[now] += 1
+        self._since += 1
+        found = reach(task, self._public)
+        if found is None:
+            return None
+        types, first = found
+        share = self._share(task)
+        shape = len(types), task.deadline - first
+        node, price = np.empty(shape, np.int64), np.empty(shape)
+        best_filled(
+            self._settings.scale * self._nu, share, self._settings.waste, self._filling.tables, view.compute,
+            view.memory_mb, self._cluster.arrays, types, task.rate, task.memory_mb, first, node, price,
+        )  # fmt: skip
+        return Wish(types, first, node, price)
+
+    def heard(self, task: Task) -> None:
+        """A task's bid, after it was answered."""
+        self._seen.append(task)
+
+    def _share(self, task: Task) -> Floats:
+        rate: IntArray = np.where(task.rate <= self._public.compute, task.rate, 0)
+        return np.asarray(self._filling.shares(rate[None], np.array([task.memory_mb]))[0])
+
+    def _solve(self, now: int) -> None:
+        if len(self._seen) >= self._noted:
+            self._noted *= 2
+            kept = max(KEPT, len(self._past) - 10 * len(self._seen))
+            stride = max(1, len(self._past) // kept)
+            past = together([Past(*(column[::stride] for column in self._past)), note(self._seen, self._public)])
+            if self._history is None:
+                self._filling = Filling(past, self._public, None)
+            self._draw(past)
+        if self._samples:
+            expected = self._at_points(self._forecast(now, self._came))
+            self._nu = self._descend(now, expected, self._nu, self._settings.rounds, self._settings.step)
+            self._solved += 1
+
+    def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
+        """Its share of a node is used on its cells."""
+        share = self._share(task)
+        kind = self._public.type_of_node
+        for k, t in cells:
+            self._used[kind[k], t - 1] += share[kind[k]]
+
+    def final(self) -> tuple[dict[Cell, Fraction | float], dict[Cell, Fraction | float]]:
+        """The last prices of each node, split into compute and memory."""
+        tables: list[dict[Cell, Fraction | float]] = [{}, {}]
+        public = self._public
+        for g, (compute, memory) in enumerate(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True)):
+            part = self._filling.part(g)
+            for table, price in zip(tables, (part / compute, (1.0 - part) / memory), strict=True):
+                row = (self._nu[g] * price).tolist()
+                for k in range(public.first_node[g], public.first_node[g + 1]):
+                    table.update(((k, t), value) for t, value in enumerate(row, 1) if value > 0)
+        return tables[0], tables[1]

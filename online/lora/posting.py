@@ -1,0 +1,251 @@
+"""Mechanisms that post a price per cell: wishes, the guard around them, the cheapest cover, take it or leave it.
+
+What posts the wishes (a `Poster`) is shown a task without its bid, so that neither its schedule nor its charge can
+depend on it: Theorem T holds by construction. Whoever posts is told what was sold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.lora.covering.schedules import STATE_LIMIT, space
+from instances.lora.model import Instance, IntArray, Public, Task
+from instances.lora.solution import Decision
+from online.lora.guard import Announced, Guard, announce
+from online.lora.protocol import View
+from online.lora.search.additive import DOUBLES, cheapest_of_cells, exact_cover, offers, too_large
+from online.lora.traces import Cell, Offered
+
+_LARGEST = 2**41
+"""Micro-dollars: no bid pays for a cell at this price."""
+
+
+class Wish(NamedTuple):
+    """What a cell should cost, by node type and slot of a task's window.
+
+    Parameters
+    ----------
+    types : (G',) the node types that can hold the task, the slowest first.
+    first : slot of column 0, from 0: the first one in which some way of pre-processing is done.
+    node : (G', W) the node that a cell would be on; -1 where none has room.
+    price : (G', W) micro-dollars at least 0, doubles or Fractions.
+    """
+
+    types: IntArray
+    first: int
+    node: IntArray
+    price: NDArray[Any]
+
+
+class Poster(Protocol):
+    """Posts prices of cells."""
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        """Called once, before the first arrival."""
+        ...
+
+    def wish(self, task: Task, view: View) -> Wish | None:
+        """Prices of the task's cells, its bid not shown (0); None where no type or slot is left for it."""
+        ...
+
+    def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
+        """The task got these cells and is worth so much: b_il."""
+        ...
+
+    def heard(self, task: Task) -> None:
+        """The task with its bid, after it was answered."""
+        ...
+
+
+@dataclass(slots=True)
+class PostedTrace:
+    """What an audit reads after a run of posted prices.
+
+    Parameters
+    ----------
+    exact : prices are fractions.
+    offers : one per task, in order; None where no schedule had room.
+    lam, phi : last prices {(node, slot): value} per sample and per MB, zeros left out.
+    announced : of the guard; None without one.
+    start : A0 of Theorem H; credits : sum Omega_g K_g c at the end.
+    """
+
+    exact: bool
+    offers: list[Offered | None] = field(default_factory=list)
+    lam: Mapping[Cell, Fraction | float] = field(default_factory=dict)
+    phi: Mapping[Cell, Fraction | float] = field(default_factory=dict)
+    announced: Announced | None = None
+    start: Fraction = Fraction(0)
+    credits: Fraction = Fraction(0)
+
+
+class GuardSettings(NamedTuple):
+    """The guard's options: beta > 0, rho, and what caps from history are widened by."""
+
+    beta: Fraction
+    rho: Fraction
+    margin: Fraction
+
+
+class PostedPrices:
+    """The loop over the tasks.
+
+    Parameters
+    ----------
+    poster : posts the wishes.
+    guard : the guard's options; None without a guard.
+    exact : prices are Fractions; else doubles.
+    """
+
+    def __init__(self, poster: Any, guard: GuardSettings | None, *, exact: bool) -> None:
+        self._poster, self._settings, self._exact = poster, guard, exact
+        self.arithmetic = "exact" if exact else "float"
+        self._announced: Announced | None = None
+        self.constants: tuple[str, ...] = tuple(getattr(poster, "constants", ()))
+
+    def learn(self, history: Instance | None, tested: Instance) -> str:
+        """Take what must be known from earlier days, and from the tested one what they do not tell; which that is."""
+        told = ""
+        learn = getattr(self._poster, "learn", None)
+        if learn is not None:
+            learn(history)
+            told = "" if history is not None else "no history"
+        if self._settings is not None:
+            self._announced = announce(tested if history is None else history, *self._settings)
+            told = told if history is not None else "oracle constants"
+        return told
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        """The poster starts; credits are at their floor."""
+        self._public, self._kind = public, public.type_of_node.tolist()
+        self._poster.start(public, constants)
+        self._guard = None if self._announced is None else Guard(public, self._announced, exact=self._exact)
+        self._trace = PostedTrace(self._exact, announced=self._announced)
+        if self._guard is not None:
+            self._trace.start = self._guard.start
+
+    @property
+    def trace(self) -> PostedTrace:
+        """The offers so far and the present prices."""
+        if self._guard is not None:
+            self._trace.credits = self._guard.worth()
+        shown = getattr(self._poster, "final", None)
+        if shown is not None:
+            self._trace.lam, self._trace.phi = shown()
+        return self._trace
+
+    def decide(self, task: Task, view: View) -> Decision | None:
+        """Admit if the bid is above the cost of the cheapest cover; charge that cost."""
+        decision = self._decide(task, view)
+        self._poster.heard(task)
+        return decision
+
+    def _decide(self, task: Task, view: View) -> Decision | None:
+        offer = self._offer(replace(task, bid=0), view)
+        if offer is None:
+            self._trace.offers.append(None)
+            return None
+        cost, option, cells, prices = offer
+        admitted = bool(task.bid > cost)
+        self._trace.offers.append(Offered(cost, option, cells, admitted))
+        if not admitted:
+            return None
+        kinds = [self._kind[k] for k, _ in cells]
+        energy = sum(int(task.cost[g, t - 1]) for g, (_, t) in zip(kinds, cells, strict=True))
+        net = task.bid - energy - (task.vendors[option].price if task.vendors else 0)
+        if self._guard is not None:
+            for g, (k, t), price in zip(kinds, cells, prices, strict=True):
+                free = int(view.compute[k, t - 1]), int(view.memory_mb[k, t - 1])
+                self._guard.sell(g, t - 1, int(task.rate[g]), task.memory_mb, price, *free)
+            self._guard.earn(net)
+        self._poster.sold(task, cells, net)
+        return Decision(option if task.vendors else None, cells, math.ceil(cost))
+
+    def _offer(self, task: Task, view: View) -> tuple[Any, int, tuple[Cell, ...], list[Any]] | None:
+        """(c, option, cells, price of each) of the cheapest cover; None without one."""
+        wish = self._poster.wish(task, view)
+        if wish is None:
+            return None
+        price = wish.price
+        if self._guard is not None:
+            price = self._limited(task, view, wish)
+        cost = task.cost[wish.types, wish.first : task.deadline]
+        found = (_cover_exactly if self._exact or _is_wide(task) else _cover)(task, self._public, wish, price, cost)
+        if found is None:
+            return None
+        total, option, cells = found
+        row = {g: z for z, g in enumerate(wish.types.tolist())}
+        paid = [price[row[self._kind[k]], t - 1 - wish.first] for k, t in cells]
+        return total, option, cells, paid
+
+    def _limited(self, task: Task, view: View, wish: Wish) -> NDArray[Any]:
+        assert self._guard is not None
+        types = wish.types.tolist()
+        rates = task.rate.tolist()
+        there = [np.where(node >= 0, price, 0) for node, price in zip(wish.node, wish.price, strict=True)]
+        if self._exact:
+            there = [np.array([Fraction(value) for value in row.tolist()], object) for row in there]
+        self._guard.raise_credit((wish.first, task.memory_mb, rates), types, there)
+        rows = []
+        slots = np.arange(wish.first, task.deadline)
+        for g, node, price in zip(types, wish.node, there, strict=True):
+            room = view.compute[node, slots], view.memory_mb[node, slots]
+            rows.append(self._guard.limit(g, wish.first, rates[g], task.memory_mb, price, room))
+        return np.array(rows)
+
+
+def _is_wide(task: Task) -> bool:
+    """Whether doubles may not hold a sum of whole micro-dollars over the window."""
+    dearest = max((vendor.price for vendor in task.vendors), default=0)
+    return bool(dearest + task.cost.shape[1] * (_LARGEST + int(np.abs(task.cost).max(initial=0))) >= DOUBLES)
+
+
+def _cover(
+    task: Task, public: Public, wish: Wish, price: NDArray[Any], cost: IntArray
+) -> tuple[Any, int, tuple[Cell, ...]] | None:
+    """The cheapest cover in doubles."""
+    cell = np.where((wish.node >= 0) & (price < _LARGEST), price + cost, np.inf)
+    starts, prices = offers(task)
+    total, option, rows = cheapest_of_cells(
+        cell, wish.node, task.rate[wish.types], task.work, starts, wish.first + 1, prices, STATE_LIMIT
+    )
+    if option < 0:
+        if option == -2:
+            raise too_large(task)
+        return None
+    return total, int(option), tuple((k, t + wish.first + 1) for t, k, _ in rows.tolist())
+
+
+def _cover_exactly(
+    task: Task, public: Public, wish: Wish, price: NDArray[Any], cost: IntArray
+) -> tuple[Any, int, tuple[Cell, ...]] | None:
+    """The cheapest cover in fractions."""
+    menu = space(task, public)
+    at = np.argsort(wish.types)  # in the order of the menu's types
+    values = [[Fraction(value) if k >= 0 else None for value, k in zip(*row, strict=True)]
+              for row in zip(price[at].tolist(), wish.node[at].tolist(), strict=True)]  # fmt: skip
+    unit = math.lcm(1, *{value.denominator for row in values for value in row if value is not None})
+    cells = [
+        [None if value is None else int(value * unit) + int(e) * unit for value, e in zip(row, costs, strict=True)]
+        for row, costs in zip(values, cost[at].tolist(), strict=True)
+    ]
+    cover = exact_cover(task, menu, cells, wish.node[at].tolist(), unit)
+    return None if cover is None else (Fraction(cover.cost, unit), cover.option, cover.cells)
+
+
+def reach(task: Task, public: Public) -> tuple[IntArray, int] | None:
+    """(types, first) of a task's wish: usable node types, the slowest first, and its first slot from 0.
+
+    None where no schedule can do its work.
+    """
+    menu = space(task, public)
+    if menu.width == 0 or len(menu.types) == 0:
+        return None
+    return menu.types[np.argsort(menu.rates, kind="stable")], menu.first - 1
