@@ -266,12 +266,15 @@ class Registry(Generic[Instance]):
         algorithm = entry.make(entry.settle(dict(spec.options), arrivals))
         constants = self.settle_constants(spec, tuple(getattr(algorithm, "constants", ())), instance, prior)
         if entry.learns:
-            other = self._prior(spec, instance, prior)[0]
-            told = algorithm.learn(other, instance)
-            if told:
-                algorithm.label = f"{spec.name} ({told})"
-        elif entry.public_constants and any(constant.source is Source.ORACLE for constant in constants):
-            algorithm.label = f"{spec.name} (oracle constants)"
+            other, told_as = self._prior(spec, instance, prior)
+            source = Source.ORACLE if other is None else Source.HISTORY if spec.prior == HISTORY else Source.PRIOR
+            announced = algorithm.learn(other, instance)
+            constants += tuple(Constant(name, value, source, told_as) for name, value in announced.items())
+            if other is None and not announced:
+                algorithm.label = f"{spec.name} (no history)"
+        if entry.learns or entry.public_constants:
+            if any(constant.source is Source.ORACLE for constant in constants):
+                algorithm.label = f"{spec.name} (oracle constants)"
         return entry, algorithm, constants
 
 

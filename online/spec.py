@@ -64,7 +64,7 @@ class Entry:
     randomised : it draws, from the seed of the run: repetitions differ.
     slow : on large instances it takes much longer than others, which small ones do not show: suites begin with it.
     learns : it has a method `learn`, which is handed the prior itself (None without one) and the instance under test,
-        and says what of it stands behind the name; `history=` is another word for its `prior=`.
+        and returns the constants that it took from there, by name; `history=` is another word for its `prior=`.
     """
 
     name: str

@@ -32,6 +32,8 @@ _BOUNDS = {
     "capped": ("theorem_c", "theorem_c_a_priori"),
     "bbar-rule": ("theorem_c", "theorem_c_a_priori"),
     "greedy": ("theorem_g",),
+    "learned": ("theorem_h",),
+    "guarded": ("theorem_h",),
 }
 
 

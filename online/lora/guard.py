@@ -234,7 +234,7 @@ class Guard:
             for _ in range(count * most):
                 row.append(row[-1] * factor)
             rows.append(row)
-        return np.array(rows, self._dtype).reshape(len(pairs), -1)
+        return np.array(rows, self._dtype).reshape(len(pairs), count * most + 1)
 
     def _floor(self, g: int, left: IntArray) -> NDArray[Any]:
         """(n,) Phi of rows (n, J) of N."""

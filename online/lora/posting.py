@@ -71,6 +71,7 @@ class PostedTrace:
     Parameters
     ----------
     exact : prices are fractions.
+    history : what was learned from; None without any.
     offers : one per task, in order; None where no schedule had room.
     lam, phi : last prices {(node, slot): value} per sample and per MB, zeros left out.
     announced : of the guard; None without one.
@@ -78,6 +79,7 @@ class PostedTrace:
     """
 
     exact: bool
+    history: Instance | None = None
     offers: list[Offered | None] = field(default_factory=list)
     lam: Mapping[Cell, Fraction | float] = field(default_factory=dict)
     phi: Mapping[Cell, Fraction | float] = field(default_factory=dict)
@@ -108,26 +110,31 @@ class PostedPrices:
         self._poster, self._settings, self._exact = poster, guard, exact
         self.arithmetic = "exact" if exact else "float"
         self._announced: Announced | None = None
+        self._history: Instance | None = None
         self.constants: tuple[str, ...] = tuple(getattr(poster, "constants", ()))
 
-    def learn(self, history: Instance | None, tested: Instance) -> str:
-        """Take what must be known from earlier days, and from the tested one what they do not tell; which that is."""
-        told = ""
+    def learn(self, history: Instance | None, tested: Instance) -> Mapping[str, Fraction]:
+        """Take what must be known from earlier days, or else, for the guard, from the tested one.
+
+        Returns
+        -------
+        What was announced, by name.
+        """
+        self._history = history
         learn = getattr(self._poster, "learn", None)
         if learn is not None:
             learn(history)
-            told = "" if history is not None else "no history"
-        if self._settings is not None:
-            self._announced = announce(tested if history is None else history, *self._settings)
-            told = told if history is not None else "oracle constants"
-        return told
+        if self._settings is None:
+            return {}
+        self._announced = announce(tested if history is None else history, *self._settings)
+        return {"guard_factor": self._announced.factor}
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """The poster starts; credits are at their floor."""
         self._public, self._kind = public, public.type_of_node.tolist()
         self._poster.start(public, constants)
         self._guard = None if self._announced is None else Guard(public, self._announced, exact=self._exact)
-        self._trace = PostedTrace(self._exact, announced=self._announced)
+        self._trace = PostedTrace(self._exact, self._history, announced=self._announced)
         if self._guard is not None:
             self._trace.start = self._guard.start
 

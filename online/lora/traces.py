@@ -68,13 +68,13 @@ class PriceTrace:
 class Offered(NamedTuple):
     """What a task was offered, taken or not: cost in micro-dollars, index of the option, cells."""
 
-    cost: int
+    cost: int | Fraction | float
     option: int
     cells: tuple[tuple[int, int], ...]
     admitted: bool
 
     @property
-    def payment(self) -> int | None:
+    def payment(self) -> int | Fraction | float | None:
         """The charge; None for a rejected task."""
         return self.cost if self.admitted else None
 

@@ -10,7 +10,7 @@ those of the run.
 from __future__ import annotations
 
 from bench.family.parts import Statement
-from bench.lora.theory import guarantees
+from bench.lora.theory import guarantees, guarded
 from bench.lora.theory.basis.assumptions import (
     invalid,
     outside_algorithm1,
@@ -26,7 +26,7 @@ from bench.lora.theory.payments.sale import without_payments
 from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun
 
-AUDITS = "7"
+AUDITS = "8"
 """Version of all checks. Raise it with every claim that is added and every check that comes to say something else."""
 OURS = "this project, online/lora/README.md"
 AS_TAKEN_OR_LEFT = (
@@ -44,6 +44,7 @@ POSTED = About("posted", lambda run: guarantees.is_linear(run, "posted"))
 MINIMAL_EDIT = About("minimal-edit", lambda run: guarantees.is_linear(run, "minimal-edit"))
 ADDITIVE = About("mechanisms with additive prices", guarantees.is_linear)
 GREEDY = About("greedy", lambda run: run.algorithm == "greedy")
+GUARDED = About("guarded prices", guarded.is_guarded)
 OTHER_PAYMENTS = About("payments other than pdFTSP's", lambda run: not _is_pdftsp(run))
 
 CLAIMS: tuple[Claim, ...] = (
@@ -444,6 +445,22 @@ CLAIMS: tuple[Claim, ...] = (
         about=GREEDY,
         applies=invalid,
         check=guarantees.theorem_g,
+    ),
+    Claim(
+        name="theorem_h",
+        statement="OPT <= D <= (rho + max(1, Omega beta)) ALG + A0 + E",
+        source=f"Theorem H: {OURS}, the guard around any posted prices",
+        standing=Standing.PROVED,
+        assumptions="none; E is 0 where classes and caps that were announced bound those of the instance",
+        about=GUARDED,
+        applies=invalid,
+        check=guarded.theorem_h,
+        signs=(
+            ("rho, beta", "of the guard: what credits are raised by for wishes, and what a sale adds to them"),
+            ("Omega", "at least the weight max(s / C, r / D) of what fits one node"),
+            ("A0", "the credits of empty nodes, sum Omega_g K_g Phi"),
+            ("E", "worth of the tasks of no announced class, and what others are worth above their cap"),
+        ),
     ),
     Claim(
         name="truthful_bid",

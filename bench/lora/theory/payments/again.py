@@ -156,6 +156,8 @@ class Again:
         spec, values = self._spec, {constant.name: constant.value for constant in constants}
         if spec.entry is not None:
             algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), self.instance.tasks))
+            if spec.entry.learns:
+                algorithm.learn(self._run.trace.history, whole if self.moving else self.instance)
             played = play(part, algorithm, spec.name, spec.entry.version, constants, self._seed)
         elif alone:
             played = play_isolated(part, replace(spec, given=values, prior=""), self._seed)
@@ -170,6 +172,6 @@ class Again:
         return decisions if played.valid else None
 
     def _settled(self, constant: Constant, whole: Instance) -> Constant:
-        if constant.source is not Source.ORACLE or not self.moving:
+        if constant.source is not Source.ORACLE or not self.moving or constant.name not in CONSTANTS:
             return constant
         return replace(constant, value=CONSTANTS[constant.name](whole)[0])

@@ -15,6 +15,10 @@ In doubles the same is true of the doubles, not only of what they stand for. A s
 fixed order; products, sums and differences are rounded monotonically; so a schedule that is dearer cell by cell is no
 cheaper in doubles, and the least of the rounded sums is what counts. The second search adds in the same order and has
 to find the very same double. Where it finds another one within rounding, nothing is decided.
+
+Of a run with posted prices (`online.lora.posting`) prices may fall, and c is not the least by a rule that can be
+replayed. There the mechanism sets c before the bid is shown to it; with (3), and with other bids that meet the same
+offer, that settles the bid. The type is not settled by it.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ from formulations.lora.covering.schedules import Space, StateSpaceTooLarge, chea
 from instances.lora.model import Instance, Task
 from instances.lora.solution import Decision
 from online.lora.mechanism import ExactPrices, FloatPrices, prices
+from online.lora.posting import PostedTrace
 from online.lora.traces import EXACT_TASKS, GreedyTrace, LinearTrace
 from online.outcome import OnlineRun
 
@@ -79,11 +84,13 @@ class Offers:
     costs : c of each task that was looked at, as the second search found it; None without a schedule.
     broken : the first of the facts that fails, in figures: task and what is wrong; None if none fails.
     doubt : why nothing is decided; empty if everything is.
+    blind : offers were not found again: prices were set before the bid was shown, which settles bids and nothing else.
     """
 
     costs: Sequence[Cost | None]
     broken: dict[str, Any] | None
     doubt: str
+    blind: bool = False
 
     @property
     def problem(self) -> str:
@@ -99,13 +106,13 @@ def explain_breach(broken: Mapping[str, Any]) -> str:
 
 def is_exposed(run: OnlineRun) -> bool:
     """Whether the run kept an offer per task that can be found again."""
-    return isinstance(run.trace, LinearTrace | GreedyTrace)
+    return isinstance(run.trace, LinearTrace | GreedyTrace | PostedTrace)
 
 
 def list_offers(instance: Instance, run: OnlineRun) -> list[Offered]:
     """The offers as the run kept them, in order."""
     found = []
-    if isinstance(run.trace, GreedyTrace):
+    if isinstance(run.trace, GreedyTrace | PostedTrace):
         for i, each in enumerate(run.trace.offers):
             if each is None:
                 found.append(Offered(i, None, None, 0, (), False))
@@ -268,6 +275,8 @@ def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = Non
     times : as much work is allowed as in this many audits.
     """
     offers, costs = list_offers(instance, run), list[Cost | None]()
+    if isinstance(run.trace, PostedTrace):
+        return _verify_taken(instance, run, offers)
     if [offer.task for offer in offers] != list(range(instance.tasks)):
         return Offers(costs, {"task": len(offers), "problem": "the run did not keep one offer per task"}, "")
     if isinstance(run.trace, LinearTrace):
@@ -294,6 +303,18 @@ def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = Non
     if until is None and books.differ(run.trace):
         return Offers(costs, {"task": None, "problem": "prices at the end are not those of the rule"}, doubt)
     return Offers(costs, None, doubt)
+
+
+def _verify_taken(instance: Instance, run: OnlineRun, offers: Sequence[Offered]) -> Offers:
+    """Fact (3) alone, of prices that were set before the bid was shown: each offer is taken exactly above its cost."""
+    if len(offers) != instance.tasks:
+        return Offers([], {"task": len(offers), "problem": "the run did not keep one offer per task"}, "", blind=True)
+    costs = [offer.cost for offer in offers]
+    for offer in offers:
+        wrong, _ = _wrong(instance, offer, run.decisions[offer.task], offer.cost)
+        if wrong:
+            return Offers(costs, {"task": offer.task, "problem": wrong}, "", blind=True)
+    return Offers(costs, None, "", blind=True)
 
 
 def _wrong(instance: Instance, offer: Offered, decision: Decision | None, least: Cost | None) -> tuple[str, str]:

@@ -67,6 +67,8 @@ def truthful_type_of(case: Case, task: int) -> Check:
 def _settle(sale: Sale, name: str, claim: str, plan: Plan) -> Check:
     """Decide by the offers where they decide it, else by lies."""
     offers, figures = sale.offers, sale.figures()
+    if offers is not None and offers.blind and name != "truthful_bid":
+        offers = None
     problem, order = "", sale.order
     if offers is not None:
         if offers.broken is None and offers.doubt:
@@ -75,7 +77,8 @@ def _settle(sale: Sale, name: str, claim: str, plan: Plan) -> Check:
         if found is None:
             figures["bids_asked_again"], found = sale.confirmed
         if found is None:
-            reason = f"{claim}: every offer is the least cost with room, is taken above it and charged"
+            found_again = "is the least cost with room" if not offers.blind else "was made before the bid was shown"
+            reason = f"{claim}: every offer {found_again}, is taken above it and charged"
             return Check(name, Verdict.HOLDS, Fraction(0), Fraction(0), reason, None, figures)
         problem = f"offers are not take-it-or-leave-it at least cost ({explain_breach(found)}); "
         if found["task"] is not None and sale.only is None:

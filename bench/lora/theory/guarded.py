@@ -1,0 +1,80 @@
+"""Theorem H on a run: what the guard announced, and what that proves."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from bench.family.checks import Check, Verdict
+from bench.lora.theory.basis.case import Case, Figures
+from bench.lora.theory.guarantees import ROUNDING
+from online.lora.guard import Announced, weigh
+from online.lora.posting import PostedTrace
+from online.lora.public_constants import served
+from online.outcome import OnlineRun
+
+
+def is_guarded(run: OnlineRun) -> bool:
+    """Whether a guard limited the prices of the run."""
+    return isinstance(run.trace, PostedTrace) and run.trace.announced is not None
+
+
+def find_excess(case: Case, announced: Announced) -> tuple[Fraction, int]:
+    """E of Theorem H, and how many tasks were not announced: of no class on a node type, or worth more than X_j w."""
+    instance = case.instance
+    public = instance.public("")
+    kinds = list(zip(announced.kinds, public.compute.tolist(), public.memory_mb.tolist(), strict=True))
+    total, beyond = Fraction(0), 0
+    for each in served(instance):
+        own = Fraction(0)
+        for g, (kind, compute, memory_mb) in enumerate(kinds):
+            rate = int(instance.rate[each.task, g])
+            if not (0 < rate <= compute and each.memory_mb <= memory_mb):
+                continue
+            j = kind.find(rate, each.memory_mb)
+            if j < 0:
+                own = Fraction(each.worth)
+                break
+            own = max(own, each.worth - kind.cap[j] * weigh(rate, each.memory_mb, compute, memory_mb))
+        total += own
+        beyond += own > 0
+    return total, beyond
+
+
+def theorem_h(case: Case) -> Check:
+    """OPT <= D <= (rho + max(1, Omega beta)) ALG + A0 + E with D = sum Omega K c + sum mu_i + E."""
+    trace = case.run.trace
+    assert isinstance(trace, PostedTrace) and trace.announced is not None
+    announced, bids = trace.announced, case.instance.bid.tolist()
+    excess, beyond = find_excess(case, announced)
+    surplus = sum(
+        (
+            max(Fraction(0), bid - Fraction(offer.cost))
+            for bid, offer in zip(bids, trace.offers, strict=True)
+            if offer is not None
+        ),
+        Fraction(0),
+    )
+    value = trace.credits + surplus + excess
+    bound = announced.factor * case.run.welfare + trace.start + excess
+    figures: Figures = {
+        "welfare": case.run.welfare,
+        "opt_lower": case.lower,
+        "opt_upper": case.upper,
+        "factor": announced.factor,
+        "omega": max(kind.omega for kind in announced.kinds),
+        "classes": max(len(kind.rate) for kind in announced.kinds),
+        "a0": trace.start,
+        "excess": excess,
+        "tasks_beyond_what_was_announced": beyond,
+    }
+    claim = "OPT <= D <= (rho + max(1, Omega beta)) ALG + A0"
+    if beyond:
+        claim += f" + E: {beyond} tasks are of no class that was announced, or worth more than its cap"
+    slack = 0 if trace.exact else ROUNDING * (value + bound)
+    if case.lower > value + slack or value > bound + slack:
+        witness = {"opt_lower": str(case.lower), "certificate": str(value), "bound": str(bound)}
+        return Check("theorem_h", Verdict.VIOLATED, value, bound, claim, witness, figures)
+    if case.lower > value or value > bound:
+        reason = "float prices: the two sides are closer than rounding"
+        return Check("theorem_h", Verdict.UNDECIDED, value, bound, reason, None, figures)
+    return Check("theorem_h", Verdict.HOLDS, value, bound, claim, None, figures)
