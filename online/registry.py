@@ -272,9 +272,9 @@ class Registry(Generic[Instance]):
             constants += tuple(Constant(name, value, source, told_as) for name, value in announced.items())
             if other is None and not announced:
                 algorithm.label = f"{spec.name} (no history)"
-        if entry.learns or entry.public_constants:
-            if any(constant.source is Source.ORACLE for constant in constants):
-                algorithm.label = f"{spec.name} (oracle constants)"
+        oracle = any(constant.source is Source.ORACLE for constant in constants)
+        if oracle and (entry.learns or entry.public_constants):
+            algorithm.label = f"{spec.name} (oracle constants)"
         return entry, algorithm, constants
 
 

@@ -80,6 +80,7 @@ class Case:
     algorithms : names with options, in the order of the table.
     solve : the settings of the reference.
     prior : recipe of the instance from which algorithms named with `YESTERDAY` or `HISTORY` take their constants.
+    history : recipe of several days before, as one instance, that `HISTORY` stands for instead.
     studies : tables to be made beside the runs.
     """
 
@@ -90,6 +91,12 @@ class Case:
     group: str = "all"
     prior: Mapping[str, Any] | None = None
     studies: tuple[Study, ...] = ()
+    history: Mapping[str, Any] | None = None
+
+    def is_served(self, algorithm: str) -> bool:
+        """Whether the case has the other days that the algorithm's name asks for."""
+        word = is_informed(algorithm)
+        return not word or self.prior is not None or (word in HISTORY and self.history is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.family.suite import Case, Plot, SolveSettings, Study, Suite
 from bench.lora.paper_suites import AS_PRINTED, EARLIEST, TRACE_RUNS, WHICH, figure_suites, prices
-from instances.lora.arrivals import days
+from instances.lora.arrivals import days, earlier
 from instances.lora.constructions import families
 from instances.lora.generate import generate
 from instances.lora.named import names
@@ -51,6 +51,9 @@ MECHANISMS = (
     "bbar-rule:prior=yesterday",
     "greedy",
 )
+LEARNED = ("learned:prior=history", "learned:guard=200,prior=history", "guarded:inner=greedy,prior=history")
+"""What is learned from the days before, and the guard of Theorem H."""
+_DAYS_BEFORE = 7
 # Days of the paper's scale: tasks and nodes (A100 and A40 half and half) that make these loads.
 _NAMES = ("pai", "philly", "helios")
 _LOADS = (("0.8", 6850, 100), ("1.6", 6850, 50), ("2.5", 10700, 50))
@@ -74,7 +77,12 @@ def suites() -> tuple[Suite, ...]:
             (
                 *traces,
                 Case(
-                    "philly_7200", _DAY | {"name": "philly_7200", "seed": ["day"]}, ALGORITHMS, SolveSettings(), "day"
+                    "philly_7200",
+                    _DAY | {"name": "philly_7200", "seed": ["day"]},
+                    (*ALGORITHMS, *LEARNED),
+                    SolveSettings(),
+                    "day",
+                    history=_days_before(_DAY, "philly", days("philly")[0], 3),
                 ),
                 *(_shipped(name, "tiny") for name in _TINY),
                 *(_shipped(name, "counterexamples") for name in _VIOLATED),
@@ -157,7 +165,19 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
             }
             for part, day in (("day", days(trace)[j + 1]), ("day before", days(trace)[j]))
         )
-        yield Case(name, today, MECHANISMS, settings, f"{trace} {load}", prior=before)
+        history = _days_before(today, trace, days(trace)[j + 1], _DAYS_BEFORE)
+        yield Case(name, today, (*MECHANISMS, *LEARNED), settings, f"{trace} {load}", prior=before, history=history)
+
+
+def _days_before(recipe: dict[str, Any], trace: str, day: str, number: int) -> dict[str, Any]:
+    """The recipe of so many days before a day of a trace: their counts, and tasks of their own."""
+    known = (*earlier(trace), *days(trace))
+    chosen = known[: known.index(day)][-number:]
+    seed = [*recipe.get("seed", []), "history"]
+    parts = [
+        {**recipe, "name": each, "seed": [*seed, each], "arrivals": {"trace": trace, "day": each}} for each in chosen
+    ]
+    return {"kind": "joined", "recipes": parts}
 
 
 def _mechanism_plots() -> Iterator[Plot]:

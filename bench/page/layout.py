@@ -222,7 +222,11 @@ def _case_row(case: StoredCase, family: Family) -> CaseRow:
     ]
     if family.timeline is not None:
         commands.insert(3, f"{commands[2]} --timeline timeline.html")
-    if case.prior:
-        word = next(filter(None, (is_informed(name) for name, _ in case.algorithms)), "yesterday")
-        commands.append(f"# prior={word} is here prior=instances/{case.prior}.json.gz")
+    words = dict.fromkeys(is_informed(name) for name, _ in case.algorithms) if case.history else {}
+    for word in filter(None, words or ([_first_word(case)] if case.prior else [])):
+        commands.append(f"# prior={word} is here prior=instances/{case.find_prior(word)}.json.gz")
     return CaseRow(case.name, case.instance, json.dumps(case.recipe), commands)
+
+
+def _first_word(case: StoredCase) -> str:
+    return next(filter(None, (is_informed(name) for name, _ in case.algorithms)), "yesterday")

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.family.known import find_suite
+from bench.family.suite import is_informed
 from bench.perf.measured import Bars, Measured, Part, Value
 from bench.running import work
 
@@ -127,11 +128,10 @@ def _pieces(quick: bool, say: Callable[[str], None]) -> Iterator[_Row]:
     """The suite's pieces of work in this process: the instance, OPT, online runs and audits."""
     family, suite = find_suite(SUITE)
     for case in suite.cases:
-        made = work.make(family.name, case.recipe, case.prior)
+        made = work.make(family.name, case.recipe, case.prior, None, case.history)
         if quick and len(made.data) > SMALL:
             continue
         say(f"{SUITE}: {case.name}")
-        prior = None if made.prior is None else made.prior.data
         opt = work.solve(family.name, made.data, made.instance, case.solve, "")
         yield _row(case.name, "instance", made.seconds, 1, "pieces")
         yield _row(case.name, "OPT", opt.seconds, 1, "pieces")
@@ -139,6 +139,8 @@ def _pieces(quick: bool, say: Callable[[str], None]) -> Iterator[_Row]:
         for name in case.algorithms:
             say(f"{SUITE}: {case.name}, {name}")
             key = family.algorithm_key(name)
+            other = (made.history if is_informed(name) == "history" else None) or made.prior
+            prior = None if other is None else other.data
             found = work.measure(family.name, made.data, made.instance, name, key, "", opt, prior)
             for j, piece in enumerate(found):
                 spent[j] += piece.seconds

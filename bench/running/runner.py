@@ -136,6 +136,7 @@ class _Sweep:
             solve_key=self.family.solve_key(case.solve),
             audits=self.family.audits,
             prior_recipe=case.prior,
+            history_recipe=case.history,
             repeats={name: self.repeats[name] for name in case.algorithms if name in self.repeats},
             studies=[
                 (each.kind, each.algorithm, each.task, f"{each.name} | {self._key(each.algorithm)}")
@@ -146,11 +147,11 @@ class _Sweep:
 
         def call(executor: Executor) -> Future[work.Made]:
             self.started[case.name] = time.monotonic()
-            given = work.read_given(case.recipe, case.prior)
-            return executor.submit(work.make, self.family.name, case.recipe, case.prior, given)
+            given = work.read_given(case.recipe, case.prior, case.history)
+            return executor.submit(work.make, self.family.name, case.recipe, case.prior, given, case.history)
 
         def made(result: work.Made) -> None:
-            for each in filter(None, (result, result.prior)):
+            for each in filter(None, (result, result.prior, result.history)):
                 path = self.path(each.instance)
                 if not path.exists() or path.read_bytes() != each.data:
                     write_atomically(path, each.data)
@@ -158,8 +159,7 @@ class _Sweep:
                 self.progress.warn(f"ratiobench: {case.name}: {note}")
             self.store.put(Piece("generate", "", case.name, True, {}, None, result.seconds))
             known = replace(stored, instance=result.instance, describe=result.describe)
-            if result.prior is not None:
-                known = _with_prior(known, result.prior.instance)
+            known = _with_priors(known, *(each.instance if each else "" for each in (result.prior, result.history)))
             self.store.own.put_case(position, known)
             self.progress.size(case.name, self._weight(known))
             self._advance(known, MAKING, result.seconds)
@@ -183,8 +183,9 @@ class _Sweep:
         return self.folder / f"{instance}.json.gz"
 
     def _prior(self, case: StoredCase, algorithm: str) -> bytes | None:
-        """The file of the case's prior, where the algorithm asks for it."""
-        return self.path(case.prior).read_bytes() if case.prior and is_informed(algorithm) else None
+        """The file of the case's prior or history, where the algorithm asks for it."""
+        asked = case.find_prior(is_informed(algorithm))
+        return self.path(asked).read_bytes() if asked else None
 
     def _refer(self, case: StoredCase, planned: Case) -> None:
         """OPT of the case: from the store, or awaited with others of the same content, or queued."""
@@ -356,15 +357,17 @@ def kinds_of(case: Case, repeats: Mapping[str, int]) -> list[str]:
     return [MAKING, OPT, *runs, *(study.name for study in case.studies if study.kind != TIMELINE)]
 
 
-def _with_prior(case: StoredCase, prior: str) -> StoredCase:
-    """The case with its prior known: results that depend on it have its hash in their keys."""
+def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
+    """The case with its prior and history known: results that depend on them have their hashes in their keys."""
+    case = replace(case, prior=prior, history=history)
 
     def key(algorithm: str, old: str) -> str:
-        return f"{old} | {is_informed(algorithm)} {prior}" if is_informed(algorithm) else old
+        word = is_informed(algorithm)
+        asked = case.find_prior(word)
+        return f"{old} | {word} {asked}" if asked else old
 
     return replace(
         case,
-        prior=prior,
         algorithms=[(name, key(name, old)) for name, old in case.algorithms],
         studies=[(kind, name, task, key(name, old)) for kind, name, task, old in case.studies],
     )
@@ -402,7 +405,7 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
                 problem = f"{shown(name)}: the case {case.name} has no other day; its [[instance]] needs a `prior`"
                 raise InputError(suite.file, "algorithms", problem)
     for name in options.algorithms:
-        alone = next((case.name for case in suite.cases if is_informed(name) and case.prior is None), None)
+        alone = next((case.name for case in suite.cases if not case.is_served(name)), None)
         if alone is not None:
             problem = f"{shown(name)}: the case {alone} of {suite.name} has no other day; name a file with prior=FILE"
             raise InputError("--algorithm", "", problem)
@@ -599,10 +602,12 @@ def generate_suite(family: Family, suite: Suite, out: Path, only: Sequence[str] 
     written: list[Mapping[str, Any]] = []
     with filling(out) as beside:
         for case in named_cases(suite, only):
-            made = work.make(family.name, case.recipe, case.prior)
+            made = work.make(family.name, case.recipe, case.prior, None, case.history)
             described = [(case.name, f"{case.name}.json.gz", made, made.describe)]
             if made.prior is not None:
                 described.append((f"{case.name}, prior", f"{case.name}_yesterday.json.gz", made.prior, {}))
+            if made.history is not None:
+                described.append((f"{case.name}, history", f"{case.name}_history.json.gz", made.history, {}))
             for name, file, each, about in described:
                 write_atomically(beside / file, each.data)
                 notes = {"notes": list(each.notes)} if each.notes else {}

@@ -40,7 +40,8 @@ def ready() -> None:
 class Made:
     """A generated instance: its hash, its gzipped file, the family's figures about it, and the seconds it took.
 
-    `prior` is the other instance that was asked for with it, `notes` what must be known of how it was made.
+    `prior` and `history` are the other instances that were asked for with it, `notes` what must be known of how it was
+    made.
     """
 
     instance: str
@@ -48,6 +49,7 @@ class Made:
     describe: Mapping[str, Any]
     seconds: float
     prior: Made | None = None
+    history: Made | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -56,16 +58,17 @@ def make(
     recipe: Mapping[str, Any],
     prior: Mapping[str, Any] | None = None,
     given: Mapping[str, bytes] | None = None,
+    history: Mapping[str, Any] | None = None,
 ) -> Made:
-    """Generate the instance of a recipe, and that of its prior; `given` has what `read_given` read."""
+    """Generate the instance of a recipe, and those of its prior and its history; `given` has what `read_given` read."""
     started = time.perf_counter()
     house = families()[family]
     instance = _generate(house, recipe, given or {})
     data = gzip.compress(house.dumps(instance).encode(), compresslevel=6, mtime=0)
     described = dict(house.describe(instance))
-    other = None if prior is None else make(family, prior, None, given)
+    other, earlier = (None if each is None else make(family, each, None, given) for each in (prior, history))
     notes = tuple(house.notes(instance))
-    return Made(house.identity(instance), data, described, time.perf_counter() - started, other, notes)
+    return Made(house.identity(instance), data, described, time.perf_counter() - started, other, earlier, notes)
 
 
 def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:

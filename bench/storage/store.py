@@ -93,6 +93,7 @@ class StoredCase:
     audits : version of the family's audits.
     prior : SHA-256 of the instance that some algorithms take their constants from; empty without one.
     prior_recipe : how that was made.
+    history, history_recipe : the same of the days before, where some algorithms take more than that from them.
     studies : the tables to be made: kind, algorithm, task (or None), key.
     repeats : how many times each algorithm that draws is run, where that is more than once.
     """
@@ -110,6 +111,12 @@ class StoredCase:
     prior_recipe: Mapping[str, Any] | None = None
     studies: Sequence[Sequence[Any]] = field(default_factory=list)
     repeats: Mapping[str, int] = field(default_factory=dict)
+    history: str = ""
+    history_recipe: Mapping[str, Any] | None = None
+
+    def find_prior(self, word: str) -> str:
+        """The instance that `yesterday` or `history` in an algorithm's name stands for; empty without one."""
+        return (self.history if word == "history" else "") or self.prior if word else ""
 
     def runs(self) -> Iterator[tuple[str, int, str]]:
         """Every run: the algorithm's name, the number of the repetition from 1 on, and the key."""

@@ -32,6 +32,11 @@ def days(trace: str) -> tuple[str, ...]:
     return tuple(_shipped(trace))
 
 
+def earlier(trace: str) -> tuple[str, ...]:
+    """The days before the shipped ones, in order, whose counts are shipped as history."""
+    return tuple(_table(trace, "earlier"))
+
+
 def day_counts(trace: str, day: str, file: str | os.PathLike[str] | None = None) -> tuple[int, ...]:
     """Submissions in each of the 144 slots of one day, from the shipped table or from the trace's own file.
 
@@ -53,13 +58,19 @@ def span_counts(
 ) -> tuple[tuple[int, ...], bool]:
     """Submissions per slot in a number of days from `day` on, one after the other, and whether days had to recur.
 
-    Where the days end they begin again with the first. Shipped days have slots of 600 s.
+    Where the days end they begin again with the first. Shipped days have slots of 600 s. Days that are shipped as
+    history stand before the others.
 
     Raises
     ------
     InputError : for a trace or a day that is not there.
     """
-    table = _shipped(trace) if file is None else read_arrivals(trace, file, slot_seconds)
+    if file is not None:
+        table = read_arrivals(trace, file, slot_seconds)
+    else:
+        table = _shipped(trace)
+        if day not in table and day in _table(trace, "earlier"):
+            table = _table(trace, "earlier") | table
     if day not in table:
         if file is None:
             problem = f"{shown(day)} is not shipped; shipped: {', '.join(table)}; other days: name the trace's own file"
@@ -95,10 +106,14 @@ def scaled(counts: Sequence[int], total: int) -> tuple[int, ...]:
     return tuple(result)
 
 
-@lru_cache(maxsize=16)
 def _shipped(trace: str) -> dict[str, tuple[int, ...]]:
+    return _table(trace, "arrivals")
+
+
+@lru_cache(maxsize=16)
+def _table(trace: str, kind: str) -> dict[str, tuple[int, ...]]:
     if trace not in registered():
         raise InputError("traces", "name", f"{shown(trace)} is none of {', '.join(registered())}")
-    with (DATA / f"arrivals_{trace}.csv").open(newline="", encoding="ascii") as file:
+    with (DATA / f"{kind}_{trace}.csv").open(newline="", encoding="ascii") as file:
         header, *rows = csv.reader(file)
     return {day: tuple(int(row[column]) for row in rows) for column, day in enumerate(header) if column > 0}

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from instances.errors import InputError, shown
 from instances.keys import Choice, Day, Either, Form, Integer, Key, Seed, Several, Span, Text, Values, under
-from instances.lora.arrivals import SLOTS_PER_DAY, days, scaled, span_counts, traces
+from instances.lora.arrivals import SLOTS_PER_DAY, days, earlier, scaled, span_counts, traces
 from instances.lora.calibration import MOST, Calibration, CalibrationFile, shipped
 from instances.lora.calibration import parse as parse_calibration
 from instances.lora.format import FORMAT, parse
@@ -363,7 +363,7 @@ def _arrivals(found: Values, data: Mapping[str, Any]) -> dict[str, Any]:
         if "file" in given:
             raise InputError(SOURCE, "arrivals.day", "the key is missing; arrivals.file needs it")
         given["day"] = days(given["trace"])[0]
-    if "file" not in given and given["day"] not in days(given["trace"]):
+    if "file" not in given and given["day"] not in (*earlier(given["trace"]), *days(given["trace"])):
         span_counts(given["trace"], given["day"], 1)  # says what there is
     return {name: given[name] for name in ("trace", "file", "day", "mean") if name in given}
 

@@ -39,6 +39,10 @@ _ROOT_BITS = 40
 _SLACK = Fraction(1, 2**24)
 """In doubles caps are announced so much larger: more than what rounding takes off a credit over 2^24 sales."""
 _PARTS = 16
+_DEGREE = 2**12
+"""Above it a root is taken for 1, which it nearly is."""
+_MOST_LEFT, _MOST_LEFT_EXACTLY = 2**15, 2**8
+"""Tasks left of a class that Phi counts; with more it stays where it is, and so above what it must be."""
 
 
 class Kind(NamedTuple):
@@ -171,6 +175,8 @@ def bound_weight(rate: Sequence[int], memory: Sequence[int], step: Fraction, com
 def root_below(value: Fraction, degree: int) -> Fraction:
     """A fraction in 1/2^40 that is no larger than the root of a value of at least 1, and nearly it; at least 1."""
     unit = 2**_ROOT_BITS
+    if degree > _DEGREE:
+        return Fraction(1)
     guess = max(unit, math.floor(float(value) ** (1.0 / degree) * unit) + 2)
     while guess > unit and Fraction(guess, unit) ** degree > value:
         guess -= 1
@@ -208,7 +214,8 @@ class Guard:
         self.start = Fraction(0)
         for kind, count, (compute, memory_mb) in zip(announced.kinds, self._nodes, self._capacity, strict=True):
             each = [min(compute // s, memory_mb // r) for s, r in zip(kind.rate, kind.memory, strict=True)]
-            self._tables.append(self._table(kind, count, compute, memory_mb, max(each, default=0)))
+            most = min(count * max(each, default=0), _MOST_LEFT_EXACTLY if exact else _MOST_LEFT)
+            self._tables.append(self._table(kind, count, compute, memory_mb, most))
             left = np.array([count * n for n in each], np.int64)
             self._left.append(np.repeat(left[None], public.slots, axis=0))
             self._sizes.append((np.array(kind.rate, np.int64), np.array(kind.memory, np.int64)))
@@ -231,16 +238,17 @@ class Guard:
             value = self._number(cap if self._exact else cap * (1 + _SLACK))
             factor = self._number(1 / kappa)
             row = [value]
-            for _ in range(count * most):
+            for _ in range(most):
                 row.append(row[-1] * factor)
             rows.append(row)
-        return np.array(rows, self._dtype).reshape(len(pairs), count * most + 1)
+        return np.array(rows, self._dtype).reshape(len(pairs), most + 1)
 
     def _floor(self, g: int, left: IntArray) -> NDArray[Any]:
         """(n,) Phi of rows (n, J) of N."""
         if left.shape[1] == 0:
             return np.full(len(left), self._number(0), self._dtype)
-        values = self._tables[g][np.arange(left.shape[1]), left]
+        table = self._tables[g]
+        values = table[np.arange(left.shape[1]), np.minimum(left, table.shape[1] - 1)]
         return np.asarray(np.maximum.reduce(values, axis=1))
 
     def raise_credit(

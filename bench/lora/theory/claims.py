@@ -26,8 +26,9 @@ from bench.lora.theory.payments.sale import without_payments
 from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun
 
-AUDITS = "8"
-"""Version of all checks. Raise it with every claim that is added and every check that comes to say something else."""
+AUDITS = "7"
+"""Version of all checks. Raise it with every claim that is added and every check that comes to say something else, but
+for what is said of algorithms alone that had no runs before."""
 OURS = "this project, online/lora/README.md"
 AS_TAKEN_OR_LEFT = (
     "proved where no constant comes from the bids and each task is charged the least cost over its schedules with room"

@@ -43,7 +43,8 @@ def find_excess(case: Case, announced: Announced) -> tuple[Fraction, int]:
 def theorem_h(case: Case) -> Check:
     """OPT <= D <= (rho + max(1, Omega beta)) ALG + A0 + E with D = sum Omega K c + sum mu_i + E."""
     trace = case.run.trace
-    assert isinstance(trace, PostedTrace) and trace.announced is not None
+    assert isinstance(trace, PostedTrace)
+    assert trace.announced is not None
     announced, bids = trace.announced, case.instance.bid.tolist()
     excess, beyond = find_excess(case, announced)
     surplus = sum(

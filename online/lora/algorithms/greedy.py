@@ -73,7 +73,7 @@ class Greedy:
         self.trace.offers.append(offer)
         if offer is None or not offer.admitted:
             return None
-        return Decision(offer.option if task.vendors else None, offer.cells, offer.cost)
+        return Decision(offer.option if task.vendors else None, offer.cells, int(offer.cost))
 
     def _offer(self, task: Task, view: View) -> Offered | None:
         starts, prices = offers(task)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 from instances.errors import InputError, shown
 from online.lora.learned.policy import LearnedPrices, Settings
@@ -79,11 +80,9 @@ def _count(key: str, options: Mapping[str, str]) -> int:
 
 
 def _make(options: Mapping[str, str]) -> PostedPrices:
-    settings = Settings(
-        known=options["total"] == "known",
-        **{key: _count(key, options) for key in _COUNTS},
-        **{key: _number(key, options) for key in _NUMBERS},
-    )  # type: ignore[arg-type]
+    given: dict[str, Any] = {key: _count(key, options) for key in _COUNTS}
+    given |= {key: _number(key, options) for key in _NUMBERS}
+    settings = Settings(known=options["total"] == "known", **given)
     guard = guard_settings("learned", options, "guard")
     return PostedPrices(LearnedPrices(settings), guard, exact=options["arith"] == "exact")
 

@@ -20,6 +20,7 @@ from formulations.kernels import ascending, compiled
 from formulations.lora.bound.lagrangian import Capacity, dual_bound
 from formulations.lora.bound.patterns import node_values
 from formulations.lora.bound.pricing import Pricer, pool
+from instances.lora.format import content_hash
 from instances.lora.history import choose
 from instances.lora.model import Instance, IntArray, Public
 from online.lora.learned.past import Floats, Past
@@ -53,8 +54,22 @@ class Shares(NamedTuple):
     linear: tuple[float, float]
 
 
+_KEPT: dict[str, list[Shares]] = {}
+_MOST = 64
+
+
 def find_shares(day: Instance) -> list[Shares]:
-    """The shares on each node type at the dual prices of a day; each type's compute alone where nothing has a price."""
+    """The shares on each node type at the dual prices of a day, kept by its content."""
+    key = content_hash(day)
+    if key not in _KEPT:
+        if len(_KEPT) >= _MOST:
+            del _KEPT[next(iter(_KEPT))]
+        _KEPT[key] = _make_shares(day)
+    return _KEPT[key]
+
+
+def _make_shares(day: Instance) -> list[Shares]:
+    """Each type's compute alone where nothing has a price."""
     every = -(-day.tasks // SAMPLE)
     p = pool(thinned(day, every) if every > 1 else day)
     bound = dual_bound(Pricer(p, parallel=False))
@@ -100,9 +115,9 @@ def merge_shapes(past: Past, g: int, compute: int, memory_mb: int) -> Shapes:
     shape = np.stack([past.rate[able, g], past.memory[able]], axis=1)
     slots = -(-past.work[able] // np.maximum(past.rate[able, g], 1))
     unique, place = np.unique(shape, axis=0, return_inverse=True)
-    demand = np.bincount(place.reshape(-1), slots.astype(float), len(unique))
+    demand: Floats = np.bincount(place.reshape(-1), slots.astype(float), len(unique)).astype(float)
     if len(unique) <= SHAPES:
-        return Shapes(*(np.ascontiguousarray(column) for column in unique.T), demand)
+        return Shapes(np.ascontiguousarray(unique[:, 0]), np.ascontiguousarray(unique[:, 1]), demand)
     c, m = unique[:, 0] / compute, unique[:, 1] / memory_mb
     wide = np.maximum(c, m)
     merged, weights = [], []
@@ -121,7 +136,8 @@ def merge_shapes(past: Past, g: int, compute: int, memory_mb: int) -> Shapes:
             weight = demand[here]
             merged.append(np.maximum(1, np.floor((unique[here] * weight[:, None]).sum(axis=0) / weight.sum())))
             weights.append(weight.sum())
-    return Shapes(*(np.ascontiguousarray(column) for column in np.array(merged).astype(np.int64).T), np.array(weights))
+    found = np.array(merged).astype(np.int64)
+    return Shapes(np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1]), np.array(weights))
 
 
 @compiled

@@ -123,6 +123,11 @@ def note(tasks: Sequence[Task], public: Public) -> Past:
     )
 
 
+def thin(past: Past, stride: int) -> Past:
+    """Every so many-th of them."""
+    return Past._make(np.ascontiguousarray(column[::stride]) for column in past)
+
+
 def together(parts: Sequence[Past]) -> Past:
     """All of them, in this order."""
-    return Past(*(np.ascontiguousarray(np.concatenate(columns)) for columns in zip(*parts, strict=True)))
+    return Past._make(np.ascontiguousarray(np.concatenate(columns)) for columns in zip(*parts, strict=True))

@@ -14,7 +14,7 @@ from online.lora.learned.demand import Representatives, descend, draw, points
 from online.lora.learned.filling import Filling
 from online.lora.learned.forecast import Forecast
 from online.lora.learned.menu import best_filled
-from online.lora.learned.past import Floats, Past, no_past, note, read_past, together
+from online.lora.learned.past import Floats, Past, no_past, note, read_past, thin, together
 from online.lora.posting import Wish, reach
 from online.lora.protocol import View
 from online.lora.search.additive import Cluster
@@ -142,7 +142,7 @@ class LearnedPrices:
             self._noted *= 2
             kept = max(KEPT, len(self._past) - 10 * len(self._seen))
             stride = max(1, len(self._past) // kept)
-            past = together([Past(*(column[::stride] for column in self._past)), note(self._seen, self._public)])
+            past = together([thin(self._past, stride), note(self._seen, self._public)])
             if self._history is None:
                 self._filling = Filling(past, self._public, None)
             self._draw(past)

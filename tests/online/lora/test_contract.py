@@ -32,13 +32,15 @@ def _variants() -> Iterator[str]:
         yield entry.name
         for key, option in entry.options.items():
             yield from (f"{entry.name}:{key}={value}" for value in option.allowed or () if value != option.default)
+    yield "learned:guard=20"
+    yield "guarded:inner=bbar-rule,beta=3"
     yield "pdftsp:search=printed,units=canonical"
     yield "pdftsp:arith=float,search=printed"
 
 
 VARIANTS = tuple(_variants())
 PRICED_AT_MOST_THE_BID = (
-    "greedy", "eris", "pdftsp:payment=critical", "posted", "minimal-edit", "capped", "bbar-rule",
+    "greedy", "eris", "pdftsp:payment=critical", "posted", "minimal-edit", "capped", "bbar-rule", "learned", "guarded",
 )  # fmt: skip
 """Charges that contain the operational cost; (14) does not, so a negative cost can take it above the bid."""
 
@@ -63,6 +65,8 @@ def _fixed(
     constants = REGISTRY.settle_constants(
         spec, tuple(getattr(algorithm, "constants", ())), with_constants_of or original
     )
+    if spec.entry.learns:
+        algorithm.learn(None, with_constants_of or original)
     return play(instance, algorithm, variant, "1", constants, content_hash(original))
 
 
@@ -228,11 +232,12 @@ def test_every_option_that_is_taken_is_listed() -> None:
     summaries = dict(algorithms())
     for name, entry in entries().items():
         constants = tuple(getattr(parse_name(name).entry.make(parse_name(name).options), "constants", ()))  # type: ignore[union-attr]
-        taken = (*entry.options, *constants, *(["prior"] if constants else []))
+        known = ["prior"] if constants or entry.learns else []
+        taken = (*entry.options, *constants, *known, *(["history"] if entry.learns else []))
         with pytest.raises(InputError) as caught:
             parse_name(f"{name}:nonsense=1")
         assert caught.value.problem == f"no such option; {name} has {', '.join(taken) or 'none'}"
-        for key in taken:
+        for key in (*entry.options, *constants, *(["history"] if entry.learns else known)):
             assert f"{key}=" in summaries[name]
         assert ("prior=FILE" in summaries[name]) == bool(constants)
     assert "alpha=NUMBER" in summaries["pdftsp"]
