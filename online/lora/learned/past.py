@@ -44,7 +44,9 @@ class Past(NamedTuple):
     delay: IntArray
     price: IntArray
 
-    def __len__(self) -> int:
+    @property
+    def tasks(self) -> int:
+        """n."""
         return len(self.arrival)
 
 

@@ -76,7 +76,7 @@ class LearnedPrices:
         self._samples: list[Representatives] = []
         self._unit = np.ones(len(self._nodes))
         self._nu = np.zeros(self._empty.shape)
-        if len(past):
+        if past.tasks:
             self._draw(past)
             expected = self._at_points(self._forecast.profile)
             self._nu = self._descend(0, expected, self._nu, 150, 0.5)
@@ -140,8 +140,8 @@ class LearnedPrices:
     def _solve(self, now: int) -> None:
         if len(self._seen) >= self._noted:
             self._noted *= 2
-            kept = max(KEPT, len(self._past) - 10 * len(self._seen))
-            stride = max(1, len(self._past) // kept)
+            kept = max(KEPT, self._past.tasks - 10 * len(self._seen))
+            stride = max(1, self._past.tasks // kept)
             past = together([thin(self._past, stride), note(self._seen, self._public)])
             if self._history is None:
                 self._filling = Filling(past, self._public, None)
