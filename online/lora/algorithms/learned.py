@@ -12,7 +12,9 @@ first tasks join the past ones, and more as they come.
 
 No guarantee, unless `guard=BETA` puts Theorem H around it (`online.lora.guard`). Truthful in the bid: a task's prices
 come from history, counts and earlier tasks. Not in the arrival: prices may fall when they are solved again; not in the
-memory: more of it may fill a gap and so be cheaper, with waste > 0.
+memory: more of it may fill a gap and so be cheaper, with waste > 0. With `wish=monotone` a cell's price never falls
+within the day and does not look at the waste, so that to arrive later gains nothing; larger work or a shorter window
+never did.
 """
 
 from __future__ import annotations
@@ -82,14 +84,15 @@ def _count(key: str, options: Mapping[str, str]) -> int:
 def _make(options: Mapping[str, str]) -> PostedPrices:
     given: dict[str, Any] = {key: _count(key, options) for key in _COUNTS}
     given |= {key: _number(key, options) for key in _NUMBERS}
-    settings = Settings(known=options["total"] == "known", **given)
+    settings = Settings(known=options["total"] == "known", monotone=options["wish"] == "monotone", **given)
     guard = guard_settings("learned", options, "guard")
     return PostedPrices(LearnedPrices(settings), guard, exact=options["arith"] == "exact")
 
 
 def _standing(options: Mapping[str, str], oracle: bool) -> Mapping[str, str]:
     proved = "none known" if Fraction(options["guard"]) == 0 else guarantee(options, "guard")
-    return {"guarantee": proved, "truthful": "in the bid"}
+    monotone = options["wish"] == "monotone" and Fraction(options["guard"]) == 0
+    return {"guarantee": proved, "truthful": "in bid, window and work" if monotone else "in the bid"}
 
 
 register(
@@ -99,6 +102,9 @@ register(
         "1",
         {
             "guard": Option("0", None, "beta of the guard of Theorem H; 0: none"),
+            "wish": Option(
+                "solved", ("solved", "monotone"), "monotone: prices never fall within a day, nor look at waste"
+            ),
             "total": Option("known", ("known", "unknown"), "the number of tasks is that of earlier days, or unknown"),
             **{key: Option(default, None, told) for key, (default, told) in (_COUNTS | _NUMBERS).items()},
             **GUARD,

@@ -40,6 +40,7 @@ class Settings:
     scale: float = 0.95
     waste: float = 0.1
     days: int = 3
+    monotone: bool = False
 
 
 class LearnedPrices:
@@ -63,6 +64,7 @@ class LearnedPrices:
         self._empty = np.repeat(self._nodes[:, None], slots, axis=1)
         self._came, self._used = np.zeros(slots), np.zeros(self._empty.shape)
         self._seen: list[Task] = []
+        self._waste = 0.0 if s.monotone else s.waste
         self._slot, self._since, self._solved, self._noted = -1, 0, 0, FIRST_NOTED
         past, last = no_past(len(self._nodes)), None
         counts: list[Floats] = []
@@ -124,7 +126,7 @@ class LearnedPrices:
         shape = len(types), task.deadline - first
         node, price = np.empty(shape, np.int64), np.empty(shape)
         best_filled(
-            self._settings.scale * self._nu, share, self._settings.waste, self._filling.tables, view.compute,
+            self._settings.scale * self._nu, share, self._waste, self._filling.tables, view.compute,
             view.memory_mb, self._cluster.arrays, types, task.rate, task.memory_mb, first, node, price,
         )  # fmt: skip
         return Wish(types, first, node, price)
@@ -148,7 +150,8 @@ class LearnedPrices:
             self._draw(past)
         if self._samples:
             expected = self._at_points(self._forecast(now, self._came))
-            self._nu = self._descend(now, expected, self._nu, self._settings.rounds, self._settings.step)
+            nu = self._descend(now, expected, self._nu, self._settings.rounds, self._settings.step)
+            self._nu = np.maximum(self._nu, nu) if self._settings.monotone else nu
             self._solved += 1
 
     def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
