@@ -109,6 +109,8 @@ class PostedPrices:
     def __init__(self, poster: Any, guard: GuardSettings | None, *, exact: bool) -> None:
         self._poster, self._settings, self._exact = poster, guard, exact
         self.arithmetic = "exact" if exact else "float"
+        if guard is None:
+            self.arithmetic = getattr(poster, "arithmetic", self.arithmetic)
         self._announced: Announced | None = None
         self._history: Instance | None = None
         self.constants: tuple[str, ...] = tuple(getattr(poster, "constants", ()))

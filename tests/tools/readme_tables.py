@@ -36,6 +36,8 @@ GUARANTEES = {
     "capped": "theorem_c",
     "bbar-rule": "theorem_c",
     "greedy": "theorem_g",
+    "learned": "theorem_h",
+    "guarded": "theorem_h",
 }
 """The guarantee of each mechanism that its own runs are checked for."""
 DAYS = ("pai", "philly", "helios", "light, Poisson 30", "medium, Poisson 50", "high, Poisson 80")

@@ -30,7 +30,7 @@ from online.lora.registry import Entry, Option, fraction, register
 from online.lora.traces import EXACT_TASKS
 
 _COUNTS = {
-    "every": ("30", "arrivals after which prices are solved again within a slot"),
+    "every": ("15", "arrivals after which prices are solved again within a slot"),
     "samples": ("4", "samples of past tasks that take turns"),
     "size": ("8", "tasks of a sample at each point of arrival"),
     "rounds": ("20", "steps of a solution"),

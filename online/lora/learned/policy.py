@@ -22,7 +22,7 @@ from online.lora.traces import Cell
 
 FIRST_NOTED, KEPT = 64, 1000
 """Today's tasks join the past ones when there are so many of them, twice as many, ...; so many past ones stay."""
-SOLVES = 360
+SOLVES = 500
 """About so many times a day prices are solved again, in a day of so many arrivals that `every` would do it more often.
 """
 
@@ -32,7 +32,7 @@ class Settings:
     """The constants of the policy; `online.lora.algorithms.learned` says what they mean."""
 
     known: bool = True
-    every: int = 30
+    every: int = 15
     samples: int = 4
     size: int = 8
     rounds: int = 20
@@ -44,7 +44,9 @@ class Settings:
 
 
 class LearnedPrices:
-    """Posts nu_gt (om_g + waste dW) on the node that a task fills best."""
+    """Posts nu_gt (om_g + waste dW), whole micro-dollars, on the node that a task fills best."""
+
+    arithmetic = "integer"
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
