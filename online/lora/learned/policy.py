@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from instances.lora.format import content_hash
 from instances.lora.history import split
 from instances.lora.model import Instance, IntArray, Public, Task
 from online.lora.learned.demand import Representatives, descend, draw, points
@@ -43,6 +46,31 @@ class Settings:
     monotone: bool = False
 
 
+class Lesson(NamedTuple):
+    """What earlier days tell, before the day: see `LearnedPrices`."""
+
+    past: Past
+    forecast: Forecast
+    filling: Filling
+    samples: list[Representatives]
+    unit: Floats
+    nu: Floats
+
+
+_KEPT: dict[tuple[object, ...], Lesson] = {}
+MOST_KEPT = 4
+"""Lessons that are kept: audits run the same algorithm many times."""
+
+
+def _identity(public: Public) -> tuple[object, ...]:
+    kinds = [(kind.count, kind.compute, kind.memory_mb, kind.tariff.tobytes()) for kind in public.node_types]
+    return public.slots, public.slot_seconds, public.base_memory_mb, tuple(kinds)
+
+
+def _in_order(sample: Representatives) -> NDArray[np.int32]:
+    return np.tile(np.arange(sample.order.shape[1], dtype=np.int32), (len(sample.order), 1))
+
+
 class LearnedPrices:
     """Posts nu_gt (om_g + waste dW), whole micro-dollars, on the node that a task fills best."""
 
@@ -51,13 +79,16 @@ class LearnedPrices:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._history: Instance | None = None
+        self._past: Past
+        self._forecast: Forecast
+        self._filling: Filling
 
     def learn(self, history: Instance | None) -> None:
         """Earlier days, one after another in one instance; None without any."""
         self._history = history
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Everything that earlier days tell."""
+        """Prices before the day, from what earlier days tell: that is found once, and kept by their content."""
         s, slots = self._settings, public.slots
         self._public, self._cluster = public, Cluster(public)
         self._begin = points(slots)
@@ -68,6 +99,22 @@ class LearnedPrices:
         self._seen: list[Task] = []
         self._waste = 0.0 if s.monotone else s.waste
         self._slot, self._since, self._solved, self._noted = -1, 0, 0, FIRST_NOTED
+        self._samples: list[Representatives] = []
+        self._unit, self._nu = np.ones(len(self._nodes)), np.zeros(self._empty.shape)
+        key = () if self._history is None else (content_hash(self._history), _identity(public), s)
+        if key not in _KEPT:
+            self._learn()
+            _KEPT[key] = Lesson(self._past, self._forecast, self._filling, self._samples, self._unit, self._nu)
+            while len(_KEPT) > MOST_KEPT or () in _KEPT:
+                del _KEPT[() if () in _KEPT else next(iter(_KEPT))]
+        else:
+            self._past, self._forecast, self._filling, self._samples, self._unit, self._nu = _KEPT[key]
+        # The order of entries is worked on.
+        self._samples = [sample._replace(order=sample.order.copy()) for sample in self._samples]
+
+    def _learn(self) -> None:
+        """Everything that earlier days tell."""
+        public, s, slots = self._public, self._settings, self._public.slots
         past, last = no_past(len(self._nodes)), None
         counts: list[Floats] = []
         if self._history is not None:
@@ -77,15 +124,14 @@ class LearnedPrices:
         self._past = past
         self._forecast = Forecast(counts, slots, public.slot_seconds, known=s.known)
         self._filling = Filling(past, public, last)
-        self._samples: list[Representatives] = []
-        self._unit = np.ones(len(self._nodes))
-        self._nu = np.zeros(self._empty.shape)
         if past.tasks:
             self._draw(past)
+        if self._samples:
             expected = self._at_points(self._forecast.profile)
             self._nu = self._descend(0, expected, self._nu, 150, 0.5)
             self._nu = self._descend(0, expected, self._nu, 60, 0.1)
             self._unit = np.maximum(self._unit / 10, self._nu.mean(axis=1))
+            self._samples = [sample._replace(order=_in_order(sample)) for sample in self._samples]
 
     def _draw(self, past: Past) -> None:
         """New representatives, and the unit of price steps: what the median task pays for a whole node and slot."""
