@@ -91,19 +91,26 @@ def split(history: Instance, slots: int, like: Instance | Public) -> list[Instan
     if history.slots % slots:
         problem = f"{history.slots} slots are no whole number of days of {slots} slots, as the instance under test has"
         raise InputError(name, "slots", problem)
-    for field, own, other in (
-        ("slot_seconds", history.slot_seconds, like.slot_seconds),
-        ("base_memory_mb", history.base_memory_mb, like.base_memory_mb),
-        ("node_types", _sizes(history), _sizes(like)),
-    ):
-        if own != other:
-            raise InputError(name, field, f"{shown(own)}, and the instance under test has {shown(other)}")
+    require_cluster(history, like)
     day = (history.arrival - 1) // slots
     late = np.flatnonzero((history.deadline - 1) // slots != day)
     if len(late):
         problem = f"task {late[0]} lasts over the end of a day of {slots} slots"
         raise InputError(name, f"tasks[{late[0]}].deadline", problem)
     return [_day(history, np.flatnonzero(day == each), each * slots, slots) for each in range(history.slots // slots)]
+
+
+def require_cluster(history: Instance, like: Instance | Public) -> None:
+    """InputError where the history has other nodes (their numbers may differ) or slots of another length."""
+    facts = [("slot_seconds", history.slot_seconds, like.slot_seconds)]
+    facts.append(("base_memory_mb", history.base_memory_mb, like.base_memory_mb))
+    for g, (one, two) in enumerate(zip(history.node_types, like.node_types, strict=False)):
+        facts.append((f"node_types[{g}].compute", one.compute, two.compute))
+        facts.append((f"node_types[{g}].memory_mb", one.memory_mb, two.memory_mb))
+    facts.append(("node_types", len(history.node_types), len(like.node_types)))
+    for field, own, other in facts:
+        if own != other:
+            raise InputError(history.name, field, f"{shown(own)}, and the instance under test has {shown(other)}")
 
 
 def _day(history: Instance, kept: IntArray, before: int, slots: int) -> Instance:
@@ -135,10 +142,6 @@ def choose(instance: Instance, kept: IntArray) -> Instance:
         vendor_delay=instance.vendor_delay[vendors],
         cache={},
     )
-
-
-def _sizes(cluster: Instance | Public) -> list[tuple[int, int]]:
-    return [(kind.compute, kind.memory_mb) for kind in cluster.node_types]
 
 
 def _cluster(day: Instance) -> tuple[object, ...]:

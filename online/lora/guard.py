@@ -98,8 +98,13 @@ def weigh(rate: int, memory: int, compute: int, memory_mb: int) -> Fraction:
     return max(Fraction(rate, compute), Fraction(memory, memory_mb))
 
 
-def announce(instance: Instance, beta: Fraction, rho: Fraction, margin: Fraction) -> Announced:
-    """Classes, caps and Omega from the tasks of an instance that have a schedule: best of earlier days."""
+def announce(instance: Instance, beta: Fraction, rho: Fraction, margin: Fraction, classes: int = CLASSES) -> Announced:
+    """Classes, caps and Omega from the tasks of an instance that have a schedule: best of earlier days.
+
+    Parameters
+    ----------
+    margin : caps are this times what the tasks need. classes : above so many shapes of a node type, cells of a grid.
+    """
     public = instance.public("")
     tasks = served(instance)
     kinds = []
@@ -110,17 +115,17 @@ def announce(instance: Instance, beta: Fraction, rho: Fraction, margin: Fraction
             if 0 < rate <= compute and each.memory_mb <= memory_mb:
                 shape = rate, each.memory_mb
                 shapes[shape] = max(shapes.get(shape, 0), each.worth)
-        kinds.append(_classify(shapes, compute, memory_mb, margin))
+        kinds.append(_classify(shapes, compute, memory_mb, margin, classes))
     return Announced(tuple(kinds), beta, rho, margin)
 
 
-def _classify(shapes: dict[tuple[int, int], int], compute: int, memory_mb: int, margin: Fraction) -> Kind:
+def _classify(shapes: dict[tuple[int, int], int], compute: int, memory_mb: int, margin: Fraction, most: int) -> Kind:
     step, classes = Fraction(1), {shape: shape for shape in shapes}
-    if len(shapes) > CLASSES:
+    if len(shapes) > most:
         for step in STEPS:
             rates, sizes = _levels(compute, step), _levels(memory_mb, step)
             classes = {shape: (_level(rates, shape[0]), _level(sizes, shape[1])) for shape in shapes}
-            if len(set(classes.values())) <= CLASSES:
+            if len(set(classes.values())) <= most:
                 break
     caps: dict[tuple[int, int], Fraction] = {}
     for shape, worth in shapes.items():

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lora.covering.schedules import STATE_LIMIT, space
+from instances.lora.history import require_cluster
 from instances.lora.model import Instance, IntArray, Public, Task
 from instances.lora.solution import Decision
-from online.lora.guard import Announced, Guard, announce
+from online.lora.guard import CLASSES, Announced, Guard, announce
 from online.lora.protocol import View
 from online.lora.search.additive import DOUBLES, cheapest_of_cells, exact_cover, offers, too_large
 from online.lora.traces import Cell, Offered
@@ -89,11 +90,12 @@ class PostedTrace:
 
 
 class GuardSettings(NamedTuple):
-    """The guard's options: beta > 0, rho, and what caps from history are widened by."""
+    """The guard's options: beta > 0, rho, what caps from history are widened by, and most classes of a node type."""
 
     beta: Fraction
     rho: Fraction
     margin: Fraction
+    classes: int = CLASSES
 
 
 class PostedPrices:
@@ -121,7 +123,13 @@ class PostedPrices:
         Returns
         -------
         What was announced, by name.
+
+        Raises
+        ------
+        InputError : earlier days of other nodes or slots, whose weights and prices are not this cluster's.
         """
+        if history is not None:
+            require_cluster(history, tested)
         self._history = history
         learn = getattr(self._poster, "learn", None)
         if learn is not None:
@@ -205,7 +213,8 @@ class PostedPrices:
         rows = []
         slots = np.arange(wish.first, task.deadline)
         for g, node, price in zip(types, wish.node, there, strict=True):
-            room = view.compute[node, slots], view.memory_mb[node, slots]
+            there_is = node >= 0
+            room = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
             rows.append(self._guard.limit(g, wish.first, rates[g], task.memory_mb, price, room))
         return np.array(rows)
 

@@ -4,7 +4,9 @@
 would charge for a cell, and move their prices when something is sold to a task. The guard keeps every price between its
 limits (`online.lora.guard`), which gives the guarantee whatever the wishes are.
 
-Truthful (Theorem T): wishes, credits and room do not look at the bid.
+Truthful in the bid (Theorem T): wishes, credits and room do not look at it. Of a task of an announced class an earlier
+deadline or more work never gains either. A later arrival can: the lower limit of a price falls where others buy dear
+meanwhile.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from online.lora.traces import Cell
 INNER = ("greedy", "posted", "minimal-edit", "capped", "bbar-rule")
 
 
-class _Nothing:
+class Nothing:
     """Wishes nothing: the first node with room."""
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
@@ -97,7 +99,7 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
     if guard is None:
         raise InputError("algorithm", "guarded:beta", "0 is not above 0")
     if name == "greedy":
-        return PostedPrices(_Nothing(), guard, exact=exact)
+        return PostedPrices(Nothing(), guard, exact=exact)
     entry = REGISTRY.entries()[name]
     defaults = {key: option.default for key, option in entry.options.items()}
     return PostedPrices(_Moving(entry.make(defaults | {"arith": options["arith"]})), guard, exact=exact)
@@ -118,7 +120,7 @@ register(
         learns=True,
         standing=lambda options, oracle: {
             "guarantee": guarantee(options, "beta"),
-            "truthful": "in bid, window and work",
+            "truthful": "in the bid",
         },
     )
 )

@@ -1,0 +1,73 @@
+"""`guarded`: history of another cluster, cells without room, and who waits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from instances.errors import InputError
+from instances.lora.model import Instance
+from online.lora.algorithms.guarded import INNER, Nothing
+from online.lora.posting import GuardSettings, PostedPrices
+from online.lora.run import play, run
+
+
+def _of_one_slot(kinds: tuple[Kind, ...], bids: list[int], sizes: tuple[int, int] = (6, 6)) -> Instance:
+    rate, memory = sizes
+    return instance(Sketch(1, kinds, tuple(Job(1, 1, memory, rate, bid, (rate,) * len(kinds)) for bid in bids)))
+
+
+@pytest.mark.parametrize("algorithm", ["guarded:beta=1,rho=0", "learned:guard=1", "learned"])
+@pytest.mark.parametrize(
+    ("kinds", "field"),
+    [
+        ((Kind(1, 10, 25),), "node_types[0].compute"),
+        ((Kind(1, 25, 10),), "node_types[0].memory_mb"),
+        ((Kind(1, 25, 25), Kind(1, 25, 25)), "node_types"),
+    ],
+)
+def test_history_of_other_nodes_is_refused(algorithm: str, kinds: tuple[Kind, ...], field: str) -> None:
+    """Its weights are not this cluster's: with them Omega would be too small, and OPT above the bound."""
+    today = _of_one_slot((Kind(1, 25, 25),), [3, 3, 2, 6, 2, 5, 4, 3])
+    with pytest.raises(InputError) as caught:
+        run(today, f"{algorithm}{',' if ':' in algorithm else ':'}history=history", prior=_of_one_slot(kinds, [24]))
+    assert caught.value.field == field
+    assert "the instance under test has" in caught.value.problem
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_a_cell_without_room_on_its_type_does_not_look_at_another_type(inner: str) -> None:
+    """The first type is full; the last node is of another type, on which a class fits a hundred times, not once."""
+    kinds = (Kind(1, 100, 3), Kind(1, 100, 3000))
+    tasks = (Job(1, 1, 3, 1, 90, (1, 0)), Job(1, 1, 1, 100, 90, (100, 100)))
+    result = run(instance(Sketch(1, kinds, tasks)), f"guarded:inner={inner},beta=1")
+    assert result.valid
+    assert result.welfare > 0
+
+
+def test_history_without_a_task_that_can_be_served_teaches_nothing() -> None:
+    """No prices, then, and no classes: every task is one that was not announced."""
+    kinds = (Kind(1, 4, 4),)
+    before, today = _of_one_slot(kinds, [5], (9, 9)), _of_one_slot(kinds, [5, 6], (2, 2))
+    for name in ("learned:history=history", "learned:guard=2,history=history", "guarded:history=history"):
+        assert run(today, name, prior=before).welfare == 11
+
+
+def test_who_waits_can_gain() -> None:
+    """Not truthful in the arrival: what others pay meanwhile raises the credit, and with it the lower limit falls."""
+    kinds = (Kind(1, 43, 2),)
+    waiting = Job(1, 2, 1, 2, 100_000, (2,))
+    others = (Job(1, 2, 2, 1, 4_200_000, (1,)), Job(1, 2, 2, 2, 400_000, (1,)), Job(2, 2, 1, 1, 700_000, (1,)))
+    truth = instance(Sketch(2, kinds, (*others[:2], waiting, others[2])))
+    late = instance(Sketch(2, kinds, (*others, waiting._replace(arrival=2))))
+
+    def played(given: Instance) -> list[int | None]:
+        mechanism = PostedPrices(Nothing(), GuardSettings(Fraction(31, 4), Fraction(2), Fraction(1)), exact=True)
+        mechanism.learn(None, truth)
+        decisions = play(given, mechanism, "guarded", "1", (), "seed").decisions
+        return [None if each is None else each.payment for each in decisions]
+
+    assert played(truth)[2] is None
+    assert played(late)[3] == 0
