@@ -33,6 +33,7 @@ from online.lora.run import run
 from online.lora.traces import LinearTrace, PriceTrace
 from online.outcome import OnlineRun
 from tests.support.laboratory import PAPER, guarantees, truthfulness
+from tests.tools import theory_guard
 
 ALGORITHMS = ("pdftsp", "posted", "minimal-edit", "minimal-edit:units=canonical", "capped", "bbar-rule", "greedy")
 PROVED = tuple(claim for claim in PAPER if claim.standing is Standing.PROVED)
@@ -50,6 +51,7 @@ INVARIANTS = (
     "theorem_c",
     "theorem_c_a_priori",
     "theorem_g",
+    *theory_guard.INVARIANTS,
     *TRUTHFUL,
     "two_optima_agree",
     "two_runs_agree",
@@ -107,6 +109,7 @@ def judged(j: int, sketch: Sketch) -> Iterator[Check]:
         if name == ALGORITHMS[1 + j % (len(ALGORITHMS) - 1)]:
             yield from truthfulness(given, run(given, _public(name, result)))
     yield _without_room_test(given, reference)
+    yield from theory_guard.judged_guards(j, sketch, given, reference)
 
 
 def _public(name: str, result: OnlineRun) -> str:

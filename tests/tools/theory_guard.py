@@ -1,0 +1,244 @@
+"""Theorem H on random instances: wishes that mean harm, history that is wrong, classes of a grid.
+
+Beside the audit's check (`theorem_h`) its proof is checked step by step, by other ways of computing: after every task
+no credit is below Phi (`theorem_h_credit`); at the final credits no schedule of a task leaves more than its mu_i and
+its part of E, over all its schedules (`theorem_h_dual`); no set of announced tasks that fits a node weighs more than
+Omega (`theorem_h_omega`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from bench.family.checks import Check, Verdict
+from bench.lora.hunt.moves import Draws
+from bench.lora.hunt.sketch import Sketch, instance, menu
+from bench.lora.theory.basis.case import Case
+from bench.lora.theory.guarded import theorem_h
+from formulations.report import SolveReport
+from instances.lora.model import Instance, Task
+from instances.lora.solution import Decision
+from online.lora.algorithms.guarded import INNER, Nothing
+from online.lora.guard import CLASSES, Announced, Kind, root_below, weigh
+from online.lora.posting import GuardSettings, PostedPrices, PostedTrace, Wish
+from online.lora.protocol import View
+from online.lora.public_constants import served
+from online.lora.run import play, run
+from tests.support.laboratory import guarantees
+
+INVARIANTS = ("theorem_h", "theorem_h_credit", "theorem_h_dual", "theorem_h_omega")
+NAMED = ("learned", *INNER)
+"""Whose runs under the guard are audited, in turn."""
+MODES = ("zero", "high", "random", "rising", "falling", "plausible")
+_SIZES = (CLASSES, 3, 1)
+"""Most classes of a node type, in turn: exact ones, and grids."""
+
+
+class Wishes(Nothing):
+    """Wishes of a mode, on the first node with room.
+
+    Parameters
+    ----------
+    top : the largest bid. half : from this task on the mode that rises, or falls, does.
+    """
+
+    def __init__(self, mode: str, top: int, half: int, draws: Draws) -> None:
+        self._mode, self._top, self._half, self._draws, self._asked = mode, top, half, draws, 0
+
+    def wish(self, task: Task, view: View) -> Wish | None:
+        found = super().wish(task, view)
+        self._asked += 1
+        if found is None:
+            return None
+        return found._replace(price=np.array([[self._price() for _ in row] for row in found.price], object))
+
+    def _price(self) -> Fraction:
+        late = self._asked > self._half
+        if self._mode == "random":
+            return Fraction(self._top * self._draws.below(1000), 1 + self._draws.below(3000))
+        if self._mode == "plausible":
+            return Fraction(self._top, 4)
+        high = self._mode == "high" or (self._mode == "rising" and late) or (self._mode == "falling" and not late)
+        return Fraction(10 * self._top if high else 0)
+
+
+class Watched(PostedPrices):
+    """Posted prices, exact and guarded, whose credits are held against Phi after every task.
+
+    Attributes
+    ----------
+    short : the least c - Phi(N) seen on each (type, slot) that had a task, N counted and Phi computed afresh.
+    """
+
+    def start(self, public: Any, constants: Any) -> None:
+        super().start(public, constants)
+        self._free = [np.repeat(size[public.type_of_node][:, None], public.slots, axis=1)
+                      for size in (public.compute, public.memory_mb)]  # fmt: skip
+        self.short: list[Fraction] = []
+        self._look(range(public.slots))
+
+    def decide(self, task: Task, view: View) -> Decision | None:
+        decision = super().decide(task, view)
+        if decision is not None:
+            for k, t in decision.cells:
+                self._free[0][k, t - 1] -= int(task.rate[self._kind[k]])
+                self._free[1][k, t - 1] -= task.memory_mb
+        self._look(range(task.arrival - 1, task.deadline))
+        return decision
+
+    def _look(self, slots: range) -> None:
+        assert self._announced is not None
+        for g, kind in enumerate(self._announced.kinds):
+            if kind.rate:
+                here = np.flatnonzero(self._public.type_of_node == g)
+                compute, memory = int(self._public.compute[g]), int(self._public.memory_mb[g])
+                scale = [_scale(self._announced, kind, j, len(here), compute, memory) for j in range(len(kind.rate))]
+                for t in slots:
+                    free = [(int(self._free[0][k, t]), int(self._free[1][k, t])) for k in here]
+                    floor = max(
+                        cap / kappa ** sum(min(x // s, y // r) for x, y in free)
+                        for s, r, cap, kappa in zip(kind.rate, kind.memory, kind.cap, scale, strict=True)
+                    )
+                    self.short.append(self.credits()[g][t] - floor)
+
+    def credits(self) -> list[Any]:
+        """(G, T) the present credits."""
+        assert self._guard is not None
+        return self._guard.credit
+
+
+_SCALES: dict[tuple[Any, ...], Fraction] = {}
+
+
+def _scale(announced: Announced, kind: Kind, j: int, count: int, compute: int, memory: int) -> Fraction:
+    """kappa_j."""
+    key = announced.beta, kind.rate, kind.memory, kind.step, j, count, compute, memory
+    if key not in _SCALES:
+        if len(_SCALES) > 200:
+            _SCALES.clear()
+        s, r = kind.rate[j], kind.memory[j]
+        _SCALES[key] = min(
+            root_below(
+                1 + announced.beta * weigh(a, m, compute, memory) / (kind.step * count), max(-(-a // s), -(-m // r))
+            )
+            for a, m in zip(kind.rate, kind.memory, strict=True)
+        )
+    return _SCALES[key]
+
+
+def judged_guards(j: int, sketch: Sketch, given: Instance, reference: SolveReport) -> Iterator[Check]:
+    """Every check of Theorem H on the sketch's instance: of wishes that mean harm, and of a named mechanism's."""
+    draws = Draws("guard", j)
+    before = _past(sketch, draws)
+    past = instance(before, f"before {j}") if draws.below(3) and before != sketch else None
+    low = (Fraction(1, 1 + draws.below(9)), Fraction(1 + draws.below(12)), Fraction(1 + draws.below(400)))
+    settings = GuardSettings(
+        low[draws.below(3)],
+        Fraction(draws.below(4) * draws.below(4), 2),
+        Fraction(1 + draws.below(2)),
+        _SIZES[draws.below(len(_SIZES))],
+    )
+    wishes = Wishes(MODES[draws.below(6)], max(given.bid.tolist(), default=0) or 1, given.tasks // 2, draws)
+    watched = Watched(wishes, settings, exact=True)
+    watched.learn(past, given)
+    result = play(given, watched, "watched", "1", (), "theory")
+    assert result.valid, result.violations[0]
+    case = Case(given, result, reference)
+    yield theorem_h(case)
+    least = min(watched.short, default=Fraction(0))
+    yield _check("theorem_h_credit", least >= 0, Fraction(0), least)
+    yield _every_schedule(sketch, case, watched)
+    yield from _weights(given, case)
+    name = NAMED[j % len(NAMED)]
+    name = f"learned:guard={settings.beta}" if name == "learned" else f"guarded:inner={name},beta={settings.beta}"
+    named = run(given, f"{name},rho={settings.rho}{',history=history' if past else ''}", prior=past)
+    assert named.valid, named.violations[0]
+    yield from (check for check in guarantees(given, named, reference) if check.name == "theorem_h")
+
+
+def _past(sketch: Sketch, draws: Draws) -> Sketch:
+    """A day of the same cluster: some of the tasks, some of them with other bids or other memory."""
+    jobs = []
+    for job in sketch.jobs:
+        if draws.below(4):
+            bid = max(1, job.bid * (1 + draws.below(8)) // 4)
+            memory = max(1, job.memory // (1 + draws.below(2)))
+            jobs.append(job._replace(bid=bid, memory=memory))
+    return sketch._replace(jobs=tuple(jobs))
+
+
+def _check(name: str, holds: bool, left: Fraction, right: Fraction) -> Check:
+    return Check(name, Verdict.HOLDS if holds else Verdict.VIOLATED, left, right)
+
+
+def _every_schedule(sketch: Sketch, case: Case, watched: Watched) -> Check:
+    """b_il - sum c w_i <= mu_i + E_i for all schedules l, and sum Omega K c + sum mu_i + E is the audit's D."""
+    given, trace = case.instance, case.run.trace
+    assert isinstance(trace, PostedTrace)
+    assert trace.announced is not None
+    public, credits, kinds = given.public(""), watched.credits(), trace.announced.kinds
+    value = sum(
+        (kind.omega * node.count * sum(credit) for kind, node, credit in
+         zip(kinds, public.node_types, credits, strict=True)),
+        Fraction(0),
+    )  # fmt: skip
+    worth = {each.task: each.worth for each in served(given)}
+    worst = Fraction(-1)
+    for i, (job, offer) in enumerate(zip(sketch.jobs, trace.offers, strict=True)):
+        mu = Fraction(0) if offer is None else max(Fraction(0), job.bid - Fraction(offer.cost))
+        value += mu
+        if i not in worth:
+            continue
+        weights = {}
+        excess = Fraction(0)
+        for g, (kind, rate) in enumerate(zip(kinds, job.rates, strict=True)):
+            compute, memory = int(public.compute[g]), int(public.memory_mb[g])
+            if 0 < rate <= compute and job.memory <= memory:
+                weights[g] = max(Fraction(rate, compute), Fraction(job.memory, memory))
+                of = kind.find(rate, job.memory)
+                beyond = worth[i] if of < 0 else worth[i] - kind.cap[of] * weights[g]
+                excess = max(excess, Fraction(beyond))
+        value += excess
+        if excess < worth[i]:
+            for plan in menu(sketch, job).plans:
+                types = [int(public.type_of_node[c // sketch.slots]) for c in plan.cells]
+                paid = sum(credits[g][c % sketch.slots] * weights[g] for g, c in zip(types, plan.cells, strict=True))
+                worst = max(worst, plan.net - paid - mu - excess)
+    same = value == theorem_h(case).left
+    return _check("theorem_h_dual", worst <= 0 and same, worst, Fraction(0))
+
+
+def _weights(given: Instance, case: Case) -> Iterator[Check]:
+    """No set of tasks, of classes that were announced, weighs more than Omega; of exact classes Omega is reached."""
+    trace = case.run.trace
+    assert isinstance(trace, PostedTrace)
+    assert trace.announced is not None
+    public = given.public("")
+    for g, kind in enumerate(trace.announced.kinds):
+        compute, memory = int(public.compute[g]), int(public.memory_mb[g])
+        pairs = set(zip(kind.rate, kind.memory, strict=True))
+        if kind.step > 1:  # the tasks themselves, and the smallest ones of each class
+            tasks = zip(given.rate[:, g].tolist(), given.memory_mb.tolist(), strict=True)
+            pairs |= {(max(1, -(-s // kind.step)), max(1, -(-r // kind.step))) for s, r in pairs}
+            pairs |= {pair for pair in tasks if pair[0] > 0 and kind.find(*pair) >= 0}
+        if not pairs:
+            continue
+        most = Fraction(heaviest(sorted(pairs), compute, memory), compute * memory)
+        holds = most <= kind.omega and (kind.step > 1 or most == kind.omega)
+        yield _check("theorem_h_omega", holds, most, kind.omega)
+
+
+def heaviest(pairs: list[tuple[int, int]], compute: int, memory: int) -> int:
+    """C D times the largest weight of any number of these that fits a node, by a table of what is left."""
+    best = np.zeros((compute + 1, memory + 1), np.int64)
+    for x in range(1, compute + 1):
+        best[x] = best[x - 1]
+        for s, r in pairs:
+            if s <= x and r <= memory:
+                weight = max(s * memory, r * compute)
+                np.maximum(best[x, r:], best[x - s, : memory + 1 - r] + weight, out=best[x, r:])
+    return int(best[compute, memory])
