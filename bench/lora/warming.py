@@ -17,6 +17,7 @@ from bench.lora.theory.payments import compiled
 from formulations.lora import batch, solve
 from formulations.lora.bound.minimal import list_minimal_covers
 from formulations.lora.covering.schedules import cheapest_cover
+from instances.lora.history import join
 from instances.lora.named import named
 from online.lora import public_constants
 from online.lora.registry import parse
@@ -39,7 +40,8 @@ def compiling(algorithms: Collection[str] | None) -> Sequence[Step]:
     online = [spec for spec in shipped if spec.entry is not None and spec.entry.name != _BATCHES]
     # The unit of money of these is made of all minimal covers, which audits look at as well.
     canonical = [spec.name for spec in online if spec.options.get("units") == "canonical"]
-    others = [spec.name for spec in online if spec.name not in canonical]
+    learned = [spec.name for spec in online if spec.entry is not None and spec.entry.learns]
+    others = [spec.name for spec in online if spec.name not in (*canonical, *learned)]
     steps = [
         Step(_BOUNDS, 9, solve.warm_bounds),
         Step(_SEARCH, 25, solve.warm_search, (_BOUNDS,)),
@@ -47,6 +49,9 @@ def compiling(algorithms: Collection[str] | None) -> Sequence[Step]:
         Step(_AGAIN, 6, _warm_again, (_BOUNDS,)),
         Step("what audits ask", 2, partial(_warm_facts, canonical), (_ONLINE, _AGAIN)),
     ]
+    if learned:
+        # Shares come from a day's dual prices.
+        steps.append(Step("prices that are learned", 12, partial(_run_each, learned), (_BOUNDS, _ONLINE)))
     if len(online) < len(shipped):
         steps.append(Step(_BATCH, 3, partial(batch.warm_bounds, GAME.small()), (_BOUNDS,)))
         steps.append(Step("the best answer to a batch", 1, partial(batch.warm, GAME.small()), (_SEARCH, _BATCH)))
@@ -67,7 +72,7 @@ def _warm_covers() -> None:
 def _run_each(names: Sequence[str]) -> None:
     _warm_covers()
     instance = GAME.small()
-    before = named("tiny_contention")  # the instance itself is refused as its own prior
+    before = join([instance, instance])  # the instance itself is refused as its own prior
     for name in names:
         run(instance, name, prior=before)
 
