@@ -33,7 +33,7 @@ _COUNTS = {
     "every": ("15", "arrivals after which prices are solved again within a slot"),
     "samples": ("4", "samples of past tasks that take turns"),
     "size": ("8", "tasks of a sample at each point of arrival"),
-    "rounds": ("20", "steps of a solution"),
+    "rounds": ("12", "steps of a solution"),
     "days": ("3", "last days whose tasks are sampled; counts are of all"),
 }
 _NUMBERS = {

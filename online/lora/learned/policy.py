@@ -38,7 +38,7 @@ class Settings:
     every: int = 15
     samples: int = 4
     size: int = 8
-    rounds: int = 20
+    rounds: int = 12
     step: float = 0.2
     scale: float = 0.95
     waste: float = 0.1
