@@ -16,9 +16,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from instances.errors import InputError, did_you_mean, not_one_of
-from instances.lora.model import Public, Task
+from instances.lora.model import IntArray, Public, Task
 from online.lora.algorithms.greedy import first_with_room
 from online.lora.algorithms.learned import GUARD, arithmetic, guarantee, guard_settings
 from online.lora.mechanism import Mechanism
@@ -30,6 +31,12 @@ from online.lora.traces import Cell
 INNER = ("greedy", "posted", "minimal-edit", "capped", "bbar-rule")
 
 
+def find_room(task: Task, view: View, public: Public) -> tuple[IntArray, int, NDArray[np.bool_]] | None:
+    """(types, first, room): as `reach`, with the (K, W) cells that can take the task."""
+    found = reach(task, public)
+    return None if found is None else (*found, view.room(task, public)[:, found[1] : task.deadline])
+
+
 class Nothing:
     """Wishes nothing: the first node with room."""
 
@@ -37,11 +44,10 @@ class Nothing:
         self._public, self._first = public, public.first_node
 
     def wish(self, task: Task, view: View) -> Wish | None:
-        found = reach(task, self._public)
+        found = find_room(task, view, self._public)
         if found is None:
             return None
-        types, first = found
-        room = view.room(task, self._public)[:, first : task.deadline]
+        types, first, room = found
         usable, node = first_with_room(room, self._first)
         return Wish(types, first, np.where(usable, node, -1)[types], np.zeros((len(types), room.shape[1])))
 
@@ -64,11 +70,10 @@ class _Moving:
         self._mechanism.start(public, constants)
 
     def wish(self, task: Task, view: View) -> Wish | None:
-        found = reach(task, self._public)
+        found = find_room(task, view, self._public)
         if found is None:
             return None
-        types, first = found
-        room = view.room(task, self._public)[:, first : task.deadline]
+        types, first, room = found
         price = self._mechanism.cell_prices(task, first)
         shape = len(types), room.shape[1]
         node, best = np.full(shape, -1), np.zeros(shape, price.dtype)
