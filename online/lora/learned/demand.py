@@ -23,8 +23,8 @@ from online.lora.learned.past import Floats, Past
 POINTS = 144
 """Most points of arrival: in a longer instance a point stands for some slots."""
 EARLY = 5
-"""Tasks that are expected in a slot are drawn from past ones that came no later in their day (or in the first of so many
-parts of it): later ones were cut by the day's end, and moved earlier they would have too short a window."""
+"""What is expected in a slot is drawn from past tasks that came no later in their day, or in the first of so many parts
+of it: later ones were cut by the day's end, and moved earlier they would have too short a window."""
 
 
 class Representatives(NamedTuple):
