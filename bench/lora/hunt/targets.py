@@ -14,13 +14,17 @@ from functools import cached_property
 from typing import NamedTuple
 
 from bench.lora.hunt.linear_play import LinearPlay, caps, play_linear
-from bench.lora.hunt.sketch import Menu, Play, Sketch, TooLarge, most, optimum, play, ratios
+from bench.lora.hunt.sketch import Menu, Play, Sketch, TooLarge, instance, most, optimum, play, ratios
 from bench.lora.hunt.sketch import menu as menu_of
+from bench.lora.theory import guarded
+from bench.lora.theory.basis.case import Case
 from bench.lora.theory.claim import Hunt
 from bench.lora.theory.claims import list_hunts
+from formulations.report import Proof, SolveReport, Status, Termination
 from instances.errors import InputError, shown
 from online.lora.algorithms.posted import gain
 from online.lora.roots import gain_below, share_above
+from online.lora.run import run
 from online.lora.traces import Rule
 
 
@@ -306,6 +310,21 @@ def theorem_b(trial: Trial, floor: Fraction) -> Measure:
     if any(plan.net < plan.work + jobs[i].memory * len(plan.cells) for i, plan in run.admitted):
         raise Inapplicable
     return _certified(run, 1 + max(top_c, top_m) / g)
+
+
+def theorem_h(trial: Trial, floor: Fraction) -> Measure:
+    """OPT <= D of the audit, or D <= its bound where that fails: the mechanism itself plays."""
+    given = instance(trial.sketch)
+    result = run(given, TARGETS["theorem_h"].algorithm)
+    nothing = SolveReport(Status.OPTIMAL, 0, 0, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)
+    found = guarded.theorem_h(Case(given, result, nothing))
+    assert found.left is not None
+    assert found.right is not None
+    if found.left > found.right:
+        return Measure(Fraction(found.left), Fraction(found.right), Fraction(2))
+    if most(trial.menus) <= floor * found.left:
+        raise Inapplicable
+    return _sides(Fraction(trial.optimum), Fraction(found.left))
 
 
 def _certified(run: LinearPlay, gamma: Fraction) -> Measure:

@@ -456,6 +456,14 @@ CLAIMS: tuple[Claim, ...] = (
         about=GUARDED,
         applies=invalid,
         check=guarded.theorem_h,
+        hunt=Hunt(
+            "OPT <= D <= (rho + max(1, Omega beta)) ALG + A0 + E (Theorem H)",
+            "guarded:inner=posted,beta=3,rho=1,margin=1",
+            costs=-9,
+            vendors=True,
+            raised=0,
+            nodes=2,
+        ),
         signs=(
             ("rho, beta", "of the guard: what credits are raised by for wishes, and what a sale adds to them"),
             ("Omega", "at least the weight max(s / C, r / D) of what fits one node"),
