@@ -141,7 +141,7 @@ class LearnedPrices:
         s = self._settings
         self._samples = [draw(past, share, self._public.slots, s.size, str(a)) for a in range(s.samples)]
         for g in range(len(self._nodes)):
-            able = past.rate[:, g] > 0
+            able = (past.rate[:, g] > 0) & (share[:, g] > 0)
             if able.any() and self._solved == 0:
                 slots = -(-past.work[able] // past.rate[able, g])
                 self._unit[g] = max(1.0, float(np.sort(past.bid[able] / (slots * share[able, g]))[able.sum() // 2]))

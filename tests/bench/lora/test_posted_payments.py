@@ -1,0 +1,96 @@
+"""What audits say of the payments of `learned` and `guarded`: the bid is settled, arrival and memory are not safe."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.family.checks import Check, Verdict
+from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from instances.lora.history import join
+from instances.lora.model import Instance
+from instances.lora.named import named
+from online.lora.run import run
+from tests.support.laboratory import truthfulness
+
+NAMES = ("learned", "learned:guard=3", "guarded:inner=greedy,beta=2", "guarded:inner=posted,beta=3")
+
+
+def _asked(given: Instance, name: str, claim: str, history: Instance | None = None) -> Check:
+    if history is not None:
+        name += f"{',' if ':' in name else ':'}history=history"
+    (found,) = truthfulness(given, run(given, name, prior=history), (claim,))
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_bid_is_settled_where_no_constant_follows_it(name: str) -> None:
+    """With history: every offer was made before the bid was shown, and other bids meet the same."""
+    given = named("tiny_two_types")
+    found = _asked(given, name, "truthful_bid", join([given, given]))
+    assert found.status is Verdict.HOLDS
+    assert "before the bid was shown" in found.reason
+    assert int(str(found.figures["bids_asked_again"])) > 0
+
+
+def test_without_history_caps_follow_the_bids_and_a_lie_is_found() -> None:
+    """The classes and caps of the guard are the tested instance's own: who bids less makes them smaller."""
+    given = instance(Sketch(1, (Kind(1, 2, 2),), (Job(1, 1, 1, 1, 1000, (1,)), Job(1, 1, 2, 2, 300, (2,)))))
+    found = _asked(given, "guarded:beta=2", "truthful_bid")
+    assert found.status is Verdict.VIOLATED
+    assert found.witness is not None
+    assert int(found.witness["gain"]) > 0
+    assert _asked(given, "guarded:beta=2", "truthful_bid", join([given, given])).status is Verdict.HOLDS
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("given", ["thm5_T5_3tasks", "tiny_vendors"])
+def test_an_oracle_s_constants_are_never_called_truthful(name: str, given: str) -> None:
+    """Violated or undecided; `learned` without a guard has none, and its bid is settled."""
+    status = _asked(named(given), name, "truthful_bid").status
+    assert status is Verdict.HOLDS if name == "learned" else status in (Verdict.VIOLATED, Verdict.UNDECIDED)
+
+
+def _job(deadline: int, memory: int, work: int, bid: int, rate: int) -> Job:
+    return Job(1, deadline, memory, work, bid, (rate,))
+
+
+WITNESSES = {
+    "arrival": (
+        Sketch(3, (Kind(1, 8, 3),), (_job(3, 1, 1, 50_000, 1),)),
+        (_job(3, 1, 12, 160_000, 6), _job(3, 2, 8, 120_000, 6), _job(3, 2, 8, 80_000, 6)),
+    ),
+    "memory_mb": (
+        Sketch(2, (Kind(1, 29, 6),), (_job(2, 1, 20, 30_000, 10), _job(2, 1, 20, 100_000, 10))),
+        (_job(1, 6, 1, 60_000, 1), *[_job(2, 1, 20, 200_000, 10)] * 2, _job(2, 1, 13, 720_000, 13),
+         _job(2, 1, 13, 240_000, 13)),
+    ),
+}  # fmt: skip
+"""By what is misreported: a day, and the tasks of the day before."""
+
+
+@pytest.mark.parametrize("what", WITNESSES)
+def test_learned_is_not_truthful_in_arrival_or_memory(what: str) -> None:
+    """Prices fall when they are solved again; more memory is nearest to a class with a smaller share, without waste."""
+    day, before = WITNESSES[what]
+    given = instance(day)
+    found = _asked(given, "learned:every=1,waste=0", "truthful_type", instance(day._replace(jobs=before)))
+    assert found.status is Verdict.VIOLATED
+    assert found.witness is not None
+    task = found.witness["task"]
+    assert found.witness[what] != getattr(given, what)[task]
+    others = {"arrival", "deadline", "work"} - {what}
+    assert all(found.witness[field] == getattr(given, field)[task] for field in others)
+
+
+def test_more_memory_can_fill_a_gap() -> None:
+    """With waste > 0 what fits the rest of a node better is cheaper."""
+    given = instance(Sketch(3, (Kind(1, 2, 12),), (_job(1, 1, 1, 50_000, 1),)))
+    jobs = (
+        _job(3, 1, 2, 20_000, 2), _job(1, 1, 1, 150_000, 1), _job(3, 3, 1, 60_000, 1),
+        Job(2, 3, 5, 1, 500_000, (1,)), Job(2, 3, 3, 3, 40_000, (2,)),
+    )  # fmt: skip
+    before = instance(Sketch(3, (Kind(1, 2, 12),), jobs))
+    found = _asked(given, "learned:waste=1", "truthful_type", before)
+    assert found.status is Verdict.VIOLATED
+    assert found.witness is not None
+    assert found.witness["memory_mb"] > 1

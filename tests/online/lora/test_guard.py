@@ -1,0 +1,142 @@
+"""What the guard of Theorem H announces, and the numbers that it is made of."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from instances.lora.model import Instance
+from online.lora.guard import STEPS, Announced, Guard, announce, bound_weight, root_below, weigh
+from tests.tools.theory_guard import heaviest
+
+ONE = Fraction(1)
+
+
+def _announce(given: Instance, classes: int = 24) -> Announced:
+    return announce(given, Fraction(2), Fraction(0), ONE, classes)
+
+
+def _of(kinds: tuple[Kind, ...], *tasks: tuple[tuple[int, ...], int, int]) -> Instance:
+    """One slot; each task is (rates, memory, bid)."""
+    jobs = tuple(Job(1, 1, memory, max(1, *rates), bid, rates) for rates, memory, bid in tasks)
+    return instance(Sketch(1, kinds, jobs))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    value=st.fractions(1, 500, max_denominator=10**6) | st.fractions(1, 2, max_denominator=10**9),
+    degree=st.integers(1, 40) | st.integers(4090, 5000),
+)
+def test_a_root_from_below_is_near_and_never_above(value: Fraction, degree: int) -> None:
+    """Its power is at most the value; one step more would not be, but for degrees that are given up (1)."""
+    root = root_below(value, degree)
+    assert root >= 1
+    assert root**degree <= value
+    if degree <= 40:
+        assert (root + Fraction(4, 2**40)) ** degree > value
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    compute=st.integers(1, 25),
+    memory=st.integers(1, 25),
+    sizes=st.lists(st.tuples(st.integers(1, 25), st.integers(1, 25)), min_size=1, max_size=5),
+    step=st.sampled_from((ONE, *STEPS)),
+)
+def test_omega_bounds_whatever_fits_a_node(
+    compute: int, memory: int, sizes: list[tuple[int, int]], step: Fraction
+) -> None:
+    """By a table of all that fits; exact for exact classes. A class of a grid stands for the smallest ones, too."""
+    sizes = [(min(s, compute), min(r, memory)) for s, r in sizes]
+    rates, memories = tuple(s for s, _ in sizes), tuple(r for _, r in sizes)
+    bound = bound_weight(rates, memories, step, compute, memory)
+    every = {
+        (max(1, -(-s // part)), max(1, -(-r // other))) for s, r in sizes for part in (1, step) for other in (1, step)
+    }
+    most = Fraction(heaviest(sorted(every), compute, memory), compute * memory)
+    assert most <= bound <= 2
+    if step == 1:
+        assert most == bound
+
+
+def test_what_is_announced_of_exact_classes() -> None:
+    """A class per shape and type, the largest worth over weight; none where the task does not fit, or is not served."""
+    given = _of((Kind(2, 10, 20), Kind(1, 4, 4)), ((5, 2), 4, 100), ((5, 2), 4, 60), ((2, 0), 10, 7), ((20, 9), 1, 50))
+    first, second = _announce(given).kinds
+    assert list(zip(first.rate, first.memory, first.cap, strict=True)) == [(2, 10, 14), (5, 4, 200)]
+    assert (second.rate, second.memory, second.cap) == ((2,), (4,), (100,))
+    assert (first.step, first.omega, second.omega) == (1, 1, 1)
+    assert [first.find(5, 4), first.find(5, 5), first.find(2, 10)] == [1, -1, 0]
+    wider = announce(given, Fraction(2), Fraction(3), Fraction(3, 2))
+    assert wider.kinds[0].cap == (21, 300)
+    assert wider.factor == 3 + 2
+
+
+def test_a_node_type_without_a_class() -> None:
+    """No task fits it: nothing is announced, its credit is 0, and its Omega counts for nothing."""
+    announced = _announce(_of((Kind(1, 9, 9), Kind(3, 2, 2)), ((4, 4), 4, 9)))
+    assert announced.kinds[1].rate == ()
+    assert announced.kinds[1].find(1, 1) == -1
+    guard = Guard(_of((Kind(1, 9, 9), Kind(3, 2, 2)), ((4, 4), 4, 9)).public(""), announced, exact=True)
+    assert guard.credit[1].tolist() == [0]
+    assert guard.start == announced.kinds[0].omega * guard.credit[0][0]
+    none = _announce(_of((Kind(1, 2, 2),), ((4,), 4, 9)))
+    assert (none.kinds[0].rate, none.factor) == ((), 2)
+
+
+@pytest.mark.parametrize("classes", [4, 10, 20])
+def test_a_grid_has_a_class_for_every_task(classes: int) -> None:
+    """No more classes than asked for; each task's class is as large as it, no more than `step` larger, and its cap
+    holds for all.
+    """
+    tasks = [((s,), r, 10 + s * r) for s in (1, 3, 4, 9, 17, 60, 100) for r in (1, 2, 5, 31, 100)]
+    kind = _announce(_of((Kind(2, 100, 100),), *tasks), classes).kinds[0]
+    assert 1 <= len(kind.rate) <= classes
+    assert kind.step > 1
+    for (rate,), memory, bid in tasks:
+        j = kind.find(rate, memory)
+        assert j >= 0
+        assert rate <= kind.rate[j] <= rate * kind.step
+        assert memory <= kind.memory[j] <= memory * kind.step
+        assert kind.cap[j] * weigh(rate, memory, 100, 100) >= bid
+
+
+def test_limits_let_through_what_lies_between_them_and_sales_keep_the_credit_above_phi() -> None:
+    """A wish of 0 is lifted to L, one above c w is cut; doubles are as near as they must be."""
+    given = _of((Kind(2, 10, 10),), ((5,), 3, 100), ((1,), 2, 10))
+    announced = _announce(given)
+    room = np.array([10]), np.array([10])
+    for exact in (True, False):
+        guard = Guard(given.public(""), announced, exact=exact)
+        number, kind = (Fraction, object) if exact else (float, float)
+        least, between, most = (
+            guard.limit(0, 0, 5, 3, np.array([number(wish)], kind), room)[0] for wish in (0, 40, 10**6)
+        )
+        top = guard.credit[0][0] * (Fraction(1, 2) if exact else 0.5)
+        assert 0 < least < most == top
+        assert between == max(least, min(40, top))
+        before = guard.credit[0][0]
+        guard.sell(0, 0, 5, 3, least, 10, 10)
+        assert guard.credit[0][0] == before + 2 * least / 2
+        left = np.array([5]), np.array([7])
+        assert guard.limit(0, 0, 5, 3, np.array([number(0)], kind), left)[0] > least
+        if exact:
+            assert guard.worth() == announced.kinds[0].omega * 2 * guard.credit[0][0]
+
+
+def test_credits_are_raised_within_what_was_earned() -> None:
+    """Not before anything is earned; then by the same part of each need, up to rho ALG in all."""
+    given = _of((Kind(1, 10, 10),), ((5,), 3, 100))
+    guard = Guard(given.public(""), announce(given, ONE, Fraction(1, 2), ONE), exact=True)
+    before, wish = guard.credit[0][0], [np.array([Fraction(10**4)], object)]
+    guard.raise_credit((0, 3, [5]), [0], wish)
+    assert guard.credit[0][0] == before
+    guard.earn(40)
+    for _ in range(2):
+        guard.raise_credit((0, 3, [5]), [0], wish)
+        assert guard.credit[0][0] == before + 20
