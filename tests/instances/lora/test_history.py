@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from instances.errors import InputError
 from instances.lora.format import document, parse
-from instances.lora.history import join
+from instances.lora.history import choose, join, split
+from instances.lora.model import Instance
 from instances.lora.named import named
 
 
@@ -42,3 +44,67 @@ def test_days_of_other_clusters_are_refused() -> None:
         join([day, named("tiny_vendors")])
     with pytest.raises(InputError, match="more than 20000 cannot be history"):
         join([day] * (20_000 // day.slots + 1))
+
+
+@pytest.mark.parametrize("name", ["tiny_vendors", "tiny_two_types", "tiny_cost_table", "tiny_negative_tariff"])
+def test_days_that_were_joined_are_had_again(name: str) -> None:
+    """Every field of every task, tariffs and explicit costs; a day without tasks, too."""
+    day = named(name)
+    days = [day, parse(document(day) | {"tasks": []}, "empty"), day]
+    parts = split(join(days), day.slots, day)
+    left_out = ("name", "origin")
+    told = [{key: value for key, value in document(each).items() if key not in left_out} for each in (*days, *parts)]
+    assert told[:3] == told[3:]
+
+
+def _changed(**fields: object) -> Instance:
+    """Two of one day of two types, changed."""
+    day = named("tiny_two_types")
+    told = document(join([day, day]))
+    first, *others = told["node_types"]
+    node = {key: fields.pop(key) for key in ("compute", "memory_mb") if key in fields}
+    return parse(told | {"name": "other", "node_types": [first | node, *others]} | fields, "other")
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "piece"),
+    [
+        ({"compute": 60}, "node_types[0].compute", "60, and the instance under test has 6"),
+        ({"memory_mb": 70}, "node_types[0].memory_mb", "70, and the instance under test has 8"),
+        ({"slot_seconds": 300}, "slot_seconds", "300, and the instance under test has 600"),
+        ({"base_memory_mb": 1}, "base_memory_mb", "1, and the instance under test has 2"),
+    ],
+)
+def test_history_of_another_cluster_is_one_line(fields: dict[str, object], field: str, piece: str) -> None:
+    """The field of the first difference, with both values."""
+    day = named("tiny_two_types")
+    with pytest.raises(InputError) as caught:
+        split(_changed(**fields), day.slots, day)
+    assert (caught.value.source, caught.value.field, caught.value.problem) == ("other", field, piece)
+
+
+def test_history_of_other_days_is_one_line() -> None:
+    """No whole number of days; a task that lasts over the end of one."""
+    day = named("tiny_two_types")
+    with pytest.raises(InputError, match=f"{2 * day.slots} slots are no whole number of days of 3 slots"):
+        split(join([day, day]), 3, day)
+    with pytest.raises(InputError, match=r"tasks\[.*\]\.deadline: task \d+ lasts over the end of a day of 2 slots"):
+        split(join([day, day]), 2, day)
+
+
+def test_nodes_may_be_more_or_fewer_than_on_earlier_days() -> None:
+    """Prices and shares are of one node."""
+    day = named("tiny_two_types")
+    told = document(day)
+    more = parse(told | {"node_types": [node | {"count": 9} for node in told["node_types"]]}, "more")
+    assert len(split(join([day, day]), day.slots, more)) == 2
+
+
+def test_some_of_the_tasks_are_chosen_as_they_are() -> None:
+    """Vendors and explicit costs go with them."""
+    for name in ("tiny_vendors", "tiny_cost_table"):
+        day = named(name)
+        kept = np.array([day.tasks - 1, 0])
+        told, all_told = document(choose(day, kept))["tasks"], document(day)["tasks"]
+        assert told == [all_told[i] for i in kept.tolist()]
+    assert choose(day, np.array([], np.int64)).tasks == 0

@@ -7,16 +7,19 @@ import gzip
 import json
 import os
 from collections.abc import Iterator
+from datetime import date, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from instances.errors import InputError
-from instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, read_arrivals, scaled, traces
+from instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, earlier, read_arrivals, scaled, span_counts, traces
 from instances.lora.calibration import shipped
+from instances.lora.generate import generate
 from instances.lora.prices import regions, tariff
 from instances.lora.readers import Trace, register
 
@@ -56,7 +59,8 @@ def test_real_rows_give_exactly_the_counted_arrivals(trace: str, raw: Path) -> N
 def test_shipped_days_are_the_counted_ones(trace: str, raw: Path) -> None:
     """The shipped days agree with the counts of the real rows."""
     counted = table(raw / trace / "arrivals_10min.csv")
-    assert {day: day_counts(trace, day) for day in days(trace)} == {day: counted[day] for day in days(trace)}
+    shipped_days = (*earlier(trace), *days(trace))
+    assert {day: day_counts(trace, day) for day in shipped_days} == {day: counted[day] for day in shipped_days}
 
 
 def test_published_examples_are_read(raw: Path) -> None:
@@ -117,6 +121,30 @@ def test_seven_days_of_each_trace_are_shipped() -> None:
             counts = day_counts(name, day)
             assert len(counts) == SLOTS_PER_DAY
             assert min(counts) >= 0 < sum(counts)
+
+
+@pytest.mark.parametrize("trace", TRACES)
+def test_days_before_the_week_are_shipped_as_history(trace: str) -> None:
+    """Two weeks and more, without a gap up to the week; a span that begins there goes on in it, and recurs there."""
+    known = (*earlier(trace), *days(trace))
+    assert len(known) >= 21
+    dates = [date.fromisoformat(day) for day in known]
+    assert dates == [dates[0] + timedelta(days=j) for j in range(len(known))]
+    assert len(day_counts(trace, known[0])) == SLOTS_PER_DAY
+    last = earlier(trace)[-1]
+    counts, recurs = span_counts(trace, last, 2)
+    assert (counts, recurs) == (day_counts(trace, last) + day_counts(trace, days(trace)[0]), False)
+    assert span_counts(trace, days(trace)[-1], 2) == (
+        day_counts(trace, days(trace)[-1]) + day_counts(trace, days(trace)[0]), True
+    )  # fmt: skip
+
+
+def test_a_recipe_may_name_an_earlier_day() -> None:
+    """Arrivals follow its counts."""
+    recipe = {"kind": "paper", "nodes": 2, "tasks": 50, "arrivals": {"trace": "pai", "day": earlier("pai")[3]}}
+    made = generate(recipe)
+    arrived = np.bincount(made.arrival - 1, minlength=SLOTS_PER_DAY)
+    assert tuple(arrived.tolist()) == scaled(day_counts("pai", earlier("pai")[3]), 50)
 
 
 def test_a_shipped_day_has_a_negative_price() -> None:

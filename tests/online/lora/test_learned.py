@@ -1,0 +1,108 @@
+"""`learned` by its name: history in files, what cannot be history, and the same decisions everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numba
+import pytest
+
+from bench.cli.main import main
+from instances.lora import Instance, document, parse, write
+from instances.lora.generate import generate
+from instances.lora.history import join
+from instances.lora.named import named
+
+ROOT = Path(__file__).resolve().parents[3]
+RECIPE: dict[str, Any] = {
+    "kind": "paper",
+    "arrivals": {"trace": "philly"},
+    "start": 60,
+    "slots": 24,
+    "quiet": 8,
+    "nodes": 2,
+}
+
+
+def _part(name: str, tasks: int) -> Instance:
+    """A few hours of a day."""
+    return generate(RECIPE | {"name": name, "seed": [name], "tasks": tasks})
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of today, and a folder of earlier days."""
+    folder = tmp_path_factory.mktemp("days")
+    (folder / "before").mkdir()
+    write(_part("today", 90), folder / "today.json")
+    for each, tasks in (("day2", 50), ("day10", 90)):
+        write(_part(each, tasks), folder / "before" / f"{each}.json")
+    return folder
+
+
+def _told(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(["online", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def _refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["online", *arguments]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    return lines[0]
+
+
+@pytest.mark.parametrize("name", ["learned", "learned:guard=50", "guarded"])
+def test_history_is_a_file_or_files_or_a_folder(name: str, days: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The folder's days in the order of their numbers are those that are named; one file of both is the same."""
+    today, before = str(days / "today.json"), days / "before"
+    write(join([_part("day2", 50), _part("day10", 90)]), days / "both.json")
+    values = (before, f"{before / 'day2.json'};{before / 'day10.json'}", days / "both.json")
+    given = [f"{name}{',' if ':' in name else ':'}history={value}" for value in values]
+    runs = [_told(capsys, today, "--algorithm", each, "--no-opt") for each in given]
+    assert len({run["welfare"] for run in runs}) == 1
+    assert runs[0]["welfare"] > 0
+
+
+def test_what_cannot_be_history_is_one_line(days: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Too little, nothing, another cluster, the day itself."""
+    today = str(days / "today.json")
+    write(generate(RECIPE | {"name": "short", "seed": [1], "tasks": 20, "slots": 20}), tmp_path / "short.json")
+    (tmp_path / "empty").mkdir()
+    write(named("tiny_two_types"), tmp_path / "other.json")
+    changed = document(_part("odd", 20))
+    changed["slot_seconds"] = 300
+    write(parse(changed, "odd"), tmp_path / "odd.json")
+
+    def line(history: str) -> str:
+        return _refused(capsys, today, "--algorithm", f"learned:history={history}")
+
+    assert "short: slots: 20 slots are no whole number of days of 24 slots" in line(str(tmp_path / "short.json"))
+    assert "there is no instance file (.json or .json.gz) in this folder" in line(str(tmp_path / "empty"))
+    assert "base_memory_mb: 2, and the instance under test has 499" in line(str(tmp_path / "other.json"))
+    assert "odd: slot_seconds: 300, and the instance under test has 600" in line(str(tmp_path / "odd.json"))
+    assert "is the instance under test" in line(today)
+    assert "absent" in line(str(tmp_path / "absent.json"))
+    two = f"{days / 'before' / 'day2.json'};{tmp_path / 'other.json'}"
+    assert "its nodes or slots are not those of" in line(two)
+
+
+def test_threads_and_processes_decide_alike(days: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """This process, and another one with another number of threads: the same tasks, cells and charges."""
+    arguments = ["online", str(days / "today.json"), "--no-opt", "--algorithm", "learned:guard=100,history="]
+    arguments[-1] += str(days / "before")
+    files = [days / "here.json", days / "there.json"]
+    assert main([*arguments, "--solution", str(files[0])]) == 0
+    threads = "1" if numba.get_num_threads() > 1 else "2"
+    subprocess.run(
+        [sys.executable, "-m", "bench", *arguments, "--solution", str(files[1])],
+        cwd=ROOT, env=os.environ | {"NUMBA_NUM_THREADS": threads}, capture_output=True, check=True,
+    )  # fmt: skip
+    here, there = (json.loads(file.read_text())["decisions"] for file in files)
+    assert here == there
+    assert any(here)
