@@ -17,6 +17,7 @@ from bench.lora.theory.basis.case import Cell
 from formulations.report import SolveReport
 from instances.lora.model import Instance, Task
 from instances.lora.solution import Decision, Solution
+from online.lora.posting import PostedCell, PostedTrace
 from online.lora.traces import GreedyTrace, LinearTrace, Offer, PriceTrace
 from online.outcome import OnlineRun
 
@@ -25,6 +26,15 @@ _LARGEST = (
     "F = b_il - S max lambda - R max phi (9): S samples and R MB times slots, at the largest prices on the schedule."
 )
 _OWN = "F' = b_il - sum (lambda s + phi r): every cell at its own price."
+_POSTED = (
+    "Each cell has a price that is set before the bid is seen. A schedule costs its cells, its vendor and its "
+    "operation; the cheapest one is the task's if its bid is above that."
+)
+_GUARDED = (
+    "The guard of Theorem H keeps each price between L, below which the room that is left would be sold too cheaply, "
+    "and c w, the cell's credit times the task's weight (L counts where it is more, for a task of no announced class); "
+    "a sale at price P raises c by beta P / K."
+)
 _MARKS = (
     "lambda: price of a sample, phi: of a MB, micro-dollars; moved by: the tasks that raised them. The row and squares "
     "that are marked are those that the algorithm found."
@@ -146,6 +156,8 @@ class _Story:
             said.append(f"{_WORTH} {_LARGEST}")
         elif isinstance(trace, LinearTrace):
             said.append(f"{_WORTH} {_OWN}")
+        elif isinstance(trace, PostedTrace):
+            said += [f"{_WORTH} {_POSTED}", *([_GUARDED] if trace.announced else [])]
         else:
             said.append(
                 f"The algorithm shows no prices: room, decision and payment are what can be seen of it. {_WORTH}"
@@ -207,7 +219,7 @@ class _Story:
             said=[f"work {task.work} by slot {task.deadline}, memory {task.memory_mb} MB, bid {task.bid}"],
             grids=[self._grid(task, chosen, pricing)],
             candidates=listing,
-            notes=notes,
+            notes=[*notes, *self._posted(task, offered)],
             decision=self._decision(task, decision, offered, chosen, plans),
         )
 
@@ -216,13 +228,27 @@ class _Story:
         trace = self.run.trace
         if isinstance(trace, PriceTrace | LinearTrace) and task.index < len(trace.offers):
             return trace.offers[task.index]
-        if isinstance(trace, GreedyTrace) and task.index < len(trace.offers):
+        if isinstance(trace, GreedyTrace | PostedTrace) and task.index < len(trace.offers):
             found = trace.offers[task.index]
             if found is None:
                 return Offer(task.index, None)
             value = Fraction(task.bid - found.cost)
             return Offer(task.index, value, found.option, found.cells, admitted=found.admitted, payment=found.payment)
         return None
+
+    def _posted(self, task: Task, offer: Offer | None) -> Iterator[Sentence]:
+        """The price of each cell of the schedule that was offered, what was wished for, and the guard's limits."""
+        trace = self.run.trace
+        if not isinstance(trace, PostedTrace) or offer is None or task.index >= len(trace.posted):
+            return
+        alike: dict[PostedCell, list[Cell]] = {}
+        for cell, each in zip(offer.cells, trace.posted[task.index], strict=True):
+            alike.setdefault(each, []).append(cell)
+        for each, cells in list(alike.items())[:MOVES]:
+            said: Sentence = [f"Price on {name_cells(cells)}: ", each.price]
+            if each.least is not None and each.most is not None:
+                said = [*said, " (wished for: ", each.wish, "; L = ", each.least, ", c w = ", each.most, ")"]
+            yield [*said, "."]
 
     def _full(self, task: Task, plan: Plan) -> str:
         """The first cell of a schedule that has no room for it; empty where all have."""

@@ -290,16 +290,16 @@ class Guard:
             self._weights[key] = self._number(weigh(rate, memory, *self._capacity[g])), known
         return self._weights[key]
 
-    def limit(
-        self, g: int, first: int, rate: int, memory: int, wish: NDArray[Any], room: tuple[IntArray, IntArray]
-    ) -> NDArray[Any]:
-        """(W,) prices between the limits; anything where there is no room.
+    def limits(
+        self, g: int, first: int, rate: int, memory: int, room: tuple[IntArray, IntArray]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """(W,) L and c w, of which L counts where it is the larger one: of a task of no class; anything without room.
 
         Parameters
         ----------
-        first : slot, from 0. wish : (W,) prices. room : (W,) samples and MB that are free on the node of each slot.
+        first : slot, from 0. room : (W,) samples and MB that are free on the node of each slot.
         """
-        span = slice(first, first + len(wish))
+        span = slice(first, first + len(room[0]))
         credit = self.credit[g][span]
         after = self._left[g][span] - self._lost(g, rate, memory, *room)
         least = np.maximum((self._floor(g, after) - credit) * self._nodes[g] / self._beta, self._number(0))
@@ -308,7 +308,7 @@ class Guard:
         if known:
             assert not self._exact or bool((least <= top).all())
             least = np.minimum(least, top)
-        return np.asarray(np.maximum(np.minimum(wish, top), least))
+        return least, top
 
     def _lost(self, g: int, rate: int, memory: int, compute: IntArray, megabytes: IntArray) -> IntArray:
         """(W, J) how many fewer tasks of each class fit after this one; 0 where it does not fit itself."""

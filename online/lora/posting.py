@@ -65,6 +65,15 @@ class Poster(Protocol):
         ...
 
 
+class PostedCell(NamedTuple):
+    """The price of a cell, what was wished for, and between which limits of a guard (None without one)."""
+
+    price: Fraction
+    wish: Fraction
+    least: Fraction | None = None
+    most: Fraction | None = None
+
+
 @dataclass(slots=True)
 class PostedTrace:
     """What an audit reads after a run of posted prices.
@@ -74,6 +83,7 @@ class PostedTrace:
     exact : prices are fractions.
     history : what was learned from; None without any.
     offers : one per task, in order; None where no schedule had room.
+    posted : the prices of each offer's cells, of a run in fractions; else empty.
     lam, phi : last prices {(node, slot): value} per sample and per MB, zeros left out.
     announced : of the guard; None without one.
     start : A0 of Theorem H; credits : sum Omega_g K_g c at the end.
@@ -82,6 +92,7 @@ class PostedTrace:
     exact: bool
     history: Instance | None = None
     offers: list[Offered | None] = field(default_factory=list)
+    posted: list[tuple[PostedCell, ...]] = field(default_factory=list)
     lam: Mapping[Cell, Fraction | float] = field(default_factory=dict)
     phi: Mapping[Cell, Fraction | float] = field(default_factory=dict)
     announced: Announced | None = None
@@ -115,6 +126,7 @@ class PostedPrices:
             self.arithmetic = getattr(poster, "arithmetic", self.arithmetic)
         self._announced: Announced | None = None
         self._history: Instance | None = None
+        self._limits: tuple[NDArray[Any], ...] = ()
         self.constants: tuple[str, ...] = tuple(getattr(poster, "constants", ()))
 
     def learn(self, history: Instance | None, tested: Instance) -> Mapping[str, Fraction]:
@@ -168,6 +180,8 @@ class PostedPrices:
         offer = self._offer(replace(task, bid=0), view)
         if offer is None:
             self._trace.offers.append(None)
+            if self._exact:
+                self._trace.posted.append(())
             return None
         cost, option, cells, prices = offer
         admitted = bool(task.bid > cost)
@@ -199,8 +213,12 @@ class PostedPrices:
             return None
         total, option, cells = found
         row = {g: z for z, g in enumerate(wish.types.tolist())}
-        paid = [price[row[self._kind[k]], t - 1 - wish.first] for k, t in cells]
-        return total, option, cells, paid
+        places = [(row[self._kind[k]], t - 1 - wish.first) for k, t in cells]
+        if self._exact:
+            tables = price, wish.price, *self._limits
+            shown = ([Fraction(table[place]) for table in tables] for place in places)
+            self._trace.posted.append(tuple(PostedCell(*values) for values in shown))
+        return total, option, cells, [price[place] for place in places]
 
     def _limited(self, task: Task, view: View, wish: Wish) -> NDArray[Any]:
         assert self._guard is not None
@@ -210,12 +228,15 @@ class PostedPrices:
         if self._exact:
             there = [np.array([Fraction(value) for value in row.tolist()], object) for row in there]
         self._guard.raise_credit((wish.first, task.memory_mb, rates), types, there)
-        rows = []
+        rows, limits = [], []
         slots = np.arange(wish.first, task.deadline)
         for g, node, price in zip(types, wish.node, there, strict=True):
             there_is = node >= 0
             room = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
-            rows.append(self._guard.limit(g, wish.first, rates[g], task.memory_mb, price, room))
+            least, most = self._guard.limits(g, wish.first, rates[g], task.memory_mb, room)
+            rows.append(np.maximum(np.minimum(price, most), least))
+            limits.append((least, most))
+        self._limits = tuple(np.array(each) for each in zip(*limits, strict=True))
         return np.array(rows)
 
 

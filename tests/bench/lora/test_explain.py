@@ -30,6 +30,8 @@ EVERY = (
     "eft",
     "eris",
     "pdftsp:migrate=no",
+    "learned",
+    "guarded:inner=posted,beta=2",
 )
 
 
@@ -216,3 +218,29 @@ def test_a_sketch_of_an_instance_is_the_sketch_that_it_was_made_from() -> None:
 def test_cells_are_named_by_runs_of_slots() -> None:
     """Node by node."""
     assert name_cells([(0, 1), (0, 2), (1, 3), (0, 5)]) == "node 0: slots 1-2, 5; node 1: slot 3"
+
+
+def test_posted_prices_are_told_with_the_limits_of_their_guard() -> None:
+    """Every cell of the offer with its price, which add up to the cost; with a guard the wish, L and c w, too."""
+    given = named("tiny_two_types")
+    kinds = given.public("").type_of_node
+    for name in ("learned", "guarded:inner=greedy,beta=1/4", "guarded:inner=bbar-rule,beta=40"):
+        trace = run(given, name).trace
+        found = explain(FAMILY, given, name)
+        remarks = "".join(sentence_text(each) for each in found.remarks)
+        assert "shows no prices" not in remarks
+        assert ("The guard of Theorem H" in remarks) == name.startswith("guarded")
+        for i, (moment, offer, posted) in enumerate(zip(found.moments, trace.offers, trace.posted, strict=True)):
+            if offer is None:
+                assert posted == ()
+                continue
+            task = given.task(i)
+            energy = sum(int(task.cost[kinds[k], t - 1]) for k, t in offer.cells)
+            assert sum(each.price for each in posted) + energy == offer.cost
+            assert sentence_text(moment.decision).startswith("The cheapest schedule with room costs ")
+            told = [sentence_text(each) for each in moment.notes if "Price on" in sentence_text(each)]
+            assert len(told) == len(set(posted)) > 0
+            for each in posted:
+                assert ("L = " in told[0]) == (each.least is not None) == name.startswith("guarded")
+                if each.least is not None and each.most is not None:
+                    assert each.price == max(min(each.wish, each.most), each.least)

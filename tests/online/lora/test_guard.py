@@ -106,25 +106,21 @@ def test_a_grid_has_a_class_for_every_task(classes: int) -> None:
         assert kind.cap[j] * weigh(rate, memory, 100, 100) >= bid
 
 
-def test_limits_let_through_what_lies_between_them_and_sales_keep_the_credit_above_phi() -> None:
-    """A wish of 0 is lifted to L, one above c w is cut; doubles are as near as they must be."""
+def test_a_sale_at_the_lower_limit_raises_the_next_one() -> None:
+    """In fractions, and in doubles."""
     given = _of((Kind(2, 10, 10),), ((5,), 3, 100), ((1,), 2, 10))
     announced = _announce(given)
     room = np.array([10]), np.array([10])
     for exact in (True, False):
         guard = Guard(given.public(""), announced, exact=exact)
-        number, kind = (Fraction, object) if exact else (float, float)
-        least, between, most = (
-            guard.limit(0, 0, 5, 3, np.array([number(wish)], kind), room)[0] for wish in (0, 40, 10**6)
-        )
+        (least,), (most,) = guard.limits(0, 0, 5, 3, room)
         top = guard.credit[0][0] * (Fraction(1, 2) if exact else 0.5)
         assert 0 < least < most == top
-        assert between == max(least, min(40, top))
         before = guard.credit[0][0]
         guard.sell(0, 0, 5, 3, least, 10, 10)
         assert guard.credit[0][0] == before + 2 * least / 2
         left = np.array([5]), np.array([7])
-        assert guard.limit(0, 0, 5, 3, np.array([number(0)], kind), left)[0] > least
+        assert guard.limits(0, 0, 5, 3, left)[0][0] > least
         if exact:
             assert guard.worth() == announced.kinds[0].omega * 2 * guard.credit[0][0]
 
