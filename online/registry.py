@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from instances.errors import InputError, did_you_mean, not_one_of
+from instances.errors import InputError, did_you_mean, not_one_of, shown
 from instances.files import list_instances
 from online.outcome import Constant, Source
 from online.spec import HANDED_OVER, HISTORY, YESTERDAY, Entry, Spec, fraction, version
@@ -168,7 +168,7 @@ class Registry(Generic[Instance]):
         """
         spec = self.parse(text)
         prior = (
-            f" prior {self.content_hash(self.read_prior(spec.prior))}" if spec.prior not in ("", *HANDED_OVER) else ""
+            f" prior {self.content_hash(self.read_prior(spec))}" if spec.prior not in ("", *HANDED_OVER) else ""
         )
         return f"{spec.name} version {version(spec)}{prior}"
 
@@ -224,7 +224,7 @@ class Registry(Generic[Instance]):
         """
         if not spec.prior:
             return None, ""
-        other = prior if spec.prior in HANDED_OVER else self.read_prior(spec.prior)
+        other = prior if spec.prior in HANDED_OVER else self.read_prior(spec, instance)
         if other is None:
             raise _not_handed_over(spec)
         told_as = spec.prior
@@ -238,18 +238,23 @@ class Registry(Generic[Instance]):
             return None, spec.prior  # the instance under test is no other one, whatever its file is called
         return other, told_as
 
-    def read_prior(self, text: str) -> Instance:
+    def read_prior(self, spec: Spec, tested: Instance | None = None) -> Instance:
         """The instance of a file; of several, ``FILE;FILE``, or of a folder's, one after another in time.
 
         Raises
         ------
-        InputError : naming what cannot be read, and days that cannot be joined.
+        InputError : naming what cannot be read, days that cannot be joined, and one of several that is the tested one.
         """
+        text = spec.prior
         path = Path(text)
         names = [str(each) for each in list_instances(path)] if path.is_dir() else [*filter(None, text.split(";"))]
         if not names:
             raise InputError(text, "", "there is no instance file (.json or .json.gz) in this folder")
         days: list[Instance] = [self.documents.read(name) for name in names]
+        if tested is not None and len(days) > 1:
+            for name, day in zip(names, days, strict=True):
+                if self.content_hash(day) == self.content_hash(tested):
+                    raise InputError("algorithm", f"{spec.head}:prior", f"{shown(name)} is the instance under test")
         return days[0] if len(days) == 1 or self.join is None else self.join(days)
 
     def prepare(

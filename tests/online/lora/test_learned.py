@@ -87,6 +87,7 @@ def test_what_cannot_be_history_is_one_line(days: Path, tmp_path: Path, capsys: 
     assert "base_memory_mb: 2, and the instance under test has 499" in line(str(tmp_path / "other.json"))
     assert "odd: slot_seconds: 300, and the instance under test has 600" in line(str(tmp_path / "odd.json"))
     assert "is the instance under test" in line(today)
+    assert f"{today}' is the instance under test" in line(f"{days / 'before' / 'day2.json'};{today}")
     assert "absent" in line(str(tmp_path / "absent.json"))
     two = f"{days / 'before' / 'day2.json'};{tmp_path / 'other.json'}"
     assert "its nodes or slots are not those of" in line(two)
