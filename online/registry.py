@@ -167,9 +167,7 @@ class Registry(Generic[Instance]):
         For a prior, the hash of its instance is added; that of one that is handed over is known to the caller alone.
         """
         spec = self.parse(text)
-        prior = (
-            f" prior {self.content_hash(self.read_prior(spec))}" if spec.prior not in ("", *HANDED_OVER) else ""
-        )
+        prior = f" prior {self.content_hash(self.read_prior(spec))}" if spec.prior not in ("", *HANDED_OVER) else ""
         return f"{spec.name} version {version(spec)}{prior}"
 
     def declared(self, spec: Spec) -> tuple[str, ...]:

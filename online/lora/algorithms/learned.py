@@ -84,7 +84,7 @@ def _count(key: str, options: Mapping[str, str]) -> int:
 def _make(options: Mapping[str, str]) -> PostedPrices:
     given: dict[str, Any] = {key: _count(key, options) for key in _COUNTS}
     given |= {key: _number(key, options) for key in _NUMBERS}
-    settings = Settings(known=options["total"] == "known", monotone=options["wish"] == "monotone", **given)
+    settings = Settings(total=options["total"], monotone=options["wish"] == "monotone", **given)
     guard = guard_settings("learned", options, "guard")
     return PostedPrices(LearnedPrices(settings), guard, exact=options["arith"] == "exact")
 
@@ -105,7 +105,11 @@ register(
             "wish": Option(
                 "solved", ("solved", "monotone"), "monotone: prices never fall within a day, nor look at waste"
             ),
-            "total": Option("known", ("known", "unknown"), "the number of tasks is that of earlier days, or unknown"),
+            "total": Option(
+                "auto",
+                ("auto", "known", "unknown"),
+                "the number of tasks is that of earlier days, unknown, or as earlier days differ",
+            ),
             **{key: Option(default, None, told) for key, (default, told) in (_COUNTS | _NUMBERS).items()},
             **GUARD,
         },

@@ -15,19 +15,30 @@ RECENT = 1800
 MEMORY = 14_400
 """Seconds in which what is particular of now fades to 1/e."""
 STRENGTH, PRIOR, BURST = 0.8, 20.0, 0.4
+SAME = 0.01
+"""Earlier days whose totals spread by no more of their mean had the same total, and so will today."""
+ALONE = 0.5
+"""The spread of totals where a single day does not tell it."""
+HOUR = 3600
+"""Seconds over which the bursts of earlier days are measured."""
 
 
 class Forecast:
     """The mean day of history, scaled to today by what has come so far.
 
+    Where the total is known, what came is taken off it. Else the day's level is learned: with v the squared spread of
+    earlier totals and f how many times more counts vary than they would one by one, it is (1/v + came / f) over
+    (1/v + expected by now / f).
+
     Parameters
     ----------
     days : (T,) counts of each earlier day.
     seconds : length of a slot.
-    known : the day's total is that of the earlier days; else it is not known, and what came does not take off.
+    total : `known`: the day's total is that of the earlier days; `unknown`: it is not, and the level stays 1;
+        `auto`: known where the totals of two earlier days or more are alike, else the level is learned.
     """
 
-    def __init__(self, days: Sequence[Floats], slots: int, seconds: int, *, known: bool) -> None:
+    def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str) -> None:
         self.total = sum(float(day.sum()) for day in days) / len(days) if days else 0.0
         mean = np.zeros(slots)
         for day in days:
@@ -37,7 +48,12 @@ class Forecast:
         self.profile = smoothed(mean, SMOOTH / seconds)
         if self.profile.sum() > 0:
             self.profile *= self.total / self.profile.sum()
-        self._known, self._recent = known, max(1, round(RECENT / seconds))
+        self._recent = max(1, round(RECENT / seconds))
+        totals = np.array([float(day.sum()) for day in days])
+        spread = float(totals.std()) / self.total if len(days) > 1 and self.total > 0 else ALONE
+        self._known = total == "known" or (total == "auto" and spread <= SAME)
+        self._doubt = spread * spread if total == "auto" and not self._known else 0.0
+        self._bursts = self._measure_bursts(days, max(1, round(HOUR / seconds)))
         self._fade = powers(MEMORY / seconds, slots)
 
     def __call__(self, now: int, came: Floats) -> Floats:
@@ -59,7 +75,22 @@ class Forecast:
             left[now] = max(left[now], BURST * (here - profile[now]))
         if self._known and left.sum() > 0:
             left *= max(0.0, self.total - seen) / left.sum()
+        elif self._doubt > 0:
+            done = float(profile[:now].sum()) + min(float(profile[now]), here)
+            weight = self._doubt / self._bursts
+            left *= (1.0 + weight * seen) / (1.0 + weight * done)
         return left
+
+    def _measure_bursts(self, days: Sequence[Floats], width: int) -> float:
+        """Mean of (count - expected)^2 / expected over stretches of earlier days; at least 1."""
+        found = []
+        begin = np.arange(0, len(self.profile), width)
+        usual = np.add.reduceat(self.profile, begin)
+        for day in days:
+            scale = float(day.sum()) / self.total if self.total > 0 else 0.0
+            expected = np.maximum(usual * scale, 1.0)
+            found.append(float(((np.add.reduceat(day, begin) - expected) ** 2 / expected).mean()))
+        return max(1.0, sum(found) / len(found)) if found else 1.0
 
 
 def powers(fade: float, count: int) -> Floats:

@@ -34,7 +34,7 @@ SOLVES = 500
 class Settings:
     """The constants of the policy; `online.lora.algorithms.learned` says what they mean."""
 
-    known: bool = True
+    total: str = "auto"
     every: int = 15
     samples: int = 4
     size: int = 8
@@ -122,7 +122,7 @@ class LearnedPrices:
             counts = [np.bincount(day.arrival - 1, minlength=slots).astype(float) for day in days]
             past, last = together([read_past(day, slots) for day in days[-s.days :]]), days[-1]
         self._past = past
-        self._forecast = Forecast(counts, slots, public.slot_seconds, known=s.known)
+        self._forecast = Forecast(counts, slots, public.slot_seconds, s.total)
         self._filling = Filling(past, public, last)
         if past.tasks:
             self._draw(past)

@@ -1,0 +1,63 @@
+"""Forecasts of counts: what is left of a known total, a level that is learned, no history."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from online.lora.learned.forecast import Forecast, powers, smoothed
+from online.lora.learned.past import Floats
+
+
+def _day(level: float) -> Floats:
+    return np.full(24, level)
+
+
+def test_what_came_is_taken_off_a_total_that_days_share() -> None:
+    """Days of 240 tasks each: after 100 there are 140 to come, whatever the option says of a known total."""
+    came = np.zeros(24)
+    came[:3] = 100 / 3
+    for total in ("auto", "known"):
+        left = Forecast([_day(10), _day(10)], 24, 3600, total)(2, came)
+        assert left.sum() == pytest.approx(140)
+        assert (left[:2] == 0).all()
+
+
+def test_the_level_follows_what_came_where_totals_differ() -> None:
+    """Days of 120 and 360 tasks: twice the mean so far foretells more than the mean, and less than twice of it."""
+    days = [_day(5), _day(15)]
+    came = np.zeros(24)
+    came[:12] = 20.0
+    usual = Forecast(days, 24, 3600, "unknown")(11, came)[18:].sum()
+    learned = Forecast(days, 24, 3600, "auto")(11, came)[18:].sum()
+    assert usual * 1.1 < learned < usual * 2
+    few = np.zeros(24)
+    few[:12] = 2.0
+    assert Forecast(days, 24, 3600, "auto")(11, few)[18:].sum() < Forecast(days, 24, 3600, "unknown")(11, few)[18:].sum()
+
+
+def test_bursts_teach_less_of_the_level() -> None:
+    """The same totals with arrivals in heaps: as many tasks so far say less of the day."""
+    heaps = [np.where(np.arange(24) % 6 == phase, 6.0 * level, 0.0) for phase, level in ((0, 5), (3, 15))]
+    came = np.zeros(24)
+    came[:12] = 20.0
+
+    def rise(days: list[Floats]) -> float:
+        ends = [Forecast(days, 24, 3600, total)(11, came)[18:].sum() for total in ("auto", "unknown")]
+        return float(ends[0] / ends[1])
+
+    assert 1 < rise(heaps) < rise([_day(5), _day(15)])
+
+
+def test_without_history_the_day_goes_on_as_so_far() -> None:
+    """Ten a slot for three slots."""
+    came = np.zeros(24)
+    came[:3] = 10.0
+    assert (Forecast([], 24, 3600, "auto")(2, came)[2:] == 10).all()
+    assert Forecast([np.zeros(24)], 24, 3600, "auto")(2, came)[2:].tolist() == [10.0] * 22
+
+
+def test_smoothing_keeps_a_level_and_powers_are_products() -> None:
+    """A bell over a constant is that constant; (1 - 1/4)^k."""
+    assert smoothed(np.full(9, 3.0), 2.0) == pytest.approx(np.full(9, 3.0))
+    assert powers(4.0, 3).tolist() == [1.0, 0.75, 0.5625]
