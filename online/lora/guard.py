@@ -43,6 +43,8 @@ _DEGREE = 2**12
 """Above it a root is taken for 1, which it nearly is."""
 _MOST_LEFT, _MOST_LEFT_EXACTLY = 2**15, 2**8
 """Tasks left of a class that Phi counts; with more it stays where it is, and so above what it must be."""
+_FEWEST_PARTS, _MOST_PARTS = 8, 1024
+"""Parts of a node that volume is measured in, as many as keep its table within those lengths."""
 
 
 class Kind(NamedTuple):
@@ -79,12 +81,14 @@ class Announced:
     Parameters
     ----------
     kinds : by node type. beta, rho : the two parts of the guarantee; beta > 0. margin : that the caps were widened by.
+    by_volume : Phi looks at the volume that is left as well, and takes the smaller one of each class.
     """
 
     kinds: tuple[Kind, ...]
     beta: Fraction
     rho: Fraction
     margin: Fraction
+    by_volume: bool = False
 
     @property
     def factor(self) -> Fraction:
@@ -98,7 +102,14 @@ def weigh(rate: int, memory: int, compute: int, memory_mb: int) -> Fraction:
     return max(Fraction(rate, compute), Fraction(memory, memory_mb))
 
 
-def announce(instance: Instance, beta: Fraction, rho: Fraction, margin: Fraction, classes: int = CLASSES) -> Announced:
+def announce(
+    instance: Instance,
+    beta: Fraction,
+    rho: Fraction,
+    margin: Fraction,
+    classes: int = CLASSES,
+    by_volume: bool = False,
+) -> Announced:
     """Classes, caps and Omega from the tasks of an instance that have a schedule: best of earlier days.
 
     Parameters
@@ -116,7 +127,7 @@ def announce(instance: Instance, beta: Fraction, rho: Fraction, margin: Fraction
                 shape = rate, each.memory_mb
                 shapes[shape] = max(shapes.get(shape, 0), each.worth)
         kinds.append(_classify(shapes, compute, memory_mb, margin, classes))
-    return Announced(tuple(kinds), beta, rho, margin)
+    return Announced(tuple(kinds), beta, rho, margin, by_volume)
 
 
 def _classify(shapes: dict[tuple[int, int], int], compute: int, memory_mb: int, margin: Fraction, most: int) -> Kind:
@@ -212,49 +223,78 @@ class Guard:
         self._worth = [
             self._number(kind.omega * count) for kind, count in zip(announced.kinds, self._nodes, strict=True)
         ]
-        self._tables: list[NDArray[Any]] = []
-        self._left: list[IntArray] = []
+        self._tables: list[list[NDArray[Any]]] = []
+        self._left: list[list[IntArray]] = []
         self._sizes: list[tuple[IntArray, IntArray]] = []
+        self._parts: list[int] = []
         self.credit: list[NDArray[Any]] = []
         self.start = Fraction(0)
         for kind, count, (compute, memory_mb) in zip(announced.kinds, self._nodes, self._capacity, strict=True):
-            each = [min(compute // s, memory_mb // r) for s, r in zip(kind.rate, kind.memory, strict=True)]
-            most = min(count * max(each, default=0), _MOST_LEFT_EXACTLY if exact else _MOST_LEFT)
-            self._tables.append(self._table(kind, count, compute, memory_mb, most))
-            left = np.array([count * n for n in each], np.int64)
-            self._left.append(np.repeat(left[None], public.slots, axis=0))
+            g, longest = len(self._sizes), _MOST_LEFT_EXACTLY if exact else _MOST_LEFT
             self._sizes.append((np.array(kind.rate, np.int64), np.array(kind.memory, np.int64)))
-            first = self._floor(len(self._tables) - 1, left[None])[0]
+            self._parts.append(max(_FEWEST_PARTS, min(_MOST_PARTS, longest // count)))
+            whole = np.array([compute]), np.array([memory_mb])
+            left = [count * here for here in self._room(g, *whole)]
+            falls = [self._count_falls(kind)] + [self._volume_falls(g, kind)] * announced.by_volume
+            self._tables.append(
+                [
+                    self._table(g, kind, fall, min(int(most.max(initial=0)), longest))
+                    for fall, most in zip(falls, left, strict=True)
+                ]
+            )
+            self._left.append([np.repeat(here, public.slots, axis=0) for here in left])
+            first = self._floor(g, left)[0]
             self.credit.append(np.full(public.slots, first, self._dtype))
             self.start += public.slots * kind.omega * count * Fraction(first)
 
-    def _table(self, kind: Kind, count: int, compute: int, memory_mb: int, most: int) -> NDArray[Any]:
-        """(J, N) X_j kappa_j^(-n)."""
+    def _count_falls(self, kind: Kind) -> list[list[int]]:
+        """By class j and class c: how many tasks of j no longer fit, at most, when one of c is placed."""
+        sizes = list(zip(kind.rate, kind.memory, strict=True))
+        return [[max(-(-a // s), -(-m // r)) for a, m in sizes] for s, r in sizes]
+
+    def _volume_falls(self, g: int, kind: Kind) -> list[list[int]]:
+        """The same of the volume that can be sold before j no longer fits: at most the weight of c, in parts."""
+        sizes = list(zip(kind.rate, kind.memory, strict=True))
+        return [[math.ceil(weigh(a, m, *self._capacity[g]) * self._parts[g]) for a, m in sizes]] * len(sizes)
+
+    def _table(self, g: int, kind: Kind, falls: list[list[int]], most: int) -> NDArray[Any]:
+        """(J, most + 1) X_j kappa_j^(-n)."""
         rows = []
-        pairs = list(zip(kind.rate, kind.memory, strict=True))
-        for s, r, cap in zip(kind.rate, kind.memory, kind.cap, strict=True):
-            kappa = min(
-                root_below(
-                    1 + self._announced.beta * weigh(a, m, compute, memory_mb) / (kind.step * count),
-                    max(-(-a // s), -(-m // r)),
-                )
-                for a, m in pairs
-            )
-            value = self._number(cap if self._exact else cap * (1 + _SLACK))
+        sizes = list(zip(kind.rate, kind.memory, strict=True))
+        grows = [
+            1 + self._announced.beta * weigh(a, m, *self._capacity[g]) / (kind.step * self._nodes[g]) for a, m in sizes
+        ]
+        for cap, fall in zip(kind.cap, falls, strict=True):
+            kappa = min(root_below(grow, down) for grow, down in zip(grows, fall, strict=True))
             factor = self._number(1 / kappa)
-            row = [value]
+            row = [self._number(cap if self._exact else cap * (1 + _SLACK))]
             for _ in range(most):
                 row.append(row[-1] * factor)
             rows.append(row)
-        return np.array(rows, self._dtype).reshape(len(pairs), most + 1)
+        return np.array(rows, self._dtype).reshape(len(sizes), most + 1)
 
-    def _floor(self, g: int, left: IntArray) -> NDArray[Any]:
-        """(n,) Phi of rows (n, J) of N."""
-        if left.shape[1] == 0:
-            return np.full(len(left), self._number(0), self._dtype)
-        table = self._tables[g]
-        values = table[np.arange(left.shape[1]), np.minimum(left, table.shape[1] - 1)]
-        return np.asarray(np.maximum.reduce(values, axis=1))
+    def _floor(self, g: int, left: Sequence[IntArray]) -> NDArray[Any]:
+        """(n,) Phi of rows (n, J) of what is left, by count and by volume."""
+        if left[0].shape[1] == 0:
+            return np.full(len(left[0]), self._number(0), self._dtype)
+        classes = np.arange(left[0].shape[1])
+        values = [
+            table[classes, np.minimum(here, table.shape[1] - 1)]
+            for table, here in zip(self._tables[g], left, strict=True)
+        ]
+        return np.asarray(np.maximum.reduce(np.minimum.reduce(values), axis=1))
+
+    def _room(self, g: int, compute: IntArray, megabytes: IntArray) -> list[IntArray]:
+        """(n, J) each: how many tasks of a class fit on nodes with so much left, and the volume before none does."""
+        size, size_mb = self._sizes[g]
+        fits = np.minimum(compute[:, None] // size, megabytes[:, None] // size_mb)
+        if not self._announced.by_volume:
+            return [fits]
+        (whole, whole_mb), parts = self._capacity[g], self._parts[g]
+        spare = np.minimum(
+            (compute[:, None] - size) * parts // whole, (megabytes[:, None] - size_mb) * parts // whole_mb
+        )
+        return [fits, np.maximum(spare, 0)]
 
     def raise_credit(
         self, task: tuple[int, int, list[int]], types: Sequence[int], wish: Sequence[NDArray[Any]]
@@ -301,7 +341,8 @@ class Guard:
         """
         span = slice(first, first + len(room[0]))
         credit = self.credit[g][span]
-        after = self._left[g][span] - self._lost(g, rate, memory, *room)
+        lost = self._lost(g, rate, memory, *room)
+        after = [left[span] - down for left, down in zip(self._left[g], lost, strict=True)]
         least = np.maximum((self._floor(g, after) - credit) * self._nodes[g] / self._beta, self._number(0))
         weight, known = self._weight(g, rate, memory)
         top = credit * weight
@@ -310,19 +351,21 @@ class Guard:
             least = np.minimum(least, top)
         return least, top
 
-    def _lost(self, g: int, rate: int, memory: int, compute: IntArray, megabytes: IntArray) -> IntArray:
-        """(W, J) how many fewer tasks of each class fit after this one; 0 where it does not fit itself."""
-        size, size_mb = self._sizes[g]
-        before = np.minimum(compute[:, None] // size, megabytes[:, None] // size_mb)
-        after = np.minimum((compute[:, None] - rate) // size, (megabytes[:, None] - memory) // size_mb)
-        fits = (compute >= rate) & (megabytes >= memory)
-        return np.where(fits[:, None], before - after, 0)
+    def _lost(self, g: int, rate: int, memory: int, compute: IntArray, megabytes: IntArray) -> list[IntArray]:
+        """(W, J) each: what a node's room falls by with this task; 0 where it does not fit itself."""
+        fits = ((compute >= rate) & (megabytes >= memory))[:, None]
+        rest = np.where(fits[:, 0], compute - rate, compute), np.where(fits[:, 0], megabytes - memory, megabytes)
+        return [
+            before - after
+            for before, after in zip(self._room(g, compute, megabytes), self._room(g, *rest), strict=True)
+        ]
 
     def sell(self, g: int, slot: int, rate: int, memory: int, price: Any, compute: int, megabytes: int) -> None:
         """A cell is sold: its credit grows and its room shrinks; compute, megabytes : free on its node before."""
-        lost = self._lost(g, rate, memory, np.array([compute]), np.array([megabytes]))[0]
+        lost = self._lost(g, rate, memory, np.array([compute]), np.array([megabytes]))
         self.credit[g][slot] += self._beta * price / self._nodes[g]
-        self._left[g][slot] -= lost
+        for left, down in zip(self._left[g], lost, strict=True):
+            left[slot] -= down[0]
 
     def earn(self, net: int) -> None:
         """An admitted task is worth so much."""

@@ -101,12 +101,15 @@ class PostedTrace:
 
 
 class GuardSettings(NamedTuple):
-    """The guard's options: beta > 0, rho, what caps from history are widened by, and most classes of a node type."""
+    """The guard's options: beta > 0, rho, what caps from history are widened by, most classes of a node type,
+    and whether volume is looked at beside counts.
+    """
 
     beta: Fraction
     rho: Fraction
     margin: Fraction
     classes: int = CLASSES
+    by_volume: bool = False
 
 
 class PostedPrices:

@@ -43,6 +43,9 @@ _NUMBERS = {
 }
 GUARD = {
     "rho": Option("10", None, "of the guard: credits are raised for wishes up to rho times the welfare so far"),
+    "room": Option(
+        "count", ("count", "volume"), "of the guard: what credits rise by: tasks that fit, or volume as well"
+    ),
     "margin": Option("3/2", None, "of the guard: caps are this times those of history"),
     "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
 }
@@ -54,7 +57,7 @@ def guard_settings(name: str, options: Mapping[str, str], key: str) -> GuardSett
     rho, margin = fraction(f"{name}:rho", options["rho"]), fraction(f"{name}:margin", options["margin"])
     if margin < 1:
         raise InputError("algorithm", f"{name}:margin", f"{shown(options['margin'])} is below 1")
-    return GuardSettings(beta, rho, margin) if beta else None
+    return GuardSettings(beta, rho, margin, by_volume=options["room"] == "volume") if beta else None
 
 
 def guarantee(options: Mapping[str, str], key: str) -> str:
