@@ -12,9 +12,9 @@ first tasks join the past ones, and more as they come.
 
 No guarantee, unless `guard=BETA` puts Theorem H around it (`online.lora.guard`). Truthful in the bid: a task's prices
 come from history, counts and earlier tasks. Not in the arrival: prices may fall when they are solved again; not in the
-memory: more of it may fill a gap, or be nearest to another class, and so be cheaper. With `wish=monotone` a cell's
-price never falls within the day and does not look at the waste, so that to arrive later gains nothing; larger work or a
-shorter window never did.
+memory: more of it may fill a gap, or be nearest to another class, and so be cheaper. With `wish=monotone` and history a
+cell's price never falls within the day, does not look at the waste, and is not raised by what the task itself sets off,
+so that to arrive later gains nothing; larger work or a shorter window never did.
 """
 
 from __future__ import annotations

@@ -157,15 +157,24 @@ class LearnedPrices:
         return found
 
     def wish(self, task: Task, view: View) -> Wish | None:
-        """Prices on the nodes that the task fills best; before them the prices are solved again where that is due."""
+        """Prices on the nodes that the task fills best; prices are solved again where that is due."""
         now = task.arrival - 1
         every = max(self._settings.every, int(max(self._forecast.total, len(self._seen))) // SOLVES)
         step = max(1, self._public.slots // SOLVES)
-        if now >= self._slot + step or self._since >= every:
+        due = now >= self._slot + step or self._since >= every
+        if due and not self._settings.monotone:
+            self._solve(now)
+        wish = self._wish(task, view)
+        if due:
             self._slot, self._since = now, 0
+        if due and self._settings.monotone:
+            # What a task triggers is for later ones: it must not raise the prices that the task meets.
             self._solve(now)
         self._came[now] += 1
         self._since += 1
+        return wish
+
+    def _wish(self, task: Task, view: View) -> Wish | None:
         found = reach(task, self._public)
         if found is None:
             return None

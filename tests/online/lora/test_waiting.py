@@ -1,0 +1,53 @@
+"""`learned:wish=monotone`: who arrives later meets no lower price."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import pytest
+
+from bench.lora.hunt.moves import Draws
+from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from instances.lora.model import Instance
+from online.lora.registry import REGISTRY
+from online.lora.run import play
+
+
+def _job(draws: Draws, slots: int, *, early: bool) -> Job:
+    memory, rate, arrival = 1 + draws.below(6), 1 + draws.below(6), 1 + draws.below(slots)
+    if early and draws.below(2):
+        arrival = 1
+    deadline = min(slots, arrival + draws.below(slots))
+    work = max(1, rate * (1 + draws.below(deadline - arrival + 1)))
+    return Job(arrival, deadline, memory, work, 10_000 * (1 + draws.below(60)), (rate,))
+
+
+def _sorted(jobs: list[Job]) -> tuple[Job, ...]:
+    return tuple(sorted(jobs, key=lambda job: job.arrival))
+
+
+def _utility(given: Instance, history: Instance, task: int) -> int:
+    spec = REGISTRY.parse("learned:wish=monotone,every=1,total=unknown")
+    assert spec.entry is not None
+    algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), given.tasks))
+    algorithm.learn(history, given)
+    decision = play(given, algorithm, "learned", "1", (), "seed").decisions[task]
+    return 0 if decision is None else int(given.bid[task]) - (decision.payment or 0)
+
+
+@pytest.mark.parametrize(("number", "task"), [(146, 22), (235, 13)])
+def test_what_a_task_triggers_does_not_raise_its_own_price(number: int, task: int) -> None:
+    """In these two days waiting gained where prices were solved again before the task's own were posted."""
+    draws = Draws("mono", number)
+    slots, kinds = 3 + draws.below(3), (Kind(1 + draws.below(3), 8, 8),)
+    before = [_job(draws, slots, early=False) for _ in range(4 + draws.below(8))]
+    history = instance(Sketch(slots, kinds, _sorted(before)))
+    jobs = _sorted([_job(draws, slots, early=True) for _ in range(6 + draws.below(20))])
+    true = jobs[task]
+    honest = _utility(instance(Sketch(slots, kinds, jobs)), history, task)
+    assert honest > 0
+    others = [job for j, job in enumerate(jobs) if j != task]
+    for slot in range(true.arrival + 1, true.deadline + 1):
+        place = bisect_right([job.arrival for job in others], slot)
+        late = (*others[:place], true._replace(arrival=slot), *others[place:])
+        assert _utility(instance(Sketch(slots, kinds, late)), history, place) <= honest
