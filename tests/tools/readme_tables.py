@@ -145,11 +145,12 @@ def mechanisms(rows: pd.DataFrame, verdicts: pd.DataFrame) -> str:
         said = verdicts[verdicts["algorithm"] == name].iloc[0]
         held, days, gains = int(said["holds"]), int(said["days"]), int(said["lie_gains"])
         others = f", else {said['else']}" if held < days else ""
+        holds = f"{held} of {days}{others} (`{said['claim']}`)" if held or said["else"] else "none is proved"
         truthful = f"{said['truthful']} of {days}" + (f"; a lie gains on {gains}" if gains else "")
         lines.append(
             [str(name), *(mean("reached", name, load) for load in LOADS)]
             + [mean(plot, name) for plot in ("certificate", "revenue_share", "long_fairness")]
-            + [f"{held} of {days}{others} (`{said['claim']}`)", truthful]
+            + [holds, truthful]
         )
     head = ["mechanism", *(f"load {LOADS[0]}", *LOADS[1:]), "certificate", "revenue", "long tasks", "theorem holds on"]
     return make_table([*head, "truthful on"], lines)
