@@ -351,6 +351,29 @@ class Guard:
             least = np.minimum(least, top)
         return least, top
 
+    @property
+    def spares(self) -> bool:
+        """Whether a task whose wish is below L goes to the node on which L is least."""
+        return self._announced.by_volume
+
+    def spare(self, g: int, slots: IntArray, rate: int, memory: int, room: tuple[IntArray, IntArray]) -> IntArray:
+        """(n,) of the type's nodes with room the one that leaves the least Phi, the first of equals.
+
+        Parameters
+        ----------
+        slots : (n,) from 0. room : (K_g, n) samples and MB that are free; in each slot some node has room.
+        """
+        shape = room[0].shape
+        lost = self._lost(g, rate, memory, room[0].reshape(-1), room[1].reshape(-1))
+        after = [
+            (left[slots] - down.reshape(*shape, -1)).reshape(shape[0] * shape[1], -1)
+            for left, down in zip(self._left[g], lost, strict=True)
+        ]
+        phi = self._floor(g, after).reshape(shape)
+        fits = (room[0] >= rate) & (room[1] >= memory)
+        most = self._tables[g][0].max() if self._tables[g][0].size else self._number(0)
+        return np.asarray(np.where(fits, phi, most + 1).argmin(axis=0))
+
     def _lost(self, g: int, rate: int, memory: int, compute: IntArray, megabytes: IntArray) -> list[IntArray]:
         """(W, J) each: what a node's room falls by with this task; 0 where it does not fit itself."""
         fits = ((compute >= rate) & (megabytes >= memory))[:, None]

@@ -237,6 +237,14 @@ class PostedPrices:
             there_is = node >= 0
             room = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
             least, most = self._guard.limits(g, wish.first, rates[g], task.memory_mb, room)
+            tight = np.flatnonzero(there_is & (least > price)) if self._guard.spares else slots[:0]
+            if len(tight):
+                low, high = self._public.first_node[g : g + 2]
+                span = np.ix_(np.arange(low, high), slots[tight])
+                free = view.compute[span], view.memory_mb[span]
+                node[tight] = low + self._guard.spare(g, slots[tight], rates[g], task.memory_mb, free)
+                room = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
+                least, most = self._guard.limits(g, wish.first, rates[g], task.memory_mb, room)
             rows.append(np.maximum(np.minimum(price, most), least))
             limits.append((least, most))
         self._limits = tuple(np.array(each) for each in zip(*limits, strict=True))
