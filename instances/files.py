@@ -202,6 +202,8 @@ def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
             return _bounded(file, source), source
     except OSError as error:
         raise InputError(source, "", f"cannot be read: {error.strerror or error}{_near(error, source)}") from None
+    except InputError:
+        raise
     except ValueError:  # a NUL
         raise InputError(source, "", "cannot be read: that is no name of a file") from None
     except MemoryError:

@@ -25,7 +25,7 @@ from online.lora.run import GAME, run
 from online.run import list_choices
 
 _BOUNDS, _SEARCH, _BATCH = "bounds on OPT", "the search for solutions", "bounds on a batch"
-_ONLINE, _AGAIN = "the online algorithms", "what audits find again"
+_ONLINE, _AGAIN, _FACTS = "the online algorithms", "what audits find again", "what audits ask"
 _BATCHES = "titan"
 """The algorithm that uses the offline side's kernels."""
 
@@ -47,11 +47,11 @@ def compiling(algorithms: Collection[str] | None) -> Sequence[Step]:
         Step(_SEARCH, 25, solve.warm_search, (_BOUNDS,)),
         Step(_ONLINE, 14, partial(_run_each, others)),
         Step(_AGAIN, 6, _warm_again, (_BOUNDS,)),
-        Step("what audits ask", 2, partial(_warm_facts, canonical), (_ONLINE, _AGAIN)),
+        Step(_FACTS, 2, partial(_warm_facts, canonical), (_ONLINE, _AGAIN)),
     ]
     if learned:
         # Shares come from a day's dual prices.
-        steps.append(Step("prices that are learned", 12, partial(_run_each, learned), (_BOUNDS, _ONLINE)))
+        steps.append(Step("prices that are learned", 12, partial(_run_each, learned), (_FACTS,)))
     if len(online) < len(shipped):
         steps.append(Step(_BATCH, 3, partial(batch.warm_bounds, GAME.small()), (_BOUNDS,)))
         steps.append(Step("the best answer to a batch", 1, partial(batch.warm, GAME.small()), (_SEARCH, _BATCH)))

@@ -244,7 +244,7 @@ def long_task(work_: int) -> Document:
 
 
 ALGORITHMS = [
-    "bbar-rule", "capped", "eft", "eris", "greedy", "minimal-edit", "ntm", "pdftsp:arith=float",
+    "bbar-rule", "capped", "eft", "eris", "greedy", "guarded", "learned", "minimal-edit", "ntm", "pdftsp:arith=float",
     "pdftsp:search=printed,arith=float", "pdftsp:units=canonical", "posted:arith=float", "posted", "titan",
 ]  # fmt: skip
 

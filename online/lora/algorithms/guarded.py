@@ -4,6 +4,8 @@
 would charge for a cell, and move their prices when something is sold to a task. The guard keeps every price between its
 limits (`online.lora.guard`), which gives the guarantee whatever the wishes are.
 
+Claim (Theorem H). OPT <= (rho + max(1, Omega beta)) ALG + A0 + E; `online.lora.guard` says what these are.
+
 Truthful in the bid (Theorem T): wishes, credits and room do not look at it. Of a task of an announced class an earlier
 deadline or more work never gains either. A later arrival can: the lower limit of a price falls where others buy dear
 meanwhile.
@@ -113,7 +115,7 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
 register(
     Entry(
         "guarded",
-        "the guard of Theorem H around another mechanism's prices",
+        "a guard around another mechanism's prices: OPT <= (rho + max(1, Omega beta)) ALG + A0 (Theorem H)",
         "1",
         {
             "inner": Option("greedy", None, "whose prices: " + ", ".join(INNER)),

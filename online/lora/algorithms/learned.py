@@ -93,7 +93,7 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
 
 
 def _standing(options: Mapping[str, str], oracle: bool) -> Mapping[str, str]:
-    proved = "none known" if Fraction(options["guard"]) == 0 else guarantee(options, "guard")
+    proved = "none; guard=BETA has one" if Fraction(options["guard"]) == 0 else guarantee(options, "guard")
     monotone = options["wish"] == "monotone" and Fraction(options["guard"]) == 0
     return {"guarantee": proved, "truthful": "in bid, window and work" if monotone else "in the bid"}
 
