@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from instances.lora.format import content_hash
 from instances.lora.history import split
@@ -67,10 +66,6 @@ def _identity(public: Public) -> tuple[object, ...]:
     return public.slots, public.slot_seconds, public.base_memory_mb, tuple(kinds)
 
 
-def _in_order(sample: Representatives) -> NDArray[np.int32]:
-    return np.tile(np.arange(sample.order.shape[1], dtype=np.int32), (len(sample.order), 1))
-
-
 class LearnedPrices:
     """Posts nu_gt (om_g + waste dW), whole micro-dollars, on the node that a task fills best."""
 
@@ -110,7 +105,9 @@ class LearnedPrices:
         else:
             self._past, self._forecast, self._filling, self._samples, self._unit, self._nu = _KEPT[key]
         # The order of entries is worked on.
-        self._samples = [sample._replace(order=sample.order.copy()) for sample in self._samples]
+        self._samples = [
+            sample._replace(order=sample.order.copy(), sorted=np.zeros_like(sample.sorted)) for sample in self._samples
+        ]
 
     def _learn(self) -> None:
         """Everything that earlier days tell."""
@@ -131,7 +128,6 @@ class LearnedPrices:
             self._nu = self._descend(0, expected, self._nu, 150, 0.5)
             self._nu = self._descend(0, expected, self._nu, 60, 0.1)
             self._unit = np.maximum(self._unit / 10, self._nu.mean(axis=1))
-            self._samples = [sample._replace(order=_in_order(sample)) for sample in self._samples]
 
     def _draw(self, past: Past) -> None:
         """New representatives, and the unit of price steps: what the median task pays for a whole node and slot."""

@@ -17,6 +17,7 @@ from instances.lora import Instance, document, parse, write
 from instances.lora.generate import generate
 from instances.lora.history import join
 from instances.lora.named import named
+from online.lora.run import run
 
 ROOT = Path(__file__).resolve().parents[3]
 RECIPE: dict[str, Any] = {
@@ -107,3 +108,12 @@ def test_threads_and_processes_decide_alike(days: Path, capsys: pytest.CaptureFi
     here, there = (json.loads(file.read_text())["decisions"] for file in files)
     assert here == there
     assert any(here)
+
+
+def test_points_of_arrival_that_stand_for_several_slots() -> None:
+    """More slots than points: a window that has begun becomes shorter between two solutions of the prices."""
+    recipe = RECIPE | {"slot_minutes": 5, "slots": 288, "start": 1, "quiet": 0, "tasks": 400}
+    day, before = (generate(recipe | {"name": name, "seed": [name]}) for name in ("today", "before"))
+    result = run(day, "learned:prior=history", prior=before)
+    assert result.valid
+    assert result.welfare > run(day, "greedy").welfare
