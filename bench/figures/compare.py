@@ -77,14 +77,14 @@ class Comparison:
 
     @cached_property
     def pair(self) -> tuple[str, str]:
-        """Whom to compare first: the two with the best means over the cases; one's own and the best other one."""
+        """Of those with most cases the two with the best means; one's own and the best other one."""
 
-        def mean(algorithm: str) -> Fraction:
+        def standing(algorithm: str) -> tuple[int, Fraction]:
             parts = [self.outcomes[case, algorithm] for case in self.cases if (case, algorithm) in self.outcomes]
             known = [each.part for each in parts if each.part is not None]
-            return sum(known, Fraction(0)) / len(known) if known else Fraction(-1)
+            return len(parts), sum(known, Fraction(0)) / len(known) if known else Fraction(-1)
 
-        ranked = sorted(self.algorithms, key=lambda name: -mean(name))
+        ranked = sorted(self.algorithms, key=standing, reverse=True)
         own = [name for name in ranked if is_own(name)]
         if not own:
             return ranked[0], ranked[1]

@@ -136,6 +136,8 @@ def test_one_is_compared_with_the_best_other_one() -> None:
     cases = ["case 0", "case 1"]
     assert Comparison(cases, ["a", "b", "c"], outcomes, Sense.MOST).pair == ("c", "b")
     assert Comparison(cases, list(parts), outcomes, Sense.MOST).pair == ("my.own:Rule", "c")
+    del outcomes["case 0", "c"]
+    assert Comparison(cases, ["a", "b", "c"], outcomes, Sense.MOST).pair == ("b", "a")
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ class Representatives(NamedTuple):
     start, price : (P R, V) first slot of each way of pre-processing (T where there is none), and its price.
     rank : (P R, G) node types, the slowest first; unusable ones are -1.
     order : (P R, most slots of a window times G) where the last sort of each one's entries is kept.
-    sorted : (P R,) how many entries that were.
+    counted : (P R,) how many entries that were.
     """
 
     size: int
@@ -53,7 +53,7 @@ class Representatives(NamedTuple):
     price: Floats
     rank: IntArray
     order: NDArray[np.int32]
-    sorted: IntArray
+    counted: IntArray
 
 
 def points(slots: int) -> IntArray:
@@ -254,11 +254,11 @@ def descend(reps, now, expected, free, nodes, tariff, price, unit, rounds, step)
                          reps.rank[q], key, size, kind, cost)  # fmt: skip
                 count = (until - first) * types
                 order = reps.order[q]
-                if reps.sorted[q] != count:
+                if reps.counted[q] != count:
                     # The window has become shorter: what was sorted is no order of what is left.
                     for z in range(count):
                         order[z] = z
-                    reps.sorted[q] = count
+                    reps.counted[q] = count
                 _sort(key, order, count)
                 if _buy(first, until, reps.start[q], reps.price[q], reps.bid[q], reps.work[q], types, weight, key,
                         size, kind, order, own) > 0:  # fmt: skip

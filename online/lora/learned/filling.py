@@ -20,7 +20,6 @@ from formulations.kernels import ascending, compiled
 from formulations.lora.bound.lagrangian import Capacity, dual_bound
 from formulations.lora.bound.patterns import node_values
 from formulations.lora.bound.pricing import Pricer, pool
-from instances.lora.format import content_hash
 from instances.lora.history import choose
 from instances.lora.model import Instance, IntArray, Public
 from online.lora.learned.past import Floats, Past
@@ -54,22 +53,8 @@ class Shares(NamedTuple):
     linear: tuple[float, float]
 
 
-_KEPT: dict[str, list[Shares]] = {}
-_MOST = 64
-
-
 def find_shares(day: Instance) -> list[Shares]:
-    """The shares on each node type at the dual prices of a day, kept by its content."""
-    key = content_hash(day)
-    if key not in _KEPT:
-        if len(_KEPT) >= _MOST:
-            del _KEPT[next(iter(_KEPT))]
-        _KEPT[key] = _make_shares(day)
-    return _KEPT[key]
-
-
-def _make_shares(day: Instance) -> list[Shares]:
-    """Each type's compute alone where nothing has a price."""
+    """The shares on each node type at the dual prices of a day; each type's compute alone where nothing has a price."""
     every = -(-day.tasks // SAMPLE)
     p = pool(thinned(day, every) if every > 1 else day)
     bound = dual_bound(Pricer(p, parallel=False))

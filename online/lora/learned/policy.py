@@ -24,6 +24,8 @@ from online.lora.traces import Cell
 
 FIRST_NOTED, KEPT = 64, 1000
 """Today's tasks join the past ones when there are so many of them, twice as many, ...; so many past ones stay."""
+FIRST_SOLUTIONS = ((150, 0.5), (60, 0.1))
+"""Steps and size of the first one, in the solutions before the day."""
 SOLVES = 500
 """About so many times a day prices are solved again, in a day of so many arrivals that `every` would do it more often.
 """
@@ -96,17 +98,19 @@ class LearnedPrices:
         self._slot, self._since, self._solved, self._noted = -1, 0, 0, FIRST_NOTED
         self._samples: list[Representatives] = []
         self._unit, self._nu = np.ones(len(self._nodes)), np.zeros(self._empty.shape)
-        key = () if self._history is None else (content_hash(self._history), _identity(public), s)
-        if key not in _KEPT:
-            self._learn()
-            _KEPT[key] = Lesson(self._past, self._forecast, self._filling, self._samples, self._unit, self._nu)
-            while len(_KEPT) > MOST_KEPT or () in _KEPT:
-                del _KEPT[() if () in _KEPT else next(iter(_KEPT))]
-        else:
+        key = None if self._history is None else (content_hash(self._history), _identity(public), s)
+        if key is not None and key in _KEPT:
             self._past, self._forecast, self._filling, self._samples, self._unit, self._nu = _KEPT[key]
+        else:
+            self._learn()
+            if key is not None:
+                _KEPT[key] = Lesson(self._past, self._forecast, self._filling, self._samples, self._unit, self._nu)
+                if len(_KEPT) > MOST_KEPT:
+                    del _KEPT[next(iter(_KEPT))]
         # The order of entries is worked on.
         self._samples = [
-            sample._replace(order=sample.order.copy(), sorted=np.zeros_like(sample.sorted)) for sample in self._samples
+            sample._replace(order=sample.order.copy(), counted=np.zeros_like(sample.counted))
+            for sample in self._samples
         ]
 
     def _learn(self) -> None:
@@ -125,8 +129,8 @@ class LearnedPrices:
             self._draw(past)
         if self._samples:
             expected = self._at_points(self._forecast.profile)
-            self._nu = self._descend(0, expected, self._nu, 150, 0.5)
-            self._nu = self._descend(0, expected, self._nu, 60, 0.1)
+            for rounds, step in FIRST_SOLUTIONS:
+                self._nu = self._descend(0, expected, self._nu, rounds, step)
             self._unit = np.maximum(self._unit / 10, self._nu.mean(axis=1))
 
     def _draw(self, past: Past) -> None:
