@@ -1,0 +1,48 @@
+"""When, where and on how many GPUs every job runs: ``{"decisions": [[[from, to, place, gpus], ...], ...]}``."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from instances.errors import InputError, shown
+from instances.fields import LIMIT, integer, items
+
+
+class Piece(NamedTuple):
+    """Seconds [start, end) at one place (0 cloud, 1 edge) on so many GPUs."""
+
+    start: int
+    end: int
+    place: int
+    gpus: int
+
+
+Solution = tuple[tuple[Piece, ...], ...]
+"""The pieces of every job in order of time; none where it never runs."""
+
+
+def solution_document(solution: Solution) -> dict[str, Any]:
+    """The solution as the JSON document that `parse_solution` reads."""
+    return {"decisions": [[list(piece) for piece in pieces] for pieces in solution]}
+
+
+def parse_solution(data: Any, source: str) -> Solution:
+    """The solution in a decoded document; a document with more keys is fine, only the shape is judged.
+
+    Raises
+    ------
+    InputError : naming the file, the field and the value.
+    """
+    if not isinstance(data, dict):
+        raise InputError(source, "document", f"{shown(data)} is not an object")
+    if "decisions" not in data:
+        raise InputError(source, "decisions", "the field is missing")
+    found = []
+    for i, raw in enumerate(items(source, "decisions", data["decisions"], None, "")):
+        pieces = []
+        for j, piece in enumerate(items(source, f"decisions[{i}]", raw, None, "")):
+            path = f"decisions[{i}][{j}]"
+            values = items(source, path, piece, 4, "from, to, place, gpus")
+            pieces.append(Piece(*(integer(source, f"{path}[{k}]", x, -LIMIT, LIMIT) for k, x in enumerate(values))))
+        found.append(tuple(pieces))
+    return tuple(found)
