@@ -62,7 +62,7 @@ def read_log(path: str | os.PathLike[str]) -> tuple[Row, ...]:
         raise InputError(source, "", f"neither text nor a complete gzip file: {error}") from None
     lines = csv.reader(text.splitlines())
     try:
-        found = sorted(_rows(lines, source))
+        found = sorted(_rows(lines, source), key=lambda row: row.submit)
     except csv.Error as error:
         raise InputError(source, f"line {lines.line_num}", f"not CSV: {error}") from None
     if not found:
