@@ -22,6 +22,13 @@ def can_be_met(instance: Instance, job: Job) -> bool:
     return window > 0 and fastest(instance, job) * window >= job.work
 
 
+def is_hopeless(instance: Instance, job: Job) -> bool:
+    """Whether the job misses its deadline even with all of the cloud and an edge server at any time to itself."""
+    model = instance.models[job.model]
+    speed = max(fastest(instance, job), model.edge_speed if instance.edge else 0)
+    return speed * max(0, job.deadline - job.submit - model.overhead_s) < job.work
+
+
 def least_gpu_seconds(instance: Instance, job: Job) -> Fraction:
     """What the job's work takes on its most thrifty useful share, overheads left out; 0 where it has none."""
     levels = instance.models[job.model].useful(instance.gpus)
