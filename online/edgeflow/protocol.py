@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from instances.arrays import IntArray
@@ -151,7 +152,7 @@ def plain(answer: Any) -> tuple[tuple[tuple[int, int, int], ...], int | None] | 
         for job, place, gpus in named
     ]
     booked.sort()
-    if any(one[0] == other[0] for one, other in zip(booked, booked[1:], strict=False)):
+    if any(one[0] == other[0] for one, other in pairwise(booked)):
         raise Unfit("a job is named twice")
     return tuple(booked), None if wake is None else part("the wake", wake, NUMBER_LIMIT)
 

@@ -59,8 +59,9 @@ class EdgeflowGame(Game[Instance]):
         half = (instance.jobs + 1) // 2
         while 0 < half < instance.jobs and instance.submit[half] == instance.submit[half - 1]:
             half += 1
-        columns = ("submit", "deadline", "model", "work", "share")
-        return replace(instance, cache={}, **{name: getattr(instance, name)[:half] for name in columns})
+        each = (instance.submit, instance.deadline, instance.model, instance.work, instance.share)
+        submit, deadline, model, work, share = (frozen(column[:half]) for column in each)
+        return replace(instance, submit=submit, deadline=deadline, model=model, work=work, share=share, cache={})
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
         """The number of jobs met, by `formulations.edgeflow.check`."""
@@ -74,11 +75,13 @@ class EdgeflowGame(Game[Instance]):
     def small(self) -> Instance:
         """Two models, four jobs, four GPUs, an edge window."""
         models = (Model("a", (1, 2, 4), (10, 18, 30), 6, 1, 2), Model("b", (1, 2), (7, 13), 0, 2, 0))
-        columns = ([0, 0, 5, 20], [40, 30, 60, 90], [0, 1, 0, 1], [300, 90, 200, 100], [2, 1, 4, 1])
-        return Instance("warm", {}, 4, 8, (Window(2, 50, 1),), models, *map(frozen, columns))
+        submit, deadline, model = frozen([0, 0, 5, 20]), frozen([40, 30, 60, 90]), frozen([0, 1, 0, 1])
+        work, share = frozen([300, 90, 200, 100]), frozen([2, 1, 4, 1])
+        return Instance("warm", {}, 4, 8, (Window(2, 50, 1),), models, submit, deadline, model, work, share)
 
 
-_GAMES = {(late, hidden): EdgeflowGame(keep_late=late, hidden=hidden) for late in (False, True) for hidden in (False, True)}
+_BOTH = (False, True)
+_GAMES = {(late, hidden): EdgeflowGame(keep_late=late, hidden=hidden) for late in _BOTH for hidden in _BOTH}
 GAME = _GAMES[False, False]
 
 

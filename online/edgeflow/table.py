@@ -1,8 +1,8 @@
 """The referee of family `edgeflow`: an event simulator in whole numbers (section 4 of the family's statement).
 
-It keeps the clock and the books, asks where something happens, and books what stands at the end of the second. A policy
-gets copies; what decides are integers that it never holds. Afterwards `online.edgeflow.replay` makes the pieces of every
-job from the log, and `formulations.edgeflow.check` judges them; neither shares a line with this file.
+It keeps the clock and the books, asks where something happens, and books what stands at the end of the second. A
+policy gets copies; what decides are integers that it never holds. Afterwards `online.edgeflow.replay` makes the pieces
+of every job from the log, and `formulations.edgeflow.check` judges them; neither shares a line with this file.
 """
 
 from __future__ import annotations
@@ -170,11 +170,9 @@ class Table:
         until = None
         if self._servers and not self._hidden:
             until = next(w.end for w in self._instance.edge if w.start <= self._second < w.end)
-        columns = (self._place[here], self._share[here], self._last[here], self._ready[here])
-        gpus = self._instance.gpus
-        return View(
-            self._second, gpus, self._servers, until, _sealed(here), _sealed(left), *map(_sealed, columns), tuple(events)
-        )
+        place, share, last, ready = (_sealed(x[here]) for x in (self._place, self._share, self._last, self._ready))
+        told = (self._second, self._instance.gpus, self._servers, until)
+        return View(*told, _sealed(here), _sealed(left), place, share, last, ready, tuple(events))
 
     # The answers.
 
@@ -251,5 +249,3 @@ class Table:
 def _sealed(column: IntArray) -> IntArray:
     column.setflags(write=False)
     return column
-
-
