@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from formulations.edgeflow.check import check as verify
 from formulations.edgeflow.check import joined
@@ -92,7 +93,7 @@ def gantt(instance: Instance, solution: Solution, title: str) -> Grid:
     for i, pieces in enumerate(solution):
         there = range(int(instance.submit[i]), int(instance.deadline[i]))
         rows.append((f"job {i}", [_square(pieces, i, start, start in there) for start in seconds[:-1]]))
-    head = [f"{start} to {end}" for start, end in zip(seconds, seconds[1:], strict=False)]
+    head = [f"{start} to {end}" for start, end in pairwise(seconds)]
     return Grid(f"{title}: who runs on how many GPUs", "seconds", head, rows)
 
 

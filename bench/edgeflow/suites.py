@@ -27,8 +27,8 @@ _SIZES = ((64, 8), (32, 4), (16, 2))
 _DAYS = (0, 5, 10, 15, 20)
 _RECONSTRUCTED = "`edgeflow` is reconstructed: the published text of its off-loading rule is not known to us. "
 _DRAWN = (
-    "Arrivals of the trace's day, shares and durations from its joint table, models, deadlines and the number of jobs as "
-    "the recipe says: the paper prints none of these. "
+    "Arrivals of the trace's day, shares and durations from its joint table, models and deadlines drawn: the paper "
+    "prints neither them nor how many jobs there are. "
 )
 
 
@@ -133,19 +133,8 @@ def _edge() -> Suite:
         part = f"{span[0]}_{span[1]}"
         note = "The line is what an optimal schedule meets, certified on both sides: what the servers can be worth."
         title = f"deadlines after {tightness(span)}"
-        plots.append(
-            Plot(f"servers_{part}", f"Jobs met, {title}", "welfare", tuple(by_servers), "edge servers", note=note)
-        )
-        plots.append(
-            Plot(
-                f"factor_{part}",
-                f"Jobs met, {title}",
-                "welfare",
-                tuple(by_factor),
-                "speed of an edge server",
-                note=note,
-            )
-        )
+        for name, groups, axis in (("servers", by_servers, "edge servers"), ("factor", by_factor, "speed of a server")):
+            plots.append(Plot(f"{name}_{part}", f"Jobs met, {title}", "welfare", tuple(groups), axis, note=note))
     summary = "What edge servers are worth: 16 GPUs, 0 to 64 servers, three laws of deadlines, four speeds of the edge"
     return Suite("edgeflow-edge", summary, tuple(cases), tuple(plots), tuple(cases[:1]))
 
@@ -168,10 +157,10 @@ def _load() -> Suite:
     return Suite("edgeflow-load", "ElasticFlow's testbed trace on 16 to 256 GPUs", cases, plots, cases[:1])
 
 
-_SLOTTED = tuple(f"elasticflow{f':slot={slot}' if slot else ''}" for slot in (0, 60, 240)) + (
-    "elasticflow:admit=batch,slot=60",
+_SLOTTED = (
+    "elasticflow", "elasticflow:slot=60", "elasticflow:slot=240", "elasticflow:admit=batch,slot=60",
     "elasticflow:admit=batch,slot=240",
-)
+)  # fmt: skip
 
 
 def _slots() -> Suite:
@@ -194,7 +183,7 @@ OPTIONS = {
     "elasticflow": ("elasticflow", "elasticflow:margin=none", "elasticflow:spare=large", "elasticflow:slot=60",
                     "elasticflow:admit=batch,slot=60", "elasticflow:admit=batch,margin=none,slot=60,spare=large"),
 }  # fmt: skip
-"""The readings of each published policy, whatever may explain the printed figure; the first one is the nearest by text."""
+"""The readings of each published policy: options are what may explain the printed figure."""
 OVERHEADS = (None, 30)
 """Seconds of a start or move: measured ones by model, and about what the artifact charges on large clusters."""
 
@@ -223,8 +212,8 @@ def _published() -> Suite:
         for reading in OPTIONS[name]
     )
     note = (
-        "Beside, not reproduced: the jobs are the paper's, its simulator is not. Every reading of a policy stands beside "
-        "the one figure that is printed for it; options are what may explain the difference."
+        "Beside, not reproduced: the jobs are the paper's, its simulator is not. Every reading of a policy stands "
+        "beside the one figure that is printed for it; options are what may explain the difference."
     )
     slow = tuple(published_group(trace, OVERHEADS[-1]) for trace in PUBLISHED_RATIOS)
     plots = (

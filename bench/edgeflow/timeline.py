@@ -23,6 +23,7 @@ REASONS = {
     LATE: "given GPUs or a server, but too few or too late",
 }
 SECONDS = ((3600, "up to 1 h"), (4 * 3600, "up to 4 h"), (12 * 3600, "up to 12 h"))
+OVER = "over 12 h"
 
 
 def timeline(instance: Instance, run: OnlineRun) -> Timeline:
@@ -86,10 +87,10 @@ def _classes(jobs: Sequence[Job], met: Sequence[bool]) -> dict[str, list[Served]
     shares: dict[str, list[bool]] = {}
     for job, done in sorted(zip(jobs, met, strict=True), key=lambda pair: pair[0].gpus):
         shares.setdefault(f"{job.gpus} GPUs" if job.gpus > 1 else "1 GPU", []).append(done)
-    times: dict[str, list[bool]] = {label: [] for _, label in SECONDS} | {"over 12 h": []}
+    times: dict[str, list[bool]] = {label: [] for label in (*(label for _, label in SECONDS), OVER)}
     for job, done in zip(jobs, met, strict=True):
         window = job.deadline - job.submit
-        times[next((label for most, label in SECONDS if window <= most), "over 12 h")].append(done)
+        times[next((label for most, label in SECONDS if window <= most), OVER)].append(done)
     return {
         "share asked for": [Served(label, len(each), sum(each)) for label, each in shares.items()],
         "time to the deadline": [Served(label, len(each), sum(each)) for label, each in times.items()],

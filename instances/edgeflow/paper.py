@@ -1,7 +1,7 @@
 """What the EdgeFlow and ElasticFlow papers print: deadline satisfaction ratios, and figures about moves.
 
-Those of ElasticFlow are the numbers in its artifact's plotting scripts (pkusys/ElasticFlow). All are on the authors' own
-draws of models and deadlines; those of a trace that is shipped here are on the same jobs.
+Those of ElasticFlow are the numbers in its artifact's plotting scripts (pkusys/ElasticFlow), on the traces that are
+shipped here.
 """
 
 from __future__ import annotations
@@ -23,4 +23,4 @@ PUBLISHED_RATIOS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 TIMES = ("1.1", "7.3")
 """EdgeFlow, section 5.3: how many times as many deadlines as the baselines, from least to most."""
 MOVES, CROSSINGS, STALLED_S = "34.9", "0.6", "180"
-"""EdgeFlow, section 5.3: moves per job, those between cloud and edge among them, seconds of overhead per job (about)."""
+"""EdgeFlow, section 5.3: moves per job, those between cloud and edge, seconds of overhead per job (about)."""

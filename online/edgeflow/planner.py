@@ -152,7 +152,3 @@ def tables(public: Public) -> tuple[IntArray, IntArray, IntArray]:
         for k, (gpus, speed) in enumerate(each):
             levels[m, k], speeds[m, k] = gpus, speed
     return levels, speeds, np.array([len(each) - 1 for each in useful], np.int64)
-
-
-
-

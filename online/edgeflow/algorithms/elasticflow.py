@@ -49,7 +49,9 @@ class ElasticFlow(Sharing):
         self._coming += new
         if self._slot and view.second % self._slot:
             places = zip(view.index.tolist(), view.place.tolist(), view.share.tolist(), strict=True)
-            named = {i: (place, gpus) for i, place, gpus in places if gpus and not (place == EDGE and self._closed(view))}
+            named = {
+                i: (place, gpus) for i, place, gpus in places if gpus and not (place == EDGE and self._closed(view))
+            }
             return Answer(named, view.second - view.second % self._slot + self._slot)
         self.planner.see(view)
         here = set(view.index.tolist())
