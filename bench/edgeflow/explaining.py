@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from formulations.edgeflow.check import check as verify
-from formulations.edgeflow.check import joined
-
 from bench.edgeflow.claims import STATEMENTS
 from bench.edgeflow.measures import stalled
 from bench.family.checks import Check, Verdict
 from bench.family.explanation import Ending, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
 from bench.family.parts import Explaining
+from formulations.edgeflow.check import check as verify
+from formulations.edgeflow.check import joined
 from formulations.report import SolveReport
 from instances.edgeflow.model import EDGE, Instance
 from instances.edgeflow.solution import Piece, Solution
@@ -24,7 +23,7 @@ def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: C
     same = reference.lower == reference.upper
     opt: Sentence = ["OPT = ", reference.upper] if same else ["OPT in [", reference.lower, ", ", reference.upper, "]"]
     remarks: list[Sentence] = [
-        ["A square says on how many GPUs a job runs, `e` on an edge server, `.` that it is there and does not run; a "
+        ["A square says on how many GPUs a job runs, `e` on an edge server, `-` that it waits; a "
          "job that has just started or moved stands still for its stall."]
     ]  # fmt: skip
     remarks += [[f"INVALID: {violation}"] for violation in run.violations]
@@ -65,7 +64,7 @@ def _models(instance: Instance) -> Listing:
         stalls: list[Figure] = [model.overhead_s, model.edge_overhead_s]
         useful = dict(model.useful(instance.gpus))
         for gpus, speed in zip(model.gpus, model.speed, strict=True):
-            rows.append([model.name, f"{gpus} GPUs" + ("" if gpus in useful else " (not useful)"), speed, *stalls])
+            rows.append([model.name, _some(gpus, "GPU") + ("" if gpus in useful else " (not useful)"), speed, *stalls])
         if model.edge_speed:
             rows.append([model.name, "edge server", model.edge_speed, *stalls])
     return Listing("Models", ["model", "on", "milli-iterations per s", "stall, s", "more to change sides, s"], rows)
@@ -73,8 +72,8 @@ def _models(instance: Instance) -> Listing:
 
 def _windows(instance: Instance) -> Listing:
     """What there is to run on."""
-    rows: list[list[Figure]] = [["cloud", "always", f"{instance.gpus} GPUs"]]
-    rows += [["edge", f"{each.start} to {each.end}", f"{each.servers} servers"] for each in instance.edge]
+    rows: list[list[Figure]] = [["cloud", "always", _some(instance.gpus, "GPU")]]
+    rows += [["edge", f"{each.start} to {each.end}", _some(each.servers, "server")] for each in instance.edge]
     return Listing("Places", ["place", "seconds", "there are"], rows)
 
 
@@ -90,8 +89,10 @@ def gantt(instance: Instance, solution: Solution, title: str) -> Grid:
     """Jobs against time: a column for each stretch in which nothing changes."""
     seconds = changes(instance, solution)
     rows: list[tuple[str, list[Square]]] = []
+    ends = verify(instance, solution).ends
     for i, pieces in enumerate(solution):
-        there = range(int(instance.submit[i]), int(instance.deadline[i]))
+        last, end = int(instance.deadline[i]), ends[i]
+        there = range(int(instance.submit[i]), last if end is None else min(end, last))
         rows.append((f"job {i}", [_square(pieces, i, start, start in there) for start in seconds[:-1]]))
     head = [f"{start} to {end}" for start, end in pairwise(seconds)]
     return Grid(f"{title}: who runs on how many GPUs", "seconds", head, rows)
@@ -101,7 +102,7 @@ def _square(pieces: Sequence[Piece], job: int, second: int, there: bool) -> Squa
     for piece in pieces:
         if piece.start <= second < piece.end:
             return Square("e" if piece.place == EDGE else piece.gpus, job)
-    return Square("." if there else None)
+    return Square("-" if there else None)
 
 
 def _moments(instance: Instance, solution: Solution) -> list[Moment]:
@@ -114,8 +115,7 @@ def _moments(instance: Instance, solution: Solution) -> list[Moment]:
             *(f"job {i} is done" for i, end in enumerate(found.ends) if end == second),
             *(f"the deadline of job {i} passes" for i, end in enumerate(instance.deadline.tolist())
               if end == second and not found.met[i]),
-            *(f"{w.servers} edge servers come" for w in instance.edge if w.start == second),
-            *(f"{w.servers} edge servers go" for w in instance.edge if w.end == second),
+            *(f"idle edge servers: {there}" for there in _idle(instance, second)),
             *(f"job {i} comes" for i, start in enumerate(instance.submit.tolist()) if start == second),
         ]  # fmt: skip
         begun = [
@@ -145,8 +145,18 @@ def _moments(instance: Instance, solution: Solution) -> list[Moment]:
     return moments
 
 
+def _idle(instance: Instance, second: int) -> list[int]:
+    """How many servers there are from a second on in which that changes; empty where it does not."""
+    starting = [window.servers for window in instance.edge if window.start == second]
+    return starting or [0 for window in instance.edge if window.end == second]
+
+
 def _place(piece: Piece) -> str:
-    return "goes to an edge server" if piece.place == EDGE else f"runs on {piece.gpus} GPU{'s' * (piece.gpus > 1)}"
+    return "goes to an edge server" if piece.place == EDGE else f"runs on {_some(piece.gpus, 'GPU')}"
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _end(check: Check) -> Ending:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from formulations.edgeflow.check import check
-
 from bench.family.parts import Course, Refusal, Served, Timeline
+from formulations.edgeflow.check import check
 from instances.edgeflow.model import CLOUD, Instance, Job
 from instances.edgeflow.quantities import is_hopeless, span
 from instances.edgeflow.tables import DAY

@@ -19,14 +19,14 @@ from instances.edgeflow.logs import Row, read_log
 from instances.edgeflow.model import Instance
 from instances.edgeflow.tables import CLUSTERS, DAY, PUBLISHED, SHORTEST, SLOT
 from instances.errors import InputError, shown
-from instances.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Texts, Values
+from instances.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values
 from instances.numerals import text_of_fraction
 from instances.recipe import SOURCE
 from instances.seeds import Stream
 
 VERSION = 1
 
-WINDOWS = ("02:00-09:00", "14:00-17:00/2")
+WINDOWS = "02:00-09:00+14:00-17:00/2"
 """When edge servers are idle: all of them in the first window, half of them in the second one; section 1."""
 EDGE_FACTOR: Mapping[str, Fraction] = {
     "resnet50": Fraction("0.65"), "vgg16": Fraction("0.6"), "inception3": Fraction("0.6"),
@@ -41,6 +41,8 @@ OTHER_OVERHEAD = 3
 ACROSS = 3
 """Seconds that a change of side adds: 2, and the weights at 5 GB/s, rounded up."""
 _STEPS = 10**6
+_ABOUT = "arrivals of {}'s day, shares and durations from its tables; models and deadlines are drawn"
+_PREPARED = "{}; its authors drew models and deadlines"
 _OUTSIDE = {"name", "path"}
 """Keys that are not said in an instance's origin."""
 
@@ -48,7 +50,7 @@ _PLACE = (
     Key("gpus", Integer(1, GPU_LIMIT), "of the cloud", 64, "GPUs"),
     Key("node_gpus", Integer(1, GPU_LIMIT), "of one of its nodes", 8, "GPUs"),
     Key("servers", Integer(0, GPU_LIMIT), "edge servers where all are idle", 8, "servers"),
-    Key("windows", Texts(), "FROM-TO[/PART]: when they are idle, every day", WINDOWS),
+    Key("windows", Text(), "FROM-TO[/PART]+...: when they are idle", WINDOWS),
     Key("factor", Ratio(Fraction(0), Fraction(4)), "speed of an edge server over a GPU's", told="by model, .5 to .65"),
     Key("overhead", Integer(0, STALL_LIMIT), "a start or a change of share takes", unit="s", told="by model, 2 to 4"),
 )
@@ -162,7 +164,7 @@ def _day(found: Values) -> Instance:
     name = found["name"] or "-".join(
         [found["cluster"], f"d{found['day']}", f"n{jobs}", f"g{found['gpus']}", *map(str, found["seed"])]
     )
-    return make(name, draw(tasks, found["tightness"], streams), "A100", found, 0, f"gpu-day of {found['cluster']}")
+    return make(name, draw(tasks, found["tightness"], streams), "A100", found, 0, _ABOUT.format(found["cluster"]))
 
 
 class Streams:
@@ -256,7 +258,9 @@ def _log(found: Values) -> Instance:
     else:
         jobs = draw(tasks, found["tightness"], streams, kind)
     name = found["name"] or f"{Path(path).name.partition('.')[0]}-d{found['day'] or 0}-n{len(rows)}-g{found['gpus']}"
-    return make(name, jobs, kind, found, 0, f"gpu-log {Path(path).name}")
+    return make(
+        name, jobs, kind, found, 0, f"jobs of {Path(path).name}; models and deadlines that it does not have are drawn"
+    )
 
 
 def _known(row: Row, begin: int, gpu_type: str, path: str) -> Drawn:
@@ -277,7 +281,7 @@ def _published(found: Values) -> Instance:
         for job in tables.prepared(found["trace"])[: found["jobs"]]
     ]
     name = found["name"] or f"elasticflow-{found['trace']}-n{len(jobs)}-g{found['gpus'] or about.gpus}"
-    return make(name, jobs, about.gpu_type, found, found["begins"], f"ElasticFlow, {about.about}", about.gpus)
+    return make(name, jobs, about.gpu_type, found, found["begins"], _PREPARED.format(about.about), about.gpus)
 
 
 def make(
@@ -286,14 +290,12 @@ def make(
     """The instance with these jobs in the place that the values describe, which begins at second `clock` of a day."""
     known = sorted({(job.model, job.batch) for job in jobs})
     horizon = max((job.deadline for job in jobs), default=0)
-    notes = [f"{about}; durations, GPUs and arrivals are real or drawn from real tables, models are drawn"]
-    if gpu_type == "T4":
-        notes.append("work in micro-iterations: on this type of GPU whole thousandths of iterations are too coarse")
+    notes = ["work in micro-iterations: on T4 thousandths of iterations are too coarse"] if gpu_type == "T4" else []
     document = {
         "format": FORMAT,
         "name": name,
         "origin": {
-            "generator": "edgeflow", "version": VERSION, "about": about, "gpu_type": gpu_type, "notes": notes,
+            "generator": "edgeflow", "version": VERSION, "gpu_type": gpu_type, "notes": notes,
             "recipe": {key: _plain(found[key]) for key in found if found[key] is not None and key not in _OUTSIDE},
         },
         "cloud": {"gpus": found["gpus"] or gpus, "node_gpus": found["node_gpus"]},
@@ -333,31 +335,31 @@ def _model(gpu_type: str, key: tuple[str, int], factor: Fraction | None, overhea
 _WINDOW = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)-([01]?\d|2[0-4]):([0-5]\d)(?:/([1-9]\d?))?", re.ASCII)
 
 
-def read_windows(texts: Sequence[str], servers: int) -> list[tuple[int, int, int]]:
+def read_windows(texts: str, servers: int) -> list[tuple[int, int, int]]:
     """(from, to, servers) in seconds of the day, in order.
 
     Raises
     ------
-    InputError : for a text that is no FROM-TO[/PART], or windows that overlap.
+    InputError : for a text that is no FROM-TO[/PART]+..., or windows that overlap.
     """
     found = []
-    for j, text in enumerate(texts):
+    for text in texts.split("+"):
         match = _WINDOW.fullmatch(text)
         if match is None:
-            raise InputError(SOURCE, f"windows[{j}]", f"{shown(text)} is not HH:MM-HH:MM or HH:MM-HH:MM/PART")
+            raise InputError(SOURCE, "windows", f"{shown(text)} is not HH:MM-HH:MM or HH:MM-HH:MM/PART")
         hour, minute, until, past, part = (int(each or 1) for each in match.groups())
         start, end = 3600 * hour + 60 * minute, 3600 * until + 60 * past
         if not start < end <= DAY:
-            raise InputError(SOURCE, f"windows[{j}]", f"{shown(text)} does not end after it starts, on the same day")
+            raise InputError(SOURCE, "windows", f"{shown(text)} does not end after it starts, on the same day")
         found.append((start, end, servers // part))
     found.sort()
     for before, after in pairwise(found):
         if after[0] < before[1]:
-            raise InputError(SOURCE, "windows", f"{shown(list(texts))} overlap")
+            raise InputError(SOURCE, "windows", f"{shown(texts)} overlap")
     return found
 
 
-def windows_of(texts: Sequence[str], servers: int, clock: int, horizon: int) -> list[dict[str, int]]:
+def windows_of(texts: str, servers: int, clock: int, horizon: int) -> list[dict[str, int]]:
     """The windows of every day that begin before the last deadline, of an instance that begins at a time of day."""
     found = []
     for day in range((horizon + clock) // DAY + 1):

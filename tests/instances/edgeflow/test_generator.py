@@ -76,7 +76,7 @@ def test_factor_and_memory() -> None:
 
 def test_windows_of_every_day() -> None:
     """From the first moment on, on the clock of the instance; half of the servers in the afternoon."""
-    texts = ("02:00-09:00", "14:00-17:00/2")
+    texts = "02:00-09:00+14:00-17:00/2"
     assert windows_of(texts, 8, 0, 90_000)[:2] == [
         {"from": 7200, "to": 32_400, "servers": 8}, {"from": 50_400, "to": 61_200, "servers": 4},
     ]  # fmt: skip
@@ -128,9 +128,9 @@ WRONG = [
     ({"kind": "gpu-day", "day": 28}, "day: 28 is not in 0..27, the days of pai"),
     ({"kind": "gpu-day", "cluster": "itb"}, "cluster: 'itb' is none of"),
     ({"kind": "gpu-day", "jobs": 0}, "jobs: 0 is not in"),
-    ({"kind": "gpu-day", "windows": ["2-9"]}, "windows[0]: '2-9' is not HH:MM-HH:MM"),
-    ({"kind": "gpu-day", "windows": ["09:00-08:00"]}, "windows[0]: '09:00-08:00' does not end after"),
-    ({"kind": "gpu-day", "windows": ["02:00-09:00", "08:00-10:00"]}, "overlap"),
+    ({"kind": "gpu-day", "windows": "2-9"}, "windows: '2-9' is not HH:MM-HH:MM"),
+    ({"kind": "gpu-day", "windows": "09:00-08:00"}, "windows: '09:00-08:00' does not end after"),
+    ({"kind": "gpu-day", "windows": "02:00-09:00+08:00-10:00"}, "overlap"),
     ({"kind": "gpu-day", "tightness": [150, 50]}, "tightness[1]: 50"),
     ({"kind": "gpu-day", "factor": "5"}, "factor: '5' is not in 0..4"),
     ({"kind": "gpu-day", "shortest": 599}, "shortest: 599"),
