@@ -1,8 +1,8 @@
 """The tables and pictures of bench/edgeflow/README.md, from committed figures.
 
 `python -m tests.tools.readme_edgeflow` writes the tables into the file. With FOLDERS behind it, it first takes what
-they need from the results of `run SUITE` in each folder and writes it to bench/edgeflow/results, with the verdicts and the
-provenance, and draws the time line of `PICTURED`.
+they need from the results of `run SUITE` in each folder and writes it to bench/edgeflow/results, with the verdicts and
+the provenance, and draws the time line of `PICTURED`.
 """
 
 from __future__ import annotations

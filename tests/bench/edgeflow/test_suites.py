@@ -98,7 +98,8 @@ def test_edge_servers_can_hurt() -> None:
     """With the jobs that show it."""
     found = _checks(named("edge_closes"), "elasticflow:edge=any")["edge_helps"]
     assert found.status is Verdict.VIOLATED
-    assert (found.left, found.right) == (2, 1)
+    assert found.left == 2
+    assert found.right == 1
     assert found.witness == {"met_only_without": [0], "ran_on_the_edge": [0]}
     found = _checks(named("edge_counts"), "elasticflow:edge=any")["edge_worth"]
     assert found.figures["without"] == 1
