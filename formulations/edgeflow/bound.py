@@ -11,7 +11,8 @@ computed from integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,8 @@ from formulations.linear import FloatArray
 
 SCALE = 10**12
 """Integer prices are in 1/SCALE jobs."""
+LARGEST = 2**62
+"""Of a worth, in 1/SCALE jobs."""
 LINES = 6
 """Schedules looked at for one job in one round."""
 MEMORY = 0.9
@@ -111,3 +114,73 @@ def descend(
         lam, mu = np.maximum(0.0, lam + step * along), np.maximum(0.0, mu + step * along_edge)
     best.rounds = prices.rounds + done
     return best
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Integer prices and what they prove.
+
+    Parameters
+    ----------
+    points : of the grid.
+    lam, mu : per cell, in 1/SCALE jobs per second.
+    worths : per job, of its whole work, in 1/SCALE jobs.
+    total : the bound in 1/SCALE jobs.
+    """
+
+    points: tuple[int, ...]
+    lam: tuple[int, ...]
+    mu: tuple[int, ...]
+    worths: tuple[int, ...]
+    total: int
+
+    @property
+    def upper(self) -> int:
+        """Jobs."""
+        return self.total // SCALE
+
+
+def prove(problem: Problem, prices: Prices) -> Proof:
+    """The bound at these prices, rounded to integers, computed from integers."""
+    grid = prices.grid
+    points = tuple(grid.points.tolist())
+    lam = tuple(round(price * SCALE) for price in prices.lam.tolist())
+    mu = tuple(round(price * SCALE) for price in prices.mu.tolist())
+    worths = tuple(
+        min(LARGEST, round(value * work * SCALE))
+        for value, work in zip(prices.value.tolist(), problem.work.tolist(), strict=True)
+    )
+    total = sum(
+        (b - a) * (problem.gpus * price + count * edge)
+        for a, b, price, edge, count in zip(points, points[1:], lam, mu, grid.servers.tolist(), strict=False)
+    )
+    for i, worth in enumerate(worths):
+        total += excess_of(problem, grid, i, lam, mu, worth)
+    return Proof(points, lam, mu, worths, total)
+
+
+def excess_of(problem: Problem, grid: Grid, i: int, lam: Sequence[int], mu: Sequence[int], worth: int) -> int:
+    """max(0, 1 - g_i) in 1/SCALE jobs, rounded up, where all of the job's work is worth so much."""
+    modes = range(int(problem.mode_start[i]), int(problem.mode_start[i + 1]))
+    if not modes:
+        return 0
+    work, low, high = int(problem.work[i]), int(problem.submit[i]), int(problem.deadline[i])
+    ways = [(int(problem.mode_gpus[m]), worth * int(problem.mode_speed[m])) for m in modes]
+    stalls = [int(problem.overhead[i]) * earned for _, earned in ways]
+    net: list[float | int] = [-math.inf] * len(ways)
+    top = 0
+    first, last = int(grid.first[i]), int(grid.last[i])
+    points, servers = grid.points[first : last + 1].tolist(), grid.servers[first:last].tolist()
+    for at in range(last - first):
+        span = min(points[at + 1], high) - max(points[at], low)
+        price, edge_price = work * lam[first + at], work * mu[first + at]
+        start = top
+        for m, (gpus, earned) in enumerate(ways):
+            if not gpus and not servers[at]:
+                net[m] = -math.inf
+                continue
+            on = max(net[m], start - stalls[m]) + (earned - (gpus * price if gpus else edge_price)) * span
+            net[m] = on
+            if on > top:
+                top = int(on)
+    return max(0, SCALE - worth - (-top // work))

@@ -6,6 +6,7 @@ the steps in its window: at the value of a milli-iteration at which its work is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,8 @@ from formulations.edgeflow.pricing import best_at, trace
 from formulations.edgeflow.problem import Grid, Problem
 from formulations.kernels import ascending, compiled, inlined, inner
 from formulations.linear import BoolArray, FloatArray
-from instances.edgeflow.model import CLOUD, EDGE, IntArray
+from instances.arrays import IntArray
+from instances.edgeflow.model import CLOUD, EDGE
 from instances.edgeflow.solution import Piece, Solution
 
 PIECES = 40
@@ -23,7 +25,6 @@ LINES = 30
 """Most schedules that are looked at to place one job."""
 TRIES = 4
 """Most times that a job is planned with more work, for the stalls of changing sides."""
-FEWEST_SPARE = 64
 _MODULUS = 2147483647
 
 
@@ -34,7 +35,7 @@ class Board(NamedTuple):
     ----------
     size : (1,) how many steps there are.
     at, room, servers, lam, mu : (most+1,) where a step begins, free GPUs and servers in it, prices.
-    count : (n,) pieces of each job; begin, end, mode : (n, PIECES) of them.
+    many : (n,) pieces of each job; begin, end, mode : (n, PIECES) of them.
     placed : (n,) whether a job is met.
     spent : (n,) what its pieces cost.
     seed : (1,) of the random numbers.
@@ -46,7 +47,7 @@ class Board(NamedTuple):
     servers: IntArray
     lam: FloatArray
     mu: FloatArray
-    count: IntArray
+    many: IntArray
     begin: IntArray
     end: IntArray
     mode: IntArray
@@ -58,22 +59,23 @@ class Board(NamedTuple):
 def empty_board(problem: Problem, grid: Grid, lam: FloatArray, mu: FloatArray, seed: int) -> Board:
     """Nothing placed, at prices on a grid; a GPU second is never free, so that none is wasted."""
     jobs, cells = problem.jobs, grid.cells
-    most = cells + 4 * PIECES * max(1, jobs) // 4 + FEWEST_SPARE
+    most = 2 * cells + 8 * jobs + 20 * PIECES
 
-    def steps(values: IntArray, kind: type) -> np.ndarray:  # type: ignore[type-arg]
-        found = np.zeros(most + 1, dtype=kind)
-        found[: len(values)] = values
-        return found
+    def steps(values: IntArray) -> IntArray:
+        return np.concatenate([values.astype(np.int64), np.zeros(most + 1 - len(values), np.int64)])
+
+    def each(values: FloatArray) -> FloatArray:
+        return np.concatenate([values, np.zeros(most + 1 - len(values))])
 
     positive = lam[lam > 0]
     least = 0.02 * float(positive.mean()) if len(positive) else 1e-9
     return Board(
         np.array([cells]),
-        steps(grid.points, np.int64),
-        steps(np.full(cells, problem.gpus), np.int64),
-        steps(grid.servers, np.int64),
-        steps(lam + least, np.float64),
-        steps(mu + 0.1 * least, np.float64),
+        steps(grid.points),
+        steps(np.full(cells, problem.gpus)),
+        steps(grid.servers),
+        each(lam + least),
+        each(mu + 0.1 * least),
         np.zeros(jobs, np.int64),
         np.zeros((jobs, PIECES), np.int64),
         np.zeros((jobs, PIECES), np.int64),
@@ -84,16 +86,49 @@ def empty_board(problem: Problem, grid: Grid, lam: FloatArray, mu: FloatArray, s
     )
 
 
-def solution_of(problem: Problem, board: Board) -> Solution:
-    """The pieces as a solution."""
+class Kept(NamedTuple):
+    """The best schedule: (1,) how many jobs are met, (n,) how many pieces, (3, n, PIECES) begin, end and mode."""
+
+    met: IntArray
+    many: IntArray
+    pieces: IntArray
+
+
+def nothing_kept(problem: Problem) -> Kept:
+    """Worse than any schedule."""
+    jobs = problem.jobs
+    return Kept(np.array([-1]), np.zeros(jobs, np.int64), np.zeros((3, jobs, PIECES), np.int64))
+
+
+def kept_of(problem: Problem, solution: Solution, met: Sequence[bool]) -> Kept:
+    """The jobs that a valid schedule meets, but for those with too many pieces or in shares that are no modes."""
+    kept = nothing_kept(problem)
+    found = 0
+    for i, pieces in enumerate(solution):
+        first, last = int(problem.mode_start[i]), int(problem.mode_start[i + 1])
+        mode_of = {gpus: m for m, gpus in enumerate(problem.mode_gpus[first:last].tolist())}
+        shares = [piece.gpus if piece.place == CLOUD else 0 for piece in pieces]
+        if not met[i] or len(pieces) > PIECES or not all(gpus in mode_of for gpus in shares):
+            continue
+        deadline = int(problem.deadline[i])
+        early = [(p, mode_of[gpus]) for p, gpus in zip(pieces, shares, strict=True) if p.start < deadline]
+        for j, (piece, m) in enumerate(early):
+            kept.pieces[:, i, j] = piece.start, min(piece.end, deadline), m
+        kept.many[i] = len(early)
+        found += 1
+    kept.met[0] = found
+    return kept
+
+
+def solution_of(problem: Problem, kept: Kept) -> Solution:
+    """The best schedule as a solution."""
     found = []
     for i in range(problem.jobs):
-        pieces = []
-        for j in range(int(board.count[i])):
-            gpus = int(problem.mode_gpus[problem.mode_start[i] + board.mode[i, j]])
-            place = CLOUD if gpus else EDGE
-            pieces.append(Piece(int(board.begin[i, j]), int(board.end[i, j]), place, max(1, gpus)))
-        found.append(tuple(pieces))
+        runs = []
+        for begin, end, mode in kept.pieces[:, i, : int(kept.many[i])].T.tolist():
+            gpus = int(problem.mode_gpus[problem.mode_start[i] + mode])
+            runs.append(Piece(begin, end, CLOUD if gpus else EDGE, max(1, gpus)))
+        found.append(tuple(runs))
     return tuple(found)
 
 
@@ -102,6 +137,12 @@ def drawn(seed):  # type: ignore[no-untyped-def]
     """A double in (0, 1): Lehmer's generator, whose numbers fit in 62 bits."""
     seed[0] = seed[0] * 48271 % 2147483647
     return seed[0] / 2147483647.0
+
+
+@inlined
+def meet(problem, i, j):  # type: ignore[no-untyped-def]
+    """Do the windows of two jobs meet?"""
+    return problem.submit[i] < problem.deadline[j] and problem.deadline[i] > problem.submit[j]
 
 
 @inner
@@ -168,7 +209,7 @@ def join_steps(board):  # type: ignore[no-untyped-def]
 def charge(problem, board, i, sign):  # type: ignore[no-untyped-def]
     """Take (1) or give back (-1) what the job's pieces use; returns what that costs."""
     cost = 0.0
-    for j in range(board.count[i]):
+    for j in range(board.many[i]):
         gpus = problem.mode_gpus[problem.mode_start[i] + board.mode[i, j]]
         a = split_at(board, board.begin[i, j])
         b = split_at(board, board.end[i, j])
@@ -273,14 +314,14 @@ def place(problem, board, i, came, free, net, done, chosen, begin, end, mode):  
     first = step_at(board, low)
     last = step_at(board, high - 1) + 1
     work = np.float64(problem.work[i])
-    for attempt in range(TRIES):
+    for _ in range(TRIES):
         left_cost = 0.0
         left_done = 0.0
         found = False
         right_cost = 0.0
         right_done = 0.0
         # Beyond any price: the most progress that there is room for.
-        u = 1e6 / work
+        u = 1e6 / max(1.0, work)
         for line in range(LINES):
             worth, did = best_at(
                 u, low, high, first, last, board.at, board.room, board.servers, board.lam, board.mu, gpus, speed,
@@ -349,22 +390,55 @@ def place(problem, board, i, came, free, net, done, chosen, begin, end, mode):  
             board.end[i, pieces] = end[j]
             board.mode[i, pieces] = mode[j]
             pieces += 1
-        board.count[i] = pieces
+        board.many[i] = pieces
         restore(problem, board, i)
         return True
     return False
 
 
+@inner
+def keep_best(board, now, kept):  # type: ignore[no-untyped-def]
+    """Write down the pieces of the jobs that are placed, `now` of them."""
+    kept.met[0] = now
+    for i in range(len(kept.many)):
+        kept.many[i] = board.many[i] if board.placed[i] else 0
+        for j in range(kept.many[i]):
+            kept.pieces[0, i, j] = board.begin[i, j]
+            kept.pieces[1, i, j] = board.end[i, j]
+            kept.pieces[2, i, j] = board.mode[i, j]
+
+
 @compiled
-def search(problem, board, order, rank, low, high, heat, most, tried):  # type: ignore[no-untyped-def]
+def put_back(problem, board, kept):  # type: ignore[no-untyped-def]
+    """Make the board hold the best schedule again."""
+    for i in range(len(kept.many)):
+        if board.placed[i]:
+            remove(problem, board, i)
+        board.many[i] = 0
+    for i in range(len(kept.many)):
+        if kept.many[i] > 0:
+            board.many[i] = kept.many[i]
+            for j in range(kept.many[i]):
+                board.begin[i, j] = kept.pieces[0, i, j]
+                board.end[i, j] = kept.pieces[1, i, j]
+                board.mode[i, j] = kept.pieces[2, i, j]
+            restore(problem, board, i)
+    join_steps(board)
+
+
+@compiled
+def search(problem, board, order, rank, low, high, whole, heat, share, most, tried, kept):  # type: ignore[no-untyped-def]
     """Insert jobs in an order, then do rounds of ruin and recreate; returns how many jobs are met.
 
     Parameters
     ----------
     order : jobs to be inserted first.
     rank : (n,) what a job costs by the bound: cheap ones are tried early.
-    low, high : rounds low .. high-1 are done; heat : what a round may cost more, jobs, falls to 0 until `high`.
-    most : jobs taken out in one round; tried : missing ones tried.
+    low, high : rounds low .. high-1 of `whole` are done.
+    heat : by how much a round may make it worse, in jobs; it falls to 0 until the last round.
+    share : how much a job's cost counts against its being met.
+    most : jobs taken out in one round; tried : missing ones tried, about.
+    kept : in and out, the best schedule.
     """
     jobs = len(rank)
     longest = len(board.at)
@@ -390,6 +464,12 @@ def search(problem, board, order, rank, low, high, heat, most, tried):  # type: 
     for i in order:
         if not board.placed[i]:
             place(problem, board, i, came, free, net, done, chosen, begin, end, mode)
+    now = 0
+    for i in range(jobs):
+        if board.placed[i]:
+            now += 1
+    if now > kept.met[0]:
+        keep_best(board, now, kept)
     for turn in range(low, high):
         if board.size[0] > longest - 8 * PIECES or turn % 64 == 0:
             join_steps(board)
@@ -404,11 +484,8 @@ def search(problem, board, order, rank, low, high, heat, most, tried):  # type: 
         around = 0
         for i in range(jobs):
             if board.placed[i]:
-                for j in range(board.count[i]):
-                    if (
-                        board.begin[i, j] < problem.deadline[wanted]
-                        and board.end[i, j] > problem.submit[wanted]
-                    ):
+                for j in range(board.many[i]):
+                    if board.begin[i, j] < problem.deadline[wanted] and board.end[i, j] > problem.submit[wanted]:
                         near[around] = i
                         around += 1
                         break
@@ -430,20 +507,18 @@ def search(problem, board, order, rank, low, high, heat, most, tried):  # type: 
             for y in range(removed, n):
                 if touched[y] == i:
                     fresh = False
-            if fresh and missing <= tried:
+            if (fresh and missing <= tried) or (
+                fresh and meet(problem, i, wanted) and drawn(board.seed) * missing < 2 * tried
+            ):
                 touched[n] = i
                 n += 1
-            elif fresh and problem.submit[i] < problem.deadline[wanted] and problem.deadline[i] > problem.submit[wanted]:
-                if drawn(board.seed) * missing < 2 * tried:
-                    touched[n] = i
-                    n += 1
         before = 0.0
         for x in range(n):
             i = touched[x]
             was[x] = board.placed[i]
             cost[x] = board.spent[i]
-            count[x] = board.count[i]
-            for j in range(board.count[i]):
+            count[x] = board.many[i]
+            for j in range(board.many[i]):
                 pieces[0, x, j] = board.begin[i, j]
                 pieces[1, x, j] = board.end[i, j]
                 pieces[2, x, j] = board.mode[i, j]
@@ -462,14 +537,18 @@ def search(problem, board, order, rank, low, high, heat, most, tried):  # type: 
                 met += 1
                 after += board.spent[touched[x]]
         gain = met - removed
-        bar = heat * (high - turn) / (high - low) * drawn(board.seed)
-        if gain < 0 or (gain == 0 and after > before + bar):
+        bar = heat * (whole - turn) / whole * drawn(board.seed)
+        if gain - share * (after - before) >= -bar:
+            now += gain
+            if now > kept.met[0]:
+                keep_best(board, now, kept)
+        else:
             for x in range(n):
                 if board.placed[touched[x]]:
                     remove(problem, board, touched[x])
             for x in range(n):
                 i = touched[x]
-                board.count[i] = count[x]
+                board.many[i] = count[x]
                 for j in range(count[x]):
                     board.begin[i, j] = pieces[0, x, j]
                     board.end[i, j] = pieces[1, x, j]
@@ -477,11 +556,5 @@ def search(problem, board, order, rank, low, high, heat, most, tried):  # type: 
                 if was[x]:
                     restore(problem, board, i)
                 else:
-                    board.count[i] = 0
-    total = 0
-    for i in range(jobs):
-        if board.placed[i]:
-            total += 1
-        else:
-            board.count[i] = 0
-    return total
+                    board.many[i] = 0
+    return now

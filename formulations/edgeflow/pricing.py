@@ -129,8 +129,8 @@ def price_jobs(problem, points, servers, first, last, lam, mu, lines, value, cos
             # Only the first value is no intersection.
             known = min(left_cost + u * (work - left_done), right_cost + u * (work - right_done))
             worth, did = best_at(
-                u, problem.submit[i], problem.deadline[i], first[i], last[i], points, room, servers, lam, mu, gpus, speed,
-                problem.overhead[i], came, free, net, done,
+                u, problem.submit[i], problem.deadline[i], first[i], last[i], points, room, servers, lam, mu, gpus,
+                speed, problem.overhead[i], came, free, net, done,
             )  # fmt: skip
             g = u * work - worth
             if g > best:

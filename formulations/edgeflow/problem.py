@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.linear import FloatArray
-from instances.edgeflow.model import Instance, IntArray
+from instances.arrays import IntArray
+from instances.edgeflow.model import Instance
 
 
 class Problem(NamedTuple):
@@ -48,7 +49,7 @@ class Problem(NamedTuple):
 
 
 def problem_of(instance: Instance) -> Problem:
-    """The arrays of an instance; a job that its fastest mode cannot finish in its window less one start gets no mode."""
+    """The arrays of an instance; one that its fastest mode cannot finish in its window less a start gets no mode."""
     start, gpus, speed = [0], [], []  # type: list[int], list[int], list[int]
     ways: list[list[tuple[int, int]]] = []
     for model in instance.models:
