@@ -1,7 +1,4 @@
-"""Who runs on the edge servers: three rules.
-
-In all of them a job on a server may stay; they differ in who may stay and who comes.
-"""
+"""Who runs on the edge servers: the rules of the policies, as functions of the state."""
 
 from __future__ import annotations
 
@@ -22,6 +19,14 @@ def by_deadline(planner: Planner, view: View, jobs: Iterable[int]) -> list[int]:
     order = np.lexsort((index, planner.deadline[index], ~on))
     chosen: list[int] = index[order][: view.servers].tolist()
     return chosen
+
+
+def in_time(planner: Planner, view: View, jobs: Iterable[int]) -> list[int]:
+    """Of the jobs that end on a server in time, those that are on one, then those with the most remaining GPU time."""
+    index = ending(planner, view, jobs)
+    on = planner.place[index] == EDGE
+    staying: list[int] = index[on][: view.servers].tolist()
+    return [*staying, *largest(planner, index[~on], view.servers - len(staying))]
 
 
 def stays(planner: Planner, view: View, jobs: Iterable[int]) -> list[int]:
@@ -67,3 +72,7 @@ def without(jobs: Sequence[int], others: Iterable[int]) -> list[int]:
     """The jobs that are not among the others, in their order."""
     gone = set(others)
     return [i for i in jobs if i not in gone]
+
+
+RULES = {"any": by_deadline, "ending": in_time}
+"""By the value of ElasticFlow's option `edge`."""

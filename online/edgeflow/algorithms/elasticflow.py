@@ -3,7 +3,9 @@
 The plan fills the jobs by deadline, each with the least share that suffices (`online.edgeflow.plan.fill`). GPUs that it
 leaves go, step by step, to whom they cost least. Plans end min(30 s, 2 % of the window) before the deadline, for the
 stalls to come; the artifact's do not (`margin=none`). The artifact works in slots: `slot=60` makes arrivals and
-completions act at the next multiple. `edge=any` is the ablation ElasticFlow+Edge.
+completions act at the next multiple. `edge=any` is the ablation ElasticFlow+Edge: free
+edge servers take let-in jobs that fit, by deadline; `edge=ending` takes those alone that end there in time, the largest
+first.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 from instances.edgeflow.model import CLOUD, EDGE, Job, Public
 from instances.errors import InputError, shown
 from online.edgeflow.admission import ADMITS
-from online.edgeflow.placement import by_deadline, without
+from online.edgeflow.placement import RULES, without
 from online.edgeflow.planner import Planned, Planner
 from online.edgeflow.policy import Sharing, with_common
 from online.edgeflow.protocol import Answer, View
@@ -33,7 +35,7 @@ class ElasticFlow(Sharing):
         self._admit = ADMITS[options["admit"]]
         self._sign = -1 if options["spare"] == "large" else 1
         self._margin = options["margin"] != "none"
-        self._edge = options.get("edge") == "any"
+        self._edge = RULES.get(options.get("edge", ""))
         self._slot = _slot(options["slot"])
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
@@ -65,12 +67,12 @@ class ElasticFlow(Sharing):
     def allocate(self, view: View, admitted: list[int], coming: Sequence[Job]) -> Answer:
         """Admission, placement, plan, spare GPUs."""
         planner = self.planner
-        onedge = by_deadline(planner, view, admitted) if self._edge else []
+        onedge = self._edge(planner, view, admitted) if self._edge else []
         cloud = without(admitted, onedge)
         taken = self._admit(coming, lambda jobs: planner.plan([*cloud, *jobs]).whole)
         self.admitted.update(taken)
         if self._edge and taken:
-            onedge = by_deadline(planner, view, [*admitted, *taken])
+            onedge = self._edge(planner, view, [*admitted, *taken])
         return self.answer(view, onedge, planner.plan(without([*admitted, *taken], onedge), 1))
 
     def answer(self, view: View, onedge: Sequence[int], planned: Planned) -> Answer:
@@ -113,7 +115,10 @@ register(
         "elasticflow",
         "admission by a plan that meets all that were let in, with the least share that suffices",
         "1",
-        with_common(edge=Option("none", ("none", "any"), "any: free edge servers take jobs that fit"), **OPTIONS),
+        with_common(
+            edge=Option("none", ("none", *RULES), "any: free edge servers take jobs that fit; ending: that end in time"),
+            **OPTIONS,
+        ),
         ElasticFlow,
     )
 )
