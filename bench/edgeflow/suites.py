@@ -17,7 +17,7 @@ ALGORITHMS = (*BASELINES, *ON_EDGE)
 """Everyone: the paper's baselines, and those that use edge servers."""
 ABLATION = (
     "elasticflow", "elasticflow:edge=any", "elasticflow:edge=ending", "edgeflow", "edgeflow:stay=no",
-    "edgeflow:spare=no", "edgeflow:move=no",
+    "edgeflow:offload=no", "edgeflow:rescue=no",
     "hold",
 )  # fmt: skip
 """Figure 5: EdgeFlow, and its three rules off one by one."""
