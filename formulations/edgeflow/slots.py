@@ -50,18 +50,30 @@ def runs_of(instance: Instance, i: int) -> list[Run]:
     modes = [(CLOUD, gpus, speed) for gpus, speed in model.useful(instance.gpus)]
     if model.edge_speed:
         modes.append((EDGE, 1, model.edge_speed))
+    sides = sides_of(instance, i)
     found = []
     for start in range(job.submit, job.deadline):
         for end in range(start + 1, job.deadline + 1):
             for place, gpus, speed in modes:
                 if place == EDGE and not all(_servers(instance, t) for t in range(start, end)):
                     continue
-                for before in (-1, CLOUD, EDGE):
+                for before in sides:
                     stall = model.overhead_s
                     if before not in (-1, place):
                         stall += model.edge_overhead_s
-                    found.append(Run(start, end, place, gpus, before, speed * max(0, end - start - stall)))
+                    progress = speed * max(0, end - start - stall)
+                    # A run without progress may be worth something only for its side.
+                    if progress or len(sides) > 1:
+                        found.append(Run(start, end, place, gpus, before, progress))
     return found
+
+
+def sides_of(instance: Instance, i: int) -> tuple[int, ...]:
+    """Which sides of the last run are told apart: only -1 where that makes no difference."""
+    job = instance.job(i)
+    model = instance.models[job.model]
+    meets = any(w.start < job.deadline and job.submit < w.end for w in instance.edge)
+    return (-1, CLOUD, EDGE) if model.edge_speed and model.edge_overhead_s and meets else (-1,)
 
 
 def _servers(instance: Instance, second: int) -> int:
@@ -89,10 +101,11 @@ def build(instance: Instance) -> SlotsModel:
         into: defaultdict[tuple[int, int], list[cp_model.IntVar]] = defaultdict(list)
         out: defaultdict[tuple[int, int], list[cp_model.IntVar]] = defaultdict(list)
         progress = []
+        sides = sides_of(instance, i)
         for run in runs_of(instance, i):
             x = literal((i, run))
             out[run.start, run.before].append(x)
-            into[run.end, run.place].append(x)
+            into[run.end, run.place if len(sides) > 1 else -1].append(x)
             progress.append(min(run.progress, job.work) * x)
             for second in range(run.start, run.end):
                 if run.place == CLOUD:
@@ -100,12 +113,12 @@ def build(instance: Instance) -> SlotsModel:
                 else:
                     servers[second].append(x)
         for second in range(job.submit, job.deadline):
-            for side in (-1, CLOUD, EDGE):
+            for side in sides:
                 x = literal(None)
                 out[second, side].append(x)
                 into[second + 1, side].append(x)
         for second in range(job.submit, job.deadline):
-            for side in (-1, CLOUD, EDGE):
+            for side in sides:
                 begins = 1 if (second, side) == (job.submit, -1) else 0
                 model.add(sum(out[second, side]) == begins + sum(into[second, side]))
         model.add(sum(progress) >= job.work).only_enforce_if(z)

@@ -13,7 +13,7 @@ meets job i earns w_i, so it spends at least w_i - N_i. All that is spent is at 
     S = sum_k length_k (G lam_k + servers_k mu_k),
 
 so the number of jobs met is at most S + sum over them of (1 - w_i + N_i) <= S + sum_i max(0, 1 - w_i + N_i). A job that
-its fastest speed cannot finish in its window less one overhead counts 0.
+its fastest speed cannot finish in its window less one overhead counts 0; edge servers that it never meets are none.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _left(instance: Instance, job: Job, worth: int, scale: int, cells: list[tupl
     """max(0, 1 - w + N) of a job in 1/scale jobs, rounded up; jobs come in order of submission."""
     model, work = instance.models[job.model], job.work
     modes = [(gpus, speed) for gpus, speed in zip(model.gpus, model.speed, strict=True) if gpus <= instance.gpus]
-    if model.edge_speed:
+    if model.edge_speed and any(w.start < job.deadline and job.submit < w.end for w in instance.edge):
         modes.append((0, model.edge_speed))
     fastest = max((speed for _, speed in modes), default=0)
     if fastest * (job.deadline - job.submit - model.overhead_s) < work:
