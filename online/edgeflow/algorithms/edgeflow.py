@@ -22,7 +22,6 @@ from online.edgeflow.policy import with_common
 from online.edgeflow.protocol import Answer, View
 from online.edgeflow.registry import Entry, Option, register
 
-
 _YES = ("yes", "no")
 _OPTIONS: Mapping[str, Option] = with_common(
     stay=Option("yes", _YES, "rule 1: jobs on an edge server stay if they end there in time"),

@@ -116,7 +116,9 @@ register(
         "admission by a plan that meets all that were let in, with the least share that suffices",
         "1",
         with_common(
-            edge=Option("none", ("none", *RULES), "any: free edge servers take jobs that fit; ending: that end in time"),
+            edge=Option(
+                "none", ("none", *RULES), "any: free edge servers take jobs that fit; ending: that end in time"
+            ),
             **OPTIONS,
         ),
         ElasticFlow,
