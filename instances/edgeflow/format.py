@@ -13,7 +13,7 @@ from instances.arrays import frozen
 from instances.documents import Documents, require_format
 from instances.edgeflow.model import Instance, Model, Window
 from instances.errors import InputError, shown
-from instances.fields import Fields, integer, items, origin_of
+from instances.fields import LIMIT, Fields, integer, items, origin_of
 from instances.files import sha256_of
 
 FORMAT = "ratiobench/edgeflow/1"
@@ -52,8 +52,8 @@ def parse(data: Any, source: str = "<document>") -> Instance:
     for i, raw in enumerate(top.items("jobs")):
         job = Fields(source, f"jobs[{i}]", raw, _JOB, set())
         rows.append(_job(job, known, models, rows[-1][0] if rows else 0))
-    columns = [frozen([row[j] for row in rows]) for j in range(len(_COLUMNS))]
-    return Instance(name, origin, gpus, node_gpus, edge, models, *columns)
+    submit, deadline, kind, work, share = (frozen([row[j] for row in rows]) for j in range(len(_COLUMNS)))
+    return Instance(name, origin, gpus, node_gpus, edge, models, submit, deadline, kind, work, share)
 
 
 def _windows(top: Fields) -> tuple[Window, ...]:
@@ -105,7 +105,7 @@ def _speeds(model: Fields) -> tuple[tuple[int, ...], tuple[int, ...]]:
         if gpus and share <= gpus[-1]:
             raise InputError(model.source, f"{path}[0]", f"{share} is not above {gpus[-1]}, the share before")
         gpus.append(share)
-        speed.append(integer(model.source, f"{path}[1]", pair[1], 1, DONE_LIMIT))
+        speed.append(integer(model.source, f"{path}[1]", pair[1], 1, LIMIT))
     if not gpus:
         raise InputError(model.source, model.at("speed"), "empty; at least one entry is needed")
     return tuple(gpus), tuple(speed)

@@ -45,7 +45,7 @@ def second(text: str) -> int:
 
 def rounded(value: int) -> int:
     """Three digits."""
-    unit = 10 ** max(0, len(str(value)) - 3)
+    unit = int("1".ljust(len(str(value)) - 2, "0"))
     return value // unit * unit
 
 
