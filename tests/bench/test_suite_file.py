@@ -252,7 +252,10 @@ BAD = [
     ('[[instance]]\nrecipe = "named"', "instance[0].instance: "),
     ('[[instance]]\nrecipe = "file"', "instance[0].path: "),
     ('colour = 1\n[[instance]]\nrecipe = "day"', "colour: unknown key; known: name, summary"),
-    ('family = "lorra"\n[[instance]]\nrecipe = "day"', "family: 'lorra' is none of eapm, edgeflow, lora; did you mean 'lora'?"),
+    (
+        'family = "lorra"\n[[instance]]\nrecipe = "day"',
+        "family: 'lorra' is none of eapm, edgeflow, lora; did you mean 'lora'?",
+    ),
     ('family = "eapm"\n[[instance]]\nrecipe = "day"', "instance[0].recipe: 'day' is no recipe of eapm"),
     ('name = "fig9"\n[[instance]]\nrecipe = "day"', "name: 'fig9' is the name of a suite"),
     ('name = "../x"\n[[instance]]\nrecipe = "day"', "name: '../x' is no name for a file"),
