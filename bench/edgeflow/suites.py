@@ -12,12 +12,12 @@ from instances.edgeflow.paper import CROSSINGS, MOVES, PUBLISHED_RATIOS, STALLED
 from instances.edgeflow.tables import PUBLISHED
 
 BASELINES = ("edf", "edf:share=elastic", "gandiva", "tiresias", "afs", "elasticflow")
-ON_EDGE = ("elasticflow:edge=any", "edgeflow")
+ON_EDGE = ("elasticflow:edge=any", "edgeflow", "hold")
 ALGORITHMS = (*BASELINES, *ON_EDGE)
 """Everyone: the paper's baselines, and those that use edge servers."""
 ABLATION = (
     "elasticflow", "elasticflow:edge=any", "elasticflow:edge=ending", "edgeflow", "edgeflow:stay=no",
-    "edgeflow:offload=no", "edgeflow:rescue=no",
+    "edgeflow:offload=no", "edgeflow:rescue=no", "hold:edge=none", "hold",
 )  # fmt: skip
 """Figure 5: EdgeFlow, and its three rules off one by one."""
 LATE = ("edf", "gandiva", "tiresias", "afs")
@@ -151,7 +151,7 @@ def _edge() -> Suite:
 def _load() -> Suite:
     sizes = (16, 32, 64, 128, 256)
     groups = tuple(f"{gpus} GPUs" for gpus in sizes)
-    algorithms = BASELINES
+    algorithms = (*BASELINES, "hold")
     cases = tuple(
         Case(group, {"kind": "elasticflow", "trace": "testbed", "gpus": gpus, "name": group}, algorithms, OPT, group)
         for gpus, group in zip(sizes, groups, strict=True)

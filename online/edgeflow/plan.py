@@ -2,7 +2,7 @@
 
 A profile is a list of seconds, ascending, with the GPUs that are free from each on; before a job's deadline it is cut
 where something changes. `fill` gives a job the least share with which it ends in time (ElasticFlow's minimum
-satisfactory share). Kernels: arrays of int64 throughout.
+satisfactory share). Kernels; arrays of int64 but for weights.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def plan(now, gpus, deadline, work, stall, ready, model, keep, weight, levels, s
     deadline, work, stall, ready, model : (n,) per job: second, milli-iterations, seconds of stalls to come, second from
         which it progresses if it goes on, its model.
     keep : (n,) the level at which a job first tries to go on to its end; -1: it does not.
-    weight : (n,) what leaving a job out is decided by, with `DROP_LARGEST`.
+    weight : (n,) doubles, what leaving a job out is decided by, with `DROP_LARGEST`.
     levels, speeds, top : (models, L) tables, and the last level of each model.
     rule : what is done with a job that cannot be filled.
     inside : (n,) who is to be planned; changed: who is.

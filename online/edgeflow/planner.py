@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from instances.arrays import IntArray
 from instances.edgeflow.model import CLOUD, EDGE, Job, Public
@@ -13,6 +14,7 @@ from online.edgeflow import plan as kernels
 from online.edgeflow.plan import CHANGE, COLUMNS, LEVEL, NEVER
 from online.edgeflow.protocol import PAUSED, View
 
+FloatArray = NDArray[np.float64]
 MARGIN_S = 30
 """Plans end so much before the deadline, or 2 % of the job's window if that is less: for stalls to come."""
 
@@ -102,7 +104,7 @@ class Planner:
         *,
         hold: bool = False,
         stalls: bool = False,
-        weight: IntArray | None = None,
+        weight: FloatArray | None = None,
     ) -> Planned:
         """A plan for these jobs from now on, on all GPUs.
 
@@ -122,7 +124,7 @@ class Planner:
         inside, found = np.ones(n, np.int64), np.zeros((n, COLUMNS), np.int64)
         count = kernels.plan(
             self.second, self.public.gpus, self.due[index], self.left[index], stall, self.ready[index], model,
-            level if hold else np.full(n, -1, np.int64), weight[index] if weight is not None else np.zeros(n, np.int64),
+            level if hold else np.full(n, -1, np.int64), weight[index] if weight is not None else np.zeros(n),
             self.levels, self.speeds, self.top, rule, inside, found,
         )  # fmt: skip
         return Planned(index, inside, found, int(count))

@@ -28,8 +28,9 @@ def replay(instance: Instance, log: Log, *, keep_late: bool = False) -> Solution
         if second in answers:
             running = {i: (place, gpus) for i, place, gpus in answers[second]}
         for i in was.keys() | running.keys():
-            if second in edges or was.get(i) != running.get(i):
-                said[i].append((second, *running.get(i, (EDGE, 0))))
+            place, gpus = running.get(i, (EDGE, 0))
+            if was.get(i) != running.get(i) or (second in edges and place == EDGE):
+                said[i].append((second, place, gpus))
     return tuple(tuple(_pieces(instance, i, said[i], keep_late)) for i in range(instance.jobs))
 
 

@@ -69,8 +69,7 @@ class EdgeflowGame(Game[Instance]):
         report = check(instance, solution)
         found = list(violations) or [Violation(str(b.rule), b.job, b.detail, Table.noun) for b in report.violations]
         met = int(report.value or 0)
-        moves = sum(max(0, len(pieces) - 1) for pieces in solution)
-        return Judged(solution, found, met, met, counts={"moves": moves})
+        return Judged(solution, found, met, met, counts={"moves": report.moves})
 
     def small(self) -> Instance:
         """Two models, four jobs, four GPUs, an edge window."""

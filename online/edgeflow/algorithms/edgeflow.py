@@ -1,10 +1,10 @@
 """EdgeFlow, reconstructed: its paper's rule for off-loading is not in the text that we have, so this is our reading.
 
-At every event: (1) jobs on an edge server stay while they end there in time. (2) Where GPUs and servers are free, let-in
-jobs that would end there in time go, the largest remaining GPU time first. (3) Where the plan fails, or a new job would
-be declined: among the cloud jobs that could use a larger share, by deadline less the end at that share, largest first,
-the one moves that would end there in time and frees most GPUs; then the plan is made again, as long as there are
-servers. On the rest ElasticFlow. Each rule can be turned off: `stay=no`, `offload=no`, `rescue=no`.
+At every event: (1) jobs on an edge server stay while they end there in time. (2) Where GPUs and servers are free,
+let-in jobs that would end there in time go, the largest remaining GPU time first. (3) Where the plan fails, or a new
+job would be declined: among the cloud jobs that could use a larger share, by deadline less the end at that share,
+largest first, the one moves that would end there in time and frees most GPUs; then the plan is made again, as long as
+there are servers. On the rest ElasticFlow. Each rule can be turned off: `stay=no`, `offload=no`, `rescue=no`.
 """
 
 from __future__ import annotations

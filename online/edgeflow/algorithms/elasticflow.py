@@ -21,7 +21,7 @@ from online.edgeflow.admission import ADMITS
 from online.edgeflow.placement import RULES, without
 from online.edgeflow.planner import Planned, Planner
 from online.edgeflow.policy import Sharing, with_common
-from online.edgeflow.protocol import Answer, View
+from online.edgeflow.protocol import WINDOW, Answer, View
 from online.edgeflow.registry import Entry, Option, register
 from online.edgeflow.sharing import spread
 
@@ -50,19 +50,15 @@ class ElasticFlow(Sharing):
         self.planner.learn(new)
         self._coming += new
         if self._slot and view.second % self._slot:
-            places = zip(view.index.tolist(), view.place.tolist(), view.share.tolist(), strict=True)
-            named = {
-                i: (place, gpus) for i, place, gpus in places if gpus and not (place == EDGE and self._closed(view))
-            }
+            closed = any(event.kind == WINDOW for event in view.events)
+            rows = zip(view.index.tolist(), view.place.tolist(), view.share.tolist(), strict=True)
+            running = [row for row in rows if row[2] and not (closed and row[1] == EDGE)]
+            named = {i: (place, gpus) for i, place, gpus in running}
             return Answer(named, view.second - view.second % self._slot + self._slot)
         self.planner.see(view)
         here = set(view.index.tolist())
         coming, self._coming = [job for job in self._coming if job.index in here], []
         return self.allocate(view, [i for i in view.index.tolist() if i in self.admitted], coming)
-
-    def _closed(self, view: View) -> bool:
-        """Whether there may be fewer servers than there were."""
-        return any(event.kind == "window" for event in view.events)
 
     def allocate(self, view: View, admitted: list[int], coming: Sequence[Job]) -> Answer:
         """Admission, placement, plan, spare GPUs."""
@@ -84,7 +80,7 @@ class ElasticFlow(Sharing):
         used = int(np.where(at >= 0, planner.levels[model, np.maximum(at, 0)], 0).sum())
         none = np.full(len(index), -2, np.int64)
         spread(
-            view.gpus - used, planner.left[index], planner.deadline[index], model, at, none, none,
+            view.gpus - used, planner.left[index], planner.deadline[index], model, at, none, none, none,
             planner.levels, planner.speeds, planner.top, self._sign,
         )  # fmt: skip
         gpus = planner.levels[model, np.maximum(at, 0)].tolist()
@@ -117,7 +113,11 @@ register(
         "1",
         with_common(
             edge=Option(
+<<<<<<< HEAD
                 "none", ("none", *RULES), "any: free edge servers take jobs that fit; ending: that end in time"
+=======
+                "none", ("none", *RULES), "any: free edge servers take jobs that fit; ending: that end there in time"
+>>>>>>> ef-online
             ),
             **OPTIONS,
         ),
