@@ -113,11 +113,7 @@ register(
         "1",
         with_common(
             edge=Option(
-<<<<<<< HEAD
-                "none", ("none", *RULES), "any: free edge servers take jobs that fit; ending: that end in time"
-=======
                 "none", ("none", *RULES), "any: free edge servers take jobs that fit; ending: that end there in time"
->>>>>>> ef-online
             ),
             **OPTIONS,
         ),
