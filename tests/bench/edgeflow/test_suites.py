@@ -88,7 +88,7 @@ def test_named_instances_are_what_they_say(name: str) -> None:
     """OPT is known exactly, and nobody meets more."""
     instance = named(name)
     report = solve(instance, "auto", "auto", 1, 0.0, None)
-    assert report.lower <= expected(name)["opt"] <= report.upper
+    assert report.lower == report.upper == expected(name)["opt"]
     for policy, met in expected(name).items():
         if policy != "opt":
             assert run(instance, policy).admitted == met <= expected(name)["opt"]
