@@ -25,6 +25,8 @@ LINES = 30
 """Most schedules that are looked at to place one job."""
 TRIES = 4
 """Most times that a job is planned with more work, for the stalls of changing sides."""
+LOWERED = 0.5
+"""How often a job that is placed may do a part of a run on fewer GPUs; else it only runs shorter."""
 _MODULUS = 2147483647
 
 
@@ -257,9 +259,64 @@ def progress_of(problem, i, runs, begin, end, mode):  # type: ignore[no-untyped-
 
 
 @inner
+def lower_run(problem, board, i, runs, begin, end, mode, excess):  # type: ignore[no-untyped-def]
+    """Let one run do its end or its beginning on fewer GPUs, where that saves most; returns how many runs there are."""
+    stall = problem.overhead[i]
+    most = 0.0
+    which = -1
+    side = 0
+    seconds = 0
+    lower = 0
+    for j in range(runs):
+        at = problem.mode_start[i] + mode[j]
+        gpus = problem.mode_gpus[at]
+        for late in range(2):
+            k = step_at(board, end[j] - 1 if late == 1 else begin[j])
+            price = board.lam[k]
+            if gpus == 0 or excess < problem.mode_speed[at]:
+                continue
+            # What it would save to run shorter.
+            most = max(most, price * gpus * min(end[j] - begin[j], excess // problem.mode_speed[at]))
+            for m in range(mode[j]):
+                other = problem.mode_start[i] + m
+                span = (excess - stall * problem.mode_speed[other]) // (
+                    problem.mode_speed[at] - problem.mode_speed[other]
+                )
+                span = min(span, end[j] - begin[j] - stall - 1)
+                if span > stall and price * (gpus - problem.mode_gpus[other]) * span > most:
+                    most = price * (gpus - problem.mode_gpus[other]) * span
+                    which = j
+                    side = late
+                    seconds = span
+                    lower = m
+    if which < 0 or runs == PIECES:
+        return runs
+    for j in range(runs, which, -1):
+        begin[j] = begin[j - 1]
+        end[j] = end[j - 1]
+        mode[j] = mode[j - 1]
+    if side == 1:
+        end[which] -= seconds
+        begin[which + 1] = end[which]
+        mode[which + 1] = lower
+    else:
+        end[which] = begin[which] + seconds
+        begin[which + 1] = end[which]
+        mode[which] = lower
+    return runs + 1
+
+
+@inner
 def cut_runs(problem, board, i, runs, begin, end, mode):  # type: ignore[no-untyped-def]
     """Shorten the runs, the dearest second first, while the work stays done; returns how many are left."""
     work = problem.work[i]
+    if drawn(board.seed) < LOWERED:
+        for _ in range(4):
+            before = runs
+            excess = progress_of(problem, i, runs, begin, end, mode) - work
+            runs = lower_run(problem, board, i, runs, begin, end, mode, excess)
+            if runs == before:
+                break
     for _ in range(3 * PIECES):
         excess = progress_of(problem, i, runs, begin, end, mode) - work
         best = 0.0

@@ -34,7 +34,7 @@ Document = dict[str, Any]
 
 def tiny(draw: random.Random, jobs: int = 5, seconds: int = 30, gpus: int = 4) -> Instance:
     """A random instance within the limits of `slots`."""
-    models = []
+    models: list[Document] = []
     for k in range(draw.randint(1, 2)):
         shares = sorted(draw.sample([1, 2, 4, 8], draw.randint(1, 3)))
         models.append(
@@ -46,7 +46,7 @@ def tiny(draw: random.Random, jobs: int = 5, seconds: int = 30, gpus: int = 4) -
                 "edge_overhead_s": draw.randint(0, 2),
             }
         )
-    listed = []
+    listed: list[Document] = []
     for _ in range(draw.randint(0, jobs)):
         model = draw.choice(models)
         submit = draw.randint(0, seconds - 1)
