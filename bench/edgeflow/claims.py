@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from formulations.edgeflow.check import check
-from online.edgeflow import registry
-
 from bench.family.checks import ANOTHER, Check, Verdict
 from bench.family.parts import Statement
+from formulations.edgeflow.check import check
 from formulations.report import SolveReport
 from instances.edgeflow.format import content_hash
 from instances.edgeflow.model import Instance
+from online.edgeflow import registry
 from online.outcome import OnlineRun
 
 AUDITS = "1"
