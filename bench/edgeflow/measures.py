@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from formulations.edgeflow.check import check, joined
-
 from bench.family.checks import Check
+from formulations.edgeflow.check import check, joined
 from instances.edgeflow.model import CLOUD, Instance, Model
 from instances.edgeflow.quantities import span
 from instances.edgeflow.solution import Piece

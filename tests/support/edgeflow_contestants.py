@@ -112,20 +112,31 @@ class WritesToTheView(Honest):
         return super().share(view)
 
 
-class CountsJobs(Honest):
-    """Serves nobody if the number of calls in its whole run, kept in a file, says so: a way to know the future."""
+class CountsRuns(Honest):
+    """Idles in the second run of all: it keeps a file of how often it was started."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        self.file = options["file"]
-
-    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """How often it was started is how it knows which run this is."""
-        super().start(public, constants)
-        with open(self.file, "a+", encoding="utf-8") as file:
+        with open(options["file"], "a+", encoding="utf-8") as file:
             file.seek(0)
-            self.second_run = len(file.read()) == 1
+            self.idles = len(file.read()) == 1
             file.write("x")
 
     def share(self, view: View) -> Any:
-        """In the run on the first half it idles."""
-        return {} if self.second_run else super().share(view)
+        """Nobody, or as ever."""
+        return {} if self.idles else super().share(view)
+
+
+class ReadsTheFile(Honest):
+    """Looks at the file that its option names."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        with open(options["file"], encoding="utf-8") as file:
+            file.read()
+
+
+class Draws(Honest):
+    """Tosses a coin for everybody, from a source without a seed."""
+
+    def share(self, view: View) -> Any:
+        """Heads."""
+        return {i: share for i, share in super().share(view).items() if random.random() < 0.5}

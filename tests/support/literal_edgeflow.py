@@ -1,4 +1,4 @@
-"""Family `edgeflow` played literally, second by second: slow, and as near to the words of its section 4 as code can be."""
+"""Family `edgeflow` played literally, second by second: slow, and as near to the words of its rules as code can be."""
 
 from __future__ import annotations
 
@@ -88,12 +88,17 @@ def play(instance: Instance, policy: Any, *, keep_late: bool = False, horizon: i
             busy[i].append((second, job.place, job.gpus))
             model = instance.models[int(instance.model[i])]
             if second >= job.ready:
-                job.left -= model.edge_speed if job.place == EDGE else dict(zip(model.gpus, model.speed, strict=True))[job.gpus]
+                job.left -= model.edge_speed if job.place == EDGE else model.speed[model.gpus.index(job.gpus)]
     return Played(tuple(_pieces(seconds, instance) for seconds in busy), asked, sorted(met))
 
 
 def _view(
-    instance: Instance, second: int, servers: int, jobs: dict[int, State], shown: dict[int, Any], events: Sequence[Event]
+    instance: Instance,
+    second: int,
+    servers: int,
+    jobs: dict[int, State],
+    shown: dict[int, Any],
+    events: Sequence[Event],
 ) -> View:
     here = [i for i, job in jobs.items() if not job.gone]
     place = [shown.get(i, (PAUSED, 0))[0] for i in here]

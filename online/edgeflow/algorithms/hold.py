@@ -2,8 +2,8 @@
 
 Plan (Moore-Hodgson): the jobs that can still be met are filled by deadline (`online.edgeflow.plan.fill`); where one
 cannot be filled, the largest of those filled and of itself is left out, and filling goes on from there. The size of a
-job is the GPU seconds that it still takes on the smallest level that alone would meet it, times (1 + part left) / 2: who
-has come far is left out last. Stalls to come are charged.
+job is the GPU seconds that it still takes on the smallest level that alone would meet it, times (1 + part left) / 2:
+who has come far is left out last. Stalls to come are charged.
 
 There are two such plans: in one a running job first tries to go on as it runs, to its end. That one is taken unless the
 other meets over 3 % more jobs. Of GPUs that it leaves, running jobs first get their level back; then a step goes to
