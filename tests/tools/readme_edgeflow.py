@@ -170,7 +170,7 @@ def published() -> str:
         )
         for name in readings:
             cells = [
-                _short(Fraction(groups[published_group(trace)][name][0]["satisfied"])) for trace in PUBLISHED_RATIOS
+                _near(Fraction(groups[published_group(trace)][name][0]["satisfied"])) for trace in PUBLISHED_RATIOS
             ]
             lines.append([f"`{name}`", *cells])
         slow = [groups[published_group(trace, STALLS)][readings[-1]][0]["satisfied"] for trace in PUBLISHED_RATIOS]
