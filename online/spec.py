@@ -65,6 +65,8 @@ class Entry:
     slow : on large instances it takes much longer than others, which small ones do not show: suites begin with it.
     learns : it has a method `learn`, which is handed the prior itself (None without one) and the instance under test,
         and returns the constants that it took from there, by name; `history=` is another word for its `prior=`.
+    own : the import path that its options name and the module that says what it answers (as a registry's `protocol`);
+        None where they name none.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Entry:
     randomised: bool = False
     slow: bool = False
     learns: bool = False
+    own: Callable[[Mapping[str, str]], tuple[Spec, str] | None] = lambda options: None
 
     def choices(self) -> Iterator[str]:
         """Every combination of the options whose values are listed, as it is written behind the name, but for those
@@ -157,7 +160,8 @@ def version(spec: Spec) -> str:
     InputError : when there is no such module.
     """
     if spec.entry is not None:
-        return spec.entry.version
+        inside = spec.entry.own(spec.options)
+        return spec.entry.version if inside is None else f"{spec.entry.version} {version(inside[0])}"
     own = terms.current().own.get(spec.path)
     if own is not None:
         return own.code

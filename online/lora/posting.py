@@ -146,6 +146,9 @@ class PostedPrices:
         if history is not None:
             require_cluster(history, tested)
         self._history = history
+        beware = getattr(self._poster, "beware", None)
+        if beware is not None:
+            beware(tested)
         learn = getattr(self._poster, "learn", None)
         if learn is not None:
             learn(history)
@@ -299,3 +302,9 @@ def reach(task: Task, public: Public) -> tuple[IntArray, int] | None:
     if menu.width == 0 or len(menu.types) == 0:
         return None
     return menu.types[np.argsort(menu.rates, kind="stable")], menu.first - 1
+
+
+def find_room(task: Task, view: View, public: Public) -> tuple[IntArray, int, NDArray[np.bool_]] | None:
+    """(types, first, room): as `reach`, with the (K, W) cells that can take the task."""
+    found = reach(task, public)
+    return None if found is None else (*found, view.room(task, public)[:, found[1] : task.deadline])

@@ -30,8 +30,8 @@ from instances.lora.solution import PAYMENT_LIMIT, Decision
 from online.answers import Unfit, located, part, shown
 
 __all__ = [
-    "Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "excess", "exposed", "plain",
-    "posted",
+    "Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "excess", "exposed",
+    "first_with_room", "plain", "posted",
 ]  # fmt: skip
 
 NUMBER_LIMIT = 2**53
@@ -67,6 +67,20 @@ class View:
         """The same in slots first..last only: column j is slot first + j."""
         span = slice(first - 1, last)
         return View(self.slot, self.compute[:, span], self.memory_mb[:, span], self.tasks[:, span])
+
+
+def first_with_room(
+    room: np.ndarray[Any, np.dtype[np.bool_]], first_node: IntArray
+) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], IntArray]:
+    """(G, T) whether a node of the type has room in the slot, and the first such node."""
+    types = len(first_node) - 1
+    usable = np.empty((types, room.shape[1]), np.bool_)
+    node = np.empty((types, room.shape[1]), np.int64)
+    for g in range(types):
+        block = room[first_node[g] : first_node[g + 1]]
+        usable[g] = block.any(axis=0)
+        node[g] = first_node[g] + block.argmax(axis=0)
+    return usable, node
 
 
 @runtime_checkable

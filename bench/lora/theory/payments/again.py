@@ -105,7 +105,8 @@ class Again:
     def cost(self, i: int, report: Report) -> int:
         """What it takes to try this report, in decisions."""
         played = self._end(self._place(i, report), report.arrival)
-        return played + (self.instance.tasks if self.moving else 0)
+        strange = self._spec.entry is not None and self._spec.entry.own(self._spec.options) is not None
+        return played + (self.instance.tasks if self.moving else 0) + (PROCESS if strange else 0)
 
     def _place(self, i: int, report: Report) -> int:
         """Where the task then stands: in its place, or behind the others of a later slot."""
