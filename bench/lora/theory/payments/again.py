@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from instances.lora.format import content_hash, document, parse
 from instances.lora.model import Instance
 from instances.lora.solution import Decision
+from online.lora.binding import bound
 from online.lora.constants import CONSTANTS
 from online.lora.registry import REGISTRY
 from online.lora.registry import parse as parse_name
@@ -168,7 +169,7 @@ class Again:
             before = self._rehearsal.processes
             found = self._rehearsal.play(Table(part, self._seed), values)
             self.left -= PROCESS * (self._rehearsal.processes - before)
-            return found
+            return None if found is None else bound(found)[0]
         decisions: Sequence[Decision | None] = played.decisions
         return decisions if played.valid else None
 
