@@ -21,7 +21,9 @@ YESTERDAY = "yesterday"
 """The prior that is no file: the instance that the caller of a run hands over. `./yesterday` is a file."""
 HISTORY = "history"
 """Another such prior: the days before the one under test, as one instance."""
-HANDED_OVER = (YESTERDAY, HISTORY)
+EARLIER = "earlier"
+"""All days before it, as one instance: what a backtest hands to algorithms that learn."""
+HANDED_OVER = (YESTERDAY, HISTORY, EARLIER)
 _FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
 
 
