@@ -208,9 +208,7 @@ class Registry(Generic[Instance]):
             if public and other is None and spec.options.get("constants") == "public":
                 raise InputError("algorithm", f"{head}:{name}", "neither given nor taken from a prior")
             value, detail = known[name](other if other is not None else instance)
-            source = (
-                Source.ORACLE if other is None else Source.HISTORY if spec.prior in (HISTORY, EARLIER) else Source.PRIOR
-            )
+            source = _source(spec, other)
             told = (told_as if other is not None else "", detail)
             settled.append(Constant(name, value, source, ", ".join(filter(None, told))))
         return tuple(settled)
@@ -272,9 +270,7 @@ class Registry(Generic[Instance]):
         constants = self.settle_constants(spec, tuple(getattr(algorithm, "constants", ())), instance, prior)
         if entry.learns:
             other, told_as = self._prior(spec, instance, prior)
-            source = (
-                Source.ORACLE if other is None else Source.HISTORY if spec.prior in (HISTORY, EARLIER) else Source.PRIOR
-            )
+            source = _source(spec, other)
             announced = algorithm.learn(other, instance)
             constants += tuple(Constant(name, value, source, told_as) for name, value in announced.items())
             if other is None and not announced:
@@ -320,6 +316,13 @@ def require_prior(spec: Spec, prior: object) -> None:
     """
     if spec.prior in HANDED_OVER and prior is None:
         raise _not_handed_over(spec)
+
+
+def _source(spec: Spec, other: object) -> Source:
+    """Where constants are from that a name does not state."""
+    if other is None:
+        return Source.ORACLE
+    return Source.HISTORY if spec.prior in (HISTORY, EARLIER) else Source.PRIOR
 
 
 def _not_handed_over(spec: Spec) -> InputError:
