@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import partial
 
+from bench.edgeflow import FAMILY
 from bench.family.parts import Step
-from formulations.edgeflow import solve
 from online.edgeflow.run import GAME, run
 from online.run import list_choices
 
@@ -16,7 +16,7 @@ def compiling(algorithms: Collection[str] | None) -> Sequence[Step]:
     names = list_choices(GAME) if algorithms is None else list(dict.fromkeys(algorithms))
     ours = [name for name in names if GAME.registry.parse(name).entry is not None]
     return [
-        Step("prices and schedules", 30, solve.warm),
+        Step("prices and schedules", 30, FAMILY.need("warm")),
         Step("the policies", 8, partial(_run_each, ours)),
     ]
 
