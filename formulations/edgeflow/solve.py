@@ -23,7 +23,7 @@ from formulations.edgeflow.check import check
 from formulations.edgeflow.enumerate import STATES_LIMIT, enumerate_optimum
 from formulations.edgeflow.placing import empty_board, kept_of, nothing_kept, put_back, search, solution_of
 from formulations.edgeflow.problem import Problem, grid_of, onto, problem_of
-from formulations.interval import Interval
+from formulations.interval import Interval, seconds_left
 from formulations.report import Proof, SolveReport, Status, Termination
 from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
 from instances.edgeflow.format import content_hash, loads
@@ -171,7 +171,7 @@ class _Run(Interval[int]):
 
     def left(self) -> float | None:
         """Seconds left; None where there is no limit."""
-        return None if self.seconds is None else max(0.0, self.seconds - (time.perf_counter() - self.began))
+        return seconds_left(self.seconds, self.began)
 
     def over(self) -> bool:
         """Is the time over?"""
