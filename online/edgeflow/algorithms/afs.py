@@ -3,7 +3,7 @@
 A step is the next power of two among the job's useful levels. Of two jobs, a with the shorter remaining time at its
 present share (at its first level where it has none) and b: where both have none, a goes first; where one has none,
 that one; else b exactly if its gain over its next speed is larger than a's over its present one, the gain being speed
-per GPU of the step. Compared in whole numbers.
+per GPU of the step. Compared in whole numbers; ties by deadline, then by index.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from online.edgeflow.registry import Entry, register
 class _Bid:
     """A job in the round: its level so far (-1: none)."""
 
-    __slots__ = ("index", "left", "level", "levels")
+    __slots__ = ("index", "left", "level", "levels", "tie")
 
-    def __init__(self, index: int, left: int, levels: Sequence[tuple[int, int]]) -> None:
-        self.index, self.left, self.levels, self.level = index, left, levels, -1
+    def __init__(self, job: Job, left: int, levels: Sequence[tuple[int, int]]) -> None:
+        self.index, self.left, self.levels, self.level = job.index, left, levels, -1
+        self.tie = (job.deadline, job.index)
 
     @property
     def now(self) -> tuple[int, int]:
@@ -44,7 +45,7 @@ class _Bid:
 def _goes_first(one: _Bid, other: _Bid) -> _Bid:
     """Who gets the step, of two that have a share."""
     (_, mine), (_, yours) = one.now, other.now
-    is_shorter = (one.left * yours, one.index) < (other.left * mine, other.index)
+    is_shorter = (one.left * yours, one.tie) < (other.left * mine, other.tie)
     a, b = (one, other) if is_shorter else (other, one)
     (_, slow), (_, fast) = a.now, a.levels[a.level + 1]
     (_, low), (_, high) = b.now, b.levels[b.level + 1]
@@ -58,9 +59,9 @@ class Afs(Sharing):
     def share(self, view: View, new: Sequence[Job]) -> Answer:
         """Steps until none fits."""
         pairs = zip(view.index.tolist(), view.left.tolist(), strict=True)
-        bids = [_Bid(i, left, self.useful[self.jobs[i].model]) for i, left in pairs]
+        bids = [_Bid(self.jobs[i], left, self.useful[self.jobs[i].model]) for i, left in pairs]
         free = view.gpus
-        for bid in sorted((bid for bid in bids if bid.levels), key=lambda bid: (bid.alone, bid.index)):
+        for bid in sorted((bid for bid in bids if bid.levels), key=lambda bid: (bid.alone, bid.tie)):
             if bid.step <= free:
                 free -= bid.step
                 bid.level = 0

@@ -34,6 +34,8 @@ _OPTIONS: Mapping[str, Option] = with_common(
 class EdgeFlow(ElasticFlow):
     """See the module."""
 
+    name = "edgeflow"
+
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
         self._stay, self._offload, self._rescue = (options[name] == "yes" for name in ("stay", "offload", "rescue"))
@@ -94,7 +96,8 @@ class EdgeFlow(ElasticFlow):
             return None
         end = planner.second - (-planner.left[index] // planner.speeds[model, level + 1])
         gpus = np.where(level >= 0, planner.levels[model, np.maximum(level, 0)], 0)
-        first = np.lexsort((index, -gpus, end - planner.deadline[index]))[0]
+        due = planner.deadline[index]
+        first = np.lexsort((index, due, -gpus, end - due))[0]
         return int(index[first])
 
 

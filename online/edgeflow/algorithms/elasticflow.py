@@ -31,12 +31,14 @@ SLOT_LIMIT = 86_400
 class ElasticFlow(Sharing):
     """See the module; parameters as the options."""
 
+    name = "elasticflow"
+
     def __init__(self, options: Mapping[str, str]) -> None:
         self._admit = ADMITS[options["admit"]]
         self._sign = -1 if options["spare"] == "large" else 1
         self._margin = options["margin"] != "none"
         self._edge = RULES.get(options.get("edge", ""))
-        self._slot = _slot(options["slot"])
+        self._slot = _slot(self.name, options["slot"])
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """Nobody has been let in."""
@@ -92,10 +94,10 @@ class ElasticFlow(Sharing):
         return Answer(named, wake)
 
 
-def _slot(text: str) -> int:
+def _slot(name: str, text: str) -> int:
     if not text.isdecimal() or int(text) > SLOT_LIMIT:
         problem = f"{shown(text)} is no whole number of seconds from 0 to {SLOT_LIMIT}"
-        raise InputError("algorithm", "elasticflow:slot", problem)
+        raise InputError("algorithm", f"{name}:slot", problem)
     return int(text)
 
 
