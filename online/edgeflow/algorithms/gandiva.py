@@ -3,7 +3,8 @@
 A set is for one size n and has ceil(n / g) nodes of g GPUs; floor(g nodes / n) of its jobs run at once, its capacity. A
 job joins the set of its size that has the fewest jobs, if that is below capacity; else it opens a set on free nodes;
 else it joins the least used one anyway; else it waits. A set that is empty frees its nodes. Every 60 s each set lets
-the next ones run, in a ring. No packing of jobs onto one GPU, no growing, no shrinking.
+the next ones run, in a ring; but not while a job stands still in a stall that takes as long as a turn, for then nobody
+would ever get on. No packing of jobs onto one GPU, no growing, no shrinking.
 """
 
 from __future__ import annotations
@@ -52,8 +53,10 @@ class Gandiva(Sharing):
         here = set(view.index.tolist())
         self._leave(here)
         if self._turn is not None and view.second >= self._turn:
+            still = self._still(view)
             for each in self._all():
-                each.turn()
+                if still.isdisjoint(each.ring[: each.capacity]):
+                    each.turn()
             self._turn = None
         waiting = [i for i in self._waiting if i in here] + [job.index for job in new]
         self._waiting = [i for i in waiting if not self._join(self.jobs[i])]
@@ -64,6 +67,12 @@ class Gandiva(Sharing):
             self._turn = view.second + TURN_S
         named = {i: (CLOUD, self.jobs[i].gpus) for each in self._all() for i in each.ring[: each.capacity]}
         return Answer(named, self._turn)
+
+    def _still(self, view: View) -> set[int]:
+        """Who has not progressed yet, for its stall is no shorter than a turn."""
+        pairs = zip(view.index.tolist(), view.ready.tolist(), strict=True)
+        late = [self.jobs[i] for i, ready in pairs if ready >= view.second]
+        return {job.index for job in late if self.public.models[job.model].overhead_s >= TURN_S}
 
     def _all(self) -> list[_Set]:
         return [each for sets in self._sets.values() for each in sets]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def test_every_policy_warms_up_and_is_listed() -> None:
     ("name", "words"),
     [
         ("hold:late=never", "late"), ("elasticflow:slot=x", "slot"), ("elasticflow:slot=-1", "slot"),
-        ("edgeflow:edge=any", "no such option"),
+        ("edgeflow:slot=x", "edgeflow:slot"), ("edgeflow:edge=any", "no such option"),
         ("tests.support.edgeflow_contestants:Random:late=never", "late"),
     ],
 )  # fmt: skip
@@ -101,6 +102,36 @@ def test_gandiva_takes_turns() -> None:
     decisions = run(_shares([(0, 9000, 9000, 4), (0, 9000, 9000, 4)], gpus=4), "gandiva").decisions
     assert decisions[0][:2] == (Piece(0, 60, CLOUD, 4), Piece(120, 180, CLOUD, 4))
     assert decisions[1][:2] == (Piece(60, 120, CLOUD, 4), Piece(180, 240, CLOUD, 4))
+
+
+def test_gandiva_gets_on_where_a_stall_takes_a_turn() -> None:
+    """One GPU, stalls of a minute: a turn lasts until there was progress, so late jobs end, and with them the run."""
+    jobs = _shares([(0, 500, 100, 1), (0, 500, 100, 1)], gpus=1)
+    stalling = replace(jobs, models=tuple(replace(model, overhead_s=60) for model in jobs.models), cache={})
+    decisions = run(stalling, "gandiva:late=keep").decisions
+    assert [(piece.start, piece.end) for piece in decisions[0]] == [(0, 70)]
+    assert [(piece.start, piece.end) for piece in decisions[1]] == [(70, 140)]
+    longer = replace(stalling, work=stalling.work * 10, cache={})
+    assert [(p.start, p.end) for p in run(longer, "gandiva:late=keep").decisions[0]] == [(0, 120), (240, 340)]
+
+
+@pytest.mark.parametrize(("gpus", "first"), [(1, Piece(0, 90, CLOUD, 1)), (3, Piece(0, 50, CLOUD, 2))])
+def test_afs_breaks_ties_by_deadline(gpus: int, first: Piece) -> None:
+    """Two jobs alike but for their deadlines; the step goes to the second, which is due first."""
+    decisions = run(_shares([(0, 900, 900, 1), (0, 800, 900, 1)], gpus=gpus), "afs").decisions
+    assert decisions[1][0] == first
+
+
+def test_edgeflow_rescues_by_the_earlier_deadline_where_all_else_is_equal() -> None:
+    """Two jobs have 20 s to spare, the third needs all GPUs at once; the second, due first, moves for it."""
+    model = {"name": "m", "speed": [[1, 10], [2, 20]], "edge_speed": 10, "overhead_s": 0, "edge_overhead_s": 0}
+    rows = [(400, 3800), (300, 2800), (100, 2000)]
+    jobs = [{"submit": 0, "deadline": d, "model": "m", "work": w, "gpus": 1} for d, w in rows]
+    top = {"format": FORMAT, "name": "t", "cloud": {"gpus": 2, "node_gpus": 8}}
+    edge = [{"from": 0, "to": 400, "servers": 1}]
+    found = run(parse({**top, "edge": edge, "models": [model], "jobs": jobs}), "edgeflow:margin=none,offload=no")
+    assert found.decisions[1] == (Piece(0, 280, EDGE, 1),)
+    assert found.welfare == 3
 
 
 def test_afs_serves_everybody_before_it_serves_anybody_twice() -> None:
