@@ -31,12 +31,14 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -
     found = check(instance, run.decisions)
     first = int(instance.submit.min()) if instance.jobs else 0
     whole = instance.gpus * (span(instance) - first)
-    stalls = crossings = met_use = 0
+    stalls = crossings = use = met_use = 0
     for i, pieces in enumerate(run.decisions):
         runs = joined(pieces)
         crossings += sum(one.place != other.place for one, other in pairwise(runs))
         stalls += sum(each for _, each in stalled(instance.models[int(instance.model[i])], runs))
-        met_use += found.met[i] * sum(p.gpus * (p.end - p.start) for p in runs if p.place == CLOUD)
+        mine = sum(p.gpus * max(0, min(p.end, span(instance)) - p.start) for p in runs if p.place == CLOUD)
+        use += mine
+        met_use += found.met[i] * mine
 
     def part(count: int, of: int) -> Fraction | None:
         return Fraction(count, of) if of else None
@@ -46,8 +48,8 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -
         "moves": part(found.moves, instance.jobs),
         "crossings": part(crossings, instance.jobs),
         "stalled_s": part(stalls, instance.jobs),
-        "gpu_use": part(found.gpu_seconds, whole),
-        "well_used": part(met_use, found.gpu_seconds),
+        "gpu_use": part(use, whole),
+        "well_used": part(met_use, use),
     }
 
 

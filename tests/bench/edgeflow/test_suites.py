@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -116,6 +117,7 @@ def test_admission_for_good_can_cost_most() -> None:
     assert found["guarantee"].status is Verdict.HOLDS
     assert found["edge_helps"].status is Verdict.NOT_APPLICABLE
     assert found["room"].status is Verdict.HOLDS
+    assert _checks(named("edge_counts"), "elasticflow")["for_good"].status is Verdict.UNDECIDED  # it takes a server
 
 
 def test_nobody_can_be_a_tenth_better_than_the_best() -> None:
@@ -174,6 +176,17 @@ def test_measures_by_hand() -> None:
         "well_used": Fraction(14, 26),
     }
     assert tuple(measures(named("no_jobs"), run(named("no_jobs"), "edf"))) == MEASURES
+
+
+def test_gpus_in_use_after_the_last_deadline_do_not_count() -> None:
+    """A late job goes on when there is nothing to measure against any more."""
+    instance, _ = _by_hand()
+    late = replace(instance, work=instance.work * 9, cache={})
+    made = run(late, "edf:late=keep")
+    assert check(late, made.decisions).gpu_seconds > 40
+    found = measures(late, made)
+    assert found["gpu_use"] is not None
+    assert found["gpu_use"] <= 1
 
 
 def test_the_time_line_by_hand() -> None:
