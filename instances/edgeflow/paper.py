@@ -14,8 +14,8 @@ PUBLISHED_RATIOS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "testbed": {"edf": "0.087", "gandiva": "0.210", "tiresias": "0.456", "elasticflow": "0.667"},
         "t4": {"edf": "0.118", "gandiva": "0.090", "tiresias": "0.287", "elasticflow": "0.728"},
         "philly_103959": {"edf": "0.01", "gandiva": "0.15", "tiresias": "0.32", "elasticflow": "0.87"},
-        "cluster01": {"edf": "0.182", "tiresias": "0.478", "elasticflow": "0.788"},
-        "cluster06": {"edf": "0.105", "tiresias": "0.425", "elasticflow": "0.607"},
+        "cluster01": {"edf": "0.182", "gandiva": "0.246", "tiresias": "0.478", "elasticflow": "0.788"},
+        "cluster06": {"edf": "0.105", "gandiva": "0.381", "tiresias": "0.466", "elasticflow": "0.607"},
         "cluster10": {"edf": "0.769", "gandiva": "0.354", "tiresias": "0.473", "elasticflow": "0.981"},
     }
 )
