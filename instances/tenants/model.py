@@ -56,12 +56,14 @@ class Public:
     gpu_types : the types in order.
     theta, late_penalty : micro-dollars per tick of a job's time, and of its lateness.
     gpu_type : (m,) the type of every GPU.
+    seed : names the random stream of an algorithm that draws.
     """
 
     gpu_types: tuple[GpuType, ...]
     theta: int
     late_penalty: int
     gpu_type: IntArray
+    seed: str = ""
 
     def cost(self, job: Job, kind: int, end: int) -> int:
         """What the job costs that ends at this tick on a GPU of this type, 1/100 micro-dollar."""
@@ -127,9 +129,9 @@ class Instance:
         """(m,) the type of every GPU."""
         return frozen(np.repeat(np.arange(len(self.gpu_types)), [kind.count for kind in self.gpu_types]))
 
-    def public(self) -> Public:
-        """The part that everybody knows."""
-        return Public(self.gpu_types, self.theta, self.late_penalty, self.gpu_type)
+    def public(self, seed: str = "") -> Public:
+        """The part that everybody knows, with the name of a random stream."""
+        return Public(self.gpu_types, self.theta, self.late_penalty, self.gpu_type, seed)
 
     def job(self, j: int) -> Job:
         """Job j as an online algorithm sees it on arrival."""
