@@ -20,6 +20,7 @@ from online.tenants.rollout import look_ahead
 class Lookahead(Planner):
     def __init__(self, o) -> None:
         self.S, self.L, self.soon, self.passes, self.hold, self.wide = (int(o[k]) for k in ("scen", "jobs", "soon", "passes", "hold", "wide"))
+        self.least, self.block = int(o["least"]), int(o["block"])
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         super().start(public, constants)
@@ -43,12 +44,18 @@ class Lookahead(Planner):
         S, L = self.S, self.L
         w = len(view.waiting)
         draws = self._stream.integers(0, 2**40, 2 * S * L)
-        if len(self._gaps) < 4 or not sum(self._gaps):
+        if len(self._gaps) < self.least or not sum(self._gaps):
             self.add(jobs, plan, BEST_PLACE, self._missing(plan, w), PASSES)
             return
         self.add(jobs, plan, BEST_PLACE, self._missing(plan, w), PASSES)
         pick = (draws[: S * L] % len(self._seen)).reshape(S, L)
         gaps = np.array(self._gaps)[(draws[S * L :] % len(self._gaps))].reshape(S, L)
+        if self.block:
+            k = len(self._gaps)
+            at = (draws[: S][:, None] + np.arange(L)) % k
+            gaps = np.array(self._gaps)[at]
+            if self.block == 1:
+                pick = at + 1
         release = view.now + np.maximum(1, gaps.cumsum(axis=1))
         # the pool
         from online.tenants.plans import tables_of
@@ -75,4 +82,4 @@ class Lookahead(Planner):
         return np.array([j for j in range(w) if j not in there], dtype=np.int64)
 
 
-register(Entry("lookahead", "x", "1", {k: Option(d, None, "x") for k, d in dict(scen="8", jobs="8", soon="2", passes="5", hold="1", wide="0").items()}, Lookahead))
+register(Entry("lookahead", "x", "1", {k: Option(d, None, "x") for k, d in dict(scen="8", jobs="8", soon="2", passes="5", hold="0", least="4", block="0", wide="0").items()}, Lookahead))
