@@ -1,7 +1,7 @@
 """The patent's search as kernels: partial schedules, each of which places one more job on the tail of one queue.
 
-A state is what stands in the queues so far: the tick at which each GPU is free, its cost, and which jobs are placed. Its
-children place any other job on any GPU; of GPUs of one type with the same tick and the same cost the first one counts.
+A state is what stands in the queues so far: the tick at which each GPU is free, its cost, and which jobs are placed.
+Its children place any other job on any GPU; of GPUs of one type with the same tick and cost the first one counts.
 It is judged by F = scale x (g + l) + h in whole numbers: g the cost of what is placed, h the sum over the jobs that are
 not, l the standard deviation of the cost over the GPUs, rounded, or 0.
 

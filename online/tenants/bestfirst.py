@@ -1,4 +1,4 @@
-"""The patent's search, best state first, to its end or to a limit: the first whole schedule that comes up is the answer.
+"""The patent's search, best state first, to its end or to a limit: the first whole schedule is the answer.
 
 Of two states with the same jobs placed and the same (type, tick) of the GPUs - where the load term counts, and the same
 costs - the later one is left out if its F is no less. States, F and keys are those of `online.tenants.beam`.

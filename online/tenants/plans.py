@@ -1,6 +1,6 @@
 """The waiting jobs as tables of integers, and the kernels that all policies share: append, insert, improve.
 
-A plan is a queue of waiting jobs per GPU: `queue` (m, w) of places in the tables, of which the first `length` (m,) count.
+A plan is a queue of waiting jobs per GPU: `queue` (m, w) places in the tables, of which the first `length` (m,) count.
 Costs are those of the family's statement, 1/100 micro-dollar. Of equals the lower GPU is taken, then the earlier place.
 """
 

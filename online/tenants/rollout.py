@@ -83,7 +83,7 @@ def look_ahead(jobs, plan, soon, later, passes, hold, wide):  # type: ignore[no-
                 j = take(plan, a, p)
                 for g in range(m):
                     for q in range(plan.length[g] + 1):
-                        if (g == a and q == p) or not (soon[g] and q == 0 or soon[a] and p == 0 or wide):
+                        if (g == a and q == p) or not ((soon[g] and q == 0) or (soon[a] and p == 0) or wide):
                             continue
                         put(plan, g, q, j)
                         value = mean_cost(jobs, plan, held, later, scratch, least)

@@ -12,14 +12,16 @@ from instances.tenants.model import IntArray, Job, Public
 from online.tenants.algorithms.insertion import BEST_PLACE, PASSES
 from online.tenants.plans import Jobs, Plan
 from online.tenants.policy import Planner
-from online.tenants.protocol import View, Queues
-from online.tenants.registry import Entry, register, Option
+from online.tenants.protocol import Queues, View
+from online.tenants.registry import Entry, Option, register
 from online.tenants.rollout import look_ahead
 
 
 class Lookahead(Planner):
     def __init__(self, o) -> None:
-        self.S, self.L, self.soon, self.passes, self.hold, self.wide = (int(o[k]) for k in ("scen", "jobs", "soon", "passes", "hold", "wide"))
+        self.S, self.L, self.soon, self.passes, self.hold, self.wide = (
+            int(o[k]) for k in ("scen", "jobs", "soon", "passes", "hold", "wide")
+        )
         self.least, self.block = int(o["least"]), int(o["block"])
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
@@ -52,13 +54,14 @@ class Lookahead(Planner):
         gaps = np.array(self._gaps)[(draws[S * L :] % len(self._gaps))].reshape(S, L)
         if self.block:
             k = len(self._gaps)
-            at = (draws[: S][:, None] + np.arange(L)) % k
+            at = (draws[:S][:, None] + np.arange(L)) % k
             gaps = np.array(self._gaps)[at]
             if self.block == 1:
                 pick = at + 1
         release = view.now + np.maximum(1, gaps.cumsum(axis=1))
         # the pool
         from online.tenants.plans import tables_of
+
         pool = tables_of(self.public, self._seen)
         flat = pick.ravel()
         rel = release.ravel()
@@ -71,7 +74,12 @@ class Lookahead(Planner):
             jobs.late,
         )
         later = np.arange(w, w + S * L).reshape(S, L)
-        wide_plan = Plan(plan.kind, plan.free, np.concatenate((plan.queue, np.zeros((len(plan.kind), L + 1), np.int64)), axis=1), plan.length)
+        wide_plan = Plan(
+            plan.kind,
+            plan.free,
+            np.concatenate((plan.queue, np.zeros((len(plan.kind), L + 1), np.int64)), axis=1),
+            plan.length,
+        )
         mean_gap = sum(self._gaps) / len(self._gaps)
         soon = plan.free <= view.now + self.soon * mean_gap
         self.counts["tried"] += look_ahead(both, wide_plan, soon, later, self.passes, self.hold, self.wide)
@@ -82,4 +90,15 @@ class Lookahead(Planner):
         return np.array([j for j in range(w) if j not in there], dtype=np.int64)
 
 
-register(Entry("lookahead", "x", "1", {k: Option(d, None, "x") for k, d in dict(scen="8", jobs="8", soon="2", passes="5", hold="0", least="4", block="0", wide="0").items()}, Lookahead))
+register(
+    Entry(
+        "lookahead",
+        "x",
+        "1",
+        {
+            k: Option(d, None, "x")
+            for k, d in dict(scen="8", jobs="8", soon="2", passes="5", hold="0", least="4", block="0", wide="0").items()
+        },
+        Lookahead,
+    )
+)
