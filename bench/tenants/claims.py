@@ -133,7 +133,7 @@ def _admissible(instance: Instance, run: OnlineRun, reference: SolveReport) -> C
     if reference.solution is not None:
         for gpu, queue in enumerate(queues_of(tables(instance), reference.solution)):
             kind = int(instance.gpu_type[gpu])
-            ends = {j: reference.solution[j].tick + jobs[j].run[kind] for j in queue}  # type: ignore[union-attr]
+            ends = {j: reference.solution[j].tick + jobs[j].run[kind] for j in queue}
             costs = {j: public.cost(jobs[j], kind, ends[j]) for j in queue}
             lasts = [queue[first:] for first in range(len(queue) + 1)]
             worst = max(lasts, key=lambda last: sum((values[j] - costs[j] for j in last), Fraction(0)))

@@ -148,7 +148,7 @@ def beam(jobs, plan, rest, scale, load, width):  # type: ignore[no-untyped-def]
         now, then = layer % 2, (layer + 1) % 2
         filled = 0
         full = False
-        worst = np.int64(0)
+        worst = 0
         for s in range(states):
             count = distinct(plan.kind, free[now, s], cost[now, s], chosen)
             for j in range(n):
@@ -217,7 +217,7 @@ def _shrink(f, one, two, tick, paid, who, what, where, width, order):  # type: i
 @inner
 def _trace(plan, parent, job, gpu, n):  # type: ignore[no-untyped-def]
     """Fill the plan from the last layer's best state back."""
-    at = np.int64(0)
+    at = 0
     for layer in range(n - 1, -1, -1):
         g = gpu[layer, at]
         plan.length[g] += 1

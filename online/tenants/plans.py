@@ -84,9 +84,9 @@ def append(jobs, plan, price, rule, order):  # type: ignore[no-untyped-def]
         for p in range(plan.length[g]):
             tail[g] = max(tail[g], jobs.release[plan.queue[g, p]]) + jobs.run[plan.queue[g, p], plan.kind[g]]
     for j in order:
-        best = np.int64(0)
-        first = np.int64(NEVER)
-        second = np.int64(NEVER)
+        best = 0
+        first = NEVER
+        second = NEVER
         for g in range(m):
             k = plan.kind[g]
             begin = max(tail[g], jobs.release[j])
@@ -111,7 +111,7 @@ def append(jobs, plan, price, rule, order):  # type: ignore[no-untyped-def]
 @inner
 def tail_cost(jobs, plan, g, p, t, stop):  # type: ignore[no-untyped-def]
     """What the queue costs from place p on if that may start at t; given up above `stop`."""
-    total = np.int64(0)
+    total = 0
     k = plan.kind[g]
     for y in range(p, plan.length[g]):
         j = plan.queue[g, y]
@@ -125,9 +125,9 @@ def tail_cost(jobs, plan, g, p, t, stop):  # type: ignore[no-untyped-def]
 @inner
 def best_place(jobs, plan, first, begin, j):  # type: ignore[no-untyped-def]
     """(GPU, place, cost): where one more job costs least; queue g starts at place first[g], not before begin[g]."""
-    least = np.int64(NEVER)
-    gpu = np.int64(0)
-    place = np.int64(0)
+    least = NEVER
+    gpu = 0
+    place = 0
     for g in range(len(plan.kind)):
         k = plan.kind[g]
         t = begin[g]
@@ -189,7 +189,7 @@ def improve(jobs, plan, passes):  # type: ignore[no-untyped-def]
         for a in range(m):
             turn = plan.queue[a, : plan.length[a]].copy()
             for j in turn:
-                p = np.int64(0)
+                p = 0
                 while p < plan.length[a] and plan.queue[a, p] != j:
                     p += 1
                 if p == plan.length[a]:
