@@ -101,7 +101,5 @@ class Lookahead(Planner):
         return both, len(jobs.release) + np.arange(size).reshape(SCENARIOS, AHEAD)
 
 
-register(
-    Entry("lookahead", "replan with a price of GPU time, then moves that pay in scenarios drawn from the jobs so far", "1", {},
-          lambda options: Lookahead())
-)  # fmt: skip
+SUMMARY = "replan with a price of GPU time, then moves that pay in scenarios drawn from the jobs so far"
+register(Entry("lookahead", SUMMARY, "1", {}, lambda options: Lookahead()))
