@@ -88,3 +88,8 @@ class Interval(Generic[Value]):
     def _mark(self) -> None:
         if self.solution is not None and self.bounds:
             self.trail.append((time.perf_counter() - self.began, self.lower, self.upper))
+
+
+def seconds_left(seconds: float | None, began: float) -> float | None:
+    """Seconds left of a limit since a moment of `time.perf_counter`; None where there is no limit."""
+    return None if seconds is None else max(0.0, seconds - (time.perf_counter() - began))

@@ -20,7 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from instances.errors import InputError, did_you_mean, not_one_of, shown
 from instances.files import list_instances
 from online.outcome import Constant, Source
-from online.spec import HANDED_OVER, HISTORY, YESTERDAY, Entry, Spec, fraction, version
+from online.spec import EARLIER, HANDED_OVER, HISTORY, YESTERDAY, Entry, Spec, fraction, version
 
 _NAME_LIMIT = 1000
 """Characters of an algorithm's name with its options: it stands in tables and messages."""
@@ -208,7 +208,7 @@ class Registry(Generic[Instance]):
             if public and other is None and spec.options.get("constants") == "public":
                 raise InputError("algorithm", f"{head}:{name}", "neither given nor taken from a prior")
             value, detail = known[name](other if other is not None else instance)
-            source = Source.ORACLE if other is None else Source.HISTORY if spec.prior == HISTORY else Source.PRIOR
+            source = _source(spec, other)
             told = (told_as if other is not None else "", detail)
             settled.append(Constant(name, value, source, ", ".join(filter(None, told))))
         return tuple(settled)
@@ -228,7 +228,7 @@ class Registry(Generic[Instance]):
         told_as = spec.prior
         if spec.prior == YESTERDAY:
             told_as = f"{YESTERDAY} ({self.content_hash(other)[:12]})"
-        elif spec.prior == HISTORY:
+        elif spec.prior in (HISTORY, EARLIER):
             told_as = ", ".join(filter(None, (getattr(other, "name", ""), self.content_hash(other)[:12])))
         if self.content_hash(other) == self.content_hash(instance):
             if spec.entry is not None and (spec.entry.public_constants or spec.entry.learns):
@@ -270,7 +270,7 @@ class Registry(Generic[Instance]):
         constants = self.settle_constants(spec, tuple(getattr(algorithm, "constants", ())), instance, prior)
         if entry.learns:
             other, told_as = self._prior(spec, instance, prior)
-            source = Source.ORACLE if other is None else Source.HISTORY if spec.prior == HISTORY else Source.PRIOR
+            source = _source(spec, other)
             announced = algorithm.learn(other, instance)
             constants += tuple(Constant(name, value, source, told_as) for name, value in announced.items())
             if other is None and not announced:
@@ -318,6 +318,13 @@ def require_prior(spec: Spec, prior: object) -> None:
         raise _not_handed_over(spec)
 
 
+def _source(spec: Spec, other: object) -> Source:
+    """Where constants are from that a name does not state."""
+    if other is None:
+        return Source.ORACLE
+    return Source.HISTORY if spec.prior in (HISTORY, EARLIER) else Source.PRIOR
+
+
 def _not_handed_over(spec: Spec) -> InputError:
-    what = "the other day of a suite" if spec.prior == YESTERDAY else "the days before, which `backtest` knows"
+    what = "the other day of a suite" if spec.prior == YESTERDAY else "days before, which `backtest` knows"
     return InputError("algorithm", f"{spec.head}:prior", f"`{spec.prior}` is {what}; name a file")

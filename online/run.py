@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Generic
 
@@ -130,9 +130,26 @@ def run(
 
 
 def _run(game: Game[Instance], instance: Instance, spec: Spec, seed: str, prior: Instance | None = None) -> OnlineRun:
-    """A run of an algorithm of ours, in this process."""
-    entry, algorithm, constants = game.registry.prepare(spec, instance, game.arrivals(instance), prior)
-    return play(game, instance, algorithm, spec.name, entry.version, game.settled(algorithm, constants), seed)
+    """A run of an algorithm of ours, in this process; where it asks anyone's own code, again on the first half."""
+
+    def play_on(part: Instance) -> OnlineRun:
+        _, algorithm, constants = game.registry.prepare(spec, instance, game.arrivals(instance), prior)
+        return play(game, part, algorithm, spec.name, version_of(spec), game.settled(algorithm, constants), seed)
+
+    assert spec.entry is not None
+    told = play_on(instance)
+    if spec.entry.own(spec.options) is None or told.violations:
+        return told
+    half = play_on(game.first_half(instance))
+    pairs = enumerate(zip(half.decisions, told.decisions, strict=False))
+    different = next((i for i, (again, before) in pairs if again != before), None)
+    if half.violations or different is not None:
+        detail = "the decision differs when later arrivals are taken away"
+        if half.violations:
+            detail += f" ({half.violations[0]})"
+        noun = game.table(instance, seed).noun
+        return replace(told, valid=False, violations=(Violation("peeks", different, detail, noun),))
+    return told
 
 
 def play(

@@ -21,7 +21,9 @@ YESTERDAY = "yesterday"
 """The prior that is no file: the instance that the caller of a run hands over. `./yesterday` is a file."""
 HISTORY = "history"
 """Another such prior: the days before the one under test, as one instance."""
-HANDED_OVER = (YESTERDAY, HISTORY)
+EARLIER = "earlier"
+"""All days before it, as one instance: what a backtest hands to algorithms that learn."""
+HANDED_OVER = (YESTERDAY, HISTORY, EARLIER)
 _FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
 
 
@@ -65,6 +67,8 @@ class Entry:
     slow : on large instances it takes much longer than others, which small ones do not show: suites begin with it.
     learns : it has a method `learn`, which is handed the prior itself (None without one) and the instance under test,
         and returns the constants that it took from there, by name; `history=` is another word for its `prior=`.
+    own : the import path that its options name and the module that says what it answers (as a registry's `protocol`);
+        None where they name none.
     """
 
     name: str
@@ -79,6 +83,7 @@ class Entry:
     randomised: bool = False
     slow: bool = False
     learns: bool = False
+    own: Callable[[Mapping[str, str]], tuple[Spec, str] | None] = lambda options: None
 
     def choices(self) -> Iterator[str]:
         """Every combination of the options whose values are listed, as it is written behind the name, but for those
@@ -157,7 +162,8 @@ def version(spec: Spec) -> str:
     InputError : when there is no such module.
     """
     if spec.entry is not None:
-        return spec.entry.version
+        inside = spec.entry.own(spec.options)
+        return spec.entry.version if inside is None else f"{spec.entry.version} {version(inside[0])}"
     own = terms.current().own.get(spec.path)
     if own is not None:
         return own.code

@@ -350,6 +350,12 @@ class Family:
         game = self.find("GAME")
         return game is not None and is_randomised(game.registry, algorithm)
 
+    def is_learner(self, algorithm: str) -> bool:
+        """Whether the algorithm learns from whole days, as its entry says."""
+        game = self.find("GAME")
+        entry = None if game is None else game.registry.parse(algorithm).entry
+        return entry is not None and entry.learns
+
     def is_slow(self, algorithm: str) -> bool:
         """Whether a run on a large instance takes much longer than others', as the algorithm's entry says."""
         game = self.find("GAME")

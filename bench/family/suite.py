@@ -38,13 +38,15 @@ YESTERDAY = "prior=yesterday"
 """In an algorithm's name: its constants come from the case's `prior`, an instance other than the one under test."""
 HISTORY = "prior=history"
 """The same, where the `prior` is the days before the one under test."""
+EARLIER = "prior=earlier"
+"""The same, where the `prior` is all days before the one under test: of algorithms that learn, in a backtest."""
 TIMELINE = "timeline"
 """The kind of a study that is made along with the run it is about: what happened over time (`bench.tables.courses`)."""
 
 
 def is_informed(algorithm: str) -> str:
     """Which word in the algorithm's name stands for the case's `prior`; empty where it does not look at that."""
-    return next((word.partition("=")[2] for word in (YESTERDAY, HISTORY) if word in algorithm), "")
+    return next((word.partition("=")[2] for word in (YESTERDAY, HISTORY, EARLIER) if word in algorithm), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,8 @@ class Case:
     recipe : what `Family.generate` needs to make the instance (JSON values).
     algorithms : names with options, in the order of the table.
     solve : the settings of the reference.
-    prior : recipe of the instance from which algorithms named with `YESTERDAY` or `HISTORY` take their constants.
+    prior : recipe of the instance from which algorithms named with `YESTERDAY`, `HISTORY` or `EARLIER` take their
+        constants.
     history : recipe of several days before, as one instance, that `HISTORY` stands for instead.
     studies : tables to be made beside the runs.
     """

@@ -12,7 +12,7 @@ from typing import Any
 from bench.family.column import Family
 from bench.family.grids import name_file
 from bench.family.known import family_of, find_suite, read_instance
-from bench.family.suite import HISTORY, TIMELINE, Case, SolveSettings, Study, Suite
+from bench.family.suite import EARLIER, HISTORY, TIMELINE, Case, SolveSettings, Study, Suite
 from instances.errors import InputError, shown, tamed
 from instances.files import load_json, make_folder, read_bytes, write_text
 
@@ -170,7 +170,8 @@ def make_backtest(
 ) -> Suite:
     """The suite of a backtest: the first `history` days are history alone, every other one is a case.
 
-    An algorithm that needs constants takes them from the `history` days before the day that it is judged on.
+    An algorithm that needs constants takes them from the `history` days before the day that it is judged on, one that
+    learns has all days before it.
 
     Raises
     ------
@@ -187,19 +188,32 @@ def make_backtest(
         raise InputError("--algorithms", "", "none is named")
     for name in chosen:
         given = re.search(r"\bprior=[^,]*", name)
-        if given and given[0] != HISTORY:  # a file may be of a day that is judged
+        if given and given[0] not in (HISTORY, EARLIER):  # a file may be of a day that is judged
             problem = f"{shown(name)}: leave `{given[0]}` out; constants come from the days before by themselves"
             raise InputError("--algorithms", "", problem)
-    names = tuple(dict.fromkeys(family.informed(name, HISTORY) for name in chosen))
-    if history > 1:
-        family.join([family.make(day.recipe) for day in days[:history]])
+    words = {name: EARLIER if family.is_learner(name) else HISTORY for name in chosen}
+    names = tuple(dict.fromkeys(family.informed(name, word) for name, word in words.items()))
+    learning = any(EARLIER in name for name in names)
+    if history > 1 or learning:
+        family.join([family.make(day.recipe) for day in days[: max(history, 2)]])
     studies = tuple(Study(TIMELINE, name) for name in names) if family.timeline is not None else ()
     cases = [
-        Case(day.name, day.recipe, names, SolveSettings(), GROUP, _before(days[place - history : place]), studies)
+        Case(
+            day.name,
+            day.recipe,
+            names,
+            SolveSettings(),
+            GROUP,
+            studies=studies,
+            prior=_before(days[:place]) if learning else _before(days[place - history : place]),
+            history=_before(days[place - history : place]) if learning else None,
+        )
         for place, day in enumerate(days)
         if place >= history
     ]
     known = f"each with what was known from the {history} day{'s' * (history > 1)} before it"
+    if learning:
+        known += " (who learns, from all before it)"
     doubts = tuple(list_doubts(days, order))
     return Suite(
         f"backtest of {source}",

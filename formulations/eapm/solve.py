@@ -21,7 +21,7 @@ from formulations.eapm.check import check
 from formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
 from formulations.eapm.summed import Summed, split, summed, totals_of
 from formulations.eapm.weights import weights
-from formulations.interval import Interval
+from formulations.interval import Interval, seconds_left
 from formulations.linear import LinearModel
 from formulations.report import Proof, SolveReport, Status, Termination
 from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
@@ -185,7 +185,7 @@ class _Run(Interval[Fraction]):
 
     def left(self) -> float | None:
         """Seconds left; None where there is no limit."""
-        return None if self.seconds is None else max(0.0, self.seconds - (time.perf_counter() - self.began))
+        return seconds_left(self.seconds, self.began)
 
     def limits(self, work: int | None) -> Limits:
         """For a solver; its objective is larger than the makespan, by surplus / profit, so its gap is the smaller."""

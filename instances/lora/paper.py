@@ -35,6 +35,8 @@ VERSION = 1
 # Stretch, in percent: the window is this many times the fewest slots that the task needs. The paper's Fig. 9 varies
 # deadlines without defining them; these three are ours.
 DEADLINES = {"tight": (100, 150), "uniform": (100, 500), "loose": (400, 800)}
+# Rate and memory of a task, in percent of its profile's: with sizes of their own loads have as many classes as tasks.
+SIZES = {"profiles": (100, 100), "own": (80, 140)}
 
 LONGEST = 10_080
 """Most slots: a week of minutes."""
@@ -75,6 +77,13 @@ def keys() -> tuple[Key, ...]:
         Key("calibration", CalibrationFile(), "file of `calibrate`: the nodes have its GPU", told="the shipped table"),
         Key("colocation", Several(1, MOST), "measured tasks per GPU, drawn from", told=degrees),
         Key("batch", Several(1, MOST), "measured batches, drawn from", None, "samples", batches),
+        Key(
+            "sizes",
+            Either(Choice(tuple(SIZES)), Span(1, 1_000)),
+            "rate and memory of each task, drawn apart, over its profile's",
+            "profiles",
+            "%",
+        ),
         Key("vendors", Integer(0, 100), "the same as vendors.count", 5),
         Key("vendors.count", Integer(0, 100), "labor vendors", None, "", "5"),
         Key("vendors.percent", Integer(0, 100), "tasks that need one", 50, "%"),
@@ -169,6 +178,9 @@ class Recipe:
         and origins have the file's content in place of its name: they need it no more.
     colocation, batch : the rows of the calibration table that are drawn from, uniformly, and give s_ik, r_i and the
         energy. Default all, in the shipped table 4, 8, 16 and 2, 4, 8 (16 with 8 did not fit the GPU and is no row).
+    sizes : ``profiles`` (default: as measured), ``own`` (80..140) or a range in percent: rate and memory of each task
+        are its profile's times a draw each, rounded down, at least 1, and at most what a node has. Energy follows the
+        rate.
     vendors : ``count`` N = 0..100 (default 5; a plain integer means this), ``percent`` of tasks that need
         pre-processing (default 50), ``delay`` range in tens of minutes ([1, 8]), ``per_1000`` range of the asking
         price in micro-dollars per 1,000 training samples ([40, 160]). With H the upper end of `delay`, a vendor of
@@ -199,6 +211,7 @@ class Recipe:
     calibration: Calibration
     colocation: tuple[int, ...]
     batch: tuple[int, ...]
+    sizes: tuple[int, int]
     vendors: Marketplace
     deadlines: tuple[int, int]
     bids: Mapping[str, tuple[int, int]]
@@ -255,6 +268,8 @@ class Recipe:
         }
         if self.tasks is not None:
             document["tasks"] = self.tasks
+        if self.sizes != SIZES["profiles"]:
+            document["sizes"] = list(self.sizes)
         if self.slot_minutes != _TEN:
             document["slot_minutes"] = self.slot_minutes
         if self.calibration.document is not None:
@@ -284,7 +299,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     day = found["prices.day"] or _DEFAULT_DAY[region]
     if day not in regions()[region]:
         raise InputError(SOURCE, "prices.day", f"{shown(day)} is none of {', '.join(regions()[region])}")
-    deadlines = found["deadlines"]
+    deadlines, sizes = found["deadlines"], found["sizes"]
     return Recipe(
         name=found["name"] or _name(found["seed"], nodes, arrivals, found["tasks"], slots),
         seed=found["seed"],
@@ -300,6 +315,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
         calibration=measured,
         colocation=colocation,
         batch=batch,
+        sizes=SIZES[sizes] if isinstance(sizes, str) else sizes,
         vendors=Marketplace(
             count=found["vendors"] if found["vendors.count"] is None else found["vendors.count"],
             percent=found["vendors.percent"],
@@ -482,8 +498,11 @@ def _tasks(recipe: Recipe, arrival: IntArray) -> list[dict[str, Any]]:
     profiles = recipe.calibration.chosen(recipe.colocation, recipe.batch)
     drawn = recipe.stream("profile").integers(0, len(profiles) - 1, size)
     rate = np.array([[_per_slot(recipe, p.rate[name]) for name in types] for p in profiles], dtype=np.int64)[drawn]
-    energy = _energy(recipe, np.array([[p.energy_wh[name] for name in types] for p in profiles], dtype=np.int64)[drawn])
+    watts = np.array([[p.energy_wh[name] for name in types] for p in profiles], dtype=np.int64)[drawn]
     memory = np.array([p.memory_mb for p in profiles], dtype=np.int64)[drawn]
+    if recipe.sizes != SIZES["profiles"]:
+        rate, watts, memory = _own_sizes(recipe, rate, watts, memory)
+    energy = _energy(recipe, watts)
 
     data = recipe.stream("data").integers(*recipe.data, size)
     work = data * recipe.stream("epochs").integers(*recipe.epochs, size)
@@ -519,6 +538,18 @@ def _tasks(recipe: Recipe, arrival: IntArray) -> list[dict[str, Any]]:
         }
         for a, d, r, m, b, s, e, f, prices, delays in columns
     ]
+
+
+def _own_sizes(
+    recipe: Recipe, rate: IntArray, watts: IntArray, memory: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Rates, energy and memory of tasks that each have their own share of a node."""
+    gpus = [recipe.calibration.gpus[name] for name in recipe.nodes]
+    speed = recipe.stream("size").integers(*recipe.sizes, len(rate))[:, None]
+    room = min(gpu.memory_mb for gpu in gpus) - recipe.calibration.base_memory_mb
+    memory = np.clip(memory * recipe.stream("memory").integers(*recipe.sizes, len(rate)) // 100, 1, max(1, room))
+    most = np.array([_per_slot(recipe, gpu.compute) for gpu in gpus])
+    return np.clip(rate * speed // 100, 1, most), watts * speed // 100, memory
 
 
 def _energy(recipe: Recipe, ten: IntArray) -> IntArray:

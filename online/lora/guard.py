@@ -390,6 +390,38 @@ class Guard:
         for left, down in zip(self._left[g], lost, strict=True):
             left[slot] -= down[0]
 
+    def least_moved(
+        self, g: int, slot: int, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray
+    ) -> Any:
+        """L of a cell for which others move: what keeps c >= Phi afterwards. Where no node had room nothing caps it.
+
+        Parameters
+        ----------
+        compute, megabytes, later, later_mb : (n,) what is free on the nodes that change, before and after the sale.
+        """
+        after = [
+            left[slot : slot + 1] - down
+            for left, down in zip(self._left[g], self._moved(g, compute, megabytes, later, later_mb), strict=True)
+        ]
+        least = (self._floor(g, after)[0] - self.credit[g][slot]) * self._nodes[g] / self._beta
+        return max(least, self._number(0))
+
+    def sell_moved(
+        self, g: int, slot: int, price: Any, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray
+    ) -> None:
+        """Such a cell is sold; parameters as for `least_moved`."""
+        lost = self._moved(g, compute, megabytes, later, later_mb)
+        self.credit[g][slot] += self._beta * price / self._nodes[g]
+        for left, down in zip(self._left[g], lost, strict=True):
+            left[slot] -= down
+
+    def _moved(
+        self, g: int, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray
+    ) -> list[IntArray]:
+        """(J,) each: what the room falls by, or rises if negative, on nodes that change."""
+        before, after = self._room(g, compute, megabytes), self._room(g, later, later_mb)
+        return [(x - y).sum(axis=0) for x, y in zip(before, after, strict=True)]
+
     def earn(self, net: int) -> None:
         """An admitted task is worth so much."""
         self._welfare += net

@@ -19,9 +19,11 @@ from formulations.lora.covering.schedules import STATE_LIMIT, space
 from instances.lora.history import require_cluster
 from instances.lora.model import Instance, IntArray, Public, Task
 from instances.lora.solution import Decision
+from online.lora.binding import Late
 from online.lora.guard import CLASSES, Announced, Guard, announce
 from online.lora.protocol import View
 from online.lora.search.additive import DOUBLES, cheapest_of_cells, exact_cover, offers, too_large
+from online.lora.search.repacking import Found, Rooms, pooled_room
 from online.lora.traces import Cell, Offered
 
 _LARGEST = 2**41
@@ -120,10 +122,11 @@ class PostedPrices:
     poster : posts the wishes.
     guard : the guard's options; None without a guard.
     exact : prices are Fractions; else doubles.
+    late : a cell for which others must move is offered too, where the poster prices it (`online.lora.binding`).
     """
 
-    def __init__(self, poster: Any, guard: GuardSettings | None, *, exact: bool) -> None:
-        self._poster, self._settings, self._exact = poster, guard, exact
+    def __init__(self, poster: Any, guard: GuardSettings | None, *, exact: bool, late: bool = False) -> None:
+        self._poster, self._settings, self._exact, self._late = poster, guard, exact, late
         self.arithmetic = "exact" if exact else "float"
         if guard is None:
             self.arithmetic = getattr(poster, "arithmetic", self.arithmetic)
@@ -146,6 +149,9 @@ class PostedPrices:
         if history is not None:
             require_cluster(history, tested)
         self._history = history
+        beware = getattr(self._poster, "beware", None)
+        if beware is not None:
+            beware(tested)
         learn = getattr(self._poster, "learn", None)
         if learn is not None:
             learn(history)
@@ -159,6 +165,7 @@ class PostedPrices:
         self._public, self._kind = public, public.type_of_node.tolist()
         self._poster.start(public, constants)
         self._guard = None if self._announced is None else Guard(public, self._announced, exact=self._exact)
+        self._rooms = Rooms(public) if self._late else None
         self._trace = PostedTrace(self._exact, self._history, announced=self._announced)
         if self._guard is not None:
             self._trace.start = self._guard.start
@@ -173,20 +180,20 @@ class PostedPrices:
             self._trace.lam, self._trace.phi = shown()
         return self._trace
 
-    def decide(self, task: Task, view: View) -> Decision | None:
+    def decide(self, task: Task, view: View) -> Decision | Late | None:
         """Admit if the bid is above the cost of the cheapest cover; charge that cost."""
         decision = self._decide(task, view)
         self._poster.heard(task)
         return decision
 
-    def _decide(self, task: Task, view: View) -> Decision | None:
+    def _decide(self, task: Task, view: View) -> Decision | Late | None:
         offer = self._offer(replace(task, bid=0), view)
         if offer is None:
             self._trace.offers.append(None)
             if self._exact:
                 self._trace.posted.append(())
             return None
-        cost, option, cells, prices = offer
+        cost, option, cells, prices, rooms = offer
         admitted = bool(task.bid > cost)
         self._trace.offers.append(Offered(cost, option, cells, admitted))
         if not admitted:
@@ -196,14 +203,21 @@ class PostedPrices:
         net = task.bid - energy - (task.vendors[option].price if task.vendors else 0)
         if self._guard is not None:
             for g, (k, t), price in zip(kinds, cells, prices, strict=True):
+                if t in rooms:
+                    self._guard.sell_moved(g, t - 1, price, *self._frees(rooms[t], t, task, view))
+                    continue
                 free = int(view.compute[k, t - 1]), int(view.memory_mb[k, t - 1])
                 self._guard.sell(g, t - 1, int(task.rate[g]), task.memory_mb, price, *free)
             self._guard.earn(net)
         self._poster.sold(task, cells, net)
-        return Decision(option if task.vendors else None, cells, math.ceil(cost))
+        decision = Decision(option if task.vendors else None, cells, math.ceil(cost))
+        moves = tuple(move for room in rooms.values() for move in room.moves)
+        if self._rooms is not None:
+            self._rooms.take(task, cells, moves)
+        return Late(decision, moves) if moves else decision
 
-    def _offer(self, task: Task, view: View) -> tuple[Any, int, tuple[Cell, ...], list[Any]] | None:
-        """(c, option, cells, price of each) of the cheapest cover; None without one."""
+    def _offer(self, task: Task, view: View) -> tuple[Any, int, tuple[Cell, ...], list[Any], dict[int, Found]] | None:
+        """(c, option, cells, price of each, by slot what moves for it) of the cheapest cover; None without one."""
         wish = self._poster.wish(task, view)
         if wish is None:
             return None
@@ -211,17 +225,74 @@ class PostedPrices:
         if self._guard is not None:
             price = self._limited(task, view, wish)
         cost = task.cost[wish.types, wish.first : task.deadline]
-        found = (_cover_exactly if self._exact or _is_wide(task) else _cover)(task, self._public, wish, price, cost)
+        found = self._cheapest(task, view, wish, price, cost)
         if found is None:
             return None
-        total, option, cells = found
+        total, option, cells, rooms = found
         row = {g: z for z, g in enumerate(wish.types.tolist())}
         places = [(row[self._kind[k]], t - 1 - wish.first) for k, t in cells]
         if self._exact:
             tables = price, wish.price, *self._limits
             shown = ([Fraction(table[place]) for table in tables] for place in places)
             self._trace.posted.append(tuple(PostedCell(*values) for values in shown))
-        return total, option, cells, [price[place] for place in places]
+        return total, option, cells, [price[place] for place in places], rooms
+
+    def _cheapest(
+        self, task: Task, view: View, wish: Wish, price: NDArray[Any], cost: IntArray
+    ) -> tuple[Any, int, tuple[Cell, ...], dict[int, Found]] | None:
+        """(c, option, cells, by slot what moves for it) of the cheapest cover.
+
+        Room is made for cells that the cover takes only: each at first for what was wished for, then for what the guard
+        asks when others have moved (`price` changes), or not at all.
+        """
+        cover = _cover_exactly if self._exact or _is_wide(task) else _cover
+        if self._rooms is None:
+            found = cover(task, self._public, wish, price, cost)
+            return None if found is None else (*found, {})
+        row = {g: z for z, g in enumerate(wish.types.tolist())}
+        open_ = self._open(task, view, wish)
+        wished = wish.price[open_]
+        price[open_] = [Fraction(value) for value in wished.tolist()] if self._exact else wished
+        node = np.where(open_, self._public.first_node[wish.types][:, None], wish.node)
+        rooms: dict[tuple[int, int], Found] = {}
+        while True:
+            found = cover(task, self._public, wish._replace(node=node), price, cost)
+            if found is None:
+                return None
+            total, option, cells = found
+            places = [(row[self._kind[k]], t - 1 - wish.first) for k, t in cells]
+            fresh = [place for place in places if open_[place] and place not in rooms]
+            for z, j in fresh:
+                g, slot = int(wish.types[z]), wish.first + j + 1
+                room = self._rooms.find(g, slot, int(task.rate[g]), task.memory_mb)
+                if room is None:
+                    open_[z, j], node[z, j] = False, -1
+                    continue
+                rooms[z, j] = room
+                node[z, j] = room.node
+                if self._guard is not None:
+                    least = self._guard.least_moved(g, slot - 1, *self._frees(room, slot, task, view))
+                    price[z, j] = max(price[z, j], least)
+                    for limit in self._limits:
+                        limit[z, j] = least
+                    self._limits[1][z, j] = max(price[z, j], least)
+            if not fresh:
+                used = {t: rooms[place] for place, (_, t) in zip(places, cells, strict=True) if place in rooms}
+                return total, option, cells, used
+
+    def _open(self, task: Task, view: View, wish: Wish) -> NDArray[np.bool_]:
+        """(G', W) cells without room, in slots to come, whose nodes together have as much as the task needs."""
+        span = slice(wish.first, task.deadline)
+        free = view.compute[:, span], view.memory_mb[:, span]
+        later = np.arange(wish.first, task.deadline) >= task.arrival
+        return np.asarray(pooled_room(task, wish.types, free, self._public) & (wish.node < 0) & later)
+
+    def _frees(self, room: Found, slot: int, task: Task, view: View) -> tuple[IntArray, ...]:
+        """Samples and megabytes that are free on the nodes that change, before and after the sale."""
+        nodes = np.array([node for node, *_ in room.changes])
+        before = view.compute[nodes, slot - 1], view.memory_mb[nodes, slot - 1]
+        taken = np.array([amounts for _, *amounts in room.changes])
+        return (*before, before[0] - taken[:, 0], before[1] - taken[:, 1])
 
     def _limited(self, task: Task, view: View, wish: Wish) -> NDArray[Any]:
         assert self._guard is not None
@@ -299,3 +370,9 @@ def reach(task: Task, public: Public) -> tuple[IntArray, int] | None:
     if menu.width == 0 or len(menu.types) == 0:
         return None
     return menu.types[np.argsort(menu.rates, kind="stable")], menu.first - 1
+
+
+def find_room(task: Task, view: View, public: Public) -> tuple[IntArray, int, NDArray[np.bool_]] | None:
+    """(types, first, room): as `reach`, with the (K, W) cells that can take the task."""
+    found = reach(task, public)
+    return None if found is None else (*found, view.room(task, public)[:, found[1] : task.deadline])

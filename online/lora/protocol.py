@@ -28,12 +28,15 @@ from instances.errors import tamed
 from instances.lora.model import IntArray, Public, Task
 from instances.lora.solution import PAYMENT_LIMIT, Decision
 from online.answers import Unfit, located, part, shown
+from online.lora.binding import Late, Move
 
 __all__ = [
-    "Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "excess", "exposed", "plain",
-    "posted",
+    "Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "excess", "exposed",
+    "first_with_room", "plain", "posted",
 ]  # fmt: skip
 
+MOST_MOVES = 1_000_000
+"""Cells that one admission may move."""
 NUMBER_LIMIT = 2**53
 """No vendor, node or slot in an answer is larger, and no price that is shown."""
 
@@ -67,6 +70,20 @@ class View:
         """The same in slots first..last only: column j is slot first + j."""
         span = slice(first - 1, last)
         return View(self.slot, self.compute[:, span], self.memory_mb[:, span], self.tasks[:, span])
+
+
+def first_with_room(
+    room: np.ndarray[Any, np.dtype[np.bool_]], first_node: IntArray
+) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], IntArray]:
+    """(G, T) whether a node of the type has room in the slot, and the first such node."""
+    types = len(first_node) - 1
+    usable = np.empty((types, room.shape[1]), np.bool_)
+    node = np.empty((types, room.shape[1]), np.int64)
+    for g in range(types):
+        block = room[first_node[g] : first_node[g + 1]]
+        usable[g] = block.any(axis=0)
+        node[g] = first_node[g] + block.argmax(axis=0)
+    return usable, node
 
 
 @runtime_checkable
@@ -180,16 +197,23 @@ def _cells(name: str, table: Any, public: Public) -> dict[tuple[int, int], Fract
     return cells
 
 
-def plain(answer: Any) -> Decision | None:
+def plain(answer: Any) -> Decision | Late | None:
     """An answer in builtin types, detached from whatever the algorithm keeps; itself if nothing in it can be altered.
 
     Raises
     ------
-    Unfit : when it is neither None nor (vendor, cells, payment) in integers; what an algorithm's own types raise when
-        they are unpacked goes through.
+    Unfit : when it is neither None nor (vendor, cells, payment) in integers, nor that with moves; what an algorithm's
+        own types raise when they are unpacked goes through.
     """
     if answer is None:
         return None
+    if isinstance(answer, Late) or (isinstance(answer, tuple | list) and len(answer) == 2):
+        decision, moves = answer
+        if not isinstance(decision, tuple | list) or len(decision) != 3 or not isinstance(moves, tuple | list):
+            raise Unfit("not (vendor, cells, payment), nor that with moves")
+        told = plain(decision)
+        assert isinstance(told, Decision)
+        return Late(told, tuple(map(_move, moves)))
     if _settled(answer):
         return answer  # type: ignore[no-any-return]
     if not isinstance(answer, tuple | list) or len(answer) != 3:
@@ -209,6 +233,10 @@ def excess(answer: Any, public: Public) -> str | None:
 
     Such an answer is refused where it was made: it may be too long to be sent.
     """
+    if isinstance(answer, tuple | list) and len(answer) == 2:
+        answer, moves = answer
+        if isinstance(moves, tuple | list) and len(moves) > MOST_MOVES:
+            return f"{len(moves)} moves; at most {MOST_MOVES} are allowed"
     cells = answer[1] if isinstance(answer, tuple | list) and len(answer) == 3 else None
     if isinstance(cells, tuple | list | np.ndarray) and len(cells) > public.slots:
         return f"{len(cells)} cells, there are {public.slots} slots"
@@ -220,6 +248,12 @@ def _cell(cell: Any) -> tuple[int, int]:
         raise Unfit(f"cell {shown(cell)[:40]} is not (node, slot)")
     node, slot = cell
     return part("node", node, NUMBER_LIMIT), part("slot", slot, NUMBER_LIMIT)
+
+
+def _move(move: Any) -> Move:
+    if not isinstance(move, tuple | list | np.ndarray) or len(move) != 3:
+        raise Unfit(f"move {shown(move)[:40]} is not (task, slot, node)")
+    return Move(*(part(name, value, NUMBER_LIMIT) for name, value in zip(Move._fields, move, strict=True)))
 
 
 def _settled(answer: Any) -> bool:

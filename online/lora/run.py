@@ -12,6 +12,7 @@ from instances.lora.format import FORMAT, document, parse
 from instances.lora.model import Instance
 from instances.lora.solution import Solution
 from online import run as runs
+from online.lora.binding import MOVED, bound
 from online.lora.constants import OBSERVED
 from online.lora.one_node import MIGRATE, NO
 from online.lora.protocol import posted
@@ -78,7 +79,7 @@ class LoraGame(Game[Instance]):
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
         """Welfare, by `formulations.lora.check`."""
-        solution = tuple(decisions_of(log, instance.tasks))
+        solution, moved = bound(decisions_of(log, instance.tasks))
         verdict = check(instance, solution, migration=self._migration)
         found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
         remarks, counts = [], {}
@@ -88,6 +89,9 @@ class LoraGame(Game[Instance]):
             # does.
             remarks.append(f"charged above their bid: {above} of {verdict.admitted} admitted")
             counts[CHARGED_ABOVE] = above
+        if moved:
+            remarks.append(f"late binding: {moved} cells moved")
+            counts[MOVED] = moved
         if not self._migration:
             remarks.append(NO_MIGRATION)
         return Judged(

@@ -7,7 +7,7 @@ again by `formulations.lora.check`, which shares nothing with this file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,25 @@ from formulations.lora.check import ONE_NODE
 from instances.lora.model import Instance, Public, Task, frozen
 from instances.lora.solution import Decision
 from online.answers import refusal
+from online.lora.binding import Late, Move
 from online.lora.protocol import View, plain
 from online.referee.table import Foul, Question
+
+
+class _Admitted:
+    """What may be moved of an admitted task."""
+
+    __slots__ = ("_cells", "memory_mb", "rates")
+
+    def __init__(self, cells: Sequence[tuple[int, int]], rates: list[int], memory_mb: int) -> None:
+        self._cells: Sequence[tuple[int, int]] | dict[int, int] = cells
+        self.rates, self.memory_mb = rates, memory_mb
+
+    def nodes(self) -> dict[int, int]:
+        """The node in each slot; few algorithms ask."""
+        if not isinstance(self._cells, dict):
+            self._cells = {slot: node for node, slot in self._cells}
+        return self._cells
 
 
 class Books:
@@ -33,6 +50,7 @@ class Books:
         # Plain integers to decide by: a decision looks at its cells one at a time.
         self._compute, self._memory = (array.tolist() for array in free)
         self._shown = [*free, np.zeros((nodes, slots), np.int64)]
+        self._admitted: dict[int, _Admitted] = {}
 
     def view(self, slot: int) -> View:
         """The state as the algorithm sees it."""
@@ -43,11 +61,50 @@ class Books:
             pictures.append(picture)
         return View(slot, *pictures)
 
-    def judge(self, task: Task, answer: Any) -> Decision | None:
-        """Copy and check an answer; Foul names the first equation that it breaks."""
-        decision = _copied(task.index, answer)
-        if decision is None:
+    def take(self, task: Task, answer: Any) -> Decision | Late | None:
+        """Copy, check and book an answer; Foul names the first equation that it breaks."""
+        told = _copied(task.index, answer)
+        if told is None:
             return None
+        if isinstance(told, Late):
+            self._move(task, told.moves)
+        decision = told.decision if isinstance(told, Late) else told
+        self._judge(task, decision)
+        self._book(task, decision)
+        return told
+
+    def _move(self, task: Task, moves: Sequence[Move]) -> None:
+        """Let cells of earlier tasks change nodes, all at once."""
+        for who, slot, node in moves:
+            earlier = self._admitted.get(who)
+            what = f"moves the cell of task {who} in slot {slot}"
+            if earlier is None or slot not in earlier.nodes():
+                raise Foul("moves", task.index, f"{what}, which has none there")
+            if slot <= task.arrival:
+                raise Foul("moves", task.index, f"{what}, which has begun: it is slot {task.arrival}")
+            if not self._migration:
+                raise Foul(ONE_NODE, task.index, f"{what}: nothing migrates")
+            before = earlier.nodes()[slot]
+            if not (0 <= node < len(self._type_of) and self._type_of[node] == self._type_of[before]):
+                raise Foul("moves", task.index, f"{what} to node {node}, which is no node of its type")
+            rate = earlier.rates[self._type_of[node]]
+            self._add(before, slot, -rate, -earlier.memory_mb, -1)
+            self._add(node, slot, rate, earlier.memory_mb, 1)
+            earlier.nodes()[slot] = node
+        for _, slot, node in moves:
+            for equation, table in (("4f", self._compute), ("4g", self._memory)):
+                if table[node][slot - 1] < 0:
+                    raise Foul(equation, task.index, f"moves too much to node {node} in slot {slot}")
+
+    def _add(self, node: int, slot: int, *amounts: int) -> None:
+        """So many samples, megabytes and tasks are on the node in the slot, or fewer than before."""
+        for table, amount in zip((self._compute, self._memory), amounts, strict=False):
+            table[node][slot - 1] -= amount
+        for picture, amount in zip(self._shown, (-amounts[0], -amounts[1], amounts[2]), strict=True):
+            picture[node, slot - 1] += amount
+
+    def _judge(self, task: Task, decision: Decision) -> None:
+        """Foul names the first equation that a decision breaks."""
         options = task.options
         if decision.vendor is None:
             if task.vendors:
@@ -86,10 +143,10 @@ class Books:
             done += rate
         if done < task.work:
             raise Foul("4e", task.index, f"work done {done} < {task.work}")
-        return decision
 
-    def book(self, task: Task, decision: Decision) -> None:
+    def _book(self, task: Task, decision: Decision) -> None:
         """Take the decision's cells off what is free."""
+        self._admitted[task.index] = _Admitted(decision.cells, task.rate.tolist(), task.memory_mb)
         rates = task.rate.tolist()
         places, taken = [], []
         for node, slot in decision.cells:
@@ -106,7 +163,7 @@ class Books:
         tasks[at] += 1
 
 
-def _copied(index: int, answer: Any) -> Decision | None:
+def _copied(index: int, answer: Any) -> Decision | Late | None:
     """The answer as a Decision of plain integers; Foul if it is none."""
     try:
         return plain(answer)
@@ -166,18 +223,12 @@ class Table:
             for part in [group] if batch else [[i] for i in group]:
                 yield Question(part, [self._arrivals.task(i) for i in part], view)
 
-    def take(self, event: str, index: int | None, answer: Any) -> Decision | None:
+    def take(self, event: str, index: int | None, answer: Any) -> Decision | Late | None:
         """Judge an answer and book it; None for a rejection."""
         assert index is not None
-        if answer is None:
-            return None
-        truth = self._instance.task(index)
-        decision = self._books.judge(truth, answer)
-        if decision is not None:
-            self._books.book(truth, decision)
-        return decision
+        return None if answer is None else self._books.take(self._instance.task(index), answer)
 
-    def copied(self, event: str, index: int | None, answer: Any) -> Decision | None:
+    def copied(self, event: str, index: int | None, answer: Any) -> Decision | Late | None:
         """The answer as a Decision of plain integers; Foul if it is none."""
         assert index is not None
         return _copied(index, answer)

@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import IO, Any, TypeVar
 
 from formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
@@ -413,8 +413,9 @@ def is_randomised(registry: Registry[Any], text: str) -> bool:
     """
     spec = registry.parse(text)
     if spec.entry is not None:
-        return spec.entry.randomised
-    return _try_to_build(registry, text, version(spec))[0] or "seed" in spec.options
+        inside = spec.entry.own(spec.options)
+        return spec.entry.randomised if inside is None else _try_to_build(*inside, version(spec))[0]
+    return _try_to_build(spec, registry.protocol, version(spec))[0] or "seed" in spec.options
 
 
 def declared_constants(registry: Registry[Any], text: str) -> tuple[str, ...]:
@@ -425,21 +426,27 @@ def declared_constants(registry: Registry[Any], text: str) -> tuple[str, ...]:
     InputError : as `require_buildable`.
     """
     spec = registry.parse(text)
-    declared = registry.declared(spec) if spec.entry else _try_to_build(registry, text, version(spec))[1]
+    declared = registry.declared(spec) if spec.entry else _try_to_build(spec, registry.protocol, version(spec))[1]
     return tuple(name for name in declared if name not in spec.given)
 
 
-@lru_cache(maxsize=64)
-def _try_to_build(registry: Registry[Any], text: str, code: str) -> tuple[bool, tuple[str, ...]]:
+_TRIED: dict[tuple[str, str, str], tuple[bool, tuple[str, ...]]] = {}
+
+
+def _try_to_build(spec: Spec, protocol: str, code: str) -> tuple[bool, tuple[str, ...]]:
     """Build anyone's algorithm, with this code, and throw it away: what does not exist is found before any work.
 
     Whether it says that it draws, and the constants that it declares.
     """
-    with contextlib.suppress(Foul), getting_ready():
-        player = Player(registry.parse(text), registry.protocol, lambda path: False)
-        player.close()
-        return player.randomised, player.constants
-    return False, ()
+    key = spec.name, protocol, code
+    if key not in _TRIED:
+        found: tuple[bool, tuple[str, ...]] = False, ()
+        with contextlib.suppress(Foul), getting_ready():
+            player = Player(spec, protocol, lambda path: False)
+            player.close()
+            found = player.randomised, player.constants
+        _TRIED[key] = found
+    return _TRIED[key]
 
 
 @dataclass(slots=True)

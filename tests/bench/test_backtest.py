@@ -204,6 +204,19 @@ def test_more_history_is_one_longer_instance(inside: Path, tmp_path: Path) -> No
     assert "log-2026-03-01 to log-2026-03-02" in found["constants"][0]
 
 
+def test_who_learns_has_all_days_before_it(inside: Path, tmp_path: Path) -> None:
+    """Others have as many as --history says; each decides as if it had been given those files."""
+    words = ["--algorithms", "pdftsp,learned", "--workers", "1", "--quiet", "--out", str(tmp_path / "all")]
+    assert main(["backtest", "days", *words]) == 0
+    found = rows(str(tmp_path / "all"))
+    last = found[found["case"] == "log-2026-03-04"].set_index("algorithm")
+    assert list(last.index) == ["pdftsp:prior=history", "learned:prior=earlier"]
+    before = [f"days/log-2026-03-0{n}.json.gz" for n in (1, 2, 3)]
+    day = read("days/log-2026-03-04.json.gz")
+    assert int(last["welfare"]["learned:prior=earlier"]) == run(day, f"learned:history={';'.join(before)}").welfare
+    assert int(last["welfare"]["pdftsp:prior=history"]) == run(day, f"pdftsp:prior={before[2]}").welfare
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [

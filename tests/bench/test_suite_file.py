@@ -252,7 +252,10 @@ BAD = [
     ('[[instance]]\nrecipe = "named"', "instance[0].instance: "),
     ('[[instance]]\nrecipe = "file"', "instance[0].path: "),
     ('colour = 1\n[[instance]]\nrecipe = "day"', "colour: unknown key; known: name, summary"),
-    ('family = "lorra"\n[[instance]]\nrecipe = "day"', "family: 'lorra' is none of eapm, lora; did you mean 'lora'?"),
+    (
+        'family = "lorra"\n[[instance]]\nrecipe = "day"',
+        "family: 'lorra' is none of eapm, edgeflow, lora; did you mean 'lora'?",
+    ),
     ('family = "eapm"\n[[instance]]\nrecipe = "day"', "instance[0].recipe: 'day' is no recipe of eapm"),
     ('name = "fig9"\n[[instance]]\nrecipe = "day"', "name: 'fig9' is the name of a suite"),
     ('name = "../x"\n[[instance]]\nrecipe = "day"', "name: '../x' is no name for a file"),
@@ -368,7 +371,8 @@ def test_names_that_files_may_use_are_those_that_there_are(family: Any) -> None:
     """Of quantities, kinds of figures, measures and studies: each is a kind that a figure can have."""
     assert (tuple(data.QUANTITIES), set(kinds.KINDS)) == (QUANTITIES, {*STUDIED, LEADERBOARD})
     instance = family.generate({"kind": "named", "name": family.recipes()["named"].keys[0].kind.options[0]})
-    found = family.measures(instance, family.run(instance, "greedy"), ())
+    known = [each.name for each in family.algorithms()]
+    found = family.measures(instance, family.run(instance, "greedy" if "greedy" in known else known[0]), ())
     assert tuple(found) == tuple(family.measured())
     assert set(family.studied()) <= set(STUDIED)
 
@@ -512,7 +516,7 @@ def test_list_with_a_name_has_it_alone(capsys: pytest.CaptureFixture[str]) -> No
     assert told.startswith("lora:\n\n  lead: ")
     assert "day: " not in told
     assert main(["list", "recipes", "file"]) == 0
-    assert capsys.readouterr().out.count("  file: ") == 2
+    assert capsys.readouterr().out.count("  file: ") == len(families())
     assert main(["list", "algorithms", "greedy", "--json"]) == 0
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == ["greedy", "greedy"]
     assert main(["list", "recipes", "leed"]) == 2

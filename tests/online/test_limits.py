@@ -16,6 +16,9 @@ from instances.lora.generate import generate
 from online.eapm.algorithms import exact_step
 from online.eapm.registry import entries as eapm_entries
 from online.eapm.run import run as run_eapm
+from online.edgeflow.registry import entries as edgeflow_entries
+from online.edgeflow.run import GAME as EDGEFLOW_GAME
+from online.edgeflow.run import run as run_edgeflow
 from online.lora.registry import entries
 from online.lora.run import run
 from tests.online.test_hostile import long_task
@@ -74,6 +77,13 @@ def _none_of_bags(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "limit" not in result.label
 
 
+def _none_of_plans(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs on GPUs: a plan is made to its end, whatever it takes, and there is nothing to tell."""
+    result = run_edgeflow(EDGEFLOW_GAME.small(), name)
+    assert result.valid
+    assert "limit" not in result.label
+
+
 LORA: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
     "pdftsp": _too_large, "pdftsp:search=printed": _too_large, "titan": _titan, "eft": _none, "ntm": _none,
     "greedy": _too_large, "eris": _too_large, "posted": _too_large, "minimal-edit": _too_large, "capped": _too_large,
@@ -85,13 +95,18 @@ EAPM: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
 }  # fmt: skip
 
 
+EDGEFLOW: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = dict.fromkeys(
+    ("edf", "gandiva", "tiresias", "afs", "elasticflow", "edgeflow", "hold"), _none_of_plans
+)
+
+
 def test_every_algorithm_stands_in_these_lists() -> None:
     """Whoever registers one says here what its work limit does."""
-    for known, listed in ((entries(), LORA), (eapm_entries(), EAPM)):
+    for known, listed in ((entries(), LORA), (eapm_entries(), EAPM), (edgeflow_entries(), EDGEFLOW)):
         assert set(known) == {name.partition(":")[0] for name in listed}
 
 
-@pytest.mark.parametrize(("name", "bites"), [*LORA.items(), *EAPM.items()])
+@pytest.mark.parametrize(("name", "bites"), [*LORA.items(), *EAPM.items(), *EDGEFLOW.items()])
 def test_a_limit_that_bites_is_told(
     name: str, bites: Callable[[str, pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,8 +9,8 @@ from bench.family.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCES, BEGIN, END = "references:\n", "<!-- sources: begin -->\n", "<!-- sources: end -->"
-PAPERS = 3
-"""Sources of each family that have a line of their own in README.md; the others are data."""
+PAPERS = 2
+"""Sources of each family that have a line of their own in README.md."""
 _PARTICLES = ("De",)
 
 
@@ -47,13 +47,14 @@ def _reference(source: Source) -> str:
 def readme_list() -> str:
     """The list of README.md."""
     papers: list[Source] = []
-    data: list[Source] = []
+    others: list[Source] = []
     for family in families().values():
         papers += family.sources()[:PAPERS]
-        data += family.sources()[PAPERS:]
+        others += family.sources()[PAPERS:]
     papers.sort(key=lambda source: source.name != "main paper")
     lines = [f"- **{source.name[0].upper()}{source.name[1:]}**: {source.citation}" for source in papers]
-    return "\n".join([*lines, "- **Data**: " + "; ".join(source.citation for source in data)]) + "\n"
+    known = dict.fromkeys(source.citation for source in others)
+    return "\n".join([*lines, f"- **Algorithms and data**: {'; '.join(known)}"]) + "\n"
 
 
 def main() -> None:

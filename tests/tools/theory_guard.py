@@ -16,13 +16,16 @@ import numpy as np
 
 from bench.family.checks import Check, Verdict
 from bench.lora.hunt.moves import Draws
-from bench.lora.hunt.sketch import Sketch, instance, menu
+from bench.lora.hunt.sketch import Job, Sketch, instance, menu
+from bench.lora.hunt.sketch import Kind as Node
 from bench.lora.theory.basis.case import Case
 from bench.lora.theory.guarded import theorem_h
+from formulations.lora.solve import solve
 from formulations.report import SolveReport
 from instances.lora.model import Instance, Task
 from instances.lora.solution import Decision
 from online.lora.algorithms.guarded import INNER, Nothing
+from online.lora.binding import Late
 from online.lora.guard import CLASSES, Announced, Kind, root_below, weigh
 from online.lora.posting import GuardSettings, PostedPrices, PostedTrace, Wish
 from online.lora.protocol import View
@@ -79,16 +82,31 @@ class Watched(PostedPrices):
         self._free = [np.repeat(size[public.type_of_node][:, None], public.slots, axis=1)
                       for size in (public.compute, public.memory_mb)]  # fmt: skip
         self.short: list[Fraction] = []
+        self._tasks: dict[int, Task] = {}
+        self._places: dict[tuple[int, int], int] = {}
+        self.moved = 0
         self._look(range(public.slots))
 
-    def decide(self, task: Task, view: View) -> Decision | None:
-        decision = super().decide(task, view)
-        if decision is not None:
-            for k, t in decision.cells:
-                self._free[0][k, t - 1] -= int(task.rate[self._kind[k]])
-                self._free[1][k, t - 1] -= task.memory_mb
+    def decide(self, task: Task, view: View) -> Decision | Late | None:
+        answer = super().decide(task, view)
+        self._tasks[task.index] = task
+        if isinstance(answer, Late):
+            self.moved += len(answer.moves)
+            for who, slot, node in answer.moves:
+                before = self._places[who, slot]
+                self._add(self._tasks[who], before, slot, -1)
+                self._add(self._tasks[who], node, slot, 1)
+        decision = answer.decision if isinstance(answer, Late) else answer
+        for k, t in () if decision is None else decision.cells:
+            self._add(task, k, t, 1)
         self._look(range(task.arrival - 1, task.deadline))
-        return decision
+        return answer
+
+    def _add(self, task: Task, k: int, t: int, times: int) -> None:
+        self._free[0][k, t - 1] -= times * int(task.rate[self._kind[k]])
+        self._free[1][k, t - 1] -= times * task.memory_mb
+        if times > 0:
+            self._places[task.index, t] = k
 
     def _look(self, slots: range) -> None:
         assert self._announced is not None
@@ -143,7 +161,20 @@ def judged_guards(j: int, sketch: Sketch, given: Instance, reference: SolveRepor
         _SIZES[draws.below(len(_SIZES))],
     )
     wishes = Wishes(MODES[draws.below(6)], max(given.bid.tolist(), default=0) or 1, given.tasks // 2, draws)
-    watched = Watched(wishes, settings, exact=True)
+    yield from _judged_watched(sketch, given, reference, past, Watched(wishes, settings, exact=True))
+    name = NAMED[j % len(NAMED)]
+    name = f"guarded:inner={name},beta" if name in INNER else f"learned:{'binding=late,' * draws.below(2)}guard"
+    history = ",history=history" if past else ""
+    named = run(given, f"{name}={settings.beta},rho={settings.rho}{history}", prior=past)
+    assert named.valid, named.violations[0]
+    yield from (check for check in guarantees(given, named, reference) if check.name == "theorem_h")
+    if j % 10 == 0:
+        yield from judged_late(j // 10)[0]
+
+
+def _judged_watched(
+    sketch: Sketch, given: Instance, reference: SolveReport, past: Instance | None, watched: Watched
+) -> Iterator[Check]:
     watched.learn(past, given)
     result = play(given, watched, "watched", "1", (), "theory")
     assert result.valid, result.violations[0]
@@ -153,11 +184,30 @@ def judged_guards(j: int, sketch: Sketch, given: Instance, reference: SolveRepor
     yield _check("theorem_h_credit", least >= 0, Fraction(0), least)
     yield _every_schedule(sketch, case, watched)
     yield from _weights(given, case)
-    name = NAMED[j % len(NAMED)]
-    name = f"learned:guard={settings.beta}" if name == "learned" else f"guarded:inner={name},beta={settings.beta}"
-    named = run(given, f"{name},rho={settings.rho}{',history=history' if past else ''}", prior=past)
-    assert named.valid, named.violations[0]
-    yield from (check for check in guarantees(given, named, reference) if check.name == "theorem_h")
+
+
+def judged_late(j: int) -> tuple[list[Check], int]:
+    """The same of an instance on which tasks of one slot crowd few nodes, bound late; and how many cells moved."""
+    draws = Draws("late", j)
+    kinds = tuple(
+        Node(2 + draws.below(3), 6 + draws.below(5), 6 + draws.below(5)) for _ in range(1 + draws.below(5) // 4)
+    )
+    jobs = []
+    for i in range(12 + draws.below(6)):  # the first slot, in which nothing may move, costs too much
+        size, bid = 1 + draws.below(5), (1 + draws.below(9)) * 3 ** (i // 2)
+        costs = ((10**6, draws.below(3)),) * len(kinds)
+        jobs.append(Job(1, 2, 1 + draws.below(5), size, bid, (size,) * len(kinds), costs))
+    sketch = Sketch(2, kinds, tuple(jobs))
+    given = instance(sketch, f"late {j}")
+    reference = solve(given)
+    settings = GuardSettings(
+        Fraction(10 ** draws.below(6), 1 + draws.below(3)), Fraction(draws.below(20)), Fraction(1 + draws.below(2)),
+        _SIZES[draws.below(3)], by_volume=False,
+    )  # fmt: skip
+    wishes = Wishes(MODES[draws.below(6)], max(given.bid.tolist()), given.tasks // 2, draws)
+    past = instance(_past(sketch, draws), f"before {j}") if draws.below(2) else None
+    watched = Watched(wishes, settings, exact=True, late=True)
+    return list(_judged_watched(sketch, given, reference, past, watched)), watched.moved
 
 
 def _past(sketch: Sketch, draws: Draws) -> Sketch:

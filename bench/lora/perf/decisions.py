@@ -211,9 +211,7 @@ def middle_of_day(instance: Instance, after: int, sample: int) -> State:
     books = Books(public)
     for i in range(after):
         task = instance.task(i)
-        decision = books.judge(task, algorithm.decide(task, books.view(task.arrival)))
-        if decision is not None:
-            books.book(task, decision)
+        books.take(task, algorithm.decide(task, books.view(task.arrival)))
     trace = algorithm.trace
     assert isinstance(trace, PriceTrace)
     lam, phi = (np.zeros((public.slots, public.nodes)).T for _ in range(2))

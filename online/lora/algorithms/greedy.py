@@ -17,30 +17,17 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
-from instances.lora.model import IntArray, Public, Task
+from instances.lora.model import Public, Task
 from instances.lora.solution import Decision
 from online.lora.mechanism import TRUTHFUL
 from online.lora.one_node import Found, with_one_node
-from online.lora.protocol import View
+from online.lora.protocol import View, first_with_room
 from online.lora.registry import Entry, register
 from online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
 from online.lora.traces import GreedyTrace, Offered
 from online.spec import always
-
-
-def first_with_room(room: NDArray[np.bool_], first_node: IntArray) -> tuple[NDArray[np.bool_], IntArray]:
-    """(G, T) whether a node of the type has room in the slot, and the first such node."""
-    types = len(first_node) - 1
-    usable = np.empty((types, room.shape[1]), np.bool_)
-    node = np.empty((types, room.shape[1]), np.int64)
-    for g in range(types):
-        block = room[first_node[g] : first_node[g + 1]]
-        usable[g] = block.any(axis=0)
-        node[g] = first_node[g] + block.argmax(axis=0)
-    return usable, node
 
 
 class Greedy:

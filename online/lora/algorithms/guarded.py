@@ -1,7 +1,8 @@
 """`guarded`, Theorem H: the guard around the prices of another mechanism.
 
 `inner` names who posts the wishes: `greedy` wishes 0, `posted`, `minimal-edit`, `capped` and `bbar-rule` wish what they
-would charge for a cell, and move their prices when something is sold to a task. The guard keeps every price between its
+would charge for a cell, and move their prices when something is sold to a task; anyone's own class is asked in a
+process of its own (`online.lora.wishing`). The guard keeps every price between its
 limits (`online.lora.guard`), which gives the guarantee whatever the wishes are.
 
 Claim (Theorem H). OPT <= (rho + max(1, Omega beta)) ALG + A0 + E; `online.lora.guard` says what these are.
@@ -18,25 +19,18 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from instances.errors import InputError, did_you_mean, not_one_of
-from instances.lora.model import IntArray, Public, Task
-from online.lora.algorithms.greedy import first_with_room
+from instances.lora.model import Public, Task
 from online.lora.algorithms.learned import GUARD, arithmetic, guarantee, guard_settings
 from online.lora.mechanism import Mechanism
-from online.lora.posting import PostedPrices, Wish, reach
-from online.lora.protocol import View
+from online.lora.posting import PostedPrices, Wish, find_room
+from online.lora.protocol import View, first_with_room
 from online.lora.registry import REGISTRY, Entry, Option, register
 from online.lora.traces import Cell
+from online.lora.wishing import PROTOCOL, OwnPrices
 
 INNER = ("greedy", "posted", "minimal-edit", "capped", "bbar-rule")
-
-
-def find_room(task: Task, view: View, public: Public) -> tuple[IntArray, int, NDArray[np.bool_]] | None:
-    """(types, first, room): as `reach`, with the (K, W) cells that can take the task."""
-    found = reach(task, public)
-    return None if found is None else (*found, view.room(task, public)[:, found[1] : task.deadline])
 
 
 class Nothing:
@@ -100,11 +94,15 @@ class _Moving:
 
 def _make(options: Mapping[str, str]) -> PostedPrices:
     name, exact = options["inner"], options["arith"] == "exact"
-    if name not in INNER:
-        raise InputError("algorithm", "guarded:inner", not_one_of(name, INNER) + did_you_mean(name, INNER))
+    own = ":" in name
+    if not own and name not in INNER:
+        problem = not_one_of(name, INNER) + "; or an import path package.module:Class" + did_you_mean(name, INNER)
+        raise InputError("algorithm", "guarded:inner", problem)
     guard = guard_settings("guarded", options, "beta")
     if guard is None:
         raise InputError("algorithm", "guarded:beta", "0 is not above 0")
+    if own:
+        return PostedPrices(OwnPrices(name), guard, exact=exact)
     if name == "greedy":
         return PostedPrices(Nothing(), guard, exact=exact)
     entry = REGISTRY.entries()[name]
@@ -118,13 +116,14 @@ register(
         "a guard around another mechanism's prices: OPT <= (rho + max(1, Omega beta)) ALG + A0 (Theorem H)",
         "1",
         {
-            "inner": Option("greedy", None, "whose prices: " + ", ".join(INNER)),
+            "inner": Option("greedy", None, f"whose prices: {', '.join(INNER)}, or package.module:Class of one's own"),
             "beta": Option("200", None, "of the guard, above 0"),
             **GUARD,
         },
         _make,
         settle=arithmetic,
         learns=True,
+        own=lambda options: (OwnPrices(options["inner"]).spec, PROTOCOL) if ":" in options["inner"] else None,
         standing=lambda options, oracle: {
             "guarantee": guarantee(options, "beta"),
             "truthful": "in the bid",

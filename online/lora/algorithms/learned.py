@@ -89,7 +89,8 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
     given |= {key: _number(key, options) for key in _NUMBERS}
     settings = Settings(total=options["total"], monotone=options["wish"] == "monotone", **given)
     guard = guard_settings("learned", options, "guard")
-    return PostedPrices(LearnedPrices(settings), guard, exact=options["arith"] == "exact")
+    exact, late = options["arith"] == "exact", options["binding"] == "late"
+    return PostedPrices(LearnedPrices(settings), guard, exact=exact, late=late)
 
 
 def _standing(options: Mapping[str, str], oracle: bool) -> Mapping[str, str]:
@@ -112,6 +113,11 @@ register(
                 "auto",
                 ("auto", "known", "unknown"),
                 "the number of tasks is that of earlier days, unknown, or as earlier days differ",
+            ),
+            "binding": Option(
+                "now",
+                ("now", "late"),
+                "late: tasks admitted before may move to other nodes of their type, in slots to come, to make room",
             ),
             **{key: Option(default, None, told) for key, (default, told) in (_COUNTS | _NUMBERS).items()},
             **GUARD,

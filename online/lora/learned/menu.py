@@ -15,7 +15,7 @@ from online.lora.learned.filling import GRID
 
 @compiled
 def best_filled(nu, share, weight, tables, compute, memory, cluster, types, rate, size, first, node, price):  # type: ignore[no-untyped-def]
-    """Fill node and price, (G', W): of the nodes with room the one of least dW, -1 without any.
+    """Fill node and price, (G', W): of the nodes with room the one of least dW; without any -1, priced without waste.
 
     Parameters
     ----------
@@ -45,6 +45,5 @@ def best_filled(nu, share, weight, tables, compute, memory, cluster, types, rate
                         least[t] = change
                         here[t] = k
         for t in range(width):
-            price[z, t] = 0.0
-            if here[t] >= 0:
-                price[z, t] = max(0.0, np.floor(nu[g, first + t] * (share[g] + weight * least[t])))
+            waste = weight * least[t] if here[t] >= 0 else 0.0
+            price[z, t] = max(0.0, np.floor(nu[g, first + t] * (share[g] + waste)))

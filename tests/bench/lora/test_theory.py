@@ -10,7 +10,7 @@ from bench.family.checks import Verdict
 from bench.lora.hunt.sketch import instance
 from online.lora import guard
 from tests.support.laboratory import NOTHING
-from tests.tools.theory_guard import Watched, judged_guards
+from tests.tools.theory_guard import Watched, judged_guards, judged_late
 from tests.tools.theory_run import INVARIANTS, Failure, sketch_of_number, theory
 
 
@@ -65,3 +65,15 @@ def test_a_guard_that_is_too_weak_would_be_noticed(monkeypatch: pytest.MonkeyPat
         patched.setattr(guard, "root_below", lambda value, degree: value)
         with pytest.raises(AssertionError):
             _violated()
+
+
+def test_who_moves_under_a_guard_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Theorem H with late binding; without the limit of moved cells credits fall below Phi."""
+    runs = [judged_late(j) for j in range(24)]
+    assert sum(moved > 0 for _, moved in runs) >= 2
+    assert all(check.status is Verdict.HOLDS for checks, _ in runs for check in checks)
+    monkeypatch.setattr(guard.Guard, "least_moved", lambda self, *where: Fraction(0))
+    moving = [judged_late(j)[0] for j, (_, moved) in enumerate(runs) if moved]
+    assert any(
+        check.name == "theorem_h_credit" and check.status is Verdict.VIOLATED for each in moving for check in each
+    )

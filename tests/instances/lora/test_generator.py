@@ -316,6 +316,7 @@ def test_named_and_file_recipes_read_instances(tmp_path: Path) -> None:
             "batch": st.sampled_from([[2], [2, 4]]),
             "vendors": st.integers(0, 3) | st.just({"percent": 100, "delay": [0, 0], "count": 1}),
             "deadlines": st.sampled_from(["tight", "uniform", "loose", [100, 100]]),
+            "sizes": st.sampled_from(["profiles", "own", [1, 1000]]),
             "prices": st.sampled_from(
                 [{"region": region, "day": day} for region, ds in regions().items() for day in ds]
             ),
@@ -436,3 +437,18 @@ def test_defaults_are_the_paper_s() -> None:
     assert (recipe.slots, dict(recipe.nodes)) == (144, {"a100": 25, "a40": 25})
     assert (recipe.data, recipe.epochs, recipe.vendors.count) == ((5_000, 20_000), (1, 5), 5)
     assert recipe.arrivals == {"poisson": 50}
+
+
+def test_sizes_of_their_own_are_drawn_around_the_profiles() -> None:
+    """Nearly every task is a class of its own, of 0.04 to 0.36 of a node; all else is what it was."""
+    recipe = {"kind": "paper", "tasks": 500, "seed": 3, "arrivals": {"trace": "pai"}}
+    plain, own = (generate(recipe | {"sizes": sizes}) for sizes in ("profiles", "own"))
+    assert content_hash(plain) == content_hash(generate(recipe))
+    public = own.public("")
+    share = np.maximum(own.rate / public.compute, own.memory_mb[:, None] / public.memory_mb)
+    assert 0.04 < share.min() < share.max() < 0.36
+    assert len({(*rate, memory) for *rate, memory in np.column_stack([own.rate, own.memory_mb]).tolist()}) > 450
+    assert (own.work == plain.work).all()
+    assert (own.bid == plain.bid).all()
+    ratio = own.rate / plain.rate
+    assert ((ratio > 0.79) & (ratio <= 1.4)).all()

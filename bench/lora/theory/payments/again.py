@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from instances.lora.format import content_hash, document, parse
 from instances.lora.model import Instance
 from instances.lora.solution import Decision
+from online.lora.binding import bound
 from online.lora.constants import CONSTANTS
 from online.lora.registry import REGISTRY
 from online.lora.registry import parse as parse_name
@@ -105,7 +106,8 @@ class Again:
     def cost(self, i: int, report: Report) -> int:
         """What it takes to try this report, in decisions."""
         played = self._end(self._place(i, report), report.arrival)
-        return played + (self.instance.tasks if self.moving else 0)
+        strange = self._spec.entry is not None and self._spec.entry.own(self._spec.options) is not None
+        return played + (self.instance.tasks if self.moving else 0) + (PROCESS if strange else 0)
 
     def _place(self, i: int, report: Report) -> int:
         """Where the task then stands: in its place, or behind the others of a later slot."""
@@ -167,7 +169,7 @@ class Again:
             before = self._rehearsal.processes
             found = self._rehearsal.play(Table(part, self._seed), values)
             self.left -= PROCESS * (self._rehearsal.processes - before)
-            return found
+            return None if found is None else bound(found)[0]
         decisions: Sequence[Decision | None] = played.decisions
         return decisions if played.valid else None
 

@@ -38,6 +38,7 @@ from bench.lora.theory.payments.compiled import Found, find_costs
 from formulations.lora.covering.schedules import Space, StateSpaceTooLarge, cheapest_cover, space
 from instances.lora.model import Instance, Task
 from instances.lora.solution import Decision
+from online.lora.binding import MOVED
 from online.lora.mechanism import ExactPrices, FloatPrices, prices
 from online.lora.posting import PostedTrace
 from online.lora.traces import EXACT_TASKS, GreedyTrace, LinearTrace
@@ -310,15 +311,21 @@ def _verify_taken(instance: Instance, run: OnlineRun, offers: Sequence[Offered])
     if len(offers) != instance.tasks:
         return Offers([], {"task": len(offers), "problem": "the run did not keep one offer per task"}, "", blind=True)
     costs = [offer.cost for offer in offers]
+    late = instance.public("").type_of_node.tolist() if MOVED in run.counts else None
     for offer in offers:
-        wrong, _ = _wrong(instance, offer, run.decisions[offer.task], offer.cost)
+        wrong, _ = _wrong(instance, offer, run.decisions[offer.task], offer.cost, late)
         if wrong:
             return Offers(costs, {"task": offer.task, "problem": wrong}, "", blind=True)
     return Offers(costs, None, "", blind=True)
 
 
-def _wrong(instance: Instance, offer: Offered, decision: Decision | None, least: Cost | None) -> tuple[str, str]:
-    """What is wrong with an offer; and a doubt of rounding."""
+def _wrong(
+    instance: Instance, offer: Offered, decision: Decision | None, least: Cost | None, late: list[int] | None = None
+) -> tuple[str, str]:
+    """What is wrong with an offer; and a doubt of rounding.
+
+    With the type of every node as `late`, cells are the same if their types are: tasks have moved.
+    """
     if offer.admitted != (decision is not None):
         return "what was booked is not what was offered", ""
     if offer.cost is None or least is None:
@@ -336,7 +343,10 @@ def _wrong(instance: Instance, offer: Offered, decision: Decision | None, least:
         return "it is not admitted exactly when its bid is above the cost", ""
     if decision is not None:
         vendor = offer.option if instance.vendors(offer.task) else None
-        if decision.cells != offer.cells or decision.vendor != vendor:
+        same = decision.cells == offer.cells
+        if not same and late is not None:
+            same = [(late[k], t) for k, t in decision.cells] == [(late[k], t) for k, t in offer.cells]
+        if not same or decision.vendor != vendor:
             return "what was booked is not what was offered", ""
         if decision.payment != math.ceil(offer.cost):
             return f"{decision.payment} was booked for it", ""

@@ -1,0 +1,288 @@
+"""What the papers on EdgeFlow and ElasticFlow say, checked on one run against the certified interval on OPT.
+
+The bound is on what any scheduler could have met that knew everything beforehand, so "nobody meets more" is proved. Two
+checks play the same policy once more without edge servers, or another policy beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from bench.family.checks import ANOTHER, Check, Verdict
+from bench.family.parts import Statement
+from formulations.edgeflow.check import check
+from formulations.report import SolveReport
+from instances.edgeflow.format import content_hash
+from instances.edgeflow.model import Instance
+from online.edgeflow import registry
+from online.outcome import OnlineRun
+
+AUDITS = "1"
+"""Version of all checks. Raise it with every claim that is added and every check that comes to say something else."""
+NOTATION = (
+    ("met", "jobs whose work is done by their deadlines"),
+    ("OPT", "the most jobs that any schedule meets, all jobs known beforehand; an interval [lower, upper]"),
+    ("without", "the same jobs and GPUs, and no edge servers"),
+)
+MARGIN = Fraction(11, 10)
+"""The least gain that the EdgeFlow paper prints: 1.1 times the best of the others."""
+BASELINES = ("edf", "gandiva", "tiresias", "afs", "elasticflow")
+"""The policies of the EdgeFlow paper's comparison; none of them uses edge servers."""
+BESIDE = 500
+"""Jobs up to which another policy is played beside a run."""
+WITNESSES = 8
+"""Jobs of a witness that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim in words, whose runs it is about, and its check on one of them."""
+
+    statement: Statement
+    about: Callable[[Instance, OnlineRun], str]
+    check: Callable[[Instance, OnlineRun, SolveReport], Check]
+
+
+def audit(instance: Instance, run: OnlineRun, reference: SolveReport) -> list[Check]:
+    """Every claim on one run, in their order."""
+    found = []
+    for claim in CLAIMS:
+        reason = claim.about(instance, run)
+        name = claim.statement.name
+        not_applicable = Check(name, Verdict.NOT_APPLICABLE, None, None, reason)
+        found.append(not_applicable if reason else replace(claim.check(instance, run, reference), name=name))
+    return found
+
+
+# Whose runs a claim is about: empty, or why it does not apply.
+
+
+def _head(run: OnlineRun) -> str:
+    return str(registry.parse(run.algorithm).head)
+
+
+def _uses_edge(run: OnlineRun) -> bool:
+    spec = registry.parse(run.algorithm)
+    return spec.head not in BASELINES or spec.options.get("edge", "none") != "none"
+
+
+def _baseline(instance: Instance, run: OnlineRun) -> str:
+    return f"{ANOTHER}EdgeFlow's baselines" if _uses_edge(run) else ""
+
+
+def _elasticflow(instance: Instance, run: OnlineRun) -> str:
+    return "" if _head(run) == "elasticflow" and not _uses_edge(run) else f"{ANOTHER}`elasticflow`"
+
+
+def _as_printed(instance: Instance, run: OnlineRun) -> str:
+    if run.algorithm != "elasticflow":
+        return f"{ANOTHER}`elasticflow`, all options as they stand"
+    return "" if instance.jobs <= BESIDE else f"more than {BESIDE} jobs: no other policy is played beside"
+
+
+def _on_edge(instance: Instance, run: OnlineRun) -> str:
+    if not _uses_edge(run):
+        return f"{ANOTHER}policies that use edge servers"
+    return "" if instance.edge else "there are no edge servers"
+
+
+# The checks; names are put in by `audit`.
+
+
+def _compared(left: Fraction, right: Fraction, reason: str, sure: bool = True) -> Check:
+    """left <= right; where that is not `sure`, it is undecided."""
+    if left > right:
+        verdict = Verdict.VIOLATED
+    else:
+        verdict = Verdict.HOLDS if sure else Verdict.UNDECIDED
+    return Check("", verdict, left, right, reason)
+
+
+def _room(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+    """A verified schedule shows that there is room, the bound that there is none."""
+    left = MARGIN * run.admitted
+    found = _compared(left, Fraction(reference.upper), "1.1 met <= upper end of OPT", left <= reference.lower)
+    return replace(found, figures={"met": run.admitted, "lower": reference.lower, "upper": reference.upper})
+
+
+def _worth(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+    """What this policy meets without the servers is no more than the best without them."""
+    without = met_without_edge(instance, run.algorithm)
+    reason = "1.1 times what the policy meets without edge servers <= upper end of OPT with them"
+    found = _compared(MARGIN * without, Fraction(reference.upper), reason, sure=False)
+    return replace(found, figures={"at_most": int(reference.upper) - without, "without": without})
+
+
+def _helps(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+    """The same policy, once more without servers."""
+    without = _without(instance, run.algorithm)
+    found = _compared(Fraction(without.admitted), Fraction(run.admitted), "met without edge servers <= met with them")
+    if found.status is Verdict.HOLDS:
+        return found
+    lost = _difference(instance, without, run)
+    moved = sorted({i for i, pieces in enumerate(run.decisions) if any(piece.place for piece in pieces)})
+    return replace(found, witness={"met_only_without": lost, "ran_on_the_edge": moved[:WITNESSES]})
+
+
+def _guaranteed(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+    """A job that was given anything was admitted."""
+    met = check(instance, run.decisions).met
+    missed = [i for i, pieces in enumerate(run.decisions) if pieces and not met[i]]
+    found = _compared(Fraction(len(missed)), Fraction(0), "jobs that were let in and missed <= 0")
+    return replace(found, witness={"jobs": missed[:WITNESSES]}) if missed else found
+
+
+def _for_good(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+    """Against a verified schedule."""
+    reason = "lower end of OPT <= met"
+    found = _compared(Fraction(reference.lower), Fraction(run.admitted), reason, reference.upper <= run.admitted)
+    if found.status is not Verdict.VIOLATED or reference.solution is None:
+        return found
+    theirs = check(instance, reference.solution).met
+    shut = [i for i, pieces in enumerate(run.decisions) if theirs[i] and not pieces]
+    figures = {"never_ran_and_can_be_met": len(shut)}
+    return replace(found, witness={"never_ran_and_can_be_met": shut[:WITNESSES]}, figures=figures)
+
+
+def _aware(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+    """AFS beside it."""
+    other = _played(instance, "afs").admitted
+    return _compared(Fraction(other), Fraction(run.admitted), "met by `afs` <= met by `elasticflow`")
+
+
+def _difference(instance: Instance, more: OnlineRun, less: OnlineRun) -> list[int]:
+    """The first jobs that one run meets and the other does not."""
+    one, other = check(instance, more.decisions).met, check(instance, less.decisions).met
+    return [i for i in range(instance.jobs) if one[i] and not other[i]][:WITNESSES]
+
+
+def met_without_edge(instance: Instance, algorithm: str) -> int:
+    """How many jobs the policy meets where there are no edge servers."""
+    return _without(instance, algorithm).admitted
+
+
+def _without(instance: Instance, algorithm: str) -> OnlineRun:
+    return _played(replace(instance, edge=(), cache={}), algorithm)
+
+
+class _Keyed:
+    """An instance that is equal to those of the same content."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance, self.key = instance, content_hash(instance)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Keyed) and self.key == other.key
+
+
+def _played(instance: Instance, algorithm: str) -> OnlineRun:
+    return _play(_Keyed(instance), algorithm)
+
+
+@lru_cache(maxsize=16)
+def _play(keyed: _Keyed, algorithm: str) -> OnlineRun:
+    from online.edgeflow.run import run
+
+    return run(keyed.instance, algorithm)
+
+
+_EDGEFLOW = "EdgeFlow, section 5.3"
+CLAIMS = (
+    Claim(
+        Statement(
+            "room",
+            "A scheduler with the idle edge servers meets 1.1 times as many deadlines as each of Gandiva, Tiresias, "
+            "AFS, EDF and ElasticFlow.",
+            f"{_EDGEFLOW}: 1.1 to 7.3 times, of its own traces' mean",
+            "false in general",
+            "a run of one of the five",
+            "",
+            flaw="where a policy already meets almost all that can be met, nobody can meet a tenth more.",
+        ),
+        _baseline,
+        _room,
+    ),
+    Claim(
+        Statement(
+            "edge_worth",
+            "The idle edge servers are worth a tenth more deadlines to a scheduler that uses the cloud as well as this "
+            "policy does.",
+            "asked here; EdgeFlow's figures do not tell the servers' worth from that of a better plan for the cloud",
+            "false in general",
+            "a run of a policy that uses edge servers, where there are some",
+            "",
+            flaw="one slower GPU per server, a few hours a day, is little beside the cloud: the bound with the servers "
+            "is hardly above what is met without them.",
+            asked=True,
+        ),
+        _on_edge,
+        _worth,
+    ),
+    Claim(
+        Statement(
+            "edge_helps",
+            "Idle edge servers never lower the number of deadlines that a policy meets.",
+            f"{_EDGEFLOW} and Figure 5 (ElasticFlow+Edge is not below ElasticFlow)",
+            "false in general",
+            "a run of a policy that uses edge servers, where there are some",
+            "Off-load only a job that ends on the server in time, before the window does.",
+            flaw="a job that is lured to a slower server is slow, comes back when the window ends, and what was let in "
+            "meanwhile is in its way.",
+        ),
+        _on_edge,
+        _helps,
+    ),
+    Claim(
+        Statement(
+            "guarantee",
+            "Every job that ElasticFlow lets in meets its deadline.",
+            "ElasticFlow, section 4: admitted jobs are guaranteed",
+            "false in general",
+            "a run of `elasticflow` without edge servers",
+            "",
+            flaw="each new plan may change shares, and every change costs a stall that no plan had counted.",
+        ),
+        _elasticflow,
+        _guaranteed,
+    ),
+    Claim(
+        Statement(
+            "for_good",
+            "Declining a job for good costs ElasticFlow no deadline.",
+            "asked here; ElasticFlow, section 4, lets jobs in one by one, for good",
+            "false in general",
+            "a run of `elasticflow` without edge servers",
+            "Decide anew at every event who is to be met (`hold`).",
+            flaw="a job that takes much is let in when there is room, and shuts out the small ones that come later.",
+            asked=True,
+        ),
+        _elasticflow,
+        _for_good,
+    ),
+    Claim(
+        Statement(
+            "aware",
+            "ElasticFlow, which knows deadlines, meets no fewer of them than AFS, which does not.",
+            f"{_EDGEFLOW}: AFS is low because it is not aware of deadlines",
+            "false in general",
+            f"a run of `elasticflow` with its default options, at most {BESIDE} jobs",
+            "",
+            flaw="a good division of the GPUs may meet more deadlines than an admission that is never taken back.",
+        ),
+        _as_printed,
+        _aware,
+    ),
+)
+"""The claims in the order in which an audit checks them."""
+STATEMENTS = tuple(claim.statement for claim in CLAIMS)
+
+
+def statements() -> Sequence[Statement]:
+    """The claims in words."""
+    return STATEMENTS

@@ -1,0 +1,60 @@
+"""Figures about a run beside the number of jobs met: the part that is met, how often jobs move, how GPUs are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from bench.family.checks import Check
+from formulations.edgeflow.check import check, joined
+from instances.edgeflow.model import CLOUD, Instance, Model
+from instances.edgeflow.quantities import span
+from instances.edgeflow.solution import Piece
+from online.outcome import OnlineRun
+
+MEASURES = ("satisfied", "moves", "crossings", "stalled_s", "gpu_use", "well_used")
+
+
+def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -> Mapping[str, Fraction | None]:
+    """Exact figures by name; None where one is undefined.
+
+    Returns
+    -------
+    satisfied : the part of all jobs that are met, the deadline satisfaction ratio.
+    moves : changes of share or side, and restarts, per job; a first start is none.
+    crossings : changes of side among them, per job.
+    stalled_s : seconds per job in which it stands still because it starts or moves.
+    gpu_use : the part of the cloud's GPU time that is in use, from the first submission to the last deadline.
+    well_used : the part of that use that went to jobs that are met.
+    """
+    found = check(instance, run.decisions)
+    first = int(instance.submit.min()) if instance.jobs else 0
+    whole = instance.gpus * (span(instance) - first)
+    stalls = crossings = met_use = 0
+    for i, pieces in enumerate(run.decisions):
+        runs = joined(pieces)
+        crossings += sum(one.place != other.place for one, other in pairwise(runs))
+        stalls += sum(each for _, each in stalled(instance.models[int(instance.model[i])], runs))
+        met_use += found.met[i] * sum(p.gpus * (p.end - p.start) for p in runs if p.place == CLOUD)
+
+    def part(count: int, of: int) -> Fraction | None:
+        return Fraction(count, of) if of else None
+
+    return {
+        "satisfied": part(found.value or 0, instance.jobs),
+        "moves": part(found.moves, instance.jobs),
+        "crossings": part(crossings, instance.jobs),
+        "stalled_s": part(stalls, instance.jobs),
+        "gpu_use": part(found.gpu_seconds, whole),
+        "well_used": part(met_use, found.gpu_seconds),
+    }
+
+
+def stalled(model: Model, runs: Sequence[Piece]) -> Iterator[tuple[Piece, int]]:
+    """Each piece with the seconds of it in which the job stands still; of pieces none of which continues another."""
+    before: Piece | None = None
+    for piece in runs:
+        stall = model.overhead_s + model.edge_overhead_s * (before is not None and before.place != piece.place)
+        yield piece, min(stall, piece.end - piece.start)
+        before = piece

@@ -1,0 +1,617 @@
+"""Schedules in whole seconds: jobs placed where the prices say, in what others leave, and ruin and recreate.
+
+The free GPUs and servers are step functions of time. A job is placed by the dynamic programme of the dual bound over
+the steps in its window: at the value of a milli-iteration at which its work is just done, and then cut to the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from formulations.edgeflow.pricing import best_at, trace
+from formulations.edgeflow.problem import Grid, Problem
+from formulations.kernels import ascending, compiled, inlined, inner
+from formulations.linear import BoolArray, FloatArray
+from instances.arrays import IntArray
+from instances.edgeflow.model import CLOUD, EDGE
+from instances.edgeflow.solution import Piece, Solution
+
+PIECES = 40
+"""Most pieces of a job; a schedule with more is not taken."""
+LINES = 30
+"""Most schedules that are looked at to place one job."""
+TRIES = 4
+"""Most times that a job is planned with more work, for the stalls of changing sides."""
+LOWERED = 0.5
+"""How often a job that is placed may do a part of a run on fewer GPUs; else it only runs shorter."""
+_MODULUS = 2147483647
+
+
+class Board(NamedTuple):
+    """A schedule in the making, and what it leaves.
+
+    Parameters
+    ----------
+    size : (1,) how many steps there are.
+    at, room, servers, lam, mu : (most+1,) where a step begins, free GPUs and servers in it, prices.
+    many : (n,) pieces of each job; begin, end, mode : (n, PIECES) of them.
+    placed : (n,) whether a job is met.
+    spent : (n,) what its pieces cost.
+    seed : (1,) of the random numbers.
+    """
+
+    size: IntArray
+    at: IntArray
+    room: IntArray
+    servers: IntArray
+    lam: FloatArray
+    mu: FloatArray
+    many: IntArray
+    begin: IntArray
+    end: IntArray
+    mode: IntArray
+    placed: BoolArray
+    spent: FloatArray
+    seed: IntArray
+
+
+def empty_board(problem: Problem, grid: Grid, lam: FloatArray, mu: FloatArray, seed: int) -> Board:
+    """Nothing placed, at prices on a grid; a GPU second is never free, so that none is wasted."""
+    jobs, cells = problem.jobs, grid.cells
+    most = 2 * cells + 8 * jobs + 20 * PIECES
+
+    def steps(values: IntArray) -> IntArray:
+        return np.concatenate([values.astype(np.int64), np.zeros(most + 1 - len(values), np.int64)])
+
+    def each(values: FloatArray) -> FloatArray:
+        return np.concatenate([values, np.zeros(most + 1 - len(values))])
+
+    positive = lam[lam > 0]
+    least = 0.02 * float(positive.mean()) if len(positive) else 1e-9
+    return Board(
+        np.array([cells]),
+        steps(grid.points),
+        steps(np.full(cells, problem.gpus)),
+        steps(grid.servers),
+        each(lam + least),
+        each(mu + 0.1 * least),
+        np.zeros(jobs, np.int64),
+        np.zeros((jobs, PIECES), np.int64),
+        np.zeros((jobs, PIECES), np.int64),
+        np.zeros((jobs, PIECES), np.int64),
+        np.zeros(jobs, np.bool_),
+        np.zeros(jobs),
+        np.array([1 + seed % (_MODULUS - 1)]),
+    )
+
+
+class Kept(NamedTuple):
+    """The best schedule: (1,) how many jobs are met, (n,) how many pieces, (3, n, PIECES) begin, end and mode."""
+
+    met: IntArray
+    many: IntArray
+    pieces: IntArray
+
+
+def nothing_kept(problem: Problem) -> Kept:
+    """Worse than any schedule."""
+    jobs = problem.jobs
+    return Kept(np.array([-1]), np.zeros(jobs, np.int64), np.zeros((3, jobs, PIECES), np.int64))
+
+
+def kept_of(problem: Problem, solution: Solution, met: Sequence[bool]) -> Kept:
+    """The jobs that a valid schedule meets, but for those with too many pieces or in shares that are no modes."""
+    kept = nothing_kept(problem)
+    found = 0
+    for i, pieces in enumerate(solution):
+        first, last = int(problem.mode_start[i]), int(problem.mode_start[i + 1])
+        mode_of = {gpus: m for m, gpus in enumerate(problem.mode_gpus[first:last].tolist())}
+        shares = [piece.gpus if piece.place == CLOUD else 0 for piece in pieces]
+        if not met[i] or len(pieces) > PIECES or not all(gpus in mode_of for gpus in shares):
+            continue
+        deadline = int(problem.deadline[i])
+        early = [(p, mode_of[gpus]) for p, gpus in zip(pieces, shares, strict=True) if p.start < deadline]
+        for j, (piece, m) in enumerate(early):
+            kept.pieces[:, i, j] = piece.start, min(piece.end, deadline), m
+        kept.many[i] = len(early)
+        found += 1
+    kept.met[0] = found
+    return kept
+
+
+def solution_of(problem: Problem, kept: Kept) -> Solution:
+    """The best schedule as a solution."""
+    found = []
+    for i in range(problem.jobs):
+        runs = []
+        for begin, end, mode in kept.pieces[:, i, : int(kept.many[i])].T.tolist():
+            gpus = int(problem.mode_gpus[problem.mode_start[i] + mode])
+            runs.append(Piece(begin, end, CLOUD if gpus else EDGE, max(1, gpus)))
+        found.append(tuple(runs))
+    return tuple(found)
+
+
+@inlined
+def drawn(seed):  # type: ignore[no-untyped-def]
+    """A double in (0, 1): Lehmer's generator, whose numbers fit in 62 bits."""
+    seed[0] = seed[0] * 48271 % 2147483647
+    return seed[0] / 2147483647.0
+
+
+@inlined
+def meet(problem, i, j):  # type: ignore[no-untyped-def]
+    """Do the windows of two jobs meet?"""
+    return problem.submit[i] < problem.deadline[j] and problem.deadline[i] > problem.submit[j]
+
+
+@inner
+def step_at(board, second):  # type: ignore[no-untyped-def]
+    """The step that holds the second."""
+    low = 0
+    high = board.size[0]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if board.at[middle] <= second:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@inner
+def split_at(board, second):  # type: ignore[no-untyped-def]
+    """The step that begins at the second, made if there is none."""
+    k = step_at(board, second)
+    if board.at[k] == second:
+        return k
+    size = board.size[0]
+    if board.at[size] == second:
+        return size
+    for x in range(size, k, -1):
+        board.at[x + 1] = board.at[x]
+        board.room[x + 1] = board.room[x]
+        board.servers[x + 1] = board.servers[x]
+        board.lam[x + 1] = board.lam[x]
+        board.mu[x + 1] = board.mu[x]
+    board.at[k + 1] = second
+    board.room[k + 1] = board.room[k]
+    board.servers[k + 1] = board.servers[k]
+    board.lam[k + 1] = board.lam[k]
+    board.mu[k + 1] = board.mu[k]
+    board.size[0] = size + 1
+    return k + 1
+
+
+@inner
+def join_steps(board):  # type: ignore[no-untyped-def]
+    """Make neighbours one that differ in nothing."""
+    size = board.size[0]
+    kept = 0
+    for k in range(1, size):
+        if (
+            board.room[k] != board.room[kept]
+            or board.servers[k] != board.servers[kept]
+            or board.lam[k] != board.lam[kept]
+            or board.mu[k] != board.mu[kept]
+        ):
+            kept += 1
+            board.at[kept] = board.at[k]
+            board.room[kept] = board.room[k]
+            board.servers[kept] = board.servers[k]
+            board.lam[kept] = board.lam[k]
+            board.mu[kept] = board.mu[k]
+    board.at[kept + 1] = board.at[size]
+    board.size[0] = kept + 1
+
+
+@inner
+def charge(problem, board, i, sign):  # type: ignore[no-untyped-def]
+    """Take (1) or give back (-1) what the job's pieces use; returns what that costs."""
+    cost = 0.0
+    for j in range(board.many[i]):
+        gpus = problem.mode_gpus[problem.mode_start[i] + board.mode[i, j]]
+        a = split_at(board, board.begin[i, j])
+        b = split_at(board, board.end[i, j])
+        for k in range(a, b):
+            span = board.at[k + 1] - board.at[k]
+            if gpus == 0:
+                board.servers[k] -= sign
+                cost += board.mu[k] * span
+            else:
+                board.room[k] -= sign * gpus
+                cost += board.lam[k] * gpus * span
+    return cost
+
+
+@inner
+def remove(problem, board, i):  # type: ignore[no-untyped-def]
+    """Take the job out; its pieces stay written."""
+    charge(problem, board, i, -1)
+    board.placed[i] = False
+
+
+@inner
+def restore(problem, board, i):  # type: ignore[no-untyped-def]
+    """Put the job back where its written pieces are."""
+    board.spent[i] = charge(problem, board, i, 1)
+    board.placed[i] = True
+
+
+@inner
+def progress_of(problem, i, runs, begin, end, mode):  # type: ignore[no-untyped-def]
+    """The work that the runs do, in integers, as the rules say."""
+    done = 0
+    before = -1
+    for j in range(runs):
+        at = problem.mode_start[i] + mode[j]
+        side = 1 if problem.mode_gpus[at] == 0 else 0
+        stall = problem.overhead[i]
+        if j > 0 and begin[j] == end[j - 1] and mode[j] == mode[j - 1]:
+            stall = 0
+        elif before >= 0 and before != side:
+            stall += problem.crossing[i]
+        before = side
+        done += problem.mode_speed[at] * max(0, end[j] - begin[j] - stall)
+    return done
+
+
+@inner
+def lower_run(problem, board, i, runs, begin, end, mode, excess):  # type: ignore[no-untyped-def]
+    """Let one run do its end or its beginning on fewer GPUs, where that saves most; returns how many runs there are."""
+    stall = problem.overhead[i]
+    most = 0.0
+    which = -1
+    side = 0
+    seconds = 0
+    lower = 0
+    for j in range(runs):
+        at = problem.mode_start[i] + mode[j]
+        gpus = problem.mode_gpus[at]
+        for late in range(2):
+            k = step_at(board, end[j] - 1 if late == 1 else begin[j])
+            price = board.lam[k]
+            if gpus == 0 or excess < problem.mode_speed[at]:
+                continue
+            # What it would save to run shorter.
+            most = max(most, price * gpus * min(end[j] - begin[j], excess // problem.mode_speed[at]))
+            for m in range(mode[j]):
+                other = problem.mode_start[i] + m
+                span = (excess - stall * problem.mode_speed[other]) // (
+                    problem.mode_speed[at] - problem.mode_speed[other]
+                )
+                span = min(span, end[j] - begin[j] - stall - 1)
+                if span > stall and price * (gpus - problem.mode_gpus[other]) * span > most:
+                    most = price * (gpus - problem.mode_gpus[other]) * span
+                    which = j
+                    side = late
+                    seconds = span
+                    lower = m
+    if which < 0 or runs == PIECES:
+        return runs
+    for j in range(runs, which, -1):
+        begin[j] = begin[j - 1]
+        end[j] = end[j - 1]
+        mode[j] = mode[j - 1]
+    if side == 1:
+        end[which] -= seconds
+        begin[which + 1] = end[which]
+        mode[which + 1] = lower
+    else:
+        end[which] = begin[which] + seconds
+        begin[which + 1] = end[which]
+        mode[which] = lower
+    return runs + 1
+
+
+@inner
+def cut_runs(problem, board, i, runs, begin, end, mode):  # type: ignore[no-untyped-def]
+    """Shorten the runs, the dearest second first, while the work stays done; returns how many are left."""
+    work = problem.work[i]
+    if drawn(board.seed) < LOWERED:
+        for _ in range(4):
+            before = runs
+            excess = progress_of(problem, i, runs, begin, end, mode) - work
+            runs = lower_run(problem, board, i, runs, begin, end, mode, excess)
+            if runs == before:
+                break
+    for _ in range(3 * PIECES):
+        excess = progress_of(problem, i, runs, begin, end, mode) - work
+        best = 0.0
+        which = -1
+        side = 0
+        for j in range(runs):
+            at = problem.mode_start[i] + mode[j]
+            if problem.mode_speed[at] > excess:
+                continue
+            for late in range(2):
+                k = step_at(board, end[j] - 1 if late == 1 else begin[j])
+                gpus = problem.mode_gpus[at]
+                price = board.mu[k] if gpus == 0 else gpus * board.lam[k]
+                if price / problem.mode_speed[at] > best:
+                    best = price / problem.mode_speed[at]
+                    which = j
+                    side = late
+        if which < 0:
+            break
+        at = problem.mode_start[i] + mode[which]
+        length = end[which] - begin[which]
+        less = min(length, excess // problem.mode_speed[at])
+        k = step_at(board, end[which] - 1 if side == 1 else begin[which])
+        if side == 1:
+            less = min(less, max(1, end[which] - board.at[k]))
+        else:
+            less = min(less, max(1, board.at[k + 1] - begin[which]))
+        if length - less <= problem.overhead[i]:
+            less = length
+        if less == length:
+            for j in range(which, runs - 1):
+                begin[j] = begin[j + 1]
+                end[j] = end[j + 1]
+                mode[j] = mode[j + 1]
+            runs -= 1
+        elif side == 1:
+            end[which] -= less
+        else:
+            begin[which] += less
+    return runs
+
+
+@inner
+def place(problem, board, i, came, free, net, done, chosen, begin, end, mode):  # type: ignore[no-untyped-def]
+    """Place the job where it costs least; whether it fits. Scratch: see `search`."""
+    a = problem.mode_start[i]
+    b = problem.mode_start[i + 1]
+    gpus = problem.mode_gpus[a:b]
+    speed = problem.mode_speed[a:b]
+    low = problem.submit[i]
+    high = problem.deadline[i]
+    first = step_at(board, low)
+    last = step_at(board, high - 1) + 1
+    work = np.float64(problem.work[i])
+    for _ in range(TRIES):
+        left_cost = 0.0
+        left_done = 0.0
+        found = False
+        right_cost = 0.0
+        right_done = 0.0
+        # Beyond any price: the most progress that there is room for.
+        u = 1e6 / max(1.0, work)
+        for line in range(LINES):
+            worth, did = best_at(
+                u, low, high, first, last, board.at, board.room, board.servers, board.lam, board.mu, gpus, speed,
+                problem.overhead[i], came, free, net, done,
+            )  # fmt: skip
+            if line == 0:
+                if did < work:
+                    return False
+            else:
+                known = left_cost + u * (work - left_done)
+                if u * work - worth >= known - 1e-12 * max(1.0, known):
+                    break
+            if did >= work:
+                right_cost = u * did - worth
+                right_done = did
+                trace(last - first, came, free, chosen)
+                found = True
+            else:
+                left_cost = u * did - worth
+                left_done = did
+            u = (right_cost - left_cost) / (right_done - left_done)
+        runs = 0
+        full = not found
+        for at in range(last - first):
+            m = chosen[at]
+            if m < 0:
+                continue
+            start = max(low, board.at[first + at])
+            stop = min(high, board.at[first + at + 1])
+            if runs > 0 and mode[runs - 1] == m and end[runs - 1] == start:
+                end[runs - 1] = stop
+            elif runs == PIECES:
+                full = True
+                break
+            else:
+                begin[runs] = start
+                end[runs] = stop
+                mode[runs] = m
+                runs += 1
+        if full:
+            return False
+        short = problem.work[i] - progress_of(problem, i, runs, begin, end, mode)
+        if short > 0:
+            work += 1.01 * short + 1.0
+            continue
+        runs = cut_runs(problem, board, i, runs, begin, end, mode)
+        if progress_of(problem, i, runs, begin, end, mode) < problem.work[i]:
+            return False
+        # A window of the edge ends where its step ends: a run goes on into the next, as two pieces.
+        pieces = 0
+        for j in range(runs):
+            start = begin[j]
+            if gpus[mode[j]] == 0:
+                for w in range(len(problem.window_start)):
+                    if start < problem.window_end[w] < end[j]:
+                        if pieces == PIECES:
+                            return False
+                        board.begin[i, pieces] = start
+                        board.end[i, pieces] = problem.window_end[w]
+                        board.mode[i, pieces] = mode[j]
+                        pieces += 1
+                        start = problem.window_end[w]
+            if pieces == PIECES:
+                return False
+            board.begin[i, pieces] = start
+            board.end[i, pieces] = end[j]
+            board.mode[i, pieces] = mode[j]
+            pieces += 1
+        board.many[i] = pieces
+        restore(problem, board, i)
+        return True
+    return False
+
+
+@inner
+def keep_best(board, now, kept):  # type: ignore[no-untyped-def]
+    """Write down the pieces of the jobs that are placed, `now` of them."""
+    kept.met[0] = now
+    for i in range(len(kept.many)):
+        kept.many[i] = board.many[i] if board.placed[i] else 0
+        for j in range(kept.many[i]):
+            kept.pieces[0, i, j] = board.begin[i, j]
+            kept.pieces[1, i, j] = board.end[i, j]
+            kept.pieces[2, i, j] = board.mode[i, j]
+
+
+@compiled
+def put_back(problem, board, kept):  # type: ignore[no-untyped-def]
+    """Make the board hold the best schedule again."""
+    for i in range(len(kept.many)):
+        if board.placed[i]:
+            remove(problem, board, i)
+        board.many[i] = 0
+    for i in range(len(kept.many)):
+        if kept.many[i] > 0:
+            board.many[i] = kept.many[i]
+            for j in range(kept.many[i]):
+                board.begin[i, j] = kept.pieces[0, i, j]
+                board.end[i, j] = kept.pieces[1, i, j]
+                board.mode[i, j] = kept.pieces[2, i, j]
+            restore(problem, board, i)
+    join_steps(board)
+
+
+@compiled
+def search(problem, board, order, rank, low, high, whole, heat, share, most, tried, kept):  # type: ignore[no-untyped-def]
+    """Insert jobs in an order, then do rounds of ruin and recreate; returns how many jobs are met.
+
+    Parameters
+    ----------
+    order : jobs to be inserted first.
+    rank : (n,) what a job costs by the bound: cheap ones are tried early.
+    low, high : rounds low .. high-1 of `whole` are done.
+    heat : by how much a round may make it worse, in jobs; it falls to 0 until the last round.
+    share : how much a job's cost counts against its being met.
+    most : jobs taken out in one round; tried : missing ones tried, about.
+    kept : in and out, the best schedule.
+    """
+    jobs = len(rank)
+    longest = len(board.at)
+    widest = 1
+    for i in range(jobs):
+        widest = max(widest, problem.mode_start[i + 1] - problem.mode_start[i])
+    came = np.zeros((longest, widest), np.bool_)
+    free = np.zeros(longest, np.int64)
+    net = np.zeros(widest)
+    done = np.zeros(widest)
+    chosen = np.zeros(longest, np.int64)
+    begin = np.zeros(PIECES, np.int64)
+    end = np.zeros(PIECES, np.int64)
+    mode = np.zeros(PIECES, np.int64)
+    out = np.zeros(jobs, np.int64)
+    near = np.zeros(jobs, np.int64)
+    touched = np.zeros(most + tried + 2, np.int64)
+    key = np.zeros(most + tried + 2)
+    was = np.zeros(most + tried + 2, np.bool_)
+    cost = np.zeros(most + tried + 2)
+    count = np.zeros(most + tried + 2, np.int64)
+    pieces = np.zeros((3, most + tried + 2, PIECES), np.int64)
+    for i in order:
+        if not board.placed[i]:
+            place(problem, board, i, came, free, net, done, chosen, begin, end, mode)
+    now = 0
+    for i in range(jobs):
+        if board.placed[i]:
+            now += 1
+    if now > kept.met[0]:
+        keep_best(board, now, kept)
+    for turn in range(low, high):
+        if board.size[0] > longest - 8 * PIECES or turn % 64 == 0:
+            join_steps(board)
+        missing = 0
+        for i in range(jobs):
+            if not board.placed[i] and problem.mode_start[i + 1] > problem.mode_start[i]:
+                out[missing] = i
+                missing += 1
+        if missing == 0:
+            break
+        wanted = out[min(missing - 1, int(drawn(board.seed) * missing))]
+        around = 0
+        for i in range(jobs):
+            if board.placed[i]:
+                for j in range(board.many[i]):
+                    if board.begin[i, j] < problem.deadline[wanted] and board.end[i, j] > problem.submit[wanted]:
+                        near[around] = i
+                        around += 1
+                        break
+        # Who is touched: some that run in the window, the wanted one, and more that are missing.
+        n = 0
+        for _ in range(min(around, 1 + int(drawn(board.seed) * most))):
+            x = n + int(drawn(board.seed) * (around - n))
+            near[n], near[x] = near[x], near[n]
+            touched[n] = near[n]
+            n += 1
+        removed = n
+        touched[n] = wanted
+        n += 1
+        for x in range(missing):
+            if n == len(touched) - 1:
+                break
+            i = out[(x + int(drawn(board.seed) * 3)) % missing]
+            fresh = i != wanted
+            for y in range(removed, n):
+                if touched[y] == i:
+                    fresh = False
+            if (fresh and missing <= tried) or (
+                fresh and meet(problem, i, wanted) and drawn(board.seed) * missing < 2 * tried
+            ):
+                touched[n] = i
+                n += 1
+        before = 0.0
+        for x in range(n):
+            i = touched[x]
+            was[x] = board.placed[i]
+            cost[x] = board.spent[i]
+            count[x] = board.many[i]
+            for j in range(board.many[i]):
+                pieces[0, x, j] = board.begin[i, j]
+                pieces[1, x, j] = board.end[i, j]
+                pieces[2, x, j] = board.mode[i, j]
+            if was[x]:
+                before += board.spent[i]
+                remove(problem, board, i)
+            noise = drawn(board.seed)
+            key[x] = rank[i] * (0.4 + 2.0 * noise * noise)
+        if drawn(board.seed) < 0.5:
+            key[removed] = -1.0
+        turns = ascending(key[:n])
+        after = 0.0
+        met = 0
+        for x in turns:
+            if place(problem, board, touched[x], came, free, net, done, chosen, begin, end, mode):
+                met += 1
+                after += board.spent[touched[x]]
+        gain = met - removed
+        bar = heat * (whole - turn) / whole * drawn(board.seed)
+        if gain - share * (after - before) >= -bar:
+            now += gain
+            if now > kept.met[0]:
+                keep_best(board, now, kept)
+        else:
+            for x in range(n):
+                if board.placed[touched[x]]:
+                    remove(problem, board, touched[x])
+            for x in range(n):
+                i = touched[x]
+                board.many[i] = count[x]
+                for j in range(count[x]):
+                    board.begin[i, j] = pieces[0, x, j]
+                    board.end[i, j] = pieces[1, x, j]
+                    board.mode[i, j] = pieces[2, x, j]
+                if was[x]:
+                    restore(problem, board, i)
+                else:
+                    board.many[i] = 0
+    return now

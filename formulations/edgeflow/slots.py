@@ -1,0 +1,143 @@
+"""OPT of tiny instances, exactly, second by second: every run of a job is a literal of CP-SAT.
+
+A job's schedule is a path through (second, side of the last run): it pauses a second, or runs from one second to
+another in one mode, which makes the progress that rule 4 says. Two runs in a row in one mode pay two starts here, and
+one run in their place pays one, so nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from instances.edgeflow.model import CLOUD, EDGE, Instance
+from instances.edgeflow.solution import Piece, Solution
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+MOST_JOBS, MOST_SECONDS, MOST_GPUS = 5, 30, 4
+
+
+class Run(NamedTuple):
+    """A run that a job may make: seconds, mode, the side before (-1: none) and the work that it does."""
+
+    start: int
+    end: int
+    place: int
+    gpus: int
+    before: int
+    progress: int
+
+
+class SlotsModel(NamedTuple):
+    """A CpModelProto as text, and what its variables are: a job's run, or None."""
+
+    text: str
+    runs: tuple[tuple[int, Run] | None, ...]
+
+
+def fits(instance: Instance) -> bool:
+    """Is the instance tiny?"""
+    seconds = int((instance.deadline - instance.submit).max(initial=0))
+    return instance.jobs <= MOST_JOBS and seconds <= MOST_SECONDS and instance.gpus <= MOST_GPUS
+
+
+def runs_of(instance: Instance, i: int) -> list[Run]:
+    """Every run within the job's window, after every side."""
+    job = instance.job(i)
+    model = instance.models[job.model]
+    modes = [(CLOUD, gpus, speed) for gpus, speed in model.useful(instance.gpus)]
+    if model.edge_speed:
+        modes.append((EDGE, 1, model.edge_speed))
+    sides = sides_of(instance, i)
+    found = []
+    for start in range(job.submit, job.deadline):
+        for end in range(start + 1, job.deadline + 1):
+            for place, gpus, speed in modes:
+                if place == EDGE and not all(_servers(instance, t) for t in range(start, end)):
+                    continue
+                for before in sides:
+                    stall = model.overhead_s
+                    if before not in (-1, place):
+                        stall += model.edge_overhead_s
+                    progress = speed * max(0, end - start - stall)
+                    # A run without progress may be worth something only for its side.
+                    if progress or len(sides) > 1:
+                        found.append(Run(start, end, place, gpus, before, progress))
+    return found
+
+
+def sides_of(instance: Instance, i: int) -> tuple[int, ...]:
+    """Which sides of the last run are told apart: only -1 where that makes no difference."""
+    job = instance.job(i)
+    model = instance.models[job.model]
+    meets = any(w.start < job.deadline and job.submit < w.end for w in instance.edge)
+    return (-1, CLOUD, EDGE) if model.edge_speed and model.edge_overhead_s and meets else (-1,)
+
+
+def _servers(instance: Instance, second: int) -> int:
+    return sum(w.servers for w in instance.edge if w.start <= second < w.end)
+
+
+def build(instance: Instance) -> SlotsModel:
+    """The model; runs in the worker process of CP-SAT."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    names: list[tuple[int, Run] | None] = []
+    gpus: defaultdict[int, list[tuple[int, cp_model.IntVar]]] = defaultdict(list)
+    servers: defaultdict[int, list[cp_model.IntVar]] = defaultdict(list)
+    met = []
+
+    def literal(what: tuple[int, Run] | None) -> cp_model.IntVar:
+        names.append(what)
+        return model.new_bool_var(f"b{len(names)}")
+
+    for i in range(instance.jobs):
+        job = instance.job(i)
+        z = literal(None)
+        met.append(z)
+        into: defaultdict[tuple[int, int], list[cp_model.IntVar]] = defaultdict(list)
+        out: defaultdict[tuple[int, int], list[cp_model.IntVar]] = defaultdict(list)
+        progress = []
+        sides = sides_of(instance, i)
+        for run in runs_of(instance, i):
+            x = literal((i, run))
+            out[run.start, run.before].append(x)
+            into[run.end, run.place if len(sides) > 1 else -1].append(x)
+            progress.append(min(run.progress, job.work) * x)
+            for second in range(run.start, run.end):
+                if run.place == CLOUD:
+                    gpus[second].append((run.gpus, x))
+                else:
+                    servers[second].append(x)
+        for second in range(job.submit, job.deadline):
+            for side in sides:
+                x = literal(None)
+                out[second, side].append(x)
+                into[second + 1, side].append(x)
+        for second in range(job.submit, job.deadline):
+            for side in sides:
+                begins = 1 if (second, side) == (job.submit, -1) else 0
+                model.add(sum(out[second, side]) == begins + sum(into[second, side]))
+        model.add(sum(progress) >= job.work).only_enforce_if(z)
+    for taken in gpus.values():
+        model.add(sum(count * x for count, x in taken) <= instance.gpus)
+    for second, used in servers.items():
+        model.add(sum(used) <= _servers(instance, second))
+    model.maximize(sum(met))
+    return SlotsModel(str(model.proto), tuple(names))
+
+
+def solution_from(instance: Instance, runs: tuple[tuple[int, Run] | None, ...], values: list[float]) -> Solution:
+    """The runs whose literals are true, cut where a window of the edge ends."""
+    found: list[list[Piece]] = [[] for _ in range(instance.jobs)]
+    for what, value in zip(runs, values, strict=True):
+        if what is None or value < 0.5:
+            continue
+        i, run = what
+        cuts = [w.end for w in instance.edge if run.place == EDGE and run.start < w.end < run.end]
+        for start, end in zip([run.start, *cuts], [*cuts, run.end], strict=True):
+            found[i].append(Piece(start, end, run.place, run.gpus))
+    return tuple(tuple(sorted(pieces)) for pieces in found)

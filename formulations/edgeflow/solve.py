@@ -1,0 +1,398 @@
+"""The most jobs that can be met, or an interval on it: prices, schedules, a formulation and a backend, put together.
+
+`lower` is always the value of a schedule that `check` has verified; `upper` is the least of the bounds that were
+proved, each exact or rounded safely. Whatever happens to a backend, the interval stands. Effort is counted in rounds;
+what a larger effort does begins with what a smaller one does.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from formulations import backends
+from formulations.backends import BackendResult, Limits
+from formulations.edgeflow import bound, models, slots
+from formulations.edgeflow.bound import SCALE, Prices
+from formulations.edgeflow.bound import Proof as Proved
+from formulations.edgeflow.certificate import Certificate
+from formulations.edgeflow.check import check
+from formulations.edgeflow.enumerate import STATES_LIMIT, enumerate_optimum
+from formulations.edgeflow.placing import empty_board, kept_of, nothing_kept, put_back, search, solution_of
+from formulations.edgeflow.problem import Problem, grid_of, onto, problem_of
+from formulations.interval import Interval, seconds_left
+from formulations.report import Proof, SolveReport, Status, Termination
+from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
+from instances.edgeflow.format import content_hash, loads
+from instances.edgeflow.model import Instance
+from instances.edgeflow.solution import Solution
+from instances.errors import InputError, not_one_of, shown
+
+VERSION = "1"
+"""Version of everything that can change a report's figures; part of the key of stored results."""
+
+DUAL, LP, MIP, SLOTS, ENUMERATE = "dual", "lp", "mip", "slots", "enumerate"
+ALLOWED = {
+    DUAL: (NO_BACKEND,),
+    LP: ("highs",),
+    MIP: ("highs", "scip", "gurobi"),
+    SLOTS: ("cpsat",),
+    ENUMERATE: (NO_BACKEND,),
+}
+"""Which backends go with a formulation, the preferred one first."""
+
+COARSE = 400
+"""Prices are sought on about so many cells before they are on the grid of all events."""
+DESCENTS = ((300, 2.0, 0.01), (300, 0.3, 0.0002))
+"""Rounds, first step and last one of the searches for prices."""
+BLOCKS = 4
+"""Blocks of ruin and recreate in one unit of effort."""
+STEPS = 4_000_000
+FEWEST = 2_000
+"""Rounds in a block: so many over the jobs, but no fewer."""
+CHUNK = 200
+"""Rounds between two looks at the clock."""
+HEAT, SHARE, MOST, TRIED = 0.3, 0.3, 8, 8
+"""See `placing.search`."""
+SOLVER_WORK = 20
+"""Units of a solver's work in one unit of effort."""
+SLACK = 1e-6
+"""A solver's bound is raised by it, absolute and relative, before it is believed."""
+
+
+def solve(
+    instance: Instance,
+    formulation: str = "auto",
+    backend: str = "auto",
+    effort: int = 1,
+    gap: float = 0.0,
+    seconds: float | None = None,
+    start: Solution | None = None,
+    certified: bool = False,
+) -> SolveReport:
+    """How many deadlines can be met, or a certified interval on it.
+
+    Parameters
+    ----------
+    formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
+    effort : units of work, at least 1; the same figures on any machine; a larger one never gives a wider interval.
+    gap : relative gap (upper - lower) / |upper| at which to stop early.
+    seconds : a time limit; marks the report `time_limited`. Starting a solver comes before it.
+    start : a schedule to begin from, of an online run for example; it is verified first.
+    certified : changes nothing, every report has a certificate.
+
+    Raises
+    ------
+    InputError : for names that do not exist or do not go together, or numbers out of range.
+    """
+    check_settings(effort, gap, seconds)
+    began = time.perf_counter()
+    name, solver = choose(instance, formulation, backend)
+    # What it takes to start a solver is not in a solve's seconds.
+    before = time.perf_counter()
+    if solver != NO_BACKEND:
+        backends.ready(solver)
+    began += time.perf_counter() - before
+    run = _Run(instance, solver, gap, began, seconds)
+    run.offer(((),) * instance.jobs, "nothing")
+    if start is not None:
+        run.offer(start, "start")
+    if name == ENUMERATE:
+        run.enumerate()
+    run.price(name == LP)
+    if not run.done():
+        run.insert()
+    if name == SLOTS and not run.done():
+        run.slots()
+    if name == MIP and not run.done():
+        run.mip(effort)
+    for block in range(BLOCKS * effort):
+        if run.done():
+            break
+        run.improve(block)
+    assert run.solution is not None
+    return SolveReport(
+        status=Status.OPTIMAL if run.lower == run.upper else Status.INTERVAL,
+        lower=run.lower,
+        upper=run.upper,
+        solution=run.solution,
+        proof=run.proof,
+        formulation=name,
+        backend=NO_BACKEND if run.termination in (Termination.NONE, Termination.UNAVAILABLE) else solver,
+        termination=run.termination,
+        time_limited=seconds is not None or run.termination is Termination.TIMEOUT,
+        seconds=time.perf_counter() - began,
+        work=run.work,
+        message="; ".join(run.notes),
+        certificate=run.certificate(),
+        trail=tuple(run.trail),
+    )
+
+
+def choose(instance: Instance, formulation: str, backend: str) -> tuple[str, str]:
+    """Check the names, and choose by size what was left to choose.
+
+    Raises
+    ------
+    InputError : for a name that does not exist, or a pair that does not go together.
+    """
+    if formulation not in ("auto", *ALLOWED):
+        raise InputError("", "formulation", not_one_of(formulation, ("auto", *ALLOWED)))
+    check_backend(backend)
+    if formulation == "auto":
+        able = [name for name in (DUAL, MIP, SLOTS) if backend in ALLOWED[name]]
+        tiny = backend == "auto" and slots.fits(instance)
+        formulation = SLOTS if tiny else able[0] if able else DUAL
+    allowed = ALLOWED[formulation]
+    if backend == "auto":
+        backend = allowed[0]
+    if backend not in allowed:
+        raise InputError("", "backend", f"{formulation} goes with {' or '.join(allowed)}, not {backend}")
+    return formulation, backend
+
+
+class _Run(Interval[int]):
+    """An interval on the number of met jobs, and the steps that narrow it."""
+
+    def __init__(self, instance: Instance, solver: str, gap: float, began: float, seconds: float | None) -> None:
+        def verify(solution: Solution) -> tuple[int | None, str]:
+            report = check(instance, solution)
+            return report.value, "" if report.value is not None else str(report.violations[0])
+
+        super().__init__(verify, "number of met jobs", began, 0)
+        self.instance, self.solver, self.gap, self.seconds = instance, solver, gap, seconds
+        self.problem: Problem = problem_of(instance)
+        self.termination = Termination.NONE
+        self.proved: Proved | None = None
+        self.bound(self.problem.alone, Proof.TRIVIAL)
+
+    def left(self) -> float | None:
+        """Seconds left; None where there is no limit."""
+        return seconds_left(self.seconds, self.began)
+
+    def over(self) -> bool:
+        """Is the time over?"""
+        return self.left() == 0.0
+
+    def done(self) -> bool:
+        """Is the gap reached, or the time over?"""
+        return self.within(self.gap) or self.over()
+
+    def count(self, what: str, amount: int) -> None:
+        """Note work."""
+        self.work[what] = self.work.get(what, 0) + amount
+
+    def enumerate(self) -> None:
+        """Close the interval by brute force, where the instance is small enough."""
+        try:
+            value, solution = enumerate_optimum(self.instance)
+        except ValueError as error:
+            self.notes.append(f"{ENUMERATE}: {error}")
+            return
+        self.offer(solution, ENUMERATE)
+        self.bound(value, Proof.ENUMERATION)
+
+    def price(self, by_solver: bool) -> None:
+        """Prices: by a subgradient method, from coarse to fine, or by the linear program; proved in integers."""
+        problem, fine = self.problem, grid_of(self.problem)
+        prices = bound.begin(problem, grid_of(problem, COARSE) if fine.cells > 2 * COARSE else fine)
+        self._prove(bound.begin(problem, fine))
+        if not problem.alone:
+            self.prices = bound.begin(problem, fine)
+            return
+        proposed = self._priced_by_solver() if by_solver else None
+        if proposed is not None:
+            prices = proposed
+        else:
+            for rounds, first, last in DESCENTS:
+                prices = bound.descend(problem, prices, rounds, first, last, self.over)
+            if prices.grid.cells < fine.cells:
+                lam, mu = (onto(each, prices.grid, fine) for each in (prices.lam, prices.mu))
+                begun = Prices(fine, lam, mu, prices.value, prices.cost, math.inf, prices.rounds)
+                prices = bound.descend(problem, begun, *DESCENTS[-1], self.over)
+        self.prices = prices
+        self.count("price_rounds", prices.rounds)
+        self.work["cells"] = prices.grid.cells
+        self._prove(prices)
+
+    def _prove(self, prices: Prices) -> None:
+        proof = bound.prove(self.problem, prices)
+        if self.proved is None or proof.total < self.proved.total:
+            self.proved = proof
+            self.bound(proof.upper, Proof.LAGRANGIAN)
+
+    def _priced_by_solver(self) -> Prices | None:
+        """The linear program's prices, whose bound is then computed with stalls."""
+        grid = grid_of(self.problem)
+        if not self._fits(LP):
+            return None
+        result = self._backend(models.dual(self.problem, grid), None)
+        if result.values is None:
+            return None
+        lam, mu, value = models.prices_from(self.problem, grid, result.values)
+        begun = Prices(grid, lam, mu, value, np.zeros(self.problem.jobs), math.inf)
+        return bound.descend(self.problem, begun, *DESCENTS[-1], self.over)
+
+    def _fits(self, name: str) -> bool:
+        """Can the models be built? A note says so if not."""
+        size = models.columns(self.problem, grid_of(self.problem))
+        if size > models.COLUMNS_LIMIT:
+            self.notes.append(f"{name}: no model is built, {size} columns are more than {models.COLUMNS_LIMIT}")
+        return size <= models.COLUMNS_LIMIT
+
+    def _backend(self, model: object, work: int | None) -> BackendResult:
+        left = self.left()
+        limits = Limits(work=work, seconds=None if left is None else max(0.1, left))
+        result = backends.solve(self.solver, model, limits)
+        self.termination = result.termination
+        self.count("nodes", result.nodes)
+        self.count("iterations", result.iterations)
+        if result.message:
+            self.notes.append(result.message)
+        return result
+
+    def insert(self) -> None:
+        """Every job where it costs least, cheap ones first; the search goes on from there or from a better start."""
+        problem, prices = self.problem, self.prices
+        able = np.diff(problem.mode_start) > 0
+        self.rank = np.where(able, prices.cost + 0.01, np.inf)
+        self.rank[~np.isfinite(self.rank)] = 9.0
+        self.board = empty_board(problem, prices.grid, prices.lam, prices.mu, 1)
+        self.kept = nothing_kept(problem)
+        if self.solution is not None and self.lower > 0:
+            self.kept = kept_of(problem, self.solution, check(self.instance, self.solution).met)
+            put_back(problem, self.board, self.kept)
+        self._search(self._by_rank(self.rank), 0, 0, 1)
+        if self.lower > 0:
+            other = empty_board(problem, prices.grid, prices.lam, prices.mu, 1)
+            kept, self.board = self.board, other
+            self._search(self._by_rank(self.rank), 0, 0, 1)
+            if int(self.board.placed.sum()) <= int(kept.placed.sum()):
+                self.board = kept
+
+    def _by_rank(self, rank: Sequence[float] | np.ndarray) -> np.ndarray:
+        order = np.argsort(rank, kind="stable")
+        able: np.ndarray = np.diff(self.problem.mode_start)[order] > 0
+        return np.asarray(order[able])
+
+    def _search(self, order: np.ndarray, low: int, high: int, whole: int) -> None:
+        before = int(self.kept.met[0])
+        search(self.problem, self.board, order, self.rank, low, high, whole, HEAT, SHARE, MOST, TRIED, self.kept)
+        self.count("rounds", high - low)
+        if int(self.kept.met[0]) > max(before, self.lower if self.solution is not None else -1):
+            self.offer(solution_of(self.problem, self.kept), "search")
+
+    def improve(self, block: int) -> None:
+        """A block of ruin and recreate, from the best schedule on."""
+        rounds = max(FEWEST, STEPS // max(1, self.problem.jobs))
+        nobody = np.zeros(0, dtype=np.int64)
+        put_back(self.problem, self.board, self.kept)
+        self.board.seed[0] = 1 + block
+        for low in range(0, rounds, CHUNK):
+            if self.done():
+                break
+            self._search(nobody, low, min(rounds, low + CHUNK), rounds)
+
+    def slots(self) -> None:
+        """The exact model of CP-SAT."""
+        if not slots.fits(self.instance):
+            most = f"{slots.MOST_JOBS} jobs, {slots.MOST_SECONDS} seconds and {slots.MOST_GPUS} GPUs"
+            self.notes.append(f"{SLOTS}: only up to {most}")
+            return
+        reply = backends.call(self.solver, f"{slots.__name__}:build", self.instance)
+        if reply.termination is not None:
+            self.termination = reply.termination
+            self.notes.append(reply.message)
+            return
+        result = self._backend(reply.value.text, None)
+        if result.values is not None:
+            self.offer(slots.solution_from(self.instance, reply.value.runs, result.values.tolist()), SLOTS)
+        if result.bound is not None and result.termination in (Termination.OPTIMAL, Termination.LIMIT):
+            self.bound(max(0, math.floor(result.bound + SLACK)), Proof.CP_SAT)
+
+    def mip(self, effort: int) -> None:
+        """The fluid relaxation with whole jobs: a bound, and the jobs that it meets inserted first."""
+        if not self._fits(MIP):
+            return
+        grid = grid_of(self.problem)
+        model = models.primal(self.problem, grid, whole=True)
+        result = self._backend(model, SOLVER_WORK * effort)
+        if result.bound is not None:
+            slack = SLACK * (1.0 + abs(result.bound))
+            self.bound(max(0, math.floor(result.bound + slack)), Proof.BRANCH_AND_BOUND)
+        if result.values is not None and not self.done():
+            able = np.flatnonzero(np.diff(self.problem.mode_start) > 0)
+            rank = self.rank.copy()
+            rank[able] += 10.0 * (result.values[-len(able) :] < 0.5)
+            self.board = empty_board(self.problem, self.prices.grid, self.prices.lam, self.prices.mu, 1)
+            self._search(self._by_rank(rank), 0, 0, 1)
+
+    def certificate(self) -> Certificate | None:
+        """What proves the best schedule and the best priced bound."""
+        if self.proved is None or self.solution is None or self.proved.upper < self.lower:
+            return None
+        return Certificate(
+            instance=content_hash(self.instance),
+            scale=SCALE,
+            points=self.proved.points,
+            gpu_prices=self.proved.lam,
+            edge_prices=self.proved.mu,
+            worths=self.proved.worths,
+            upper=self.proved.upper,
+            lower=self.lower,
+            decisions=self.solution,
+        )
+
+
+def formulations() -> list[tuple[str, str]]:
+    """Name and summary of every formulation, with the backends that it goes with."""
+    tiny = f"{slots.MOST_JOBS} jobs, {slots.MOST_SECONDS} s and {slots.MOST_GPUS} GPUs"
+    summaries = {
+        DUAL: "prices of GPU and edge seconds, stalls included, and ruin and recreate; any size",
+        LP: "the fluid relaxation's own prices, then as dual",
+        MIP: "dual, then the fluid relaxation with whole jobs",
+        SLOTS: f"second by second, exact; up to {tiny}",
+        ENUMERATE: f"every state of every second, up to {STATES_LIMIT} of them",
+    }
+    listed = [(name, f"{summaries[name]} [{', '.join(allowed)}]") for name, allowed in ALLOWED.items()]
+    listed.append(("auto", "by size: slots where an instance is tiny, else dual"))
+    return listed
+
+
+_TINY = """{"format": "ratiobench/edgeflow/1", "name": "warm", "cloud": {"gpus": 2, "node_gpus": 8},
+"edge": [{"from": 0, "to": 60, "servers": 1}], "models": [{"name": "m", "speed": [[1, 10], [2, 15]], "edge_speed": 5,
+"overhead_s": 1, "edge_overhead_s": 1}], "jobs": [{"submit": 0, "deadline": 50, "model": "m", "work": 300, "gpus": 1},
+{"submit": 0, "deadline": 50, "model": "m", "work": 400, "gpus": 1}, {"submit": 5, "deadline": 50, "model": "m",
+"work": 400, "gpus": 1}, {"submit": 5, "deadline": 60, "model": "m", "work": 400, "gpus": 1}]}"""
+
+
+def warm() -> None:
+    """Compile the kernels by a use of them."""
+    solve(loads(_TINY), formulation=DUAL)
+
+
+def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
+    """The fluid relaxation as MPS or LP text, for any other solver.
+
+    ``lp`` has fractional jobs: its optimum, rounded down, bounds OPT. ``mip``, the default, has whole ones. The MPS
+    text minimises the negated objective (`LinearModel.mps` says why).
+
+    Raises
+    ------
+    InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
+    """
+    if kind not in ("mps", "lp"):
+        raise InputError("", "format", f"{shown(kind)} is not one of mps, lp")
+    name = MIP if formulation == "auto" else formulation
+    if name not in (LP, MIP):
+        raise InputError("", "formulation", not_one_of(formulation, ("auto", LP, MIP)))
+    problem = problem_of(instance)
+    grid = grid_of(problem)
+    size = models.columns(problem, grid)
+    if size > models.COLUMNS_LIMIT:
+        raise InputError("", "formulation", too_many_columns(name, size, models.COLUMNS_LIMIT))
+    model = models.primal(problem, grid, whole=name == MIP)
+    return model.mps() if kind == "mps" else model.lp()

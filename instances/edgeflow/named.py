@@ -1,0 +1,14 @@
+"""The shipped instances: tiny hand-made ones, one for each thing that goes wrong (section 7 of the family's README).
+
+`expected` has ``opt``, the number of jobs that can be met, and what some policies reach.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from instances.edgeflow.format import read
+from instances.shipped import Shipped
+
+SHIPPED = Shipped(Path(__file__).with_name("named"), read)
+names, path, named, expected = SHIPPED.names, SHIPPED.path, SHIPPED.named, SHIPPED.expected

@@ -1,0 +1,26 @@
+"""What the EdgeFlow and ElasticFlow papers print: deadline satisfaction ratios, and figures about moves.
+
+Those of ElasticFlow are the numbers in its artifact's plotting scripts (pkusys/ElasticFlow), on the traces that are
+shipped here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+PUBLISHED_RATIOS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "testbed": {"edf": "0.087", "gandiva": "0.210", "tiresias": "0.456", "elasticflow": "0.667"},
+        "t4": {"edf": "0.118", "gandiva": "0.090", "tiresias": "0.287", "elasticflow": "0.728"},
+        "philly_103959": {"edf": "0.01", "gandiva": "0.15", "tiresias": "0.32", "elasticflow": "0.87"},
+        "cluster01": {"edf": "0.182", "tiresias": "0.478", "elasticflow": "0.788"},
+        "cluster06": {"edf": "0.105", "tiresias": "0.425", "elasticflow": "0.607"},
+        "cluster10": {"edf": "0.769", "gandiva": "0.354", "tiresias": "0.473", "elasticflow": "0.981"},
+    }
+)
+"""ElasticFlow, Figures 6(b), 8(a) and 8(b), by trace."""
+TIMES = ("1.1", "7.3")
+"""EdgeFlow, section 5.3: how many times as many deadlines as the baselines, from least to most."""
+MOVES, CROSSINGS, STALLED_S = "34.9", "0.6", "180"
+"""EdgeFlow, section 5.3: moves per job, those between cloud and edge, seconds of overhead per job (about)."""

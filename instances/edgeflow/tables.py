@@ -1,0 +1,134 @@
+"""The shipped tables: speeds, overheads, arrivals and durations of real clusters, the six ElasticFlow traces.
+
+Sources and licences are in `data/README.md`; `tests.tools.edgeflow_tables` makes the tables from the public originals.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+DATA = Path(__file__).with_name("data")
+DAY, SLOT = 86_400, 600
+"""Seconds of a day, and of a slot in which arrivals are counted."""
+SHORTEST = 600
+"""Tasks of at least so many seconds are in the tables of days."""
+WIDEST = 64
+"""The widest share that a task asks for; wider ones are taken as this."""
+CELL = 10
+"""Tasks behind every cell of a table of durations, at least."""
+
+CLUSTERS: Mapping[str, str] = {
+    "pai": "Alibaba PAI 2020, a uniform 8.2 % sample of terminated GPU tasks, 28 days, clock of Shanghai",
+    "philly": "Microsoft Philly 2017, about three quarters of the jobs, 42 days",
+    "helios": "SenseTime Helios 2020, cluster Venus, 91 days",
+    "itp": "Microsoft ITP 2021, ten clusters, 28 days",
+}
+"""The clusters whose days can be drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A prepared trace of the ElasticFlow paper: where it comes from, on which GPUs it was run."""
+
+    file: str
+    about: str
+    gpu_type: str
+    gpus: int
+
+
+PUBLISHED: Mapping[str, Published] = {
+    "testbed": Published("itp_195job", "the 128-GPU testbed trace, 195 jobs of ITP (Figure 6b)", "A100", 128),
+    "t4": Published("t4_elasticVpollux", "the trace for the comparison with Pollux, 195 jobs (Figure 8a)", "T4", 64),
+    "philly_103959": Published("philly_103959", "Philly's virtual cluster 103959, 876 jobs (Figure 8b)", "A100", 256),
+    "cluster01": Published("itp_cluster01", "ITP cluster 1, 1,595 jobs (Figure 8b)", "A100", 512),
+    "cluster06": Published("itp_cluster06", "ITP cluster 6, 2,396 jobs (Figure 8b)", "A100", 512),
+    "cluster10": Published("itp_cluster10", "ITP cluster 10, 260 jobs (Figure 8b)", "A100", 256),
+}
+"""The prepared traces by name."""
+
+
+class Prepared(NamedTuple):
+    """A job of a prepared trace: times from the first submission, work in milli-iterations."""
+
+    submit: int
+    deadline: int
+    model: str
+    batch: int
+    work: int
+    gpus: int
+
+
+class Cell(NamedTuple):
+    """So many hundred-millionths of the tasks, at least, ask for `gpus` and take from `low` to `high` seconds."""
+
+    gpus: int
+    low: int
+    high: int
+    weight: int
+
+
+@lru_cache(maxsize=1)
+def throughput() -> Mapping[str, Mapping[tuple[str, int], Mapping[int, int]]]:
+    """Micro-iterations per second by type of GPU, (model, batch) and number of GPUs, which is at most the batch."""
+    found: dict[str, dict[tuple[str, int], dict[int, int]]] = {}
+    for kind, model, batch, gpus, speed in _rows("throughput.csv"):
+        if int(gpus) <= int(batch):
+            found.setdefault(kind, {}).setdefault((model, int(batch)), {})[int(gpus)] = int(speed)
+    return found
+
+
+@lru_cache(maxsize=1)
+def overheads() -> Mapping[str, int]:
+    """Seconds that a change of share takes, by model: the mean of what was measured, rounded up."""
+    found: dict[str, list[int]] = {}
+    for model, _, milliseconds in _rows("overheads.csv"):
+        found.setdefault(model, []).append(int(milliseconds))
+    return {model: -(-sum(values) // (1000 * len(values))) for model, values in found.items()}
+
+
+@lru_cache(maxsize=len(CLUSTERS))
+def arrivals(cluster: str) -> tuple[tuple[int, ...], ...]:
+    """Tasks of at least ten minutes that were submitted in each ten minutes of each day."""
+    return tuple(zip(*(map(int, row[1:]) for row in _rows(f"arrivals_{cluster}.csv")), strict=True))
+
+
+@lru_cache(maxsize=1)
+def _laws() -> Mapping[str, tuple[tuple[int, int, tuple[int, ...]], ...]]:
+    found: dict[str, list[tuple[int, int, tuple[int, ...]]]] = {}
+    for cluster, gpus, tasks, seconds in _rows("durations.csv"):
+        found.setdefault(cluster, []).append((int(gpus), int(tasks), tuple(map(int, seconds.split()))))
+    return {cluster: tuple(rows) for cluster, rows in found.items()}
+
+
+def durations(cluster: str, shortest: int = SHORTEST) -> tuple[Cell, ...]:
+    """The joint table of GPUs and durations of a cluster's tasks, cut below `shortest` seconds."""
+    found = []
+    for gpus, tasks, ends in _laws()[cluster]:
+        for low, high in pairwise(ends):
+            width = high - low + 1
+            inside = high - max(low, shortest) + 1
+            if inside > 0:
+                found.append(Cell(gpus, max(low, shortest), high, 10**6 * tasks * inside // ((len(ends) - 1) * width)))
+    return tuple(found)
+
+
+@lru_cache(maxsize=len(PUBLISHED))
+def prepared(name: str) -> tuple[Prepared, ...]:
+    """The jobs of a prepared trace, in order of submission."""
+    text = gzip.decompress((DATA / f"{name}.csv.gz").read_bytes()).decode("ascii")
+    return tuple(
+        Prepared(int(submit), int(deadline), model, int(batch), int(work), int(gpus))
+        for submit, deadline, model, batch, work, gpus in list(csv.reader(text.splitlines()))[1:]
+    )
+
+
+def _rows(name: str) -> list[list[str]]:
+    with (DATA / name).open(newline="", encoding="ascii") as file:
+        return list(csv.reader(file))[1:]

@@ -1,0 +1,1 @@
+"""Online policies for elastic training jobs with deadlines; each file registers one."""

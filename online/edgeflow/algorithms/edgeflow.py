@@ -1,0 +1,109 @@
+"""EdgeFlow, reconstructed: its paper's rule for off-loading is not in the text that we have, so this is our reading.
+
+At every event: (1) jobs on an edge server stay while they end there in time. (2) Where GPUs and servers are free,
+let-in jobs that would end there in time go, the largest remaining GPU time first. (3) Where the plan fails, or a new
+job would be declined: among the cloud jobs that could use a larger share, by deadline less the end at that share,
+largest first, the one moves that would end there in time and frees most GPUs; then the plan is made again, as long as
+there are servers. On the rest ElasticFlow. Each rule can be turned off: `stay=no`, `offload=no`, `rescue=no`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from instances.edgeflow.model import EDGE, Job
+from online.edgeflow.algorithms.elasticflow import OPTIONS, ElasticFlow
+from online.edgeflow.placement import ending, largest, stays, without
+from online.edgeflow.plan import LEVEL
+from online.edgeflow.planner import Planned
+from online.edgeflow.policy import with_common
+from online.edgeflow.protocol import Answer, View
+from online.edgeflow.registry import Entry, Option, register
+
+_YES = ("yes", "no")
+_OPTIONS: Mapping[str, Option] = with_common(
+    stay=Option("yes", _YES, "rule 1: jobs on an edge server stay if they end there in time"),
+    offload=Option("yes", _YES, "rule 2: free servers take jobs while GPUs are free"),
+    rescue=Option("yes", _YES, "rule 3: jobs move to servers where the plan fails or a job would be declined"),
+    **OPTIONS,
+)
+
+
+class EdgeFlow(ElasticFlow):
+    """See the module."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(options)
+        self._stay, self._offload, self._rescue = (options[name] == "yes" for name in ("stay", "offload", "rescue"))
+        changed = [f"{key}={value}" for key, value in sorted(options.items()) if value != _OPTIONS[key].default]
+        self.label = f"edgeflow{':' if changed else ''}{','.join(changed)} (reconstructed)"
+
+    def allocate(self, view: View, admitted: list[int], coming: Sequence[Job]) -> Answer:
+        """The three rules around ElasticFlow's admission and plan."""
+        onedge = stays(self.planner, view, admitted) if self._stay else []
+        # A plan that fails for who is in already.
+        onedge, _ = self._rescued(view, admitted, onedge, 1)
+        moved = onedge
+
+        def fits(jobs: Sequence[int]) -> bool:
+            nonlocal moved
+            tried, planned = self._rescued(view, [*admitted, *jobs], moved, 0)
+            moved = tried if planned.whole else moved
+            return planned.whole
+
+        taken = self._admit(coming, fits)
+        onedge = moved
+        self.admitted.update(taken)
+        here = [*admitted, *taken]
+        planned = self.planner.plan(without(here, onedge), 1)
+        if self._offload and len(onedge) < view.servers and self._idle(planned, view) > 0:
+            able = ending(self.planner, view, without(here, onedge))
+            onedge = [*onedge, *largest(self.planner, able, view.servers - len(onedge))]
+            planned = self.planner.plan(without(here, onedge), 1)
+        return self.answer(view, onedge, planned)
+
+    def _idle(self, planned: Planned, view: View) -> int:
+        """GPUs that the plan leaves now."""
+        level = planned.found[:, LEVEL]
+        model = self.planner.model[planned.index]
+        used = np.where((planned.inside > 0) & (level >= 0), self.planner.levels[model, np.maximum(level, 0)], 0)
+        return view.gpus - int(used.sum())
+
+    def _rescued(self, view: View, jobs: Sequence[int], onedge: list[int], rule: int) -> tuple[list[int], Planned]:
+        """Who is on the edge so that the plan of the others is whole, as far as that goes, and the plan."""
+        planned = self.planner.plan(without(jobs, onedge), rule)
+        while not planned.whole and self._rescue and len(onedge) < view.servers:
+            mover = self._mover(view, planned)
+            if mover is None:
+                break
+            onedge = [*onedge, mover]
+            planned = self.planner.plan(without(jobs, onedge), rule)
+        return onedge, planned
+
+    def _mover(self, view: View, planned: Planned) -> int | None:
+        """The third rule's choice among the jobs in the cloud; None for none."""
+        planner = self.planner
+        index = ending(planner, view, planned.index.tolist())
+        index = index[planner.place[index] != EDGE]
+        level, model = planner.level[index], planner.model[index]
+        able = level < planner.top[model]
+        index, level, model = index[able], level[able], model[able]
+        if not len(index):
+            return None
+        end = planner.second - (-planner.left[index] // planner.speeds[model, level + 1])
+        gpus = np.where(level >= 0, planner.levels[model, np.maximum(level, 0)], 0)
+        first = np.lexsort((index, -gpus, end - planner.deadline[index]))[0]
+        return int(index[first])
+
+
+register(
+    Entry(
+        "edgeflow",
+        "ElasticFlow with three rules for edge servers; reconstructed, not the authors' code",
+        "1",
+        _OPTIONS,
+        EdgeFlow,
+    )
+)

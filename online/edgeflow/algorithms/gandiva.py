@@ -1,0 +1,104 @@
+"""Gandiva: jobs of one size share sets of nodes in turns; not deadline-aware, always the requested share.
+
+A set is for one size n and has ceil(n / g) nodes of g GPUs; floor(g nodes / n) of its jobs run at once, its capacity. A
+job joins the set of its size that has the fewest jobs, if that is below capacity; else it opens a set on free nodes;
+else it joins the least used one anyway; else it waits. A set that is empty frees its nodes. Every 60 s each set lets
+the next ones run, in a ring. No packing of jobs onto one GPU, no growing, no shrinking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from instances.edgeflow.model import CLOUD, Job, Public
+from online.edgeflow.policy import Sharing, with_common
+from online.edgeflow.protocol import Answer, View
+from online.edgeflow.registry import Entry, register
+
+TURN_S = 60
+"""Seconds after which a set lets the next jobs run."""
+
+
+class _Set:
+    """Nodes for jobs of one size, which run in turns: those at the head of the ring."""
+
+    __slots__ = ("capacity", "nodes", "ring")
+
+    def __init__(self, nodes: int, capacity: int) -> None:
+        self.nodes, self.capacity = nodes, capacity
+        self.ring: list[int] = []
+
+    def turn(self) -> None:
+        """The jobs that ran go to the end of the ring."""
+        if len(self.ring) > self.capacity:
+            self.ring = self.ring[self.capacity :] + self.ring[: self.capacity]
+
+
+class Gandiva(Sharing):
+    """See the module."""
+
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        """All nodes are free; a cloud smaller than a node is one node."""
+        super().start(public, constants)
+        self._node = min(public.node_gpus, public.gpus)
+        self._free = public.gpus // self._node
+        self._sets: dict[int, list[_Set]] = {}
+        self._waiting: list[int] = []
+        self._turn: int | None = None
+
+    def share(self, view: View, new: Sequence[Job]) -> Answer:
+        """Who is at the head of its set's ring."""
+        here = set(view.index.tolist())
+        self._leave(here)
+        if self._turn is not None and view.second >= self._turn:
+            for each in self._all():
+                each.turn()
+            self._turn = None
+        waiting = [i for i in self._waiting if i in here] + [job.index for job in new]
+        self._waiting = [i for i in waiting if not self._join(self.jobs[i])]
+        crowded = any(len(each.ring) > each.capacity for each in self._all())
+        if not crowded:
+            self._turn = None
+        elif self._turn is None:
+            self._turn = view.second + TURN_S
+        named = {i: (CLOUD, self.jobs[i].gpus) for each in self._all() for i in each.ring[: each.capacity]}
+        return Answer(named, self._turn)
+
+    def _all(self) -> list[_Set]:
+        return [each for sets in self._sets.values() for each in sets]
+
+    def _leave(self, here: set[int]) -> None:
+        for sets in self._sets.values():
+            for each in sets:
+                each.ring = [i for i in each.ring if i in here]
+                self._free += 0 if each.ring else each.nodes
+            sets[:] = [each for each in sets if each.ring]
+
+    def _join(self, job: Job) -> bool:
+        """Whether there is a set for the job."""
+        if not self.requested(job):
+            return False
+        sets = self._sets.setdefault(job.gpus, [])
+        least = min(sets, key=lambda each: len(each.ring), default=None)
+        if least is None or len(least.ring) >= least.capacity:
+            nodes = -(-job.gpus // self._node)
+            if nodes <= self._free:
+                self._free -= nodes
+                least = _Set(nodes, nodes * self._node // job.gpus)
+                sets.append(least)
+        if least is None:
+            return False
+        least.ring.append(job.index)
+        return True
+
+
+register(
+    Entry(
+        "gandiva",
+        "jobs of one size take turns on sets of nodes, at the requested share; not deadline-aware",
+        "1",
+        with_common(),
+        lambda options: Gandiva(),
+    )
+)

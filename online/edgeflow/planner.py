@@ -1,0 +1,156 @@
+"""What a planning policy knows of jobs and models, as tables, and its plans on the GPUs of the cloud."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.arrays import IntArray
+from instances.edgeflow.model import CLOUD, EDGE, Job, Public
+from online.edgeflow import plan as kernels
+from online.edgeflow.plan import CHANGE, COLUMNS, LEVEL, NEVER
+from online.edgeflow.protocol import PAUSED, View
+
+FloatArray = NDArray[np.float64]
+MARGIN_S = 30
+"""Plans end so much before the deadline, or 2 % of the job's window if that is less: for stalls to come."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned:
+    """A plan: the jobs in order of deadlines, who is planned, and the kernel's columns."""
+
+    index: IntArray
+    inside: IntArray
+    found: IntArray
+    count: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether everybody is planned."""
+        return self.count == len(self.index)
+
+    def levels(self) -> dict[int, int]:
+        """Job -> its level now (-1: none yet), of those that are planned."""
+        inside = self.inside.astype(bool)
+        return dict(zip(self.index[inside].tolist(), self.found[inside, LEVEL].tolist(), strict=True))
+
+    def change(self) -> int | None:
+        """The second at which the plan changes first, if any."""
+        changes = self.found[self.inside.astype(bool), CHANGE]
+        first = int(changes.min()) if len(changes) else NEVER
+        return None if first == NEVER else first
+
+
+class Planner:
+    """Tables of the models and columns of the jobs; `see` takes the state, `plan` makes plans for it.
+
+    Parameters
+    ----------
+    margin : whether plans end before the deadline, see `MARGIN_S`.
+    """
+
+    def __init__(self, public: Public, *, margin: bool = True) -> None:
+        self.public, self._margin = public, margin
+        self.levels, self.speeds, self.top = tables(public)
+        self.edge_speed = np.array([m.edge_speed for m in public.models], np.int64)
+        self.overhead = np.array([m.overhead_s for m in public.models], np.int64)
+        self.edge_overhead = np.array([m.edge_overhead_s for m in public.models], np.int64)
+        size = 64
+        self.deadline, self.due, self.model = (np.zeros(size, np.int64) for _ in range(3))
+        # Of the jobs that are here, as seen last.
+        self.left, self.place, self.level, self.last, self.ready = (np.zeros(size, np.int64) for _ in range(5))
+        self.second = 0
+
+    def learn(self, jobs: Iterable[Job]) -> None:
+        """Jobs have arrived."""
+        for job in jobs:
+            while job.index >= len(self.deadline):
+                for name in ("deadline", "due", "model", "left", "place", "level", "last", "ready"):
+                    column = getattr(self, name)
+                    setattr(self, name, np.concatenate([column, np.zeros_like(column)]))
+            i = job.index
+            self.deadline[i], self.model[i] = job.deadline, job.model
+            margin = min(MARGIN_S, (job.deadline - job.submit) // 50) if self._margin else 0
+            self.due[i] = job.deadline - margin
+
+    def see(self, view: View) -> None:
+        """The state of the jobs that are here."""
+        here = view.index
+        self.second = view.second
+        self.left[here], self.place[here] = view.left, view.place
+        self.last[here], self.ready[here] = view.last, view.ready
+        self.level[here] = self._level_of(here, view)
+
+    def _level_of(self, here: IntArray, view: View) -> IntArray:
+        """Position of the present share among the levels; -1 where the job does not run in the cloud."""
+        same = (self.levels[self.model[here]] == view.share[:, None]) & (view.place == CLOUD)[:, None]
+        found: IntArray = np.where(same.any(axis=1), same.argmax(axis=1), -1)
+        return found
+
+    def ordered(self, jobs: Sequence[int] | IntArray) -> IntArray:
+        """By deadline, ties by index."""
+        index = np.asarray(jobs, dtype=np.int64)
+        order: IntArray = index[np.lexsort((index, self.deadline[index]))]
+        return order
+
+    def plan(
+        self,
+        jobs: Sequence[int] | IntArray,
+        rule: int = kernels.KEEP_ALL,
+        *,
+        hold: bool = False,
+        stalls: bool = False,
+        weight: FloatArray | None = None,
+    ) -> Planned:
+        """A plan for these jobs from now on, on all GPUs.
+
+        Parameters
+        ----------
+        hold : a running job first tries to go on as it runs, to its end.
+        stalls : the plan charges stalls: what is left of the present one, or a new one for who does not run.
+        weight : by job, with `DROP_LARGEST`.
+        """
+        index = self.ordered(jobs)
+        n = len(index)
+        model = self.model[index]
+        level = self.level[index]
+        stall = np.zeros(n, np.int64)
+        if stalls:
+            stall = np.where(level >= 0, np.maximum(0, self.ready[index] - self.second), self.stall(index, CLOUD))
+        inside, found = np.ones(n, np.int64), np.zeros((n, COLUMNS), np.int64)
+        count = kernels.plan(
+            self.second, self.public.gpus, self.due[index], self.left[index], stall, self.ready[index], model,
+            level if hold else np.full(n, -1, np.int64), weight[index] if weight is not None else np.zeros(n),
+            self.levels, self.speeds, self.top, rule, inside, found,
+        )  # fmt: skip
+        return Planned(index, inside, found, int(count))
+
+    def stall(self, index: IntArray, place: int) -> IntArray:
+        """Seconds that a start at this place takes now."""
+        model, last = self.model[index], self.last[index]
+        across = (last != PAUSED) & (last != place)
+        found: IntArray = self.overhead[model] + np.where(across, self.edge_overhead[model], 0)
+        return found
+
+    def edge_end(self, index: IntArray) -> IntArray:
+        """The second at which each job would end on an edge server from now on; NEVER where it does not fit there."""
+        speed = self.edge_speed[self.model[index]]
+        on = self.place[index] == EDGE
+        begin = np.where(on, np.maximum(self.ready[index], self.second), self.second + self.stall(index, EDGE))
+        found: IntArray = np.where(speed > 0, begin - (-self.left[index] // np.maximum(speed, 1)), NEVER)
+        return found
+
+
+def tables(public: Public) -> tuple[IntArray, IntArray, IntArray]:
+    """(models, L) useful levels and their speeds, and the position of the last level of each model (-1: none)."""
+    useful = [model.useful(public.gpus) for model in public.models]
+    width = max([len(each) for each in useful] + [1])
+    levels, speeds = np.zeros((len(useful), width), np.int64), np.zeros((len(useful), width), np.int64)
+    for m, each in enumerate(useful):
+        for k, (gpus, speed) in enumerate(each):
+            levels[m, k], speeds[m, k] = gpus, speed
+    return levels, speeds, np.array([len(each) - 1 for each in useful], np.int64)

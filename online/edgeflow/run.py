@@ -1,0 +1,89 @@
+"""One run of a policy of family `edgeflow` under the referee."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from formulations.edgeflow.check import check
+from instances.arrays import frozen
+from instances.edgeflow.model import Instance, Model, Window
+from instances.errors import InputError, not_one_of
+from online import run as runs
+from online.edgeflow.registry import REGISTRY
+from online.edgeflow.replay import replay
+from online.edgeflow.table import Table
+from online.outcome import OnlineRun, Violation
+from online.referee.table import Log
+from online.run import Game, Judged
+from online.spec import Spec
+
+LATE = {"drop": False, "keep": True}
+WINDOWS = {"known": False, "hidden": True}
+
+
+class EdgeflowGame(Game[Instance]):
+    """Jobs on the GPUs of a cloud and on edge servers, event by event.
+
+    Parameters
+    ----------
+    keep_late, hidden : as the table's. Every algorithm of ours sets them by its options `late` and `windows`; anyone's
+        own does where it is named with them, and is handed them as all others.
+    """
+
+    registry = REGISTRY
+
+    def __init__(self, *, keep_late: bool = False, hidden: bool = False) -> None:
+        self._keep_late, self._hidden = keep_late, hidden
+
+    def admit(self, instance: Instance, spec: Spec) -> tuple[EdgeflowGame, Spec]:
+        """The game with the options of this algorithm; InputError for a value that neither has."""
+        chosen = []
+        for name, allowed in (("late", LATE), ("windows", WINDOWS)):
+            value = spec.options.get(name, next(iter(allowed)))
+            if value not in allowed:
+                raise InputError("algorithm", f"{spec.head}:{name}", not_one_of(value, allowed))
+            chosen.append(allowed[value])
+        return _GAMES[chosen[0], chosen[1]], spec
+
+    def arrivals(self, instance: Instance) -> int:
+        """Jobs."""
+        return instance.jobs
+
+    def table(self, instance: Instance, seed: str) -> Table:
+        """The clock and the books; nothing is drawn."""
+        return Table(instance, keep_late=self._keep_late, hidden=self._hidden)
+
+    def first_half(self, instance: Instance) -> Instance:
+        """The first half of the jobs (whole seconds, at least one), as an instance of its own."""
+        half = (instance.jobs + 1) // 2
+        while 0 < half < instance.jobs and instance.submit[half] == instance.submit[half - 1]:
+            half += 1
+        each = (instance.submit, instance.deadline, instance.model, instance.work, instance.share)
+        submit, deadline, model, work, share = (frozen(column[:half]) for column in each)
+        return replace(instance, submit=submit, deadline=deadline, model=model, work=work, share=share, cache={})
+
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
+        """The number of jobs met, by `formulations.edgeflow.check`."""
+        solution = replay(instance, log, keep_late=self._keep_late)
+        report = check(instance, solution)
+        found = list(violations) or [Violation(str(b.rule), b.job, b.detail, Table.noun) for b in report.violations]
+        met = int(report.value or 0)
+        return Judged(solution, found, met, met, counts={"moves": report.moves})
+
+    def small(self) -> Instance:
+        """Two models, four jobs, four GPUs, an edge window."""
+        models = (Model("a", (1, 2, 4), (10, 18, 30), 6, 1, 2), Model("b", (1, 2), (7, 13), 0, 2, 0))
+        submit, deadline, model = frozen([0, 0, 5, 20]), frozen([40, 30, 60, 90]), frozen([0, 1, 0, 1])
+        work, share = frozen([300, 90, 200, 100]), frozen([2, 1, 4, 1])
+        return Instance("warm", {}, 4, 8, (Window(2, 50, 1),), models, submit, deadline, model, work, share)
+
+
+_BOTH = (False, True)
+_GAMES = {(late, hidden): EdgeflowGame(keep_late=late, hidden=hidden) for late in _BOTH for hidden in _BOTH}
+GAME = _GAMES[False, False]
+
+
+def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineRun:
+    """One run of the algorithm on the instance under the referee; parameters and errors as `online.run.run`."""
+    return runs.run(GAME, instance, text, prior=prior)

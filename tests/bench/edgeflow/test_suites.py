@@ -1,0 +1,222 @@
+"""Family edgeflow through the harness: suites, claims, measures, time lines and explanations."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from bench.edgeflow.claims import CLAIMS, STATEMENTS, audit
+from bench.edgeflow.explaining import explain, gantt
+from bench.edgeflow.measures import MEASURES, measures
+from bench.edgeflow.suites import OPTIONS, published_group, suites
+from bench.edgeflow.timeline import REASONS, STEPS, timeline
+from bench.family.checks import Check, Verdict
+from bench.family.known import families, find_suite
+from formulations.edgeflow.check import check
+from formulations.edgeflow.solve import solve
+from instances.edgeflow.format import parse
+from instances.edgeflow.generate import generate, recipes
+from instances.edgeflow.model import Instance
+from instances.edgeflow.named import expected, named, names
+from instances.edgeflow.paper import PUBLISHED_RATIOS
+from instances.edgeflow.solution import Piece
+from instances.edgeflow.tables import PUBLISHED
+from online.edgeflow.run import GAME, run
+from online.outcome import OnlineRun
+
+
+def _checks(instance: Instance, algorithm: str) -> dict[str, Check]:
+    reference = solve(instance, "auto", "auto", 1, 0.0, None)
+    return {each.name: each for each in audit(instance, run(instance, algorithm), reference)}
+
+
+def test_the_family() -> None:
+    """Its unit, and suites that are found by name."""
+    family, suite = find_suite("edgeflow-trace1")
+    assert (family.name, family.unit, family.objective, family.whole_values) == ("edgeflow", "jobs", "met", True)
+    assert len(suite.cases) == 15
+    assert {suite.name for suite in family.suites()} == {
+        "edgeflow-trace1", "edgeflow-philly", "edgeflow-ablation", "edgeflow-edge", "edgeflow-load", "edgeflow-slots",
+        "edgeflow-named", "elasticflow-published",
+    }  # fmt: skip
+    assert family.measured() == MEASURES
+    assert {name for name, _ in families()["edgeflow"].find("traces")()} >= {"pai", "philly", "t4"}
+
+
+@pytest.mark.parametrize("suite", suites(), ids=lambda suite: suite.name)
+def test_every_suite_can_be_run(suite: Any) -> None:
+    """Recipes and policies exist, names differ, every group of a figure has cases, and so has what is printed."""
+    forms = {form.fixed["kind"]: form for form in recipes()}
+    groups = {case.group for case in suite.cases}
+    assert len({case.name for case in suite.cases}) == len(suite.cases)
+    for case in suite.cases:
+        forms[case.recipe["kind"]].read(case.recipe)
+        for name in case.algorithms:
+            assert GAME.registry.parse(name).entry is not None
+    for plot in suite.plots:
+        assert set(plot.groups) <= groups
+        for printed in plot.printed_means:
+            assert printed.group in plot.groups
+            assert any(printed.algorithm in case.algorithms for case in suite.cases if case.group == printed.group)
+
+
+def test_a_day_has_the_same_jobs_on_every_cloud() -> None:
+    """Groups of a suite differ in GPUs, servers, deadlines or the speed of the edge alone."""
+    for name in ("edgeflow-trace1", "edgeflow-edge"):
+        by_day: dict[int, set[tuple[int, ...]]] = {}
+        for case in find_suite(name)[1].cases:
+            by_day.setdefault(case.recipe["day"], set()).add(tuple(generate(case.recipe).work.tolist()))
+        assert all(len(works) == 1 for works in by_day.values())
+
+
+def test_what_is_printed_stands_beside_every_reading() -> None:
+    """Each printed ratio beside all options of its policy, on the paper's jobs and GPUs."""
+    suite = find_suite("elasticflow-published")[1]
+    [plot] = [plot for plot in suite.plots if plot.name == "published"]
+    rows = {(each.group, each.algorithm): each.value for each in plot.printed_means}
+    assert len(rows) == sum(len(OPTIONS[name]) for row in PUBLISHED_RATIOS.values() for name in row)
+    assert rows[published_group("testbed"), "elasticflow"] == "0.667"
+    for case in suite.cases:
+        assert case.recipe["trace"] in PUBLISHED
+        assert "gpus" not in case.recipe
+
+
+@pytest.mark.parametrize("name", names())
+def test_named_instances_are_what_they_say(name: str) -> None:
+    """OPT is known exactly, and nobody meets more."""
+    instance = named(name)
+    report = solve(instance, "auto", "auto", 1, 0.0, None)
+    assert report.lower == report.upper == expected(name)["opt"]
+    for policy, met in expected(name).items():
+        if policy != "opt":
+            assert run(instance, policy).admitted == met <= expected(name)["opt"]
+
+
+def test_edge_servers_can_hurt() -> None:
+    """With the jobs that show it."""
+    found = _checks(named("edge_closes"), "elasticflow:edge=any")["edge_helps"]
+    assert found.status is Verdict.VIOLATED
+    assert found.left == 2
+    assert found.right == 1
+    assert found.witness == {"met_only_without": [0], "ran_on_the_edge": [0]}
+    found = _checks(named("edge_counts"), "elasticflow:edge=any")["edge_worth"]
+    assert found.figures["without"] == 1
+
+
+def test_admission_for_good_can_cost_most() -> None:
+    """One big job shuts out three; who is not aware of deadlines does better."""
+    found = _checks(named("admission_regret"), "elasticflow")
+    assert found["for_good"].status is Verdict.VIOLATED
+    assert found["for_good"].right == 1
+    assert found["for_good"].witness == {"never_ran_and_can_be_met": [1, 2, 3]}
+    assert found["aware"].status is Verdict.VIOLATED
+    assert found["aware"].left == 3
+    assert found["guarantee"].status is Verdict.HOLDS
+    assert found["edge_helps"].status is Verdict.NOT_APPLICABLE
+    assert found["room"].status is Verdict.HOLDS
+
+
+def test_nobody_can_be_a_tenth_better_than_the_best() -> None:
+    """Where a baseline meets all that can be met, the claim of 1.1 times is refuted."""
+    found = _checks(named("edf_domino"), "tiresias")["room"]
+    assert found.left is not None
+    assert found.right == 4
+    assert (found.status is Verdict.VIOLATED) == (found.left > 4)
+    assert _checks(named("hopeless"), "edf")["room"].status is Verdict.HOLDS
+
+
+def test_claims_say_whose_runs_they_are_about() -> None:
+    """Every claim is checked or says why not, on every policy; and applies to some run."""
+    instance = named("edge_counts")
+    applied = set()
+    for name in ("elasticflow", "elasticflow:edge=any", "afs"):
+        found = _checks(instance, name)
+        assert list(found) == [each.name for each in STATEMENTS]
+        applied |= {key for key, each in found.items() if each.status is not Verdict.NOT_APPLICABLE}
+        assert all(each.reason for each in found.values())
+    assert applied == {claim.statement.name for claim in CLAIMS}
+
+
+def _by_hand() -> tuple[Instance, OnlineRun]:
+    """Two jobs: one moves to the edge and back, the other changes its share and is late."""
+    model = {"name": "m", "speed": [[1, 100], [2, 150]], "edge_speed": 50, "overhead_s": 1, "edge_overhead_s": 2}
+    instance = parse(
+        {
+            "format": "ratiobench/edgeflow/1", "name": "hand", "cloud": {"gpus": 2, "node_gpus": 8},
+            "edge": [{"from": 4, "to": 10, "servers": 2}], "models": [model],
+            "jobs": [
+                {"submit": 0, "deadline": 20, "model": "m", "work": 1000, "gpus": 1},
+                {"submit": 2, "deadline": 12, "model": "m", "work": 1500, "gpus": 2},
+            ],
+        }
+    )  # fmt: skip
+    plan = (
+        (Piece(0, 4, 0, 1), Piece(4, 10, 1, 1), Piece(10, 20, 0, 1)),
+        (Piece(4, 8, 0, 2), Piece(8, 10, 0, 1), Piece(10, 12, 0, 1)),
+    )
+    made = run(instance, "edf")
+    fields = {name: getattr(made, name) for name in made.__slots__}
+    return instance, OnlineRun(**{**fields, "decisions": plan, "welfare": 1, "admitted": 1})
+
+
+def test_measures_by_hand() -> None:
+    """Counted on paper: 300 in 4 s, 150 on the server (3 s of 6 still), 700 in the 7 s that are left of 10."""
+    instance, made = _by_hand()
+    assert check(instance, made.decisions).met == (True, False)
+    assert measures(instance, made) == {
+        "satisfied": Fraction(1, 2),
+        "moves": Fraction(3, 2),
+        "crossings": 1,
+        "stalled_s": Fraction(1 + 3 + 3 + 1 + 1, 2),
+        "gpu_use": Fraction(4 + 10 + 8 + 4, 40),
+        "well_used": Fraction(14, 26),
+    }
+    assert tuple(measures(named("no_jobs"), run(named("no_jobs"), "edf"))) == MEASURES
+
+
+def test_the_time_line_by_hand() -> None:
+    """Seconds, GPUs in use, servers in use and there, and who missed."""
+    instance, made = _by_hand()
+    found = timeline(instance, made)
+    assert (found.unit, list(found.times)) == ("second", list(range(1, 21)))
+    cloud, edge, there = found.loads
+    assert cloud.mean[:12] == [*[Fraction(1, 2)] * 4, *[1] * 4, *[Fraction(1, 2)] * 2, 1, 1]
+    assert edge.mean[3:11] == [0, *[Fraction(1, 2)] * 6, 0]
+    assert sum(there.mean) == 6
+    assert found.used == Fraction(26, 40)
+    assert [(each.number, each.time, each.reason) for each in found.refused] == [(1, 3, "cannot be met")]
+    assert sum(found.admitted) == 1
+    assert {each.reason for each in found.refused} <= set(REASONS)
+    assert sum(each.arrivals for each in found.classes["share asked for"]) == 2
+
+
+def test_the_time_line_of_a_day() -> None:
+    """At most 240 places; the load is the checker's GPU seconds."""
+    instance = generate({"kind": "gpu-day", "jobs": 30, "gpus": 8, "servers": 2})
+    made = run(instance, "elasticflow")
+    found = timeline(instance, made)
+    assert len(found.times) <= 240
+    assert found.unit.endswith("slot") or found.unit == "hour"
+    assert sum(found.admitted) + len(found.refused) == 30
+    assert found.used is not None
+    step = Fraction(check(instance, made.decisions).gpu_seconds) / (found.used * instance.gpus * len(found.times))
+    assert step in STEPS
+
+
+def test_an_explanation_is_a_gantt_chart() -> None:
+    """Squares say on how many GPUs, or on the edge, or that a job waits; what happened is told in order."""
+    instance, made = _by_hand()
+    grid = gantt(instance, made.decisions, "ALG")
+    assert grid.head[:3] == ["0 to 2", "2 to 4", "4 to 8"]
+    assert [square.figure for square in grid.rows[0][1]] == [1, 1, "e", "e", 1, 1]
+    assert [square.figure for square in grid.rows[1][1]] == [None, "-", 2, 1, 1, None]
+    reference = solve(instance, "auto", "auto", 1, 0.0, None)
+    closes = named("edge_closes")
+    told = explain(
+        closes, run(closes, "elasticflow:edge=any"), reference, audit(closes, run(closes, "edf"), reference)[0]
+    )
+    assert told.moments[0].heading == "Second 0"
+    assert "job 0 comes" in str(told.moments[0].said)
+    assert "goes to an edge server" in str(told.moments[0].decision)

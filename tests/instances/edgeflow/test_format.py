@@ -1,0 +1,187 @@
+"""The file format of family edgeflow: what is written reads back identical, what is not allowed is one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+
+from instances.edgeflow import (
+    content_hash,
+    document,
+    dumps,
+    loads,
+    parse,
+    parse_solution,
+    read,
+    solution_document,
+    write,
+)
+from instances.edgeflow.format import SCHEMA
+from instances.edgeflow.strategies import edgeflow_documents, tiny_instances
+from instances.errors import InputError
+
+Document = dict[str, Any]
+
+
+def valid() -> Document:
+    """A small valid document with every field in use."""
+    return {
+        "format": "ratiobench/edgeflow/1",
+        "name": "valid",
+        "origin": {"by": "hand"},
+        "cloud": {"gpus": 4, "node_gpus": 8},
+        "edge": [{"from": 0, "to": 5, "servers": 2}, {"from": 5, "to": 9, "servers": 1}],
+        "models": [
+            {"name": "a", "speed": [[1, 10], [2, 18], [4, 17]], "edge_speed": 6, "overhead_s": 2, "edge_overhead_s": 3},
+            {"name": "b", "speed": [[8, 3]], "edge_speed": 0, "overhead_s": 0, "edge_overhead_s": 3600},
+        ],
+        "jobs": [
+            {"submit": 0, "deadline": 9, "model": "a", "work": 99, "gpus": 4},
+            {"submit": 0, "deadline": 1, "model": "b", "work": 2**53, "gpus": 8},
+            {"submit": 3, "deadline": 2**40, "model": "a", "work": 1, "gpus": 1},
+        ],
+    }
+
+
+@pytest.fixture(scope="module")
+def validator() -> jsonschema.protocols.Validator:
+    """The shipped JSON Schema."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=edgeflow_documents())
+def test_what_is_written_reads_back_identical(data: Document) -> None:
+    """Writing and reading again gives the same hash, document and text; nothing is clipped or lost."""
+    instance = parse(data)
+    again = loads(dumps(instance))
+    assert content_hash(again) == content_hash(instance)
+    assert document(again) == document(instance) == {"origin": {}, **data}
+
+
+def test_the_valid_document(tmp_path: Path, validator: jsonschema.protocols.Validator) -> None:
+    """Every field in use; files plain and packed; name and origin are not part of the identity."""
+    data = valid()
+    validator.validate(data)
+    instance = parse(data)
+    assert document(instance) == data
+    for name in ("i.json", "i.json.gz"):
+        write(instance, tmp_path / name)
+        assert content_hash(read(tmp_path / name)) == content_hash(instance)
+    assert content_hash(parse({**data, "name": "other", "origin": {}})) == content_hash(instance)
+    assert instance.models[0].useful(4) == ((1, 10), (2, 18))
+    assert instance.models[1].useful(4) == ()
+    assert instance.job(1).gpus == 8
+    assert "3 jobs, 4 GPUs, 2 edge windows" in repr(instance)
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=edgeflow_documents())
+def test_the_schema_takes_what_the_reader_takes(data: Document, validator: jsonschema.protocols.Validator) -> None:
+    """No valid document is refused by the schema."""
+    validator.validate(data)
+
+
+def _at(*steps: str | int) -> Callable[[Any], Callable[[Document], None]]:
+    """A change of the value at a place."""
+
+    def to(value: Any) -> Callable[[Document], None]:
+        def change(data: Document) -> None:
+            place: Any = data
+            for step in steps[:-1]:
+                place = place[step]
+            place[steps[-1]] = value
+
+        return change
+
+    return to
+
+
+WRONG = [
+    (_at("format")("ratiobench/edgeflow/2"), "format", "ratiobench/edgeflow/2", True),
+    (_at("name")(""), "name", "''", True),
+    (_at("more")(1), "more", "unknown field", True),
+    (_at("cloud")([]), "cloud", "is not an object", True),
+    (_at("cloud", "gpus")(0), "cloud.gpus", "0 is not in 1..4096", True),
+    (_at("cloud", "gpus")(4097), "cloud.gpus", "4097", True),
+    (_at("cloud", "gpus")(4.0), "cloud.gpus", "4.0 is not an integer", False),
+    (_at("cloud", "node_gpus")(True), "cloud.node_gpus", "true", True),
+    (_at("edge", 0, "to")(0), "edge[0].to", "0 is not after `from`, 0", False),
+    (_at("edge", 1, "from")(4), "edge[1].from", "4 is before 5", False),
+    (_at("edge", 1, "servers")(0), "edge[1].servers", "0", True),
+    (_at("edge", 1, "from")(-1), "edge[1].from", "-1", True),
+    (_at("models", 1, "name")("a"), "models[1].name", "'a' stands twice", False),
+    (_at("models", 0, "speed")([]), "models[0].speed", "empty", True),
+    (_at("models", 0, "speed", 1)([3, 18]), "models[0].speed[1][0]", "3 is not a power of two", True),
+    (_at("models", 0, "speed", 1)([1, 18]), "models[0].speed[1][0]", "1 is not above 1", False),
+    (_at("models", 0, "speed", 1)([2, 0]), "models[0].speed[1][1]", "0 is not in", True),
+    (_at("models", 0, "speed", 1)([2]), "models[0].speed[1]", "1 entries", True),
+    (_at("models", 0, "edge_speed")(-1), "models[0].edge_speed", "-1", True),
+    (_at("models", 0, "overhead_s")(3601), "models[0].overhead_s", "3601", True),
+    (_at("jobs", 2, "submit")(-1), "jobs[2].submit", "-1", True),
+    (_at("jobs", 1, "submit")(9), "jobs[1].deadline", "1 is not after `submit`, 9", False),
+    (_at("jobs", 0, "submit")(1), "jobs[1].submit", "0 is before 1", False),
+    (_at("jobs", 0, "deadline")(0), "jobs[0].deadline", "0 is not after", False),
+    (_at("jobs", 0, "model")("c"), "jobs[0].model", "'c' is the name of no model", False),
+    (_at("jobs", 0, "work")(0), "jobs[0].work", "0", True),
+    (_at("jobs", 0, "work")(2**53 + 1), "jobs[0].work", "9007199254740993", True),
+    (_at("jobs", 0, "gpus")(8), "jobs[0].gpus", "8 is no share of model 'a', which has 1, 2, 4", False),
+    (_at("models", 0, "speed", 1)([2, 2**23]), "jobs[2].deadline", "2^62", False),
+    (_at("models", 0, "edge_speed")(2**23), "jobs[2].deadline", "2^62", False),
+]
+
+
+@pytest.mark.parametrize(("change", "field", "value", "by_schema"), WRONG)
+def test_what_is_not_allowed_is_named(
+    change: Callable[[Document], None],
+    field: str,
+    value: str,
+    by_schema: bool,
+    validator: jsonschema.protocols.Validator,
+) -> None:
+    """One line with the file, the field and the value; the schema refuses what a schema can refuse."""
+    data = valid()
+    change(data)
+    with pytest.raises(InputError) as caught:
+        parse(data, "file.json")
+    text = str(caught.value)
+    assert text.startswith(f"file.json: {field}: ")
+    assert value in text
+    assert "\n" not in text
+    assert validator.is_valid(data) != by_schema
+
+
+@pytest.mark.parametrize("field", ["format", "name", "cloud", "edge", "models", "jobs"])
+def test_every_field_is_needed(field: str) -> None:
+    """But for the origin."""
+    data = valid()
+    del data[field]
+    with pytest.raises(InputError, match=field):
+        parse(data)
+
+
+@settings(max_examples=20, deadline=None)
+@given(instance=tiny_instances())
+def test_jobs_are_in_order_and_read_only(instance: Any) -> None:
+    """Nobody changes what was validated."""
+    assert all(a <= b for a, b in zip(instance.submit, instance.submit[1:], strict=False))
+    with pytest.raises(ValueError, match="read-only"):
+        instance.work[:] = 0
+
+
+def test_solutions_read_back_and_are_refused_by_name() -> None:
+    """Only the shape is judged."""
+    data = {"decisions": [[[0, 5, 0, 2], [5, 9, 1, 1]], []]}
+    assert solution_document(parse_solution(data, "s")) == data
+    for wrong, field in (({}, "decisions"), ({"decisions": [[[0, 1, 0]]]}, "decisions[0][0]"), ([], "document")):
+        with pytest.raises(InputError) as caught:
+            parse_solution(wrong, "s")
+        assert str(caught.value).startswith(f"s: {field}: ")

@@ -1,0 +1,1 @@
+"""Tests of the policies and the referee of family `edgeflow`."""

@@ -1,0 +1,180 @@
+"""The policies of family `edgeflow`: valid everywhere, never above a bound, and each as its rule says."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.edgeflow.check import check
+from formulations.edgeflow.solve import solve
+from instances.edgeflow.format import FORMAT, parse
+from instances.edgeflow.generate import generate
+from instances.edgeflow.model import CLOUD, EDGE, Instance
+from instances.edgeflow.named import named, names
+from instances.edgeflow.solution import Piece
+from instances.edgeflow.strategies import tiny_instances
+from instances.errors import InputError
+from online.edgeflow.registry import algorithms, canonical, entries
+from online.edgeflow.run import GAME, run
+from online.run import list_choices, warm
+from tests.online.edgeflow.test_table import make
+
+POLICIES = (
+    "edf", "edf:share=elastic", "edf:levels=measured,share=elastic", "gandiva", "tiresias", "afs", "elasticflow",
+    "elasticflow:edge=any", "elasticflow:edge=ending", "elasticflow:admit=batch,slot=3,spare=large,margin=none",
+    "edgeflow", "edgeflow:stay=no", "edgeflow:offload=no", "edgeflow:rescue=no", "hold", "hold:edge=none",
+)  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(tiny_instances(), st.sampled_from(["", "late=keep", "windows=hidden"]))
+def test_every_run_is_valid_and_not_above_the_bound(instance: Instance, terms: str) -> None:
+    """Upper bound >= every policy, late jobs dropped or kept, windows known or hidden."""
+    upper = solve(instance, "dual").upper
+    assert upper is not None
+    for name in POLICIES:
+        found = run(instance, f"{name}{',' if ':' in name else ':'}{terms}" if terms else name)
+        assert found.valid, (name, found.violations)
+        assert found.welfare <= upper, name
+        assert sum(check(instance, found.decisions).met) == found.welfare
+
+
+@pytest.mark.parametrize("name", names())
+def test_named_instances_are_played_and_never_above_what_can_be_met(name: str) -> None:
+    """The policies above, and a seventh of all combinations of options."""
+    instance = named(name)
+    best = solve(instance).upper
+    for choice in (*POLICIES, *list_choices(GAME)[names().index(name) :: 7]):
+        found = run(instance, choice)
+        assert found.valid, (choice, found.violations)
+        assert best is not None
+        assert found.welfare <= best, choice
+
+
+def test_every_policy_warms_up_and_is_listed() -> None:
+    """Names have one spelling; each of the policies above is registered."""
+    warm(GAME)
+    assert {name.partition(":")[0] for name in POLICIES} == set(entries()) == {name for name, _ in algorithms()}
+    for name in POLICIES:
+        assert canonical(canonical(name).split()[0]) == canonical(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("hold:late=never", "late"), ("elasticflow:slot=x", "slot"), ("elasticflow:slot=-1", "slot"),
+        ("edgeflow:edge=any", "no such option"),
+        ("tests.support.edgeflow_contestants:Random:late=never", "late"),
+    ],
+)  # fmt: skip
+def test_options_that_do_not_exist_are_refused(name: str, words: str) -> None:
+    """In one line that names the option."""
+    with pytest.raises(InputError, match=words) as caught:
+        run(make([(0, 9, 10)]), name)
+    assert "\n" not in str(caught.value)
+
+
+def test_edf_passes_over_what_does_not_fit() -> None:
+    """By deadline: four GPUs for the first, none for the second, which is too wide for the rest, one for the third."""
+    instance = _shares([(0, 20, 60, 4), (0, 25, 60, 4), (0, 30, 60, 1)], gpus=5)
+    decisions = run(instance, "edf").decisions
+    assert [pieces[0] for pieces in decisions] == [Piece(0, 2, CLOUD, 4), Piece(2, 4, CLOUD, 4), Piece(0, 6, CLOUD, 1)]
+
+
+def test_tiresias_prefers_who_has_attained_less() -> None:
+    """One GPU: at 3250 GPU seconds the first falls behind the second."""
+    decisions = run(_shares([(0, 9000, 40_000, 1), (5, 9000, 40_000, 1)], gpus=1), "tiresias").decisions
+    assert decisions[0][0] == Piece(0, 3250, CLOUD, 1)
+    assert decisions[1][0] == Piece(3250, 6500, CLOUD, 1)
+    assert decisions[0][1].start == 6500
+
+
+def test_gandiva_takes_turns() -> None:
+    """Two jobs of four GPUs on four: each runs for a minute."""
+    decisions = run(_shares([(0, 9000, 9000, 4), (0, 9000, 9000, 4)], gpus=4), "gandiva").decisions
+    assert decisions[0][:2] == (Piece(0, 60, CLOUD, 4), Piece(120, 180, CLOUD, 4))
+    assert decisions[1][:2] == (Piece(60, 120, CLOUD, 4), Piece(180, 240, CLOUD, 4))
+
+
+def test_afs_serves_everybody_before_it_serves_anybody_twice() -> None:
+    """Three jobs, four GPUs: one each, and the step goes to the shortest."""
+    decisions = run(_shares([(0, 900, 900, 1), (0, 900, 800, 1), (0, 900, 1000, 1)], gpus=4), "afs").decisions
+    assert [pieces[0].gpus for pieces in decisions] == [1, 2, 1]
+
+
+def test_elasticflow_declines_for_good_and_hold_does_not() -> None:
+    """One big job shuts out three small ones."""
+    instance = named("admission_regret")
+    lazy, ours = run(instance, "elasticflow"), run(instance, "hold")
+    assert lazy.welfare < ours.welfare
+    served = [bool(pieces) for pieces in lazy.decisions]
+    assert not all(served)
+
+
+def test_elasticflow_gives_the_least_share_that_suffices_and_spreads_the_rest() -> None:
+    """Two jobs that need one GPU each have both spare ones split between them."""
+    decisions = run(_shares([(0, 60, 300, 1), (0, 60, 300, 1)], gpus=4), "elasticflow").decisions
+    assert [pieces[0].gpus for pieces in decisions] == [2, 2]
+
+
+def test_slots_put_arrivals_off() -> None:
+    """A job that comes at 5 starts at 60."""
+    (pieces,) = run(_shares([(5, 600, 300, 1)], gpus=1), "elasticflow:slot=60").decisions
+    assert pieces[0].start == 60
+
+
+def test_edge_servers_are_used_by_those_that_end_there() -> None:
+    """EdgeFlow off-loads one of two while GPUs are free; none, if that rule is off."""
+    jobs = [(0, 400, 300), (0, 400, 600)]
+    instance = make(jobs, edge=[(0, 300, 1)], gpus=8)
+    assert any(piece.place == EDGE for pieces in run(instance, "edgeflow").decisions for piece in pieces)
+    for name in ("edgeflow:offload=no", "elasticflow", "hold:edge=none"):
+        assert all(piece.place == CLOUD for pieces in run(instance, name).decisions for piece in pieces)
+
+
+def test_edgeflow_says_that_it_is_reconstructed() -> None:
+    """In its label, with the options that are not at their defaults."""
+    instance = make([(0, 50, 100)])
+    assert run(instance, "edgeflow").label == "edgeflow (reconstructed)"
+    assert run(instance, "edgeflow:stay=no,late=keep").label == "edgeflow:late=keep,stay=no (reconstructed)"
+
+
+DAY = {"kind": "gpu-day", "cluster": "pai", "jobs": 60, "gpus": 16, "servers": 2, "seed": ["tests", "online"]}
+
+
+def test_one_process_or_another_plays_the_same() -> None:
+    """A day of jobs: runs here and in a fresh process, in another order, have the same pieces."""
+    code = (
+        "from instances.edgeflow.generate import generate; from online.edgeflow.run import run; import hashlib; "
+        f"day = generate({DAY!r}); "
+        "print(*(hashlib.sha256(repr(run(day, name).decisions).encode()).hexdigest() for name in ('hold', 'edgeflow')))"
+    )
+    root = Path(__file__).resolve().parents[3]
+    there = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True).stdout
+    day = generate(DAY)
+    here = [hashlib.sha256(repr(run(day, name).decisions).encode()).hexdigest() for name in ("edgeflow", "hold")]
+    assert there.split() == here[::-1]
+
+
+def test_no_policy_uses_a_piece_that_goes_on_as_two() -> None:
+    """A change costs a stall: pieces of a job differ from their neighbours, or there is a gap or a window between."""
+    day = generate(DAY)
+    for name in ("elasticflow", "hold"):
+        for pieces in run(day, name).decisions:
+            for one, other in pairwise(pieces):
+                assert (one.end, *one[2:]) != (other.start, *other[2:]) or one.place == EDGE
+
+
+def _shares(jobs: list[tuple[int, int, int, int]], gpus: int) -> Instance:
+    """Jobs (submit, deadline, work, requested GPUs) of the model of `make`, without stalls."""
+    model = {"name": "m", "speed": [[1, 10], [2, 18], [4, 30]], "edge_speed": 0, "overhead_s": 0, "edge_overhead_s": 0}
+    rows = [{"submit": a, "deadline": b, "model": "m", "work": w, "gpus": g} for a, b, w, g in jobs]
+    top = {"format": FORMAT, "name": "t", "cloud": {"gpus": gpus, "node_gpus": 8}, "edge": []}
+    return parse({**top, "models": [model], "jobs": rows})

@@ -1,0 +1,257 @@
+"""The tables and pictures of bench/edgeflow/README.md, from committed figures.
+
+`python -m tests.tools.readme_edgeflow` writes the tables into the file. With FOLDERS behind it, it first takes what
+they need from the results of `run SUITE` in each folder and writes it to bench/edgeflow/results, with the verdicts and
+the provenance, and draws the time line of `PICTURED`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bench.edgeflow.suites import (
+    _SERVERS,
+    _TIGHT,
+    ABLATION,
+    ALGORITHMS,
+    OPTIONS,
+    STALLS,
+    published_group,
+    tightness,
+)
+from bench.edgeflow.timeline import timeline
+from bench.family.known import find_suite
+from bench.figures.files import make_document
+from bench.figures.timeline import draw_timeline
+from bench.tables.courses import gather
+from bench.tables.ratios import decimal
+from instances.edgeflow.generate import generate
+from instances.edgeflow.paper import PUBLISHED_RATIOS
+from online.edgeflow.run import run
+from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
+
+RESULTS = ROOT / "bench" / "edgeflow" / "results"
+README = "bench/edgeflow/README.md"
+KEPT = ("case", "group", "algorithm", "state", "opt_lower", "opt_upper", "welfare", "satisfied", "moves", "crossings")
+ROUNDED = ("stalled_s", "gpu_use", "well_used")
+CLAIMS = ("claim", "standing", "holds", "violated", "undecided", "not_applicable", "violated_by")
+PICTURED = ("edgeflow-trace1", "32 + 4, day 0", "hold")
+Row = Mapping[Any, Any]
+
+
+def take(folder: Path) -> None:
+    """Keep the rows of a run, its verdicts, its provenance, and its figure over the load if it has one."""
+    RESULTS.mkdir(exist_ok=True)
+    suite = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["suite"]
+    rows = figures(folder / "results.csv")
+    for name in ROUNDED:
+        rows[name] = [text and decimal(Fraction(text), 4, up=False) for text in rows[name]]
+    rows[[*KEPT, *ROUNDED]].to_csv(RESULTS / f"{suite}.csv", index=False, lineterminator="\n")
+    figures(folder / "claims.csv")[list(CLAIMS)].to_csv(
+        RESULTS / f"{suite}_claims.csv", index=False, lineterminator="\n"
+    )
+    shutil.copyfile(folder / "provenance.json", RESULTS / f"{suite}_provenance.json")
+
+
+def draw() -> None:
+    """GPUs in use over time with the edge windows, of one run."""
+    suite, name, algorithm = PICTURED
+    [case] = [case for case in find_suite(suite)[1].cases if case.name == name]
+    instance = generate(case.recipe)
+    [(_, svg), *_] = draw_timeline(gather(timeline(instance, run(instance, algorithm))))
+    (RESULTS / "timeline.svg").write_text(make_document(svg), encoding="utf-8")
+
+
+def _rows(suite: str) -> pd.DataFrame:
+    return figures(RESULTS / f"{suite}.csv")
+
+
+def _of(suite: str) -> dict[str, dict[str, list[Row]]]:
+    """The rows by group and algorithm, in their order."""
+    found: dict[str, dict[str, list[Row]]] = {}
+    for row in _rows(suite).to_dict("records"):
+        found.setdefault(row["group"], {}).setdefault(row["algorithm"], []).append(row)
+    return found
+
+
+def _mean(values: list[Fraction]) -> Fraction:
+    return sum(values, Fraction(0)) / len(values)
+
+
+def _met(row: Row) -> Fraction:
+    return Fraction(row["welfare"])
+
+
+def _jobs(row: Row) -> Fraction:
+    """How many jobs the case has; of a run that met none it is not said."""
+    return _met(row) / Fraction(row["satisfied"]) if _met(row) else Fraction(0)
+
+
+def _reached(row: Row) -> Fraction:
+    return _met(row) / Fraction(row["opt_upper"])
+
+
+def _short(value: Fraction, *, up: bool = False, places: int = 3) -> str:
+    text = decimal(value, places, up=up)
+    return text.removeprefix("0") if text.startswith("0.") else text
+
+
+def _near(value: Fraction) -> str:
+    """Three places, the nearest: what is compared with a printed figure."""
+    return f"{float(value):.3f}".removeprefix("0")
+
+
+def _upper(rows: Mapping[str, list[Row]]) -> list[Fraction]:
+    """The certified bound of each case as a part of its jobs."""
+    every = [row for each in rows.values() for row in each]
+    jobs = {row["case"]: _jobs(row) for row in every if _met(row)}
+    return [Fraction(row["opt_upper"]) / jobs[row["case"]] for row in next(iter(rows.values()))]
+
+
+def policies(suite: str, algorithms: tuple[str, ...]) -> str:
+    """Means over the cases of a group: the part of the jobs met, and of the certified bound, the worst case beside."""
+    groups = _of(suite)
+    lines = []
+    for name in algorithms:
+        cells = []
+        for rows in groups.values():
+            each = rows[name]
+            part = _mean([Fraction(row["satisfied"] or 0) for row in each])
+            reached = [_reached(row) for row in each]
+            worst = f" ({_short(min(reached))})" if len(reached) > 1 else ""
+            cells.append(f"{_near(part)}, {_short(_mean(reached))}{worst}")
+        lines.append([f"`{name}`", *cells])
+    cells = [_short(_mean(_upper(rows)), up=True) for rows in groups.values()]
+    lines.append(["nobody meets more than", *cells])
+    return make_table(["policy", *groups], lines)
+
+
+def trace1() -> str:
+    """Figure 4(a)."""
+    return policies("edgeflow-trace1", ALGORITHMS)
+
+
+def philly() -> str:
+    """Figure 4(b)."""
+    return policies("edgeflow-philly", ALGORITHMS)
+
+
+def ablation() -> str:
+    """Figure 5: jobs met, and changes of side per job."""
+    groups = _of("edgeflow-ablation")
+    lines = []
+    for name in ABLATION:
+        cells = []
+        for rows in groups.values():
+            met, crossings = (_mean([Fraction(row[key]) for row in rows[name]]) for key in ("welfare", "crossings"))
+            cells.append(f"{_short(met, places=1)}, {_short(crossings, places=2)}")
+        lines.append([f"`{name}`", *cells])
+    return make_table(["policy", *(f"{group}: met, crossings" for group in groups)], lines)
+
+
+def published() -> str:
+    """Printed ratios, ours by reading, and the certified bound."""
+    groups = _of("elasticflow-published")
+    lines = []
+    for policy, readings in OPTIONS.items():
+        lines.append(
+            [
+                f"{policy}, printed",
+                *(PUBLISHED_RATIOS[trace].get(policy, "-").removeprefix("0") for trace in PUBLISHED_RATIOS),
+            ]
+        )
+        for name in readings:
+            cells = [
+                _near(Fraction(groups[published_group(trace)][name][0]["satisfied"])) for trace in PUBLISHED_RATIOS
+            ]
+            lines.append([f"`{name}`", *cells])
+        slow = [groups[published_group(trace, STALLS)][readings[-1]][0]["satisfied"] for trace in PUBLISHED_RATIOS]
+        lines.append([f"the same, stalls of {STALLS} s", *(_near(Fraction(each)) for each in slow)])
+    bounds = [_short(_upper(groups[published_group(trace)])[0], up=True) for trace in PUBLISHED_RATIOS]
+    lines.append(["**nobody meets more than**", *bounds])
+    return make_table(["", *(published_group(trace) for trace in PUBLISHED_RATIOS)], lines)
+
+
+def edge() -> str:
+    """What edge servers are worth, certified, and what policies make of them."""
+    groups = _of("edgeflow-edge")
+    algorithms = list(next(iter(groups.values())))
+    lines = []
+    for span in _TIGHT:
+        named = {servers: groups[f"{tightness(span)}, {servers} servers"] for servers in _SERVERS}
+        least = max(int(rows[0]["opt_lower"]) for rows in named[0].values())
+        for servers, rows in named.items():
+            one = next(iter(rows.values()))[0]
+            worth = str(max(0, int(one["opt_upper"]) - least)) if servers else "-"
+            met = [rows[name][0]["welfare"] for name in algorithms]
+            bounds = f"{one['opt_lower']} to {one['opt_upper']}"
+            lines.append([tightness(span) if not servers else "", str(servers), bounds, worth, *met])
+    head = ["deadlines after", "servers", "OPT", "worth at most", *(f"`{name}`" for name in algorithms)]
+    return make_table(head, lines)
+
+
+def load() -> str:
+    """Jobs met of the testbed trace by the size of the cloud."""
+    groups = _of("edgeflow-load")
+    algorithms = list(next(iter(groups.values())))
+    lines = []
+    for group, rows in groups.items():
+        one = rows[algorithms[0]][0]
+        lines.append([group, f"{one['opt_lower']} to {one['opt_upper']}", *(rows[n][0]["welfare"] for n in algorithms)])
+    return make_table(["", "OPT", *(f"`{name}`" for name in algorithms)], lines)
+
+
+def slots() -> str:
+    """Jobs met of the testbed trace by the length of a slot."""
+    groups = _of("edgeflow-slots")
+    algorithms = list(next(iter(groups.values())))
+    lines = [[f"`{name}`", *(rows[name][0]["welfare"] for rows in groups.values())] for name in algorithms]
+    return make_table(["policy", *groups], lines)
+
+
+def claims() -> str:
+    """In how many runs of all suites each claim holds, falls, or is not decided."""
+    counts: dict[str, list[int]] = {}
+    for file in sorted(RESULTS.glob("*_claims.csv")):
+        for row in figures(file).to_dict("records"):
+            found = counts.setdefault(row["claim"], [0, 0, 0])
+            for j, key in enumerate(("holds", "violated", "undecided")):
+                found[j] += int(row[key])
+    lines = [[f"`{name}`", *map(str, found)] for name, found in counts.items()]
+    return make_table(["claim", "holds", "violated", "undecided"], lines)
+
+
+TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
+    (README, "trace 1"): trace1,
+    (README, "philly"): philly,
+    (README, "ablation"): ablation,
+    (README, "published"): published,
+    (README, "edge"): edge,
+    (README, "load"): load,
+    (README, "slots"): slots,
+    (README, "claims"): claims,
+}
+"""Where each table stands, and what makes it."""
+SUITES = {"trace 1": "edgeflow-trace1", "published": "elasticflow-published", "claims": "edgeflow-trace1"}
+"""The suite behind a table, where that is not `edgeflow-` and its name."""
+
+
+def _is_known(table: str) -> bool:
+    """Whether the rows of its suite are there."""
+    return (RESULTS / f"{SUITES.get(table, f'edgeflow-{table}')}.csv").exists()
+
+
+if __name__ == "__main__":
+    for each in sys.argv[1:]:
+        take(Path(each))
+    if sys.argv[1:]:
+        draw()
+    write_tables({key: make for key, make in TABLES.items() if _is_known(key[1])})
