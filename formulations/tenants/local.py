@@ -226,3 +226,152 @@ def anneal(seed, rounds, warm, cold, logs, kind, queue, length, release, deadlin
             best_queue[:, :] = queue
             best_length[:] = length
     return best, accepted
+
+
+@compiled
+def rebuild(seed, rounds, warm, cold, logs, most, kind, queue, length, release, deadline, late, weight, run, money, best_queue, best_length):  # type: ignore[no-untyped-def]
+    """Ruin and recreate: the jobs of a stretch of time leave some queues, and come back one by one where they cost least."""
+    n = len(release)
+    m = len(kind)
+    end = np.zeros(queue.shape, np.int64)
+    cost = np.zeros(queue.shape, np.int64)
+    where = np.zeros((n, 2), np.int64)
+    state = np.array([seed * 2 + 88172645463325252], np.uint64)
+    total = np.int64(0)
+    for g in range(m):
+        refresh(g, 0, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
+        for p in range(length[g]):
+            total += cost[g, p]
+    best = total
+    best_queue[:, :] = queue
+    best_length[:] = length
+    temp = float(warm)
+    chunk = max(1, rounds // 1000)
+    factor = (float(cold) / float(warm)) ** (1.0 / 1000)
+    out = np.empty(n, np.int64)
+    key = np.empty(n, np.int64)
+    keep = np.empty(queue.shape, np.int64)
+    keep_length = np.empty(m, np.int64)
+    for it in range(rounds):
+        if it % chunk == chunk - 1:
+            temp *= factor
+        stop = np.int64(temp * logs[_next(state) & 1023])
+        for g in range(m):
+            keep_length[g] = length[g]
+            for p in range(length[g]):
+                keep[g, p] = queue[g, p]
+        # ruin
+        seed_job = (_next(state) * n) >> 32
+        a = where[seed_job, 0]
+        begin = end[a, where[seed_job, 1]] - run[seed_job, kind[a]]
+        want = 1 + ((_next(state) * most) >> 32)
+        share = 1 + ((_next(state) * m) >> 32)
+        if share > 4:
+            share = 4
+        gone = 0
+        each = max(1, want // share)
+        for s in range(share):
+            g = a if s == 0 else (_next(state) * m) >> 32
+            if length[g] == 0:
+                continue
+            p = 0
+            while p < length[g] - 1 and end[g, p] <= begin:
+                p += 1
+            size = min(each, length[g])
+            low = max(0, p - ((_next(state) * size) >> 32))
+            low = min(low, length[g] - size)
+            skip = (_next(state) & 3) == 0
+            q = low
+            left = size
+            w = low
+            while q < length[g]:
+                x = queue[g, q]
+                if left > 0 and not (skip and (_next(state) & 3) == 0):
+                    out[gone] = x
+                    gone += 1
+                    left -= 1
+                    total -= cost[g, q]
+                    where[x, 0] = -1
+                else:
+                    queue[g, w] = x
+                    total -= cost[g, q]
+                    w += 1
+                q += 1
+            length[g] = w
+            refresh(g, low, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
+            for q in range(low, length[g]):
+                total += cost[g, q]
+        # the order of return
+        rule = _next(state) & 7
+        for i in range(gone):
+            x = out[i]
+            if rule < 2:
+                key[i] = _next(state)
+            elif rule < 4:
+                key[i] = -run[x, 0] * 1024 + (_next(state) & 1023)
+            elif rule < 5:
+                key[i] = run[x, 0] * 1024 + (_next(state) & 1023)
+            elif rule < 6:
+                key[i] = release[x] * 1024 + (_next(state) & 1023)
+            elif rule < 7:
+                key[i] = deadline[x] * 1024 + (_next(state) & 1023)
+            else:
+                key[i] = (release[x] + run[x, 0]) * 1024 + (_next(state) & 1023)
+            y = i
+            while y > 0 and key[y - 1] > key[y]:
+                key[y - 1], key[y] = key[y], key[y - 1]
+                out[y - 1], out[y] = out[y], out[y - 1]
+                y -= 1
+        for i in range(gone):
+            j = out[i]
+            least = np.int64(1) << 61
+            bg = np.int64(-1)
+            bq = np.int64(0)
+            for g in range(m):
+                k = kind[g]
+                for q in range(length[g] + 1):
+                    t = end[g, q - 1] if q > 0 else np.int64(0)
+                    t = max(t, release[j]) + run[j, k]
+                    d = late * max(0, t - deadline[j]) + weight[j] * (t - release[j]) + money[j, k]
+                    if d >= least:
+                        break
+                    if (_next(state) & 127) == 0:
+                        continue
+                    d += tail(g, q, t, k, least - d, queue, length, end, cost, release, deadline, late, weight, run, money)
+                    if d < least:
+                        least = d
+                        bg = g
+                        bq = q
+            if bg < 0:
+                bg = (_next(state) * m) >> 32
+                bq = length[bg]
+                t = end[bg, bq - 1] if bq > 0 else np.int64(0)
+                t = max(t, release[j]) + run[j, kind[bg]]
+                least = late * max(0, t - deadline[j]) + weight[j] * (t - release[j]) + money[j, kind[bg]]
+            for y in range(length[bg], bq, -1):
+                queue[bg, y] = queue[bg, y - 1]
+            queue[bg, bq] = j
+            length[bg] += 1
+            refresh(bg, bq, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
+            total += least
+        now = np.int64(0)
+        for g in range(m):
+            for p in range(length[g]):
+                now += cost[g, p]
+        total = now
+        if it == 0:
+            held = best
+        if total <= held + stop:
+            held = total
+            if total < best:
+                best = total
+                best_queue[:, :] = queue
+                best_length[:] = length
+        else:
+            for g in range(m):
+                length[g] = keep_length[g]
+                for p in range(length[g]):
+                    queue[g, p] = keep[g, p]
+                refresh(g, 0, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
+            total = held
+    return best
