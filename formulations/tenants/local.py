@@ -1,377 +1,520 @@
-"""Local search: jobs move, swap and exchange the tails of their queues; worse schedules are accepted while it is warm."""
+"""The upper end: schedules by ruin and recreate, then by single moves; worse ones are accepted while it is warm.
+
+`rebuild` takes the jobs of a stretch of time out of a few queues, and inserts them again one by one where they cost
+least, in an order of several (slack induction by string removals, Christiaens and Vanden Berghe 2020). `anneal` moves
+single jobs, swaps pairs and exchanges the tails of two queues, some million times a second. Both accept what costs at
+most temperature x (-ln u) more. All arithmetic is on integers: the same schedules on any machine.
+"""
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
+from functools import lru_cache
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from formulations.kernels import compiled, inner, inlined
+from formulations.kernels import compiled, inlined, inner
+from formulations.tenants.tables import Queues, Tables
+from instances.tenants.model import IntArray
+
+NEVER = 1 << 61
+COOLINGS = 500
+HOTTEST = 2**44
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MULTIPLIER = np.uint64(2685821657736338717)
+
+
+class Jobs(NamedTuple):
+    """The tables as kernels take them."""
+
+    release: Any
+    deadline: Any
+    weight: Any
+    run: Any
+    money: Any
+    late: Any
+
+
+class Plan(NamedTuple):
+    """A schedule: (m,) kinds and lengths, (m, n) jobs, ends and costs by place, (n, 2) GPU and place of every job."""
+
+    kind: Any
+    length: Any
+    queue: Any
+    end: Any
+    cost: Any
+    where: Any
 
 
 @inlined
-def _next(state):  # type: ignore[no-untyped-def]
-    """A random word of 32 bits: xorshift64*."""
+def _draw(state, size):  # type: ignore[no-untyped-def]
+    """A random integer in 0..size-1: the upper half of a word of xorshift64*."""
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
     x ^= x >> np.uint64(27)
     state[0] = x
-    return np.int64((x * np.uint64(2685821657736338717)) >> np.uint64(32))
+    return (np.int64((x * _MULTIPLIER) >> np.uint64(33)) * size) >> 31
+
+
+@inlined
+def _cost(jobs, j, k, end):  # type: ignore[no-untyped-def]
+    return jobs.late * max(0, end - jobs.deadline[j]) + jobs.weight[j] * (end - jobs.release[j]) + jobs.money[j, k]
+
+
+@inlined
+def _ready(plan, g, p):  # type: ignore[no-untyped-def]
+    """When the queue's place p may start."""
+    return plan.end[g, p - 1] if p > 0 else np.int64(0)
 
 
 @inner
-def refresh(g, first, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money):  # type: ignore[no-untyped-def]
-    """Ends and costs of a queue from a position on, and where its jobs stand."""
-    t = end[g, first - 1] if first > 0 else np.int64(0)
-    k = kind[g]
-    for p in range(first, length[g]):
-        j = queue[g, p]
-        t = max(t, release[j]) + run[j, k]
-        end[g, p] = t
-        cost[g, p] = late * max(0, t - deadline[j]) + weight[j] * (t - release[j]) + money[j, k]
-        where[j, 0] = g
-        where[j, 1] = p
-
-
-@inner
-def tail(g, p, t, k, stop, queue, length, end, cost, release, deadline, late, weight, run, money):  # type: ignore[no-untyped-def]
-    """What the jobs of queue g from position p on cost more when the first may start at t; above `stop`, given up."""
-    d = np.int64(0)
-    for y in range(p, length[g]):
-        j = queue[g, y]
-        t = max(t, release[j]) + run[j, k]
-        if t == end[g, y]:
-            break
-        d += late * max(0, t - deadline[j]) + weight[j] * (t - release[j]) + money[j, k] - cost[g, y]
-        if d > stop:
-            break
-    return d
-
-
-@compiled
-def anneal(seed, rounds, warm, cold, logs, kind, queue, length, release, deadline, late, weight, run, money, best_queue, best_length):  # type: ignore[no-untyped-def]
-    n = len(release)
-    m = len(kind)
-    end = np.zeros(queue.shape, np.int64)
-    cost = np.zeros(queue.shape, np.int64)
-    where = np.zeros((n, 2), np.int64)
-    state = np.array([seed * 2 + 88172645463325252], np.uint64)
+def _refresh(plan, jobs, g, first):  # type: ignore[no-untyped-def]
+    """Ends and costs of a queue from a place on, and where its jobs stand; the sum of the costs."""
+    t = _ready(plan, g, first)
+    k = plan.kind[g]
     total = np.int64(0)
-    for g in range(m):
-        refresh(g, 0, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
-        for p in range(length[g]):
-            total += cost[g, p]
-    best = total
-    best_queue[:, :] = queue
-    best_length[:] = length
-    temp = float(warm)
-    chunk = max(1, rounds // 1000)
-    factor = (float(cold) / float(warm)) ** (1.0 / 1000)
-    accepted = 0
-    for it in range(rounds):
-        if it % chunk == chunk - 1:
-            temp *= factor
-        stop = np.int64(temp * logs[_next(state) & 1023])
-        j = (_next(state) * n) >> 32
-        a = where[j, 0]
-        p = where[j, 1]
-        ka = kind[a]
-        what = _next(state) & 15
-        if what < 8:
-            b = (_next(state) * m) >> 32
-            kb = kind[b]
-            if a == b:
-                q = (_next(state) * length[a]) >> 32
-                if q == p:
-                    continue
-                first = min(p, q)
-                last = max(p, q)
-                t = end[a, first - 1] if first > 0 else np.int64(0)
-                d = np.int64(0)
-                for y in range(first, last + 1):
-                    if y == q:
-                        i = j
-                    elif q < p:
-                        i = queue[a, y - 1]
-                    else:
-                        i = queue[a, y + 1]
-                    t = max(t, release[i]) + run[i, ka]
-                    d += late * max(0, t - deadline[i]) + weight[i] * (t - release[i]) + money[i, ka] - cost[a, y]
-                d += tail(a, last + 1, t, ka, stop - d, queue, length, end, cost, release, deadline, late, weight, run, money)
-                if d > stop:
-                    continue
-                if q < p:
-                    for y in range(p, q, -1):
-                        queue[a, y] = queue[a, y - 1]
-                else:
-                    for y in range(p, q):
-                        queue[a, y] = queue[a, y + 1]
-                queue[a, q] = j
-                refresh(a, first, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
-            else:
-                q = (_next(state) * (length[b] + 1)) >> 32
-                t = end[a, p - 1] if p > 0 else np.int64(0)
-                d = -cost[a, p] + tail(a, p + 1, t, ka, np.int64(1) << 61, queue, length, end, cost, release, deadline, late, weight, run, money)
-                t = end[b, q - 1] if q > 0 else np.int64(0)
-                t = max(t, release[j]) + run[j, kb]
-                d += late * max(0, t - deadline[j]) + weight[j] * (t - release[j]) + money[j, kb]
-                if d > stop:
-                    continue
-                d += tail(b, q, t, kb, stop - d, queue, length, end, cost, release, deadline, late, weight, run, money)
-                if d > stop:
-                    continue
-                length[a] -= 1
-                for y in range(p, length[a]):
-                    queue[a, y] = queue[a, y + 1]
-                for y in range(length[b], q, -1):
-                    queue[b, y] = queue[b, y - 1]
-                queue[b, q] = j
-                length[b] += 1
-                refresh(a, p, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
-                refresh(b, q, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
-        elif what < 14:
-            i = (_next(state) * n) >> 32
-            if i == j:
-                continue
-            b = where[i, 0]
-            q = where[i, 1]
-            kb = kind[b]
-            if a == b:
-                if q < p:
-                    i, j = j, i
-                    p, q = q, p
-                t = end[a, p - 1] if p > 0 else np.int64(0)
-                d = np.int64(0)
-                for y in range(p, q + 1):
-                    x = queue[a, y]
-                    if y == p:
-                        x = i
-                    elif y == q:
-                        x = j
-                    t = max(t, release[x]) + run[x, ka]
-                    d += late * max(0, t - deadline[x]) + weight[x] * (t - release[x]) + money[x, ka] - cost[a, y]
-                d += tail(a, q + 1, t, ka, stop - d, queue, length, end, cost, release, deadline, late, weight, run, money)
-                if d > stop:
-                    continue
-                queue[a, p] = i
-                queue[a, q] = j
-                refresh(a, p, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
-            else:
-                t = end[a, p - 1] if p > 0 else np.int64(0)
-                t = max(t, release[i]) + run[i, ka]
-                d = late * max(0, t - deadline[i]) + weight[i] * (t - release[i]) + money[i, ka] - cost[a, p]
-                u = end[b, q - 1] if q > 0 else np.int64(0)
-                u = max(u, release[j]) + run[j, kb]
-                d += late * max(0, u - deadline[j]) + weight[j] * (u - release[j]) + money[j, kb] - cost[b, q]
-                # the queue that gets shorter first: what the other one costs more can then be given up
-                if t < end[a, p]:
-                    d += tail(a, p + 1, t, ka, np.int64(1) << 61, queue, length, end, cost, release, deadline, late, weight, run, money)
-                    d += tail(b, q + 1, u, kb, stop - d if u > end[b, q] else np.int64(1) << 61, queue, length, end, cost, release, deadline, late, weight, run, money)
-                else:
-                    d += tail(b, q + 1, u, kb, np.int64(1) << 61, queue, length, end, cost, release, deadline, late, weight, run, money)
-                    d += tail(a, p + 1, t, ka, stop - d, queue, length, end, cost, release, deadline, late, weight, run, money)
-                if d > stop:
-                    continue
-                queue[a, p] = i
-                queue[b, q] = j
-                refresh(a, p, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
-                refresh(b, q, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
+    for p in range(first, plan.length[g]):
+        j = plan.queue[g, p]
+        t = max(t, jobs.release[j]) + jobs.run[j, k]
+        plan.end[g, p] = t
+        plan.cost[g, p] = _cost(jobs, j, k, t)
+        plan.where[j, 0] = g
+        plan.where[j, 1] = p
+        total += plan.cost[g, p]
+    return total
+
+
+@inner
+def _tail(plan, jobs, g, p, t, stop):  # type: ignore[no-untyped-def]
+    """What a queue costs more from place p on when that may start at t; given up above `stop`."""
+    more = np.int64(0)
+    k = plan.kind[g]
+    for y in range(p, plan.length[g]):
+        j = plan.queue[g, y]
+        t = max(t, jobs.release[j]) + jobs.run[j, k]
+        if t == plan.end[g, y]:
+            break
+        more += _cost(jobs, j, k, t) - plan.cost[g, y]
+        if more > stop:
+            break
+    return more
+
+
+@inner
+def _put(plan, g, p, j):  # type: ignore[no-untyped-def]
+    for y in range(plan.length[g], p, -1):
+        plan.queue[g, y] = plan.queue[g, y - 1]
+    plan.queue[g, p] = j
+    plan.length[g] += 1
+
+
+@inner
+def _take(plan, g, p):  # type: ignore[no-untyped-def]
+    plan.length[g] -= 1
+    for y in range(p, plan.length[g]):
+        plan.queue[g, y] = plan.queue[g, y + 1]
+
+
+@inner
+def _shift(plan, jobs, a, p, q, stop):  # type: ignore[no-untyped-def]
+    """The job at place p of a queue goes to place q of it, if that costs at most `stop` more; what it costs more."""
+    j = plan.queue[a, p]
+    first = min(p, q)
+    last = max(p, q)
+    t = _ready(plan, a, first)
+    k = plan.kind[a]
+    more = np.int64(0)
+    for y in range(first, last + 1):
+        if y == q:
+            x = j
+        elif q < p:
+            x = plan.queue[a, y - 1]
         else:
-            # tails: what stands from p on in a, and from q on in b, change places
-            b = (_next(state) * m) >> 32
-            if a == b:
-                continue
-            kb = kind[b]
-            t = end[a, p - 1] if p > 0 else np.int64(0)
-            # the cut in b nearest in time, or one beside it
-            q = np.int64(0)
-            while q < length[b] and end[b, q] <= t:
-                q += 1
-            q += (_next(state) & 3) - 1
-            q = min(max(q, 0), length[b])
-            u = end[b, q - 1] if q > 0 else np.int64(0)
-            if length[a] - p + q > queue.shape[1] or length[b] - q + p > queue.shape[1]:
-                continue
-            d = np.int64(0)
-            for y in range(p, length[a]):
-                d -= cost[a, y]
-                x = queue[a, y]
-                u = max(u, release[x]) + run[x, kb]
-                d += late * max(0, u - deadline[x]) + weight[x] * (u - release[x]) + money[x, kb]
-            for y in range(q, length[b]):
-                d -= cost[b, y]
-            for y in range(q, length[b]):
-                x = queue[b, y]
-                t = max(t, release[x]) + run[x, ka]
-                d += late * max(0, t - deadline[x]) + weight[x] * (t - release[x]) + money[x, ka]
-                if d > stop:
-                    break
-            if d > stop:
-                continue
-            na = length[a] - p
-            nb = length[b] - q
-            for y in range(max(na, nb)):
-                x = queue[a, p + y] if y < na else np.int64(-1)
-                if y < nb:
-                    queue[a, p + y] = queue[b, q + y]
-                if y < na:
-                    queue[b, q + y] = x
-            length[a] = p + nb
-            length[b] = q + na
-            refresh(a, p, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
-            refresh(b, q, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
-        total += d
-        accepted += 1
-        if total < best:
-            best = total
-            best_queue[:, :] = queue
-            best_length[:] = length
-    return best, accepted
+            x = plan.queue[a, y + 1]
+        t = max(t, jobs.release[x]) + jobs.run[x, k]
+        more += _cost(jobs, x, k, t) - plan.cost[a, y]
+    more += _tail(plan, jobs, a, last + 1, t, stop - more if t > plan.end[a, last] else NEVER)
+    if more <= stop:
+        _take(plan, a, p)
+        _put(plan, a, q, j)
+        _refresh(plan, jobs, a, first)
+    return more
+
+
+@inner
+def _move(plan, jobs, a, p, b, q, stop):  # type: ignore[no-untyped-def]
+    """The job at place p of queue a goes to place q of queue b."""
+    j = plan.queue[a, p]
+    more = _tail(plan, jobs, a, p + 1, _ready(plan, a, p), NEVER) - plan.cost[a, p]
+    t = max(_ready(plan, b, q), jobs.release[j]) + jobs.run[j, plan.kind[b]]
+    more += _cost(jobs, j, plan.kind[b], t)
+    if more <= stop:
+        more += _tail(plan, jobs, b, q, t, stop - more)
+    if more <= stop:
+        _take(plan, a, p)
+        _put(plan, b, q, j)
+        _refresh(plan, jobs, a, p)
+        _refresh(plan, jobs, b, q)
+    return more
+
+
+@inner
+def _swap(plan, jobs, a, p, b, q, stop):  # type: ignore[no-untyped-def]
+    """The jobs at place p of queue a and at place q of queue b change places; of one queue, p < q."""
+    i = plan.queue[a, p]
+    j = plan.queue[b, q]
+    t = max(_ready(plan, a, p), jobs.release[j]) + jobs.run[j, plan.kind[a]]
+    more = _cost(jobs, j, plan.kind[a], t) - plan.cost[a, p]
+    if a == b:
+        for y in range(p + 1, q + 1):
+            x = i if y == q else plan.queue[a, y]
+            t = max(t, jobs.release[x]) + jobs.run[x, plan.kind[a]]
+            more += _cost(jobs, x, plan.kind[a], t) - plan.cost[a, y]
+        more += _tail(plan, jobs, a, q + 1, t, stop - more if t > plan.end[a, q] else NEVER)
+    else:
+        u = max(_ready(plan, b, q), jobs.release[i]) + jobs.run[i, plan.kind[b]]
+        more += _cost(jobs, i, plan.kind[b], u) - plan.cost[b, q]
+        # The queue that gets shorter first: what the other one then costs more can be given up.
+        if t > plan.end[a, p]:
+            more += _tail(plan, jobs, b, q + 1, u, NEVER)
+            more += _tail(plan, jobs, a, p + 1, t, stop - more)
+        else:
+            more += _tail(plan, jobs, a, p + 1, t, NEVER)
+            more += _tail(plan, jobs, b, q + 1, u, stop - more if u > plan.end[b, q] else NEVER)
+    if more <= stop:
+        plan.queue[a, p] = j
+        plan.queue[b, q] = i
+        _refresh(plan, jobs, a, p)
+        if a != b:
+            _refresh(plan, jobs, b, q)
+    return more
+
+
+@inner
+def _cross(plan, jobs, a, p, b, q, stop):  # type: ignore[no-untyped-def]
+    """What stands from place p on in queue a and from place q on in queue b changes queues."""
+    t = _ready(plan, a, p)
+    u = _ready(plan, b, q)
+    more = np.int64(0)
+    for y in range(p, plan.length[a]):
+        more -= plan.cost[a, y]
+    for y in range(q, plan.length[b]):
+        more -= plan.cost[b, y]
+    for y in range(p, plan.length[a]):
+        x = plan.queue[a, y]
+        u = max(u, jobs.release[x]) + jobs.run[x, plan.kind[b]]
+        more += _cost(jobs, x, plan.kind[b], u)
+    for y in range(q, plan.length[b]):
+        if more > stop:
+            return more
+        x = plan.queue[b, y]
+        t = max(t, jobs.release[x]) + jobs.run[x, plan.kind[a]]
+        more += _cost(jobs, x, plan.kind[a], t)
+    if more <= stop:
+        one = plan.length[a] - p
+        other = plan.length[b] - q
+        for y in range(max(one, other)):
+            x = plan.queue[a, p + y]
+            if y < other:
+                plan.queue[a, p + y] = plan.queue[b, q + y]
+            if y < one:
+                plan.queue[b, q + y] = x
+        plan.length[a] = p + other
+        plan.length[b] = q + one
+        _refresh(plan, jobs, a, p)
+        _refresh(plan, jobs, b, q)
+    return more
+
+
+@inner
+def _cut(plan, b, t):  # type: ignore[no-untyped-def]
+    """The first place of a queue that starts at t or later."""
+    q = np.int64(0)
+    while q < plan.length[b] and plan.end[b, q] <= t:
+        q += 1
+    return q
 
 
 @compiled
-def rebuild(seed, rounds, warm, cold, logs, most, kind, queue, length, release, deadline, late, weight, run, money, best_queue, best_length):  # type: ignore[no-untyped-def]
-    """Ruin and recreate: the jobs of a stretch of time leave some queues, and come back one by one where they cost least."""
-    n = len(release)
-    m = len(kind)
-    end = np.zeros(queue.shape, np.int64)
-    cost = np.zeros(queue.shape, np.int64)
-    where = np.zeros((n, 2), np.int64)
-    state = np.array([seed * 2 + 88172645463325252], np.uint64)
+def anneal(seed, rounds, temperatures, logs, jobs, plan, best_length, best_queue):  # type: ignore[no-untyped-def]
+    """Single moves from the plan; the best schedule into `best_*`, its cost."""
+    n = len(jobs.release)
+    m = len(plan.kind)
+    state = np.array([seed], np.uint64)
     total = np.int64(0)
     for g in range(m):
-        refresh(g, 0, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
-        for p in range(length[g]):
-            total += cost[g, p]
+        total += _refresh(plan, jobs, g, 0)
     best = total
-    best_queue[:, :] = queue
-    best_length[:] = length
-    temp = float(warm)
-    chunk = max(1, rounds // 1000)
-    factor = (float(cold) / float(warm)) ** (1.0 / 1000)
+    best_length[:] = plan.length
+    best_queue[:, :] = plan.queue
+    each = rounds // len(temperatures) + 1
+    warm = temperatures[0]
+    for step in range(rounds):
+        if step % each == 0:
+            warm = temperatures[step // each]
+        stop = (warm * logs[_draw(state, len(logs))]) >> 10
+        j = _draw(state, n)
+        a = plan.where[j, 0]
+        p = plan.where[j, 1]
+        what = _draw(state, 16)
+        more = np.int64(NEVER)
+        if what < 8:
+            b = _draw(state, m)
+            if a != b:
+                more = _move(plan, jobs, a, p, b, _draw(state, plan.length[b] + 1), stop)
+            else:
+                q = _draw(state, plan.length[a])
+                if q != p:
+                    more = _shift(plan, jobs, a, p, q, stop)
+        elif what < 14:
+            i = _draw(state, n)
+            b = plan.where[i, 0]
+            q = plan.where[i, 1]
+            if a != b or p < q:
+                more = _swap(plan, jobs, a, p, b, q, stop)
+            elif q < p:
+                more = _swap(plan, jobs, b, q, a, p, stop)
+        else:
+            b = _draw(state, m)
+            if a != b:
+                q = min(max(_cut(plan, b, _ready(plan, a, p)) + _draw(state, 4) - 1, 0), plan.length[b])
+                more = _cross(plan, jobs, a, p, b, q, stop)
+        if more <= stop:
+            total += more
+            if total < best:
+                best = total
+                best_length[:] = plan.length
+                best_queue[:, :] = plan.queue
+    return best
+
+
+@inner
+def _ruin(plan, jobs, state, most, out):  # type: ignore[no-untyped-def]
+    """Jobs around the start of a random one leave up to four queues, all in a row or some; how many left."""
+    n = len(jobs.release)
+    m = len(plan.kind)
+    j = _draw(state, n)
+    a = plan.where[j, 0]
+    begin = plan.end[a, plan.where[j, 1]] - jobs.run[j, plan.kind[a]]
+    want = 1 + _draw(state, most)
+    share = min(1 + _draw(state, m), 4)
+    gone = 0
+    for part in range(share):
+        g = a if part == 0 else _draw(state, m)
+        size = min(max(1, want // share), plan.length[g])
+        if size == 0:
+            continue
+        low = min(max(0, min(_cut(plan, g, begin), plan.length[g] - 1) - _draw(state, size)), plan.length[g] - size)
+        gaps = _draw(state, 4) == 0
+        kept = low
+        for q in range(low, plan.length[g]):
+            x = plan.queue[g, q]
+            if size > 0 and not (gaps and _draw(state, 4) == 0):
+                out[gone] = x
+                gone += 1
+                size -= 1
+            else:
+                plan.queue[g, kept] = x
+                kept += 1
+        plan.length[g] = kept
+        _refresh(plan, jobs, g, low)
+    return gone
+
+
+@inner
+def _arrange(jobs, state, out, gone, key):  # type: ignore[no-untyped-def]
+    """Sort the jobs that left by a random rule: drawn, long first, short first, release, deadline, earliest end."""
+    rule = _draw(state, 8)
+    for i in range(gone):
+        x = out[i]
+        if rule < 2:
+            key[i] = 0
+        elif rule < 4:
+            key[i] = -jobs.run[x, 0]
+        elif rule < 5:
+            key[i] = jobs.run[x, 0]
+        elif rule < 6:
+            key[i] = jobs.release[x]
+        elif rule < 7:
+            key[i] = min(jobs.deadline[x], np.int64(1) << 50)
+        else:
+            key[i] = jobs.release[x] + jobs.run[x, 0]
+        key[i] = key[i] * 1024 + _draw(state, 1024)
+        y = i
+        while y > 0 and key[y - 1] > key[y]:
+            key[y - 1], key[y] = key[y], key[y - 1]
+            out[y - 1], out[y] = out[y], out[y - 1]
+            y -= 1
+
+
+@inner
+def _insert(plan, jobs, state, j):  # type: ignore[no-untyped-def]
+    """The job goes where it costs least; each place is overlooked once in 128 times."""
+    least = np.int64(NEVER)
+    to = _draw(state, len(plan.kind))
+    at = plan.length[to]
+    for g in range(len(plan.kind)):
+        k = plan.kind[g]
+        for q in range(plan.length[g] + 1):
+            t = max(_ready(plan, g, q), jobs.release[j]) + jobs.run[j, k]
+            more = _cost(jobs, j, k, t)
+            if more >= least:
+                break
+            if _draw(state, 128) == 0:
+                continue
+            more += _tail(plan, jobs, g, q, t, least - more)
+            if more < least:
+                least = more
+                to = g
+                at = q
+    _put(plan, to, at, j)
+    _refresh(plan, jobs, to, at)
+
+
+@compiled
+def rebuild(seed, rounds, most, temperatures, logs, jobs, plan, best_length, best_queue):  # type: ignore[no-untyped-def]
+    """Ruin and recreate from the plan; the best schedule into `best_*`, its cost."""
+    n = len(jobs.release)
+    m = len(plan.kind)
+    state = np.array([seed], np.uint64)
     out = np.empty(n, np.int64)
     key = np.empty(n, np.int64)
-    keep = np.empty(queue.shape, np.int64)
-    keep_length = np.empty(m, np.int64)
-    for it in range(rounds):
-        if it % chunk == chunk - 1:
-            temp *= factor
-        stop = np.int64(temp * logs[_next(state) & 1023])
+    length = np.empty(m, np.int64)
+    queue = np.empty(plan.queue.shape, np.int64)
+    held = np.int64(0)
+    for g in range(m):
+        held += _refresh(plan, jobs, g, 0)
+    best = held
+    best_length[:] = plan.length
+    best_queue[:, :] = plan.queue
+    each = rounds // len(temperatures) + 1
+    warm = temperatures[0]
+    for step in range(rounds):
         for g in range(m):
-            keep_length[g] = length[g]
+            length[g] = plan.length[g]
             for p in range(length[g]):
-                keep[g, p] = queue[g, p]
-        # ruin
-        seed_job = (_next(state) * n) >> 32
-        a = where[seed_job, 0]
-        begin = end[a, where[seed_job, 1]] - run[seed_job, kind[a]]
-        want = 1 + ((_next(state) * most) >> 32)
-        share = 1 + ((_next(state) * m) >> 32)
-        if share > 4:
-            share = 4
-        gone = 0
-        each = max(1, want // share)
-        for s in range(share):
-            g = a if s == 0 else (_next(state) * m) >> 32
-            if length[g] == 0:
-                continue
-            p = 0
-            while p < length[g] - 1 and end[g, p] <= begin:
-                p += 1
-            size = min(each, length[g])
-            low = max(0, p - ((_next(state) * size) >> 32))
-            low = min(low, length[g] - size)
-            skip = (_next(state) & 3) == 0
-            q = low
-            left = size
-            w = low
-            while q < length[g]:
-                x = queue[g, q]
-                if left > 0 and not (skip and (_next(state) & 3) == 0):
-                    out[gone] = x
-                    gone += 1
-                    left -= 1
-                    total -= cost[g, q]
-                    where[x, 0] = -1
-                else:
-                    queue[g, w] = x
-                    total -= cost[g, q]
-                    w += 1
-                q += 1
-            length[g] = w
-            refresh(g, low, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
-            for q in range(low, length[g]):
-                total += cost[g, q]
-        # the order of return
-        rule = _next(state) & 7
+                queue[g, p] = plan.queue[g, p]
+        gone = _ruin(plan, jobs, state, most, out)
+        _arrange(jobs, state, out, gone, key)
         for i in range(gone):
-            x = out[i]
-            if rule < 2:
-                key[i] = _next(state)
-            elif rule < 4:
-                key[i] = -run[x, 0] * 1024 + (_next(state) & 1023)
-            elif rule < 5:
-                key[i] = run[x, 0] * 1024 + (_next(state) & 1023)
-            elif rule < 6:
-                key[i] = release[x] * 1024 + (_next(state) & 1023)
-            elif rule < 7:
-                key[i] = deadline[x] * 1024 + (_next(state) & 1023)
-            else:
-                key[i] = (release[x] + run[x, 0]) * 1024 + (_next(state) & 1023)
-            y = i
-            while y > 0 and key[y - 1] > key[y]:
-                key[y - 1], key[y] = key[y], key[y - 1]
-                out[y - 1], out[y] = out[y], out[y - 1]
-                y -= 1
-        for i in range(gone):
-            j = out[i]
-            least = np.int64(1) << 61
-            bg = np.int64(-1)
-            bq = np.int64(0)
-            for g in range(m):
-                k = kind[g]
-                for q in range(length[g] + 1):
-                    t = end[g, q - 1] if q > 0 else np.int64(0)
-                    t = max(t, release[j]) + run[j, k]
-                    d = late * max(0, t - deadline[j]) + weight[j] * (t - release[j]) + money[j, k]
-                    if d >= least:
-                        break
-                    if (_next(state) & 127) == 0:
-                        continue
-                    d += tail(g, q, t, k, least - d, queue, length, end, cost, release, deadline, late, weight, run, money)
-                    if d < least:
-                        least = d
-                        bg = g
-                        bq = q
-            if bg < 0:
-                bg = (_next(state) * m) >> 32
-                bq = length[bg]
-                t = end[bg, bq - 1] if bq > 0 else np.int64(0)
-                t = max(t, release[j]) + run[j, kind[bg]]
-                least = late * max(0, t - deadline[j]) + weight[j] * (t - release[j]) + money[j, kind[bg]]
-            for y in range(length[bg], bq, -1):
-                queue[bg, y] = queue[bg, y - 1]
-            queue[bg, bq] = j
-            length[bg] += 1
-            refresh(bg, bq, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
-            total += least
-        now = np.int64(0)
+            _insert(plan, jobs, state, out[i])
+        total = np.int64(0)
         for g in range(m):
-            for p in range(length[g]):
-                now += cost[g, p]
-        total = now
-        if it == 0:
-            held = best
-        if total <= held + stop:
+            for p in range(plan.length[g]):
+                total += plan.cost[g, p]
+        if step % each == 0:
+            warm = temperatures[step // each]
+        if total <= held + ((warm * logs[_draw(state, len(logs))]) >> 10):
             held = total
             if total < best:
                 best = total
-                best_queue[:, :] = queue
-                best_length[:] = length
+                best_length[:] = plan.length
+                best_queue[:, :] = plan.queue
         else:
             for g in range(m):
-                length[g] = keep_length[g]
+                plan.length[g] = length[g]
                 for p in range(length[g]):
-                    queue[g, p] = keep[g, p]
-                refresh(g, 0, kind, queue, length, end, cost, where, release, deadline, late, weight, run, money)
-            total = held
+                    plan.queue[g, p] = queue[g, p]
+                _refresh(plan, jobs, g, 0)
     return best
+
+
+@compiled
+def append(order, jobs, kind, length, queue):  # type: ignore[no-untyped-def]
+    """A list schedule: each job in the order on the tail where it costs least; of equals, on the first."""
+    free = np.zeros(len(kind), np.int64)
+    length[:] = 0
+    for j in order:
+        least = np.int64(NEVER)
+        to = 0
+        until = np.int64(0)
+        for g in range(len(kind)):
+            end = max(free[g], jobs.release[j]) + jobs.run[j, kind[g]]
+            cost = _cost(jobs, j, kind[g], end)
+            if cost < least:
+                least = cost
+                to = g
+                until = end
+        free[to] = until
+        queue[to, length[to]] = j
+        length[to] += 1
+
+
+@lru_cache(maxsize=1)
+def _logs() -> IntArray:
+    """(1024,) -ln of the middles of 1024 equal parts of 0..1, in 1/1024."""
+    with localcontext() as context:
+        context.prec = 30
+        return np.array([int(-1024 * (Decimal(2 * i + 1) / 2048).ln()) for i in range(1024)], dtype=np.int64)
+
+
+def _cooling(warm: int, cold: int) -> IntArray:
+    """(COOLINGS,) temperatures from warm to cold, each in the same ratio to the one before."""
+    warm, cold = (min(max(1, x), HOTTEST) for x in (warm, cold))
+    with localcontext() as context:
+        context.prec = 30
+        ratio = (Decimal(cold) / Decimal(warm)) ** (1 / Decimal(COOLINGS - 1))
+        value, found = Decimal(warm), []
+        for _ in range(COOLINGS):
+            found.append(int(value))
+            value *= ratio
+    return np.array(found, dtype=np.int64)
+
+
+class Search:
+    """Local search on one problem.
+
+    Parameters
+    ----------
+    problem : with at least one job.
+    """
+
+    def __init__(self, problem: Tables) -> None:
+        self.problem = problem
+        names = ("release", "deadline", "weight", "run", "money")
+        self.jobs = Jobs(*(np.array(getattr(problem, name)) for name in names), np.int64(problem.late))
+        self.kind = np.array(problem.instance.gpu_type)
+        self.unit = max(1, sum(problem.least.tolist()) // problem.jobs)
+        self.shape = (problem.instance.gpus, problem.jobs + 1)
+
+    def appended(self, order: IntArray) -> list[list[int]]:
+        """The list schedule of an order of all jobs."""
+        length, queue = np.zeros(self.shape[0], np.int64), np.zeros(self.shape, np.int64)
+        append(order, self.jobs, self.kind, length, queue)
+        return _lists(length, queue)
+
+    def rebuilt(self, queues: Queues, seed: int, rounds: int, most: int, warm: float, cold: float) -> list[list[int]]:
+        """The best schedule of so many rounds of ruin and recreate; temperatures in mean least costs of a job."""
+        plan, length, queue = self._plan(queues)
+        rebuild(_seed(seed), rounds, most, self._cooling(warm, cold), _logs(), self.jobs, plan, length, queue)
+        return _lists(length, queue)
+
+    def annealed(self, queues: Queues, seed: int, rounds: int, warm: float, cold: float) -> list[list[int]]:
+        """The best schedule of so many single moves."""
+        plan, length, queue = self._plan(queues)
+        anneal(_seed(seed), rounds, self._cooling(warm, cold), _logs(), self.jobs, plan, length, queue)
+        return _lists(length, queue)
+
+    def _cooling(self, warm: float, cold: float) -> IntArray:
+        return _cooling(*(int(self.unit * int(x * 2**20)) >> 20 for x in (warm, cold)))
+
+    def _plan(self, queues: Queues) -> tuple[Plan, IntArray, IntArray]:
+        plan = Plan(
+            self.kind,
+            np.array([len(jobs) for jobs in queues], dtype=np.int64),
+            *(np.zeros(self.shape, np.int64) for _ in range(3)),
+            np.zeros((self.problem.jobs, 2), np.int64),
+        )
+        for g, jobs in enumerate(queues):
+            plan.queue[g, : len(jobs)] = jobs
+        return plan, np.zeros_like(plan.length), np.zeros_like(plan.queue)
+
+
+def _seed(seed: int) -> np.uint64:
+    return np.uint64((seed + 1) * int(_GOLDEN) % 2**64)
+
+
+def _lists(length: IntArray, queue: IntArray) -> list[list[int]]:
+    return [row[:size] for row, size in zip(queue.tolist(), length.tolist(), strict=True)]
