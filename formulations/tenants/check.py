@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import sqrt
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -119,7 +120,7 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
         per_gpu[gpu] += cs * price * run
     for gpu, intervals in enumerate(busy):
         intervals.sort()
-        for (_, end, j), (tick, _, i) in zip(intervals, intervals[1:], strict=False):
+        for (_, end, j), (tick, _, i) in pairwise(intervals):
             if tick < end:
                 breaches.append(Breach("overlap", i, f"starts at {tick} on GPU {gpu}, where job {j} runs until {end}"))
     cost = sum(per_gpu)

@@ -4,8 +4,8 @@ Let pi_j >= 0 be paid for every time that job j is run. A GPU of type k then doe
 
     V_k(t) = min( V_k(t + 1), min over j released by t of cost_jk(t) - pi_j + V_k(t + run_jk) ),
 
-V_k = 0 where nothing pays any more, so that sum_j pi_j + sum_k count_k V_k(0) <= OPT (weak duality: what a schedule runs
-on a GPU is one of the sequences looked at). Sequences that run a job twice in a row, idle ticks between or not, are
+V_k = 0 where nothing pays any more, so that sum_j pi_j + sum_k count_k V_k(0) <= OPT (weak duality: what a schedule
+runs on a GPU is one of the sequences looked at). Sequences that run a job twice in a row, idle between or not, are
 left out: no schedule does so. For that the best and the best with another first job are kept. Starts after which a job
 would end beyond the horizon are left out, too: some best schedule ends by then.
 
@@ -179,7 +179,7 @@ class Prices:
         ticks = min(p.horizon, max(HORIZON_LIMIT, int(p.release.max(initial=0)))) + 1
         if p.horizon <= HORIZON_LIMIT:
             return np.full(p.jobs, LARGEST // ticks)
-        return np.minimum(cost.min(axis=1, initial=LARGEST), LARGEST // ticks)
+        return np.asarray(np.minimum(cost.min(axis=1, initial=LARGEST), LARGEST // ticks))
 
     def judge(self, pi: IntArray) -> int:
         """The bound of these prices; how often each job is run in the best sequences of all GPUs is kept."""

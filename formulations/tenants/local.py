@@ -474,7 +474,8 @@ class Search:
     def __init__(self, problem: Tables) -> None:
         self.problem = problem
         names = ("release", "deadline", "weight", "run", "money")
-        self.jobs = Jobs(*(np.array(getattr(problem, name)) for name in names), np.int64(problem.late))
+        columns = [np.array(getattr(problem, name)) for name in names]
+        self.jobs = Jobs._make([*columns, np.int64(problem.late)])
         self.kind = np.array(problem.instance.gpu_type)
         self.unit = max(1, sum(problem.least.tolist()) // problem.jobs)
         self.shape = (problem.instance.gpus, problem.jobs + 1)
@@ -501,12 +502,9 @@ class Search:
         return _cooling(*(int(self.unit * int(x * 2**20)) >> 20 for x in (warm, cold)))
 
     def _plan(self, queues: Queues) -> tuple[Plan, IntArray, IntArray]:
-        plan = Plan(
-            self.kind,
-            np.array([len(jobs) for jobs in queues], dtype=np.int64),
-            *(np.zeros(self.shape, np.int64) for _ in range(3)),
-            np.zeros((self.problem.jobs, 2), np.int64),
-        )
+        length = np.array([len(jobs) for jobs in queues], dtype=np.int64)
+        tables = [np.zeros(self.shape, np.int64) for _ in range(3)]
+        plan = Plan._make([self.kind, length, *tables, np.zeros((self.problem.jobs, 2), np.int64)])
         for g, jobs in enumerate(queues):
             plan.queue[g, : len(jobs)] = jobs
         return plan, np.zeros_like(plan.length), np.zeros_like(plan.queue)

@@ -84,7 +84,8 @@ def time_indexed(problem: Tables, columns: list[tuple[int, int, int]]) -> Linear
     rows = RowBuilder()
     names, ones = [f"job_{j}" for j in range(problem.jobs)], np.ones(len(job))
     rows.block(names, job, np.arange(len(job)), ones, 1, 1)
-    row: IntArray = np.concatenate([k * problem.horizon + np.arange(t, e) for k, t, e in zip(kind, tick, end, strict=True)])
+    spans = zip(kind * problem.horizon, tick, end, strict=True)
+    row: IntArray = np.concatenate([first + np.arange(t, e) for first, t, e in spans])
     used, place = np.unique(row, return_inverse=True)
     busy = [f"gpus_{at // problem.horizon}_{at % problem.horizon}" for at in used.tolist()]
     column = np.repeat(np.arange(len(job)), run)

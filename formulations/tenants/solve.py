@@ -44,7 +44,7 @@ MOVES = 3_000_000
 LARGE = 400
 """With more jobs there are fewer rounds of everything."""
 ROUNDS, CELLS = 6_000, 3_000_000_000
-"""Rounds of the dual bound for a unit of effort; fewer where jobs times ticks times types times rounds would be more."""
+"""Rounds of the dual bound for a unit of effort; fewer where rounds times jobs times ticks times types were more."""
 
 
 def solve(
@@ -150,11 +150,11 @@ class _Run(Interval[int]):
 
     def done(self) -> bool:
         """Is the gap reached, or the time over?"""
-        return self.within(self.gap) or self.left() == 0.0
+        return self.within(self.gap) or self.over()
 
-    def left(self) -> float | None:
-        """Seconds left; None where there is no limit."""
-        return None if self.seconds is None else max(0.0, self.seconds - (time.perf_counter() - self.began))
+    def over(self) -> bool:
+        """Is the time over?"""
+        return self.seconds is not None and time.perf_counter() - self.began >= self.seconds
 
     def simply(self) -> None:
         """List schedules: by deadline, by release, by the shortest run for its weight."""
@@ -189,8 +189,9 @@ class _Run(Interval[int]):
     def cp_sat(self, solver: str, effort: int) -> None:
         """CP-SAT's schedule and bound."""
         model = models.intervals(self.problem)
-        left = self.left()
-        limits = Limits(work=CP_SAT_WORK * effort, gap=self.gap, seconds=None if left is None else max(0.1, left))
+        spent = time.perf_counter() - self.began
+        left = None if self.seconds is None else max(0.1, self.seconds - spent)
+        limits = Limits(work=CP_SAT_WORK * effort, gap=self.gap, seconds=left)
         result = backends.solve(solver, model.text, limits)
         self.termination = result.termination
         self.work |= {"nodes": result.nodes, "iterations": result.iterations}
@@ -213,7 +214,7 @@ class _Run(Interval[int]):
 
     def closed(self) -> bool:
         """Do the prices alone prove what is known of OPT, or is the time over?"""
-        return self.prices.bound >= -self.lower or self.left() == 0.0
+        return self.prices.bound >= -self.lower or self.over()
 
     def improve(self, stage: int) -> None:
         """Ruin and recreate from several starts and from the best schedule, then single moves."""
@@ -247,7 +248,7 @@ class _Run(Interval[int]):
 
     def _ascend(self, rounds: int, scale: float) -> None:
         mix = 0.3 if self.problem.jobs <= 200 else 0.1
-        self.prices.ascend(-self.lower, rounds, mix, scale, lambda: self.left() == 0.0)
+        self.prices.ascend(-self.lower, rounds, mix, scale, self.over)
         self.work["rounds"] = self.prices.rounds
         self.bound(-self.prices.bound, Proof.LAGRANGIAN)
 

@@ -1,9 +1,9 @@
 """OPT of few jobs: the best order of every set on every type, and sets parted over GPUs by min-plus convolution.
 
 On one GPU without releases the last job of a set ends at the sum of the runs, whatever the order, so that the best
-cost of a set follows from those without one job (Held and Karp 1962): 2^n n steps. With releases when a set ends depends
-on the order, and a set keeps every pair (end, cost) that no other one dominates; a job may start at its release at the
-earliest, and waiting longer never pays. Sets of several GPUs: 3^n steps each.
+cost of a set follows from those without one job (Held and Karp 1962): 2^n n steps. With releases the end of a set
+depends on the order, and a set keeps every pair (end, cost) that no other one dominates; to wait longer never pays.
+Sets of several GPUs: 3^n steps each.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ def subsets_optimum(problem: Tables) -> tuple[int, Solution]:
         parts.append(part)
     queues: list[list[int]] = [[] for _ in range(problem.instance.gpus)]
     chosen, free = len(total) - 1, problem.counts.cumsum().tolist()
-    for kind, part in zip(reversed(kinds), [*reversed(parts), None], strict=True):
-        rest = 0 if part is None else int(part[chosen])
+    for kind, taken in zip(reversed(kinds), [*reversed(parts), None], strict=True):
+        rest = 0 if taken is None else int(taken[chosen])
         free[kind] -= 1
         queues[free[kind]] = _order(found[kind], chosen ^ rest)
         chosen = rest

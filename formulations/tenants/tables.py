@@ -13,7 +13,7 @@ from instances.tenants.solution import Solution, Start
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """The offline problem. A job that ends at C on type k costs late max(0, C - deadline) + weight (C - release) + money.
+    """The offline problem: a job that ends at C costs late max(0, C - deadline) + weight (C - release) + money.
 
     Parameters
     ----------

@@ -3,10 +3,10 @@
 It shares no code with what found them: of this project it uses the readers of instance and certificate files, beyond
 that Python's integers, and NumPy's where the instance is large. Short, exact and easy to read is the point.
 
-Lower end. Pay pi_j for every time that job j is run, and let V_k(t) be the least cost less pay of what one GPU of type k
-runs from tick t on, among sequences that no schedule excludes: jobs one after another, each after its release, ended by
-the horizon (last release + sum of longest runs: some best schedule moves no job later), the same job never twice in a
-row. A schedule with m_k GPUs of type k pays every job once, so its cost is at least sum_j pi_j + sum_k m_k V_k(0).
+Lower end. Pay pi_j for every time that job j is run, and let V_k(t) be the least cost less pay of what one GPU of type
+k runs from tick t on, among sequences that hold all that schedules do: jobs one after another, each after its release,
+ended by the horizon (last release + sum of longest runs: some best schedule ends by then), no job twice in a row.
+A schedule with m_k GPUs of type k pays every job once, so its cost is at least sum_j pi_j + sum_k m_k V_k(0).
 
 V is found backwards in t. Of the sequences from t on the best is kept, with its first job, and the best with another
 first job, for those before which that job was run. A start that costs no less than it pays helps no sequence.
@@ -98,7 +98,7 @@ def bound(instance: Instance, prices: tuple[int, ...]) -> int:
         late = 100 * instance.late_penalty
         # Within 2^62 NumPy's integers are exact: no tick adds more than the dearest price, and no start costs more.
         exact = (ticks + 1) * max(prices, default=0) < 2**61
-        find = least_numpy if exact and len(rows) * ticks > SMALL else least_python
+        find = least_numpy if rows and exact and len(rows) * ticks > SMALL else least_python
         total += gpus.count * find(rows, instance.deadline.tolist(), late, ticks)
     return total
 

@@ -1,4 +1,4 @@
-"""Tenants: jobs of many tenants on heterogeneous GPUs; lateness, time and money in one cost, of which the least is best."""
+"""Tenants: jobs of many tenants on heterogeneous GPUs; lateness, time and money in one cost, the least is best."""
 
 from instances.tenants.format import content_hash, document, dumps, loads, parse, read, write
 from instances.tenants.model import GpuType, Instance, Job, Public

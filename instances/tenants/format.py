@@ -5,6 +5,7 @@ The limits keep every sum of costs below 2^62, so that integer arithmetic on an 
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         longest, dearest = longest + max(run), max(dearest, *(r * k.price for r, k in zip(run, gpu_types, strict=True)))
         total = (j + 1) * (100 * (late + theta) * (release + longest) + 100 * dearest)
         if total >= SUM_LIMIT:
-            raise InputError(source, job.at("run"), f"{max(run)} takes what the jobs may cost to {total}, not below 2^62")
+            raise InputError(source, job.at("run"), f"{max(run)} takes what jobs may cost to {total}, not below 2^62")
         values = (release, job.integer("deadline", 0), job.integer("cost_sensitivity", 0, 100))
         for key, value in zip(_NUMBERS, values, strict=True):
             columns[key].append(value)
@@ -61,7 +62,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         for key in ("tenant", "kind"):
             columns[key].append(job.text(key) if key in job.data else "")
         columns["iterations"].append(job.integer("iterations", 0) if "iterations" in job.data else 0)
-    numbers = {key: frozen(columns[key]) for key in (*_NUMBERS, "iterations")}
+    numbers: dict[str, Any] = {key: frozen(columns[key]) for key in (*_NUMBERS, "iterations")}
     return Instance(
         name=name,
         origin=origin,
@@ -117,7 +118,7 @@ def _content(instance: Instance) -> dict[str, Any]:
         jobs.append({key: value for key, value in zip(keys, row, strict=True) if key not in _LABELS or value})
     return {
         "tick_seconds": instance.tick_seconds,
-        "gpu_types": [kind._asdict() for kind in instance.gpu_types],
+        "gpu_types": [asdict(kind) for kind in instance.gpu_types],
         "theta": instance.theta,
         "late_penalty": instance.late_penalty,
         "jobs": jobs,
@@ -133,4 +134,3 @@ def content_hash(instance: Instance) -> str:
 
 FILES = Documents(parse, document)
 read, loads, dumps, write = FILES.read, FILES.loads, FILES.dumps, FILES.write
-

@@ -28,7 +28,11 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
 
 def recipes() -> tuple[Form, ...]:
     """The kinds of recipes by the names that files and the command line have for them, with their keys."""
-    return (*workload.forms(), shipped(names()))
+    kinds = workload.SUMMARIES.items()
+    forms = [
+        Form(kind, each, workload.KEYS[kind][1:], {"kind": kind}, workload.read_recipe, "name") for kind, each in kinds
+    ]
+    return (*forms, shipped(names()))
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from instances.arrays import frozen as frozen
 from instances.errors import tamed
 
 
-class GpuType(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GpuType:
     """GPUs of one type: how many, and what a tick on one of them costs in micro-dollars."""
 
     name: str
@@ -29,7 +30,8 @@ class GpuType(NamedTuple):
     price: int
 
 
-class Job(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Job:
     """What is known of job `index` when it is submitted.
 
     Parameters
@@ -110,7 +112,8 @@ class Instance:
         from instances.display import make_html
 
         facts = {"jobs": self.jobs, "GPUs": self.gpus, "theta": self.theta, "late penalty": self.late_penalty}
-        return make_html(self.name, facts, ("GPU type", "count", "micro-dollars per tick"), list(self.gpu_types))
+        rows = [(kind.name, kind.count, kind.price) for kind in self.gpu_types]
+        return make_html(self.name, facts, ("GPU type", "count", "micro-dollars per tick"), rows)
 
     @property
     def jobs(self) -> int:
@@ -133,5 +136,5 @@ class Instance:
 
     def job(self, j: int) -> Job:
         """Job j as an online algorithm sees it on arrival."""
-        columns = (self.release, self.deadline, self.cost_sensitivity)
-        return Job(j, *(int(column[j]) for column in columns), tuple(self.run[j].tolist()))
+        release, deadline, cs = (int(column[j]) for column in (self.release, self.deadline, self.cost_sensitivity))
+        return Job(j, release, deadline, cs, tuple(self.run[j].tolist()))

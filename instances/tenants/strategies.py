@@ -1,4 +1,4 @@
-"""Hypothesis strategies for tenants: documents and instances small enough to try every schedule (needs `hypothesis`)."""
+"""Hypothesis strategies for tenants: documents and instances small enough for brute force (needs `hypothesis`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tenants_documents(draw: st.DrawFn, max_jobs: int = 4, max_types: int = 2, ma
     sensitivities = draw(st.sampled_from([[0, 20, 50, 100], [0], [100]]))
     releases = draw(st.sampled_from([[0], [0, 0, 2, 5]]))
     longest = draw(st.sampled_from([1, 4, 8]))
-    jobs = [
+    jobs: list[Document] = [
         {
             "release": draw(st.sampled_from(releases)),
             "deadline": draw(st.integers(0, 12)),
@@ -32,7 +32,8 @@ def tenants_documents(draw: st.DrawFn, max_jobs: int = 4, max_types: int = 2, ma
         }
         for _ in range(draw(st.integers(0, max_jobs)))
     ]
-    if jobs and draw(st.booleans()):
+    same: bool = draw(st.booleans())
+    if jobs and same:
         jobs[-1] = dict(jobs[0])
     jobs.sort(key=lambda job: job["release"])
     return {

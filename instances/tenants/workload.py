@@ -13,7 +13,7 @@ from math import ceil, floor
 from typing import Any
 
 from instances.errors import InputError
-from instances.keys import Choice, Form, Integer, Key, Ratio, Seed, Several, Span, Text, Values
+from instances.keys import Choice, Integer, Key, Ratio, Seed, Several, Span, Text, Values
 from instances.numerals import half_up, text_of_fraction
 from instances.recipe import SOURCE
 from instances.seeds import Stream
@@ -56,16 +56,11 @@ KEYS: Mapping[str, tuple[Key, ...]] = {
     "log": (*_COMMON, _ONLINE_SLACK, _LOAD, *_LOG),
 }
 """The keys of a recipe, by its kind."""
-_SUMMARIES = {
+SUMMARIES = {
     "batch": "measured kinds of jobs, all released at once, with the lengths of a trace",
     "online": "the same, released as in a stretch of a trace, its clock scaled to a load",
     "log": "lengths and releases of the jobs of one's own log, its clock scaled to a load",
 }
-
-
-def forms() -> tuple[Form, ...]:
-    """The kinds of recipes of this generator."""
-    return tuple(Form(kind, _SUMMARIES[kind], KEYS[kind][1:], {"kind": kind}, read_recipe, "name") for kind in KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +87,7 @@ class Recipe:
     def document(self) -> dict[str, Any]:
         """The recipe as JSON values that `read_recipe` reads back to the same recipe."""
         plain = {}
-        for key, value in (self.values | {"name": self.name}).items():
+        for key, value in {**self.values, "name": self.name}.items():
             fraction = isinstance(value, Fraction)
             plain[key] = text_of_fraction(value) if fraction else list(value) if isinstance(value, tuple) else value
         return {"kind": self.kind, **plain}
@@ -203,7 +198,7 @@ class _Pace:
 
 
 def _moments(recipe: Recipe) -> list[int]:
-    """Seconds of submissions in a stretch of the trace that begins at a random slot; its week begins again at its end."""
+    """Seconds of submissions in a stretch of the trace from a random slot on; at its end its week begins again."""
     trace, stream = arrivals(recipe.values["trace"]), recipe.stream("arrival")
     slot, found = stream.integer(0, len(trace) - 1), list[int]()
     first = slot
@@ -222,7 +217,7 @@ def scaled(moments: Sequence[int], span: int) -> list[int]:
 
 
 def _penalties(recipe: Recipe, counts: Sequence[int], prices: Sequence[int], n: int) -> tuple[int, int]:
-    """theta and late_penalty: of a batch the patent's mean price times m/n and n/m; online the mean price, and twice."""
+    """theta and late_penalty: of a batch the mean price times m/n and n/m, as the patent; online it, and twice."""
     gpus = sum(counts)
     mean = Fraction(sum(c * p for c, p in zip(counts, prices, strict=True)), gpus)
     ratio = Fraction(gpus, max(1, n))
@@ -233,7 +228,7 @@ def _penalties(recipe: Recipe, counts: Sequence[int], prices: Sequence[int], n: 
 def _tenants(recipe: Recipe, n: int) -> tuple[list[str], list[int]]:
     """The tenant of every job, and its sensitivity."""
     tenants, span = recipe.values["tenants"], recipe.values["cs"]
-    wishes = recipe.stream("cs").integers(*span, tenants or n).tolist()
+    wishes = recipe.stream("cs").integers(span[0], span[1], tenants or n).tolist()
     owner = recipe.stream("tenant").integers(0, tenants - 1, n).tolist() if tenants else list(range(n))
     return [f"tenant{i}" for i in owner], [wishes[i] for i in owner]
 
