@@ -202,12 +202,12 @@ class Prices:
         target : the cost of the best schedule known.
         mix : the part of the new subgradient in the direction.
         scale : of the first steps, in Polyak's.
-        done : asked now and then, whether to stop.
+        done : asked in every round, whether to stop.
         """
         first = self.rounds == 0
         pi = self.pi.astype(np.float64) * (1.5 if first else 1.0)
         direction, stalled = np.zeros(len(pi)), 0
-        for count in range(rounds):
+        for _ in range(rounds):
             whole = np.minimum(np.floor(pi).astype(np.int64), self._caps)
             value = self.judge(whole)
             if value > self.bound:
@@ -220,5 +220,5 @@ class Prices:
             length = scale * max(target - value, 1e-5 * target)
             if self.bound >= target or scale < SMALLEST or not step(pi, direction, self._used, mix, length):
                 return
-            if count % 20 == 0 and done():
+            if done():
                 return

@@ -222,11 +222,15 @@ class _Run(Interval[int]):
         part = min(1.0, LARGE / n)
         rounds, moves = (max(100, int(amount * stage * part)) for amount in (REBUILDS, MOVES))
         begun = queues_of(self.problem, self._solution())
-        # Few jobs: valleys are deep, and several starts find more than one long search.
-        for seed in range(3 if n <= 100 else 1):
+        # Few jobs: valleys are deep, and several starts find more than one long search. Jobs that come over time, too:
+        # a long job in another place moves all that follow, so that search begins warm and is longer.
+        few, spread = n <= 100, bool(self.problem.release.any())
+        warm = 2.0 if spread else 1.0 if few else 0.1
+        rounds = 2 * rounds if spread and not few else rounds
+        for seed in range(3 if few else 1):
             if self.done():
                 return
-            found = search.rebuilt(begun, 10 * stage + seed, rounds, MOST_REBUILT, 1.0 if n <= 100 else 0.1, 1e-3)
+            found = search.rebuilt(begun, 10 * stage + seed, rounds, MOST_REBUILT, warm, 1e-3)
             self.place(found, "ruin and recreate")
             self.prove_early(stage)
         if not self.done():
