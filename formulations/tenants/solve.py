@@ -156,6 +156,10 @@ class _Run(Interval[int]):
         """Is the time over?"""
         return self.seconds is not None and time.perf_counter() - self.began >= self.seconds
 
+    def half(self) -> bool:
+        """Is half of the time over? The other half is for the bound."""
+        return self.seconds is not None and time.perf_counter() - self.began >= self.seconds / 2
+
     def simply(self) -> None:
         """List schedules: by deadline, by release, by the shortest run for its weight."""
         if not self.problem.jobs:
@@ -230,11 +234,12 @@ class _Run(Interval[int]):
         for seed in range(3 if few else 1):
             if self.done():
                 return
-            found = search.rebuilt(begun, 10 * stage + seed, rounds, MOST_REBUILT, warm, 1e-3)
+            found = search.rebuilt(begun, 10 * stage + seed, rounds, MOST_REBUILT, warm, 1e-3, self.half)
             self.place(found, "ruin and recreate")
             self.prove_early(stage)
         if not self.done():
-            self.place(search.annealed(queues_of(self.problem, self._solution()), stage, moves, 0.1, 2e-4), "moves")
+            begun = queues_of(self.problem, self._solution())
+            self.place(search.annealed(begun, stage, moves, 0.1, 2e-4, self.half), "moves")
         self.work["moves"] = self.work.get("moves", 0) + moves
 
     def prove_early(self, stage: int) -> None:
