@@ -226,12 +226,11 @@ class _Run(Interval[int]):
         part = min(1.0, LARGE / n)
         rounds, moves = (max(100, int(amount * stage * part)) for amount in (REBUILDS, MOVES))
         begun = queues_of(self.problem, self._solution())
-        # Few jobs: valleys are deep, and several starts find more than one long search. Jobs that come over time, too:
-        # a long job in another place moves all that follow, so that search begins warm and is longer.
+        # Few jobs, or jobs that come over time: valleys are deep, a long job in another place moves all that follow.
+        # Then several searches find more than one long one, and some begin warm.
         few, spread = n <= 100, bool(self.problem.release.any())
-        warm = 2.0 if spread else 1.0 if few else 0.1
-        rounds = 2 * rounds if spread and not few else rounds
-        for seed in range(3 if few else 1):
+        warms = (2.0 if spread else 1.0,) * 3 if few else (0.1, 2.0) if spread else (0.1,)
+        for seed, warm in enumerate(warms):
             if self.done():
                 return
             found = search.rebuilt(begun, 10 * stage + seed, rounds, MOST_REBUILT, warm, 1e-3, self.half)
