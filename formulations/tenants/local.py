@@ -8,6 +8,7 @@ most temperature x (-ln u) more. All arithmetic is on integers: the same schedul
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -19,9 +20,10 @@ from formulations.tenants.tables import Queues, Tables
 from instances.tenants.model import IntArray
 
 NEVER = 1 << 61
-COOLINGS = 500
+COOLINGS, PIECES = 500, 20
+"""Temperatures, and the pieces in which they are gone through."""
 HOTTEST = 2**44
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_GOLDEN = 0x9E3779B97F4A7C15
 _MULTIPLIER = np.uint64(2685821657736338717)
 
 
@@ -238,11 +240,10 @@ def _cut(plan, b, t):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def anneal(seed, rounds, temperatures, logs, jobs, plan, best_length, best_queue):  # type: ignore[no-untyped-def]
+def anneal(state, rounds, temperatures, logs, jobs, plan, best_length, best_queue):  # type: ignore[no-untyped-def]
     """Single moves from the plan; the best schedule into `best_*`, its cost."""
     n = len(jobs.release)
     m = len(plan.kind)
-    state = np.array([seed], np.uint64)
     total = np.int64(0)
     for g in range(m):
         total += _refresh(plan, jobs, g, 0)
@@ -374,11 +375,10 @@ def _insert(plan, jobs, state, j):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def rebuild(seed, rounds, most, temperatures, logs, jobs, plan, best_length, best_queue):  # type: ignore[no-untyped-def]
+def rebuild(state, rounds, most, temperatures, logs, jobs, plan, best_length, best_queue):  # type: ignore[no-untyped-def]
     """Ruin and recreate from the plan; the best schedule into `best_*`, its cost."""
     n = len(jobs.release)
     m = len(plan.kind)
-    state = np.array([seed], np.uint64)
     out = np.empty(n, np.int64)
     key = np.empty(n, np.int64)
     length = np.empty(m, np.int64)
@@ -463,6 +463,14 @@ def _cooling(warm: int, cold: int) -> IntArray:
     return np.array(found, dtype=np.int64)
 
 
+Stop = Callable[[], bool]
+
+
+def never() -> bool:
+    """No time limit."""
+    return False
+
+
 class Search:
     """Local search on one problem.
 
@@ -486,17 +494,37 @@ class Search:
         append(order, self.jobs, self.kind, length, queue)
         return _lists(length, queue)
 
-    def rebuilt(self, queues: Queues, seed: int, rounds: int, most: int, warm: float, cold: float) -> list[list[int]]:
-        """The best schedule of so many rounds of ruin and recreate; temperatures in mean least costs of a job."""
-        plan, length, queue = self._plan(queues)
-        rebuild(_seed(seed), rounds, most, self._cooling(warm, cold), _logs(), self.jobs, plan, length, queue)
-        return _lists(length, queue)
+    def rebuilt(
+        self, queues: Queues, seed: int, rounds: int, most: int, warm: float, cold: float, over: Stop = never
+    ) -> list[list[int]]:
+        """The best schedule of so many rounds of ruin and recreate; temperatures in mean least costs of a job.
 
-    def annealed(self, queues: Queues, seed: int, rounds: int, warm: float, cold: float) -> list[list[int]]:
+        `over` is asked now and then, whether to stop.
+        """
+        return self._cooled(queues, seed, rounds, warm, cold, over, most)
+
+    def annealed(
+        self, queues: Queues, seed: int, rounds: int, warm: float, cold: float, over: Stop = never
+    ) -> list[list[int]]:
         """The best schedule of so many single moves."""
+        return self._cooled(queues, seed, rounds, warm, cold, over, None)
+
+    def _cooled(
+        self, queues: Queues, seed: int, rounds: int, warm: float, cold: float, over: Stop, most: int | None
+    ) -> list[list[int]]:
+        """In pieces, from one to the next with the schedule as it stands."""
         plan, length, queue = self._plan(queues)
-        anneal(_seed(seed), rounds, self._cooling(warm, cold), _logs(), self.jobs, plan, length, queue)
-        return _lists(length, queue)
+        state = np.array([(seed + 1) * _GOLDEN % 2**64], dtype=np.uint64)
+        temperatures, least, best = self._cooling(warm, cold), NEVER, [list(jobs) for jobs in queues]
+        for piece in np.split(temperatures, PIECES):
+            shared = (piece, _logs(), self.jobs, plan, length, queue)
+            count = max(1, rounds // PIECES)
+            found = anneal(state, count, *shared) if most is None else rebuild(state, count, most, *shared)
+            if found < least:
+                least, best = int(found), _lists(length, queue)
+            if over():
+                break
+        return best
 
     def _cooling(self, warm: float, cold: float) -> IntArray:
         return _cooling(*(int(self.unit * int(x * 2**20)) >> 20 for x in (warm, cold)))
@@ -508,10 +536,6 @@ class Search:
         for g, jobs in enumerate(queues):
             plan.queue[g, : len(jobs)] = jobs
         return plan, np.zeros_like(plan.length), np.zeros_like(plan.queue)
-
-
-def _seed(seed: int) -> np.uint64:
-    return np.uint64((seed + 1) * int(_GOLDEN) % 2**64)
 
 
 def _lists(length: IntArray, queue: IntArray) -> list[list[int]]:

@@ -156,6 +156,10 @@ class _Run(Interval[int]):
         """Is the time over?"""
         return self.seconds is not None and time.perf_counter() - self.began >= self.seconds
 
+    def half(self) -> bool:
+        """Is half of the time over? The other half is for the bound."""
+        return self.seconds is not None and time.perf_counter() - self.began >= self.seconds / 2
+
     def simply(self) -> None:
         """List schedules: by deadline, by release, by the shortest run for its weight."""
         if not self.problem.jobs:
@@ -222,19 +226,19 @@ class _Run(Interval[int]):
         part = min(1.0, LARGE / n)
         rounds, moves = (max(100, int(amount * stage * part)) for amount in (REBUILDS, MOVES))
         begun = queues_of(self.problem, self._solution())
-        # Few jobs: valleys are deep, and several starts find more than one long search. Jobs that come over time, too:
-        # a long job in another place moves all that follow, so that search begins warm and is longer.
+        # Few jobs, or jobs that come over time: valleys are deep, a long job in another place moves all that follow.
+        # Then several searches find more than one long one, and some begin warm.
         few, spread = n <= 100, bool(self.problem.release.any())
-        warm = 2.0 if spread else 1.0 if few else 0.1
-        rounds = 2 * rounds if spread and not few else rounds
-        for seed in range(3 if few else 1):
+        warms = (2.0 if spread else 1.0,) * 3 if few else (0.1, 2.0) if spread else (0.1,)
+        for seed, warm in enumerate(warms):
             if self.done():
                 return
-            found = search.rebuilt(begun, 10 * stage + seed, rounds, MOST_REBUILT, warm, 1e-3)
+            found = search.rebuilt(begun, 10 * stage + seed, rounds, MOST_REBUILT, warm, 1e-3, self.half)
             self.place(found, "ruin and recreate")
             self.prove_early(stage)
         if not self.done():
-            self.place(search.annealed(queues_of(self.problem, self._solution()), stage, moves, 0.1, 2e-4), "moves")
+            begun = queues_of(self.problem, self._solution())
+            self.place(search.annealed(begun, stage, moves, 0.1, 2e-4, self.half), "moves")
         self.work["moves"] = self.work.get("moves", 0) + moves
 
     def prove_early(self, stage: int) -> None:
