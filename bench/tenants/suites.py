@@ -138,7 +138,7 @@ def _wishes() -> Suite:
     return Suite("tenants-wishes", summary, cases, plots, cases[:1])
 
 
-FACTORS = ("1/10", "1", "10")
+FACTORS = ("0.1", "1", "10")
 
 
 def _params() -> Suite:
