@@ -222,7 +222,7 @@ def _trace(plan, parent, job, gpu, n):  # type: ignore[no-untyped-def]
         g = gpu[layer, at]
         plan.length[g] += 1
         plan.queue[g, plan.length[g] - 1] = job[layer, at]
-        at = np.int64(parent[layer, at])
+        at = int(parent[layer, at])
     for g in range(len(plan.kind)):
         for p in range(plan.length[g] // 2):
             q = plan.length[g] - 1 - p

@@ -73,7 +73,8 @@ class Lookahead(Planner):
         self.keep(plan, view, places)
         jobs = self._priced(jobs)
         self.add(jobs, plan, BEST_PLACE, new, PASSES)
-        gaps = np.diff(np.array([job.release for job in self._seen], dtype=np.int64))
+        release: IntArray = np.array([job.release for job in self._seen], dtype=np.int64)
+        gaps = release[1:] - release[:-1]
         if len(gaps) < LEAST or not gaps.any():
             return
         both, later = self._scenarios(jobs, gaps, view.now)
@@ -97,7 +98,8 @@ class Lookahead(Planner):
         seen = self._priced(tables_of(self.public, self._seen))
         deadline = (seen.deadline - seen.release)[who] + release
         drawn = (release, deadline, seen.weight[who], seen.run[who], seen.money[who])
-        both = Jobs(*(np.concatenate(pair) for pair in zip(jobs[:5], drawn, strict=True)), jobs.late)
+        columns = [np.concatenate(pair) for pair in zip(jobs[:5], drawn, strict=True)]
+        both = Jobs._make((*columns, jobs.late))
         return both, len(jobs.release) + np.arange(size).reshape(SCENARIOS, AHEAD)
 
 
