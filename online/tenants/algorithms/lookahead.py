@@ -1,7 +1,7 @@
 """Lookahead: a price for a GPU's time, and moves that cost less in what may come, drawn from what has come.
 
-Every tick on a GPU is charged theta/2 and three quarters of the GPU's own price besides what it costs: who runs now
-keeps later jobs waiting. With that the plan of `replan` is made at every release, and played to its end in scenarios.
+Every tick on a GPU is charged theta and 1.5 times the GPU's own price, both times the mean weight of time (100 - CS
+percent) of the jobs so far, besides what it costs: who runs now keeps later jobs waiting. With that the plan of `replan` is made at every release, and played to its end in scenarios.
 Each has the next `AHEAD` jobs: every one is a job seen so far, with its runs, its wish and the time that it was given,
 drawn with replacement, and so are the ticks between releases. They are put at their best places as they come
 (`online.tenants.rollout`). The single move of a waiting job that costs least over all scenarios is made, and again, at
@@ -16,7 +16,7 @@ and Helios). Mean and largest ALG / OPT there; another stream of draws changes t
     replan                                    1.116, 1.29
     the price alone                           1.096, 1.31 (without the GPU's own price 1.11 at best)
     scenarios alone                           1.093 to 1.104, 1.24 to 1.34
-    both, as here                             1.095, 1.31
+    both, as here                             1.097 to 1.101, 1.31
     4, 6, 12 jobs ahead, 8 or 30 scenarios    no better, with 12 or more jobs worse by 0.01 to 0.02
     all moves of all jobs                     no better, and ten times as slow
     stretches of the past as scenarios        no better
@@ -43,8 +43,8 @@ from online.tenants.rollout import look_ahead
 SCENARIOS, AHEAD = 16, 8
 SOON = 4
 """A GPU starts a job soon that is free within so many times the mean ticks between releases."""
-TIME, OWN = 50, 75
-"""What is added to the cost of a tick on a GPU, in percent of theta and of the GPU's own price."""
+TIME, OWN = 100, 150
+"""What is added to the cost of a tick on a GPU for jobs of CS 0, in percent of theta and of the GPU's own price."""
 LEAST = 4
 """Ticks between releases that have to be known."""
 MOVES, TRIALS = 5, 400
@@ -86,7 +86,8 @@ class Lookahead(Planner):
 
     def _priced(self, jobs: Jobs) -> Jobs:
         """The tables with a price of the GPU's time in the money."""
-        time = self.public.theta * TIME + self.price * OWN  # percent, and 1/100 micro-dollar
+        weighed = sum(100 - job.cost_sensitivity for job in self._seen)
+        time = (self.public.theta * TIME + self.price * OWN) * weighed // (100 * len(self._seen))
         return jobs._replace(money=jobs.money + jobs.run * time)
 
     def _scenarios(self, jobs: Jobs, gaps: IntArray, now: int) -> tuple[Jobs, IntArray]:
@@ -104,4 +105,4 @@ class Lookahead(Planner):
 
 
 SUMMARY = "replan with a price of GPU time, then moves that pay in scenarios drawn from the jobs so far"
-register(Entry("lookahead", SUMMARY, "1", {}, lambda options: Lookahead()))
+register(Entry("lookahead", SUMMARY, "2", {}, lambda options: Lookahead()))
