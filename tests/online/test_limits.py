@@ -13,6 +13,7 @@ from instances.eapm.generate import generate as generate_eapm
 from instances.errors import InputError
 from instances.lora.format import parse
 from instances.lora.generate import generate
+from instances.tenants.generate import generate as generate_tenants
 from online.eapm.algorithms import exact_step
 from online.eapm.registry import entries as eapm_entries
 from online.eapm.run import run as run_eapm
@@ -21,6 +22,10 @@ from online.edgeflow.run import GAME as EDGEFLOW_GAME
 from online.edgeflow.run import run as run_edgeflow
 from online.lora.registry import entries
 from online.lora.run import run
+from online.tenants.algorithms import patent
+from online.tenants.registry import entries as tenants_entries
+from online.tenants.run import GAME as TENANTS_GAME
+from online.tenants.run import run as run_tenants
 from tests.online.test_hostile import long_task
 
 CROWD = {
@@ -84,6 +89,25 @@ def _none_of_plans(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "limit" not in result.label
 
 
+def _none_of_queues(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs in queues: what a policy may try is part of its rule."""
+    result = run_tenants(TENANTS_GAME.small(), name)
+    assert result.valid
+    assert "limit" not in result.label
+
+
+def _best_first(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that stops early is counted in the label, be it for its expansions or for the states that it keeps."""
+    instance = generate_tenants({"kind": "batch", "jobs": 7, "gpus": [1, 1, 0], "seed": ["limits"]})
+    whole = run_tenants(instance, name)
+    assert (whole.label, whole.counts["cut_short"]) == (name, 0)
+    monkeypatch.setattr(patent, "NODES", 20)
+    for result in (run_tenants(instance, name), run_tenants(instance, f"{name},expansions=3")):
+        assert result.valid
+        assert result.counts["cut_short"] == 1
+        assert result.label.endswith("(at limit 1 of 1)")
+
+
 LORA: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
     "pdftsp": _too_large, "pdftsp:search=printed": _too_large, "titan": _titan, "eft": _none, "ntm": _none,
     "greedy": _too_large, "eris": _too_large, "posted": _too_large, "minimal-edit": _too_large, "capped": _too_large,
@@ -100,13 +124,23 @@ EDGEFLOW: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = dict.fromkeys(
 )
 
 
+TENANTS: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
+    **dict.fromkeys(
+        ("patent", "insertion", "replan", "lookahead", "greedy", "edf", "fifo", "wspt", "least-loaded", "fastest",
+         "cheapest", "random"), _none_of_queues
+    ),
+    "patent:search=best-first": _best_first,
+}  # fmt: skip
+
+
 def test_every_algorithm_stands_in_these_lists() -> None:
     """Whoever registers one says here what its work limit does."""
-    for known, listed in ((entries(), LORA), (eapm_entries(), EAPM), (edgeflow_entries(), EDGEFLOW)):
+    pairs = ((entries(), LORA), (eapm_entries(), EAPM), (edgeflow_entries(), EDGEFLOW), (tenants_entries(), TENANTS))
+    for known, listed in pairs:
         assert set(known) == {name.partition(":")[0] for name in listed}
 
 
-@pytest.mark.parametrize(("name", "bites"), [*LORA.items(), *EAPM.items(), *EDGEFLOW.items()])
+@pytest.mark.parametrize(("name", "bites"), [*LORA.items(), *EAPM.items(), *EDGEFLOW.items(), *TENANTS.items()])
 def test_a_limit_that_bites_is_told(
     name: str, bites: Callable[[str, pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

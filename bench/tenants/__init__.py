@@ -1,0 +1,11 @@
+"""Family `tenants`: jobs of many tenants on GPUs of several types; lateness, time and money in one cost, least best."""
+
+from fractions import Fraction
+
+from bench.family.column import Family
+from bench.family.sense import Sense
+
+FAMILY = Family(
+    "tenants", "1/100 micro-dollar", objective="cost", sense=Sense.LEAST, size=("jobs", "gpus", "types"),
+    whole_values=True, dollars=Fraction(1, 10**8),
+)  # fmt: skip

@@ -1,0 +1,300 @@
+"""What the patent says of its search, or needs, checked on one run against the certified interval on OPT.
+
+The schedule at the upper end of the interval is verified, so "a cheaper deployment exists" is shown by it; the lower
+end is proved, so "nothing is cheaper" is, too. Some checks play another reading, or another policy, beside the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from bench.family.checks import ANOTHER, Check, Verdict
+from bench.family.parts import Statement
+from formulations.report import SolveReport
+from formulations.tenants.tables import queues_of, tables
+from instances.tenants.format import content_hash
+from instances.tenants.model import Instance
+from instances.tenants.solution import Solution
+from online.outcome import OnlineRun
+from online.tenants import registry
+from online.tenants.algorithms.patent import HEURISTICS
+
+AUDITS = "1"
+"""Version of all checks. Raise it with every claim that is added and every check that comes to say something else."""
+NOTATION = (
+    ("F = g + h + l", "what the search looks for: the cost of what is placed, an estimate of what is not, the load"),
+    ("h_J", "what a job that is not placed adds to h"),
+    ("l", "the standard deviation of the cost over the GPUs"),
+    ("theta, lambda", "the prices of a tick of a job's time and of its lateness"),
+    ("OPT", "the least cost of any deployment, all jobs known beforehand; an interval [lower, upper]"),
+)
+WITNESSES = 8
+"""Jobs of a witness that are named."""
+ORDER_JOBS = 100
+"""Above so many jobs the search is not played again with other prices."""
+RIVAL = "edf"
+"""Whom the search is held against with other prices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim in words, whose runs it is about, and its check on one of them."""
+
+    statement: Statement
+    about: Callable[[Instance, OnlineRun], str]
+    check: Callable[[Instance, OnlineRun, SolveReport], Check]
+
+
+def audit(instance: Instance, run: OnlineRun, reference: SolveReport) -> list[Check]:
+    """Every claim on one run, in their order."""
+    found = []
+    for claim in CLAIMS:
+        reason = claim.about(instance, run)
+        name = claim.statement.name
+        not_applicable = Check(name, Verdict.NOT_APPLICABLE, None, None, reason)
+        found.append(not_applicable if reason else replace(claim.check(instance, run, reference), name=name))
+    return found
+
+
+# Whose runs a claim is about: empty, or why it does not apply.
+
+
+def _head(run: OnlineRun) -> str:
+    return str(registry.parse(run.algorithm).head)
+
+
+def _options(run: OnlineRun) -> dict[str, str]:
+    return dict(registry.parse(run.algorithm).options)
+
+
+def _search(instance: Instance, run: OnlineRun) -> str:
+    if _head(run) != "patent":
+        return f"{ANOTHER}`patent`"
+    return "" if instance.jobs else "there is no job"
+
+
+def _batch(instance: Instance, run: OnlineRun) -> str:
+    reason = _search(instance, run)
+    return reason or ("jobs are released over time" if instance.release.any() else "")
+
+
+def _with_load(instance: Instance, run: OnlineRun) -> str:
+    return _search(instance, run) or ("" if _options(run)["load"] == "yes" else f"{ANOTHER}`patent` with load=yes")
+
+
+def _with_h(instance: Instance, run: OnlineRun) -> str:
+    return _search(instance, run) or (f"{ANOTHER}`patent` with an h" if _options(run)["h"] == "zero" else "")
+
+
+def _default(instance: Instance, run: OnlineRun) -> str:
+    reason = _batch(instance, run)
+    if reason or run.algorithm != "patent":
+        return reason or f"{ANOTHER}`patent` with all options at their defaults"
+    return "" if instance.jobs <= ORDER_JOBS else f"more than {ORDER_JOBS} jobs"
+
+
+# The checks; names are put in by `audit`.
+
+
+def _compared(left: Fraction | int, right: Fraction | int, reason: str, sure: bool = True) -> Check:
+    """left <= right; where that is not `sure`, it is undecided."""
+    verdict = Verdict.VIOLATED if left > right else Verdict.HOLDS if sure else Verdict.UNDECIDED
+    return Check("", verdict, Fraction(left), Fraction(right), reason)
+
+
+def _optimal(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+    """A verified schedule that is cheaper."""
+    cost = int(run.welfare)
+    found = _compared(cost, int(reference.upper), "cost <= upper end of OPT", cost <= reference.lower)
+    if found.status is not Verdict.VIOLATED or reference.solution is None:
+        return found
+    return replace(found, witness={"cheaper_deployment": _moved(run.decisions, reference.solution)})
+
+
+def _moved(ours: Solution, theirs: Solution) -> list[list[int]]:
+    """[job, its GPU, its start] in the other schedule, of the first jobs that stand elsewhere in it."""
+    pairs = zip(ours, theirs, strict=True)
+    return [[j, *other] for j, (own, other) in enumerate(pairs) if other is not None and own != other][:WITNESSES]
+
+
+def _admissible(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+    """Along a verified schedule: the last jobs of its queues, against what they cost there.
+
+    With all other jobs placed as in that schedule, these cost no more than they do in it. So h may not be above that,
+    for any choice of how many last jobs of every queue: the choice that is worst for h is the best of every queue.
+    """
+    public, jobs = instance.public(), [instance.job(j) for j in range(instance.jobs)]
+    values = [HEURISTICS[_options(run)["h"]](public, job, 0) for job in jobs]
+    least = [min(public.cost(job, k, job.release + r) for k, r in enumerate(job.run)) for job in jobs]
+    h, true, unplaced = Fraction(0), 0, []
+    if reference.solution is not None:
+        for gpu, queue in enumerate(queues_of(tables(instance), reference.solution)):
+            kind = int(instance.gpu_type[gpu])
+            ends = {j: reference.solution[j].tick + jobs[j].run[kind] for j in queue}
+            costs = {j: public.cost(jobs[j], kind, ends[j]) for j in queue}
+            lasts = [queue[first:] for first in range(len(queue) + 1)]
+            worst = max(lasts, key=lambda last: sum((values[j] - costs[j] for j in last), Fraction(0)))
+            h, true = h + sum(values[j] for j in worst), true + sum(costs[j] for j in worst)
+            unplaced += worst
+    sure = all(value <= lowest for value, lowest in zip(values, least, strict=True))
+    found = _compared(h, true, "h of some jobs <= what they cost in a verified deployment", sure)
+    if found.status is Verdict.VIOLATED:
+        return replace(found, witness={"not_placed": sorted(unplaced)[:WITNESSES]})
+    return found
+
+
+def _against(other: Callable[[OnlineRun], str], what: str) -> Callable[[Instance, OnlineRun, SolveReport], Check]:
+    """cost <= that of another algorithm, played beside it."""
+
+    def check(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+        rival = _played(instance, other(run))
+        return _compared(int(run.welfare), int(rival.welfare), f"cost <= cost of {what}")
+
+    return check
+
+
+def _named(**changed: str) -> Callable[[OnlineRun], str]:
+    """The run's algorithm with some options changed."""
+
+    def name(run: OnlineRun) -> str:
+        return "patent:" + ",".join(f"{key}={value}" for key, value in (_options(run) | changed).items())
+
+    return name
+
+
+def _order(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+    """Both played again with theta and lambda a tenth and ten times as large."""
+
+    def ahead(each: Instance) -> int:
+        ours, theirs = (int(_played(each, name).welfare) for name in (run.algorithm, RIVAL))
+        return (ours > theirs) - (ours < theirs)
+
+    before, turned = ahead(instance), []
+    for key in ("theta", "late_penalty"):
+        for up, down in ((1, 10), (10, 1)):
+            value = getattr(instance, key) * up // down
+            if before * ahead(replace(instance, **{key: value}, cache={})) < 0:
+                turned.append(f"{key} x {Fraction(up, down)}")
+    found = _compared(len(turned), 0, f"prices at which {RIVAL} and the search change places <= 0")
+    return replace(found, witness={"changes_at": turned}) if turned else found
+
+
+class _Keyed:
+    """An instance that is equal to those of the same content."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance, self.key = instance, content_hash(instance)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Keyed) and self.key == other.key
+
+
+def _played(instance: Instance, algorithm: str) -> OnlineRun:
+    return _play(_Keyed(instance), algorithm)
+
+
+@lru_cache(maxsize=64)
+def _play(keyed: _Keyed, algorithm: str) -> OnlineRun:
+    from online.tenants.run import run
+
+    return run(keyed.instance, algorithm)
+
+
+_CLAIM = "the patent's claim 7; its text is lost, `patent` reads it as a beam or best-first search by F"
+CLAIMS = (
+    Claim(
+        Statement(
+            "optimal",
+            "The search finds the deployment of least composite cost.",
+            _CLAIM,
+            "false in general",
+            "a run of `patent` on jobs that are all released at once",
+            "With h=least, load=no and search=best-first it does: h never exceeds what the rest costs.",
+            flaw="F is another function than the cost where l counts, and h may exceed what is still to pay.",
+        ),
+        _batch,
+        _optimal,
+    ),
+    Claim(
+        Statement(
+            "admissible",
+            "The heuristic cost of the jobs that are not placed is never above what they will cost.",
+            "what best-first search needs to be optimal; the page does not say it",
+            "false in general",
+            "a run of `patent` on jobs that are all released at once",
+            "h=least: what a job costs at once on an idle GPU of its best type.",
+            flaw="a mean run at a mean price is above the cheapest run; a ratio to a tight deadline has no bound.",
+        ),
+        _batch,
+        _admissible,
+    ),
+    Claim(
+        Statement(
+            "load_pays",
+            "The search finds no dearer deployment with the load term than without it.",
+            "asked here; the patent adds the term without saying what it gains",
+            "false in general",
+            "a run of `patent` with load=yes",
+            "load=no",
+            flaw="l splits jobs over GPUs that all belong on one.",
+            asked=True,
+        ),
+        _with_load,
+        _against(_named(load="no"), "the same search without the load term"),
+    ),
+    Claim(
+        Statement(
+            "h_pays",
+            "The search finds no dearer deployment with its heuristic cost than with none.",
+            "asked here",
+            "false in general",
+            "a run of `patent` with another h than zero",
+            "",
+            flaw="large h of jobs not placed yet draws long ones to the front, where they delay all others.",
+            asked=True,
+        ),
+        _with_h,
+        _against(_named(h="zero"), "the same search with h=zero"),
+    ),
+    Claim(
+        Statement(
+            "search_pays",
+            "The search is never dearer than plain insertion, job by job at the place of least extra cost.",
+            "asked here",
+            "false in general",
+            "a run of `patent`",
+            "",
+            flaw="a job is placed on a tail for good, so that the order of placing is the order of running.",
+            asked=True,
+        ),
+        _search,
+        _against(lambda run: "insertion", "`insertion`"),
+    ),
+    Claim(
+        Statement(
+            "order",
+            f"Whether the search or `{RIVAL}` is ahead does not depend on how theta and lambda are read.",
+            "asked here; both formulas are lost, theta = P m/n and lambda = P n/m are a reading of low confidence",
+            "false in general",
+            f"a run of `patent` as it is by default, at most {ORDER_JOBS} jobs, all released at once",
+            "",
+            flaw="where lateness weighs little, another order is best.",
+            asked=True,
+        ),
+        _default,
+        _order,
+    ),
+)
+"""The claims in the order in which an audit checks them."""
+STATEMENTS = tuple(claim.statement for claim in CLAIMS)
+
+
+def statements() -> Sequence[Statement]:
+    """The claims in words."""
+    return STATEMENTS

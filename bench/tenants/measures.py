@@ -1,0 +1,42 @@
+"""Figures about a run beside its cost: deadlines met, time, money, and how evenly the cost lies on the GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from bench.family.checks import Check
+from formulations.tenants.check import check
+from instances.tenants.model import Instance
+from online.outcome import OnlineRun
+
+MEASURES = ("met", "lateness", "flow", "money", "spread", "balanced")
+ROUND = 10**6
+
+
+def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -> Mapping[str, Fraction | None]:
+    """Exact figures by name, but for the last two, which are rounded; None where one is undefined.
+
+    Returns
+    -------
+    met : the part of the jobs that end by their deadline.
+    lateness, flow : ticks behind the deadline, and ticks from release to end, per job.
+    money : dollars of GPU time per job.
+    spread : the patent's load term l, the standard deviation of the cost over the GPUs, over its mean; never compared.
+    balanced : F = cost + l over the cost, what the patent's search with the load term looks for.
+    """
+    found = check(instance, run.decisions)
+
+    def each(total: int, unit: int = 1) -> Fraction | None:
+        return Fraction(total, unit * instance.jobs) if instance.jobs else None
+
+    mean = found.cost / instance.gpus
+    spread = Fraction(round(found.spread / mean * ROUND), ROUND) if found.cost else None
+    return {
+        "met": each(found.met),
+        "lateness": each(found.lateness),
+        "flow": each(found.flow),
+        "money": each(found.money, 10**6),
+        "spread": spread,
+        "balanced": None if spread is None else 1 + spread / instance.gpus,
+    }

@@ -1,0 +1,87 @@
+"""The certificate of an interval on OPT, `ratiobench/tenants-certificate/1`: one JSON document that anybody can check.
+
+It holds what makes both ends true for one instance: a price per job that proves the lower end by weak duality, and the
+schedule whose cost is the upper end, all in integers. `formulations.tenants.verify` recomputes both ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from formulations import sealing
+from instances.documents import Documents
+from instances.fields import integer, items
+from instances.files import line_of, sha256_of
+from instances.tenants.solution import Solution, parse_solution, solution_document
+
+FORMAT = "ratiobench/tenants-certificate/1"
+PRICE_LIMIT = 2**62
+
+_KEYS = ("format", "instance", "prices", "lower", "upper", "decisions", "sha256")
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A claim lower <= OPT <= upper about one instance, with what proves it.
+
+    Parameters
+    ----------
+    instance : SHA-256 of the instance's content.
+    prices : pi_j, one per job, 1/100 micro-dollar.
+    lower, upper : 1/100 micro-dollar, as claimed.
+    decisions : the schedule whose cost is `upper`.
+    """
+
+    instance: str
+    prices: tuple[int, ...]
+    lower: int
+    upper: int
+    decisions: Solution
+
+
+def document(certificate: Certificate) -> dict[str, Any]:
+    """The certificate as the JSON document that `parse` reads, sealed."""
+    return sealing.sealed(_content(certificate))
+
+
+def _content(certificate: Certificate) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "instance": certificate.instance,
+        "prices": list(certificate.prices),
+        "lower": certificate.lower,
+        "upper": certificate.upper,
+        **solution_document(certificate.decisions),
+    }
+
+
+def seal(certificate: Certificate) -> str:
+    """SHA-256 of the document without `sha256`, keys sorted, no spaces.
+
+    With it no change of a file passes unseen, not even one that leaves a true claim.
+    """
+    return sha256_of(_content(certificate))
+
+
+def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
+    """A decoded document's certificate and its seal as written; only the form is judged, not the truth.
+
+    Raises
+    ------
+    InputError : naming the file, the field and the value.
+    """
+    data = sealing.opened(data, source, FORMAT, _KEYS)
+    prices = items(source, "prices", data["prices"], None, "")
+    found = Certificate(
+        instance=sealing.digest(source, "instance", data["instance"]),
+        prices=tuple(integer(source, f"prices[{j}]", pi, -PRICE_LIMIT, PRICE_LIMIT) for j, pi in enumerate(prices)),
+        lower=integer(source, "lower", data["lower"], -PRICE_LIMIT, PRICE_LIMIT),
+        upper=integer(source, "upper", data["upper"], -PRICE_LIMIT, PRICE_LIMIT),
+        decisions=parse_solution({"decisions": data["decisions"]}, source),
+    )
+    return found, sealing.digest(source, "sha256", data["sha256"])
+
+
+FILES = Documents(parse, document, line_of)
+read, write = FILES.read, FILES.write

@@ -1,0 +1,142 @@
+"""Exact verification of a solution of tenants, in Python integers, from the data alone.
+
+It shares nothing with the bounds, the searches or their arithmetic, so that it can judge them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import sqrt
+from numbers import Integral
+from typing import Any, NamedTuple
+
+from instances.errors import shown
+from instances.tenants.model import Instance
+from instances.tenants.solution import Solution
+
+
+class Breach(NamedTuple):
+    """One violated constraint: its name, the job (None for the solution as a whole), and the figures."""
+
+    constraint: str
+    job: int | None
+    detail: str
+
+    def __str__(self) -> str:
+        where = "" if self.job is None else f"job {self.job}: "
+        return f"({self.constraint}) {where}{self.detail}"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What the exact verification found.
+
+    Parameters
+    ----------
+    violations : every violated constraint found.
+    cost : of the jobs that start on a GPU there is, 1/100 micro-dollar.
+    lateness, flow, money : the sums of ticks of lateness, of ticks from release to end, and of micro-dollars.
+    met : jobs that end by their deadline.
+    per_gpu : (m,) the cost of the jobs of each GPU.
+    value : the cost; None when the solution is not valid.
+    placed : jobs that start on a GPU there is.
+    """
+
+    violations: tuple[Breach, ...]
+    cost: int
+    lateness: int
+    flow: int
+    money: int
+    met: int
+    per_gpu: tuple[int, ...]
+    value: int | None
+    placed: int
+
+    @property
+    def valid(self) -> bool:
+        """No constraint is violated."""
+        return not self.violations
+
+    @property
+    def mean_flow(self) -> Fraction:
+        """Ticks from release to end, the mean over the jobs that are placed; 0 without any."""
+        return Fraction(self.flow, max(1, self.placed))
+
+    @property
+    def spread(self) -> float:
+        """l, the patent's load term: the standard deviation of the cost over the GPUs. Shown, never compared."""
+        m = len(self.per_gpu)
+        squares = m * sum(cost * cost for cost in self.per_gpu) - sum(self.per_gpu) ** 2
+        return sqrt(squares) / m
+
+    def document(self) -> dict[str, Any]:
+        """The report as the command `check` shows it."""
+        return {
+            "valid": self.valid,
+            "welfare": self.value,
+            "lateness": self.lateness,
+            "flow": self.flow,
+            "money": self.money,
+            "met": self.met,
+            "admitted": self.placed,
+            "violations": [str(violation) for violation in self.violations],
+        }
+
+
+def check(instance: Instance, solution: Solution) -> CheckReport:
+    """Verify a solution and compute its cost, exactly.
+
+    Constraints: ``every job`` starts once, on a ``gpu`` that there is, not before its ``release``, and no two jobs
+    ``overlap`` on one GPU.
+    """
+    kinds = [(k, kind.price) for k, kind in enumerate(instance.gpu_types) for _ in range(kind.count)]
+    breaches: list[Breach] = []
+    if len(solution) != instance.jobs:
+        breaches.append(Breach("every job", None, f"{len(solution)} decisions for {instance.jobs} jobs"))
+    busy: list[list[tuple[int, int, int]]] = [[] for _ in kinds]
+    per_gpu = [0] * len(kinds)
+    lateness = flow = money = met = 0
+    for j, start in enumerate(solution[: instance.jobs]):
+        if start is None:
+            breaches.append(Breach("every job", j, "has no start; every job is run"))
+            continue
+        gpu, tick = start
+        if not _whole(gpu) or not _whole(tick) or not 0 <= gpu < len(kinds):
+            problem = f"starts on GPU {shown(gpu)} at {shown(tick)}; GPUs are 0..{len(kinds) - 1}, ticks are integers"
+            breaches.append(Breach("gpu", j, problem))
+            continue
+        gpu, tick = int(gpu), int(tick)
+        kind, price = kinds[gpu]
+        release, run, cs = int(instance.release[j]), int(instance.run[j, kind]), int(instance.cost_sensitivity[j])
+        end = tick + run
+        if tick < release:
+            breaches.append(Breach("release", j, f"starts at {tick}, before its release at {release}"))
+        busy[gpu].append((tick, end, j))
+        late = max(0, end - int(instance.deadline[j]))
+        lateness, flow, money, met = lateness + late, flow + end - release, money + price * run, met + (not late)
+        per_gpu[gpu] += 100 * instance.late_penalty * late + (100 - cs) * instance.theta * (end - release)
+        per_gpu[gpu] += cs * price * run
+    for gpu, intervals in enumerate(busy):
+        intervals.sort()
+        for (_, end, j), (tick, _, i) in pairwise(intervals):
+            if tick < end:
+                breaches.append(Breach("overlap", i, f"starts at {tick} on GPU {gpu}, where job {j} runs until {end}"))
+    cost = sum(per_gpu)
+    return CheckReport(
+        violations=tuple(breaches),
+        cost=cost,
+        lateness=lateness,
+        flow=flow,
+        money=money,
+        met=met,
+        per_gpu=tuple(per_gpu),
+        value=None if breaches else cost,
+        placed=sum(map(len, busy)),
+    )
+
+
+def _whole(number: object) -> bool:
+    """A whole number; True is none."""
+    return isinstance(number, Integral) and not isinstance(number, bool)

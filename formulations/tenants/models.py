@@ -1,0 +1,95 @@
+"""Tenants as models for solvers: intervals for CP-SAT, and the time-indexed program as an export."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from formulations.linear import LinearModel, RowBuilder
+from formulations.tenants.tables import Tables
+from instances.tenants.model import IntArray
+from instances.tenants.solution import Solution, Start
+
+COLUMNS_LIMIT = 200_000
+"""No model is written with more starts."""
+
+
+class IntervalModel(NamedTuple):
+    """A CpModelProto as text, and how its variables are read: per job its end and a literal per GPU."""
+
+    text: str
+    ends: tuple[int, ...]
+    literals: tuple[tuple[int, ...], ...]
+
+    def solution(self, problem: Tables, values: Any) -> Solution:
+        """The schedule of a solver's values."""
+        kinds, found = problem.instance.gpu_type.tolist(), []
+        for j, literals in enumerate(self.literals):
+            gpu = max(range(len(literals)), key=lambda g: values[literals[g]])
+            found.append(Start(gpu, round(values[self.ends[j]]) - int(problem.run[j, kinds[gpu]])))
+        return tuple(found)
+
+
+def intervals(problem: Tables) -> IntervalModel:
+    """Every job an optional interval on every GPU, which does not overlap others; the negated cost is maximised."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    kinds = problem.instance.gpu_type.tolist()
+    busy: list[list[Any]] = [[] for _ in kinds]
+    terms: list[Any] = []
+    ends, literals = [], []
+    for j in range(problem.jobs):
+        release, due = int(problem.release[j]), int(problem.deadline[j])
+        end = model.new_int_var(release, problem.horizon, f"end_{j}")
+        here = [model.new_bool_var(f"x_{j}_{g}") for g in range(len(kinds))]
+        for g, k in enumerate(kinds):
+            run = int(problem.run[j, k])
+            start = model.new_int_var(release, problem.horizon, f"start_{j}_{g}")
+            busy[g].append(model.new_optional_interval_var(start, run, end, here[g], f"on_{j}_{g}"))
+            terms.append(int(problem.money[j, k]) * here[g])
+        model.add_exactly_one(here)
+        late = model.new_int_var(0, max(0, problem.horizon - due), f"late_{j}")
+        model.add(late >= end - due)
+        weight = int(problem.weight[j])
+        terms += [problem.late * late, weight * end - weight * release]
+        ends.append(end.index)
+        literals.append(tuple(x.index for x in here))
+    for on_one in busy:
+        model.add_no_overlap(on_one)
+    model.maximize(-sum(terms))
+    return IntervalModel(str(model.proto), tuple(ends), tuple(literals))
+
+
+def starts(problem: Tables) -> list[tuple[int, int, int]]:
+    """(job, type, tick) of all starts that end by the horizon; up to COLUMNS_LIMIT and one more."""
+    found = []
+    for j in range(problem.jobs):
+        for k in range(len(problem.counts)):
+            for t in range(int(problem.release[j]), problem.horizon - int(problem.run[j, k]) + 1):
+                found.append((j, k, t))
+                if len(found) > COLUMNS_LIMIT:
+                    return found
+    return found
+
+
+def time_indexed(problem: Tables, columns: list[tuple[int, int, int]]) -> LinearModel:
+    """x_jkt = 1 where job j starts at tick t on a GPU of type k; at most count_k jobs of a type run at any tick."""
+    job, kind, tick = (np.array(column, dtype=np.int64) for column in zip(*columns, strict=True))
+    run = problem.run[job, kind]
+    end = tick + run
+    cost = problem.late * np.maximum(0, end - problem.deadline[job])
+    cost = cost + problem.weight[job] * (end - problem.release[job]) + problem.money[job, kind]
+    rows = RowBuilder()
+    names, ones = [f"job_{j}" for j in range(problem.jobs)], np.ones(len(job))
+    rows.block(names, job, np.arange(len(job)), ones, 1, 1)
+    spans = zip(kind * problem.horizon, tick, end, strict=True)
+    row: IntArray = np.concatenate([first + np.arange(t, e) for first, t, e in spans])
+    used, place = np.unique(row, return_inverse=True)
+    busy = [f"gpus_{at // problem.horizon}_{at % problem.horizon}" for at in used.tolist()]
+    column = np.repeat(np.arange(len(job)), run)
+    most = problem.counts[used // problem.horizon]
+    rows.block(busy, place, column, np.ones(len(place)), -np.inf, most)
+    model_columns = tuple(f"x_{j}_{k}_{t}" for j, k, t in columns)
+    return rows.binary_model("tenants", -cost.astype(np.float64), model_columns)

@@ -1,0 +1,329 @@
+"""OPT of an instance, or an interval on it: the dual bound, local search, and exact methods for few jobs.
+
+`upper` is always the cost of a schedule that `check` has verified; `lower` is the largest of the bounds that were
+proved, each in integers. Figures are in 1/100 micro-dollar.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from formulations import backends
+from formulations.backends import Limits
+from formulations.interval import Interval
+from formulations.report import Proof, SolveReport, Status, Termination
+from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
+from formulations.tenants import models
+from formulations.tenants.certificate import Certificate
+from formulations.tenants.check import check
+from formulations.tenants.dual import Prices
+from formulations.tenants.enumerate import WAYS_LIMIT, enumerate_optimum
+from formulations.tenants.local import Search
+from formulations.tenants.subsets import JOBS_LIMIT, subsets_optimum
+from formulations.tenants.tables import Queues, queues_of, solution_of, tables
+from instances.errors import InputError, not_one_of, shown
+from instances.tenants.format import content_hash, loads
+from instances.tenants.model import Instance
+from instances.tenants.solution import Solution
+
+VERSION = "1"
+"""Version of everything that can change a report's figures; part of the key of stored results."""
+
+DUAL, SUBSETS, CP_SAT, ENUMERATION, TIME_INDEXED = "dual", "subsets", "cp-sat", "enumeration", "time-indexed"
+ALLOWED = {DUAL: NO_BACKEND, SUBSETS: NO_BACKEND, CP_SAT: "cpsat", ENUMERATION: NO_BACKEND}
+"""Which backend goes with a formulation."""
+CP_SAT_JOBS, CP_SAT_WORK = 12, 60
+"""Most jobs for CP-SAT, and its work for a unit of effort."""
+REBUILDS, MOST_REBUILT = 20_000, 30
+"""Rounds of ruin and recreate from one start, and jobs that leave in one of them."""
+MOVES = 3_000_000
+"""Single moves after those."""
+LARGE = 400
+"""With more jobs there are fewer rounds of everything."""
+ROUNDS, CELLS = 6_000, 3_000_000_000
+"""Rounds of the dual bound for a unit of effort; fewer where rounds times jobs times ticks times types were more."""
+
+
+def solve(
+    instance: Instance,
+    formulation: str = "auto",
+    backend: str = "auto",
+    effort: int = 1,
+    gap: float = 0.0,
+    seconds: float | None = None,
+    start: Solution | None = None,
+    certified: bool = False,
+) -> SolveReport:
+    """OPT of tenants or a certified interval on it, in 1/100 micro-dollar; the least cost is best.
+
+    Parameters
+    ----------
+    formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
+    effort : units of work, at least 1; the same figures on any machine; a larger one never gives a wider interval.
+    gap : relative gap (upper - lower) / lower at which to stop early.
+    seconds : a time limit; marks the report `time_limited`.
+    start : a solution to begin from; it is verified first.
+    certified : find the best prices also where another proof is enough, for the report's certificate
+        (see `formulations.tenants.verify`).
+
+    Raises
+    ------
+    InputError : for names that do not exist or do not go together, or numbers out of range.
+    """
+    check_settings(effort, gap, seconds)
+    name, solver = choose(instance, formulation, backend)
+    if solver != NO_BACKEND:
+        backends.ready(solver)
+    run = _Run(instance, gap, time.perf_counter(), seconds)
+    if start is not None:
+        run.offer(start, "start")
+    run.simply()
+    if name == ENUMERATION:
+        run.enumerate()
+    elif name == SUBSETS:
+        run.subsets()
+    elif name == CP_SAT and not run.done():
+        run.cp_sat(solver, effort)
+    if name == DUAL or certified or not run.done():
+        run.enclose(effort, certified)
+    assert run.solution is not None
+    lower, upper = -run.upper, -run.lower
+    return SolveReport(
+        status=Status.OPTIMAL if lower == upper else Status.INTERVAL,
+        lower=lower,
+        upper=upper,
+        solution=run.solution,
+        proof=run.proof,
+        formulation=name,
+        backend=solver if run.termination is not Termination.NONE else NO_BACKEND,
+        termination=run.termination,
+        time_limited=seconds is not None or run.termination is Termination.TIMEOUT,
+        seconds=time.perf_counter() - run.began,
+        work=run.work,
+        message="; ".join(run.notes),
+        certificate=run.certificate(),
+        trail=tuple((second, -high, -low) for second, low, high in run.trail),
+    )
+
+
+def choose(instance: Instance, formulation: str, backend: str) -> tuple[str, str]:
+    """Check the names, and choose by size what was left to choose.
+
+    Raises
+    ------
+    InputError : for a name that does not exist, a pair that does not go together, or more jobs than it can take.
+    """
+    if formulation not in ("auto", *ALLOWED):
+        raise InputError("", "formulation", not_one_of(formulation, ("auto", *ALLOWED)))
+    check_backend(backend)
+    if formulation == "auto":
+        wanted = CP_SAT if backend == ALLOWED[CP_SAT] else SUBSETS if instance.jobs <= JOBS_LIMIT else DUAL
+        formulation = wanted
+    if backend not in ("auto", ALLOWED[formulation]):
+        raise InputError("", "backend", f"{formulation} goes with {ALLOWED[formulation]}, not {backend}")
+    most = {SUBSETS: JOBS_LIMIT, CP_SAT: CP_SAT_JOBS}.get(formulation, instance.jobs)
+    if instance.jobs > most:
+        raise InputError("", "formulation", f"{formulation} is for at most {most} jobs, not {instance.jobs}")
+    return formulation, ALLOWED[formulation]
+
+
+class _Run(Interval[int]):
+    """An interval on the negated cost, and the steps that narrow it."""
+
+    def __init__(self, instance: Instance, gap: float, began: float, seconds: float | None) -> None:
+        def verify(solution: Solution) -> tuple[int | None, str]:
+            report = check(instance, solution)
+            return (None, str(report.violations[0])) if report.value is None else (-report.value, "")
+
+        super().__init__(verify, "negated cost", began, 0)
+        self.instance, self.problem, self.gap, self.seconds = instance, tables(instance), gap, seconds
+        self.prices = Prices(self.problem)
+        self.termination = Termination.NONE
+        self.bound(-self.prices.bound, Proof.TRIVIAL)
+
+    def place(self, queues: Queues, source: str) -> None:
+        """Offer the schedule of these queues."""
+        self.offer(solution_of(self.problem, queues), source)
+
+    def done(self) -> bool:
+        """Is the gap reached, or the time over?"""
+        return self.within(self.gap) or self.over()
+
+    def over(self) -> bool:
+        """Is the time over?"""
+        return self.seconds is not None and time.perf_counter() - self.began >= self.seconds
+
+    def half(self) -> bool:
+        """Is half of the time over? The other half is for the bound."""
+        return self.seconds is not None and time.perf_counter() - self.began >= self.seconds / 2
+
+    def simply(self) -> None:
+        """List schedules: by deadline, by release, by the shortest run for its weight."""
+        if not self.problem.jobs:
+            self.offer((), "no job")
+            return
+        search, p = Search(self.problem), self.problem
+        shortest = p.run.min(axis=1) / np.maximum(1, p.weight)
+        for name, keys in (("deadline", p.deadline), ("release", p.release), ("run over weight", shortest)):
+            self.place(search.appended(np.argsort(keys, kind="stable")), name)
+
+    def enumerate(self) -> None:
+        """Close the interval by brute force, where the instance is small enough."""
+        try:
+            value, solution = enumerate_optimum(self.instance)
+        except ValueError as error:
+            self.notes.append(f"{ENUMERATION}: {error}")
+            return
+        self.offer(solution, ENUMERATION)
+        self.bound(-value, Proof.ENUMERATION)
+
+    def subsets(self) -> None:
+        """Close the interval by dynamic programming over sets of jobs."""
+        try:
+            value, solution = subsets_optimum(self.problem)
+        except ValueError as error:
+            self.notes.append(f"{SUBSETS}: {error}")
+            return
+        self.offer(solution, SUBSETS)
+        self.bound(-value, Proof.ENUMERATION)
+
+    def cp_sat(self, solver: str, effort: int) -> None:
+        """CP-SAT's schedule and bound."""
+        model = models.intervals(self.problem)
+        spent = time.perf_counter() - self.began
+        left = None if self.seconds is None else max(0.1, self.seconds - spent)
+        limits = Limits(work=CP_SAT_WORK * effort, gap=self.gap, seconds=left)
+        result = backends.solve(solver, model.text, limits)
+        self.termination = result.termination
+        self.work |= {"nodes": result.nodes, "iterations": result.iterations}
+        if result.message:
+            self.notes.append(result.message)
+        if result.values is not None:
+            self.offer(model.solution(self.problem, result.values), solver)
+        if result.bound is not None:
+            # An integer that came as a double: beyond 2^53 what that may have cost is given away.
+            spare = 0 if abs(result.bound) <= 2**53 else math.ceil(abs(result.bound) * 2**-50)
+            self.bound(math.floor(result.bound) + spare, Proof.CP_SAT)
+
+    def enclose(self, effort: int, certified: bool) -> None:
+        """Local search and dual bound in turns, with more of both after every power of two up to the effort."""
+        stage = 1
+        while self.problem.jobs and stage <= effort and not (self.closed() if certified else self.done()):
+            self.improve(stage)
+            self.prove(stage)
+            stage *= 2
+
+    def closed(self) -> bool:
+        """Do the prices alone prove what is known of OPT, or is the time over?"""
+        return self.prices.bound >= -self.lower or self.over()
+
+    def improve(self, stage: int) -> None:
+        """Ruin and recreate from several starts and from the best schedule, then single moves."""
+        search, n = Search(self.problem), self.problem.jobs
+        part = min(1.0, LARGE / n)
+        rounds, moves = (max(100, int(amount * stage * part)) for amount in (REBUILDS, MOVES))
+        begun = queues_of(self.problem, self._solution())
+        # Few jobs, or jobs that come over time: valleys are deep, a long job in another place moves all that follow.
+        # Then several searches find more than one long one, and some begin warm.
+        few, spread = n <= 100, bool(self.problem.release.any())
+        warms = (2.0 if spread else 1.0,) * 3 if few else (0.1, 2.0) if spread else (0.1,)
+        for seed, warm in enumerate(warms):
+            if self.done():
+                return
+            found = search.rebuilt(begun, 10 * stage + seed, rounds, MOST_REBUILT, warm, 1e-3, self.half)
+            self.place(found, "ruin and recreate")
+            self.prove_early(stage)
+        if not self.done():
+            begun = queues_of(self.problem, self._solution())
+            self.place(search.annealed(begun, stage, moves, 0.1, 2e-4, self.half), "moves")
+        self.work["moves"] = self.work.get("moves", 0) + moves
+
+    def prove_early(self, stage: int) -> None:
+        """A few rounds of the dual bound: it may be met already."""
+        if stage == 1 and not self.prices.rounds:
+            self._ascend(500, 1.0)
+
+    def prove(self, stage: int) -> None:
+        """The dual bound, from the best prices so far."""
+        p = self.problem
+        ticks = max(1, min(p.horizon, int(p.release.max()) + int(p.run.min(axis=1).sum()) // p.instance.gpus))
+        rounds = max(50, min(ROUNDS, CELLS // (p.jobs * ticks * len(p.counts)))) * stage
+        for scale in (1.0, 0.3) if stage == 1 else (0.3, 0.3):
+            self._ascend(rounds // 2, scale)
+
+    def _ascend(self, rounds: int, scale: float) -> None:
+        mix = 0.3 if self.problem.jobs <= 200 else 0.1
+        self.prices.ascend(-self.lower, rounds, mix, scale, self.over)
+        self.work["rounds"] = self.prices.rounds
+        self.bound(-self.prices.bound, Proof.LAGRANGIAN)
+
+    def _solution(self) -> Solution:
+        assert self.solution is not None
+        found: Solution = self.solution
+        return found
+
+    def certificate(self) -> Certificate | None:
+        """What proves the best schedule and the best priced bound; a bound that was dropped as wrong proves nothing."""
+        if self.prices.bound > -self.lower:
+            return None
+        return Certificate(
+            instance=content_hash(self.instance),
+            prices=tuple(self.prices.pi.tolist()),
+            lower=self.prices.bound,
+            upper=-self.lower,
+            decisions=self._solution(),
+        )
+
+
+def formulations() -> list[tuple[str, str]]:
+    """Name and summary of every formulation, with the backend that it goes with."""
+    summaries = {
+        DUAL: "prices of jobs and what one GPU does best at them, and local search",
+        SUBSETS: f"exact: the best order of every set of jobs, up to {JOBS_LIMIT} jobs",
+        CP_SAT: f"exact: intervals that do not overlap, up to {CP_SAT_JOBS} jobs",
+        ENUMERATION: f"every order and place, up to {WAYS_LIMIT} of them",
+    }
+    listed = [(name, f"{summary} [{ALLOWED[name]}]") for name, summary in summaries.items()]
+    return [*listed, ("auto", f"{SUBSETS} up to {JOBS_LIMIT} jobs, {DUAL} beyond")]
+
+
+_TINY = """{"format": "ratiobench/tenants/1", "name": "warm", "tick_seconds": 60,
+"gpu_types": [{"name": "a", "count": 1, "price": 2}, {"name": "b", "count": 1, "price": 1}], "theta": 1,
+"late_penalty": 1, "jobs": [{"release": 0, "deadline": 1, "cost_sensitivity": 50, "run": [2, 3]},
+{"release": 1, "deadline": 3, "cost_sensitivity": 0, "run": [1, 3]}]}"""
+
+
+def warm() -> None:
+    """Compile the kernels by a use of them."""
+    instance = loads(_TINY)
+    run = _Run(instance, 0.0, time.perf_counter(), None)
+    run.simply()
+    search, begun = Search(run.problem), queues_of(run.problem, run._solution())
+    search.rebuilt(begun, 0, 1, 1, 1.0, 0.1)
+    search.annealed(begun, 0, 1, 1.0, 0.1)
+    run.prices.ascend(10**6, 2, 0.3, 1.0)
+    subsets_optimum(run.problem)
+
+
+def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
+    """The time-indexed program as MPS or LP text, for any other solver; its optimum is OPT (negated in MPS).
+
+    Raises
+    ------
+    InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
+    """
+    if kind not in ("mps", "lp"):
+        raise InputError("", "format", f"{shown(kind)} is not one of mps, lp")
+    if formulation not in ("auto", TIME_INDEXED):
+        raise InputError("", "formulation", not_one_of(formulation, ("auto", TIME_INDEXED)))
+    problem = tables(instance)
+    if not problem.jobs:
+        raise InputError("", "format", "the instance has no job, so that there is nothing to write")
+    columns = models.starts(problem)
+    if len(columns) > models.COLUMNS_LIMIT:
+        raise InputError("", "formulation", too_many_columns(TIME_INDEXED, len(columns), models.COLUMNS_LIMIT))
+    model = models.time_indexed(problem, columns)
+    return model.mps() if kind == "mps" else model.lp()

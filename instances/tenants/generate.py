@@ -1,0 +1,41 @@
+"""The single entry to all instances: a recipe (JSON values) in, an instance out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from instances.keys import Form
+from instances.recipe import existing, generated, shipped
+from instances.tenants import workload
+from instances.tenants.format import read
+from instances.tenants.model import Instance
+from instances.tenants.named import named, names
+
+
+def generate(recipe: Mapping[str, Any]) -> Instance:
+    """The instance that a recipe names; the same recipe gives the same instance on any machine.
+
+    Recipes are ``{"kind": "batch" | "online" | "log", ...}`` (see `instances.tenants.workload.KEYS`),
+    ``{"kind": "named", "name": NAME}`` for the shipped instances and ``{"kind": "file", "path": PATH}``.
+
+    Raises
+    ------
+    InputError : naming the key and the value that cannot be used.
+    """
+    return generated(recipe, _KINDS)
+
+
+def recipes() -> tuple[Form, ...]:
+    """The kinds of recipes by the names that files and the command line have for them, with their keys."""
+    kinds = workload.SUMMARIES.items()
+    forms = [
+        Form(kind, each, workload.KEYS[kind][1:], {"kind": kind}, workload.read_recipe, "name") for kind, each in kinds
+    ]
+    return (*forms, shipped(names()))
+
+
+_KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {
+    **dict.fromkeys(workload.KEYS, workload.generate),
+    **existing(named, read),
+}

@@ -1,0 +1,142 @@
+"""The data of problem tenants, in integers: ticks, micro-dollars per tick, percent; costs in 1/100 micro-dollar.
+
+A job that ends at tick C on a GPU of type k costs
+
+    100 late_penalty max(0, C - deadline) + (100 - cs) theta (C - release) + cs price_k run_k,
+
+with cs its tenant's sensitivity to cost in percent: lateness, time and money. Instances are immutable and made by
+`instances.tenants.format.parse` alone, so everything that exists has been validated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from instances.arrays import IntArray as IntArray
+from instances.arrays import frozen as frozen
+from instances.errors import tamed
+
+
+@dataclass(frozen=True, slots=True)
+class GpuType:
+    """GPUs of one type: how many, and what a tick on one of them costs in micro-dollars."""
+
+    name: str
+    count: int
+    price: int
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is known of job `index` when it is submitted.
+
+    Parameters
+    ----------
+    index : position in the order of release, from 0.
+    release, deadline : ticks; the deadline may lie before the release.
+    cost_sensitivity : percent; 100 cares for money alone, 0 for time alone.
+    run : ticks that it takes on a GPU of each type.
+    """
+
+    index: int
+    release: int
+    deadline: int
+    cost_sensitivity: int
+    run: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Public:
+    """What everybody knows before the first job: the GPUs, numbered through the types in order, and the two prices.
+
+    Parameters
+    ----------
+    gpu_types : the types in order.
+    theta, late_penalty : micro-dollars per tick of a job's time, and of its lateness.
+    gpu_type : (m,) the type of every GPU.
+    seed : names the random stream of an algorithm that draws.
+    """
+
+    gpu_types: tuple[GpuType, ...]
+    theta: int
+    late_penalty: int
+    gpu_type: IntArray
+    seed: str = ""
+
+    def cost(self, job: Job, kind: int, end: int) -> int:
+        """What the job costs that ends at this tick on a GPU of this type, 1/100 micro-dollar."""
+        return (
+            100 * self.late_penalty * max(0, end - job.deadline)
+            + (100 - job.cost_sensitivity) * self.theta * (end - job.release)
+            + job.cost_sensitivity * self.gpu_types[kind].price * job.run[kind]
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """An instance: n jobs in order of release, m GPUs of K types.
+
+    Parameters
+    ----------
+    name, origin : label and provenance; not part of the identity (hash).
+    tick_seconds : length of a tick.
+    gpu_types : K types.
+    theta, late_penalty : micro-dollars per tick.
+    release, deadline, cost_sensitivity : (n,) see `Job`.
+    run : (n, K) ticks, at least 1.
+    tenants, kinds, iterations : (n,) labels, which no algorithm reads.
+    """
+
+    name: str
+    origin: Mapping[str, Any]
+    tick_seconds: int
+    gpu_types: tuple[GpuType, ...]
+    theta: int
+    late_penalty: int
+    release: IntArray
+    deadline: IntArray
+    cost_sensitivity: IntArray
+    run: IntArray
+    tenants: tuple[str, ...]
+    kinds: tuple[str, ...]
+    iterations: IntArray
+    cache: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        size = f"{self.jobs} jobs, {self.gpus} GPUs of {len(self.gpu_types)} types"
+        return f"<Instance {tamed(self.name, 80)}: {size}>"
+
+    def _repr_html_(self) -> str:
+        from instances.display import make_html
+
+        facts = {"jobs": self.jobs, "GPUs": self.gpus, "theta": self.theta, "late penalty": self.late_penalty}
+        rows = [(kind.name, kind.count, kind.price) for kind in self.gpu_types]
+        return make_html(self.name, facts, ("GPU type", "count", "micro-dollars per tick"), rows)
+
+    @property
+    def jobs(self) -> int:
+        """n, the number of jobs."""
+        return len(self.release)
+
+    @property
+    def gpus(self) -> int:
+        """m, the number of GPUs."""
+        return sum(kind.count for kind in self.gpu_types)
+
+    @property
+    def gpu_type(self) -> IntArray:
+        """(m,) the type of every GPU."""
+        return frozen(np.repeat(np.arange(len(self.gpu_types)), [kind.count for kind in self.gpu_types]))
+
+    def public(self, seed: str = "") -> Public:
+        """The part that everybody knows, with the name of a random stream."""
+        return Public(self.gpu_types, self.theta, self.late_penalty, self.gpu_type, seed)
+
+    def job(self, j: int) -> Job:
+        """Job j as an online algorithm sees it on arrival."""
+        release, deadline, cs = (int(column[j]) for column in (self.release, self.deadline, self.cost_sensitivity))
+        return Job(j, release, deadline, cs, tuple(self.run[j].tolist()))

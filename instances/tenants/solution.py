@@ -1,0 +1,46 @@
+"""Where and when every job starts, and the file form ``{"decisions": [[gpu, start], ...]}``."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from instances.errors import InputError, shown
+from instances.fields import LIMIT, integer, items
+
+
+class Start(NamedTuple):
+    """The GPU that runs a job, numbered through the types, and the tick at which it starts."""
+
+    gpu: int
+    tick: int
+
+
+Solution = tuple[Start | None, ...]
+"""One start per job in order of release; None where there is none, which no valid solution has."""
+
+
+def solution_document(solution: Solution) -> dict[str, Any]:
+    """The solution as the JSON document that `parse_solution` reads."""
+    return {"decisions": [None if start is None else list(start) for start in solution]}
+
+
+def parse_solution(data: Any, source: str) -> Solution:
+    """The solution in a decoded document; a document with more keys is fine, only the shape is judged.
+
+    Raises
+    ------
+    InputError : naming the file, the field and the value.
+    """
+    if not isinstance(data, dict):
+        raise InputError(source, "document", f"{shown(data)} is not an object")
+    if "decisions" not in data:
+        raise InputError(source, "decisions", "the field is missing")
+    found: list[Start | None] = []
+    for j, raw in enumerate(items(source, "decisions", data["decisions"], None, "")):
+        path = f"decisions[{j}]"
+        if raw is None:
+            found.append(None)
+            continue
+        gpu, tick = items(source, path, raw, 2, "the GPU and the tick of the start")
+        found.append(Start(*(integer(source, f"{path}[{i}]", x, -LIMIT, LIMIT) for i, x in enumerate((gpu, tick)))))
+    return tuple(found)

@@ -1,0 +1,110 @@
+"""What real clusters give the generators: when jobs come, how long they run, and how fast GPUs are; derived tables.
+
+Arrivals are the counts per ten minutes that stand in `instances/lora/data`; quantiles of lengths and measured rates
+stand in `data` here. No row of an original is shipped: whole jobs come from a user's own log alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from instances.errors import InputError, shown
+from instances.files import read_bytes
+
+DATA = Path(__file__).with_name("data")
+ARRIVALS = Path(__file__).parents[1] / "lora" / "data"
+TRACES = ("pai", "philly", "helios")
+SLOT_SECONDS = 600
+GPU_NAMES = ("v100", "p100", "k80")
+SHORTEST, LONGEST = 300, 28_800
+"""Seconds: shorter jobs are left out, longer ones are cut."""
+_SUBMIT, _SECONDS = ("submit", "submit_time", "start_time", "timestamp"), ("seconds", "duration", "duration_s")
+
+
+def _rows(path: Path) -> list[list[str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+@cache
+def throughput() -> Mapping[str, tuple[Fraction, ...]]:
+    """Iterations per second of a kind of job on one GPU of each of `GPU_NAMES`."""
+    _, *rows = _rows(DATA / "throughput.csv")
+    return MappingProxyType({kind: tuple(map(Fraction, rates)) for kind, *rates in rows})
+
+
+@cache
+def arrivals(trace: str) -> tuple[int, ...]:
+    """Submissions in each slot of ten minutes of the trace's shipped week."""
+    (_, *days), *rows = _rows(ARRIVALS / f"arrivals_{trace}.csv")
+    return tuple(int(row[day]) for day in range(1, len(days) + 1) for row in rows)
+
+
+@cache
+def lengths(trace: str) -> tuple[int, ...]:
+    """Quantiles of the seconds that jobs of a trace run: 0, 1, ..., 100 percent."""
+    header, *rows = _rows(DATA / "lengths.csv")
+    return tuple(int(row[header.index(trace)]) for row in rows)
+
+
+def length_at(trace: str, place: int) -> int:
+    """Seconds at a place in 0..99,999 of the law: linear between quantiles, rounded down."""
+    low, part = divmod(place, 1000)
+    table = lengths(trace)
+    return (table[low] * (1000 - part) + table[low + 1] * part) // 1000
+
+
+def read_log(path: str) -> list[tuple[int, int]]:
+    """(submission, seconds) of the jobs of a user's own log, in order of submission: CSV with a line of names.
+
+    The submission is a number of seconds or an ISO 8601 time, in the first column there is of submit, submit_time,
+    start_time and timestamp; how long a job ran, in seconds, duration or duration_s. Jobs without a length or shorter
+    than `SHORTEST` are left out, longer ones than `LONGEST` are cut.
+
+    Raises
+    ------
+    InputError : naming the file, the line, the column and the value.
+    """
+    data, source = read_bytes(path)
+    try:
+        table = csv.DictReader(io.StringIO(data.decode("utf-8")))
+        return sorted(_jobs(table, source), key=lambda job: job[0])
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(source, "", f"not a CSV file that can be read: {error}") from None
+
+
+def _jobs(table: csv.DictReader[str], source: str) -> Iterator[tuple[int, int]]:
+    found = [next((name for name in names if name in (table.fieldnames or ())), "") for names in (_SUBMIT, _SECONDS)]
+    for name, known in zip(found, (_SUBMIT, _SECONDS), strict=True):
+        if not name:
+            raise InputError(source, "line 1", f"has none of the columns {', '.join(known)}")
+    for row in table:
+        where = f"line {table.line_num}"
+        seconds = _number(row[found[1]] or "0", f"{where} {found[1]}", source)
+        if seconds >= SHORTEST:
+            yield _moment(row[found[0]] or "", f"{where} {found[0]}", source), min(seconds, LONGEST)
+
+
+def _number(text: str, field: str, source: str) -> int:
+    try:
+        value = float(text)
+        if 0 <= value <= 10**11:
+            return int(value)
+    except ValueError:
+        pass
+    raise InputError(source, field, f"{shown(text)} is not a number of seconds in 0..10^11")
+
+
+def _moment(text: str, field: str, source: str) -> int:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return _number(text, field, source)
+    return int((found.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds())

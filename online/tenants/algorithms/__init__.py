@@ -1,0 +1,1 @@
+"""Online algorithms for family `tenants`; each file registers some."""

@@ -1,0 +1,31 @@
+"""Insertion, and insertion with moves."""
+
+from __future__ import annotations
+
+from instances.tenants.model import IntArray
+from online.tenants.plans import Jobs, Plan
+from online.tenants.policy import Planner
+from online.tenants.protocol import View
+from online.tenants.registry import Entry, register
+
+PASSES = 30
+"""Most passes over the waiting jobs at one release."""
+BEST_PLACE = -1
+
+
+class Insertion(Planner):
+    """Each new job, in order of arrival, at the place of least extra cost; then, up to `passes`, single jobs move."""
+
+    def __init__(self, passes: int) -> None:
+        self._passes = passes
+
+    def plan(self, jobs: Jobs, plan: Plan, view: View, places: dict[int, int], new: IntArray) -> None:
+        """Into the queues that there are."""
+        self.keep(plan, view, places)
+        self.add(jobs, plan, BEST_PLACE, new, self._passes)
+
+
+register(Entry("insertion", "each new job at the place of a queue where it costs least", "1", {},
+               lambda options: Insertion(0)))  # fmt: skip
+register(Entry("replan", f"insertion, then moves of single waiting jobs, at most {PASSES} passes", "1", {},
+               lambda options: Insertion(PASSES)))  # fmt: skip

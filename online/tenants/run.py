@@ -1,0 +1,85 @@
+"""One run of a policy of family `tenants` under the referee."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from formulations.tenants.check import check
+from instances.tenants.format import FORMAT, parse
+from instances.tenants.model import Instance, frozen
+from online import run as runs
+from online.outcome import OnlineRun, Violation
+from online.referee.table import Log
+from online.run import Game, Judged
+from online.tenants.registry import REGISTRY
+from online.tenants.replay import replay
+from online.tenants.table import Table
+
+
+class TenantsGame(Game[Instance]):
+    """Jobs on GPUs of several types, tick by tick."""
+
+    registry = REGISTRY
+
+    def arrivals(self, instance: Instance) -> int:
+        """Jobs."""
+        return instance.jobs
+
+    def table(self, instance: Instance, seed: str) -> Table:
+        """The clock and the queues."""
+        return Table(instance, seed)
+
+    def first_half(self, instance: Instance) -> Instance:
+        """The first half of the jobs (whole ticks, at least one), as an instance of its own."""
+        half = (instance.jobs + 1) // 2
+        while 0 < half < instance.jobs and instance.release[half] == instance.release[half - 1]:
+            half += 1
+        each = (instance.release, instance.deadline, instance.cost_sensitivity, instance.run, instance.iterations)
+        release, deadline, sensitivity, run, iterations = (frozen(column[:half]) for column in each)
+        return replace(
+            instance,
+            release=release,
+            deadline=deadline,
+            cost_sensitivity=sensitivity,
+            run=run,
+            iterations=iterations,
+            tenants=instance.tenants[:half],
+            kinds=instance.kinds[:half],
+            cache={},
+        )
+
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
+        """The cost, by `formulations.tenants.check`."""
+        solution = replay(instance, log)
+        report = check(instance, solution)
+        # Where a foul has ended the run, the verifier misses the jobs after it: a consequence, not another foul.
+        found = list(violations) or [Violation(b.constraint, b.job, b.detail, Table.noun) for b in report.violations]
+        return Judged(solution, found, report.cost, report.placed)
+
+    def small(self) -> Instance:
+        """Two types, three GPUs, six jobs."""
+        runs_ = ((2, 3), (4, 1), (1, 6), (3, 3), (2, 5), (5, 4))
+        return parse(
+            {
+                "format": FORMAT,
+                "name": "warm",
+                "tick_seconds": 60,
+                "gpu_types": [{"name": "a", "count": 1, "price": 3}, {"name": "b", "count": 2, "price": 1}],
+                "theta": 2,
+                "late_penalty": 3,
+                "jobs": [
+                    {"release": j // 2, "deadline": j + 4, "cost_sensitivity": 20 * j, "run": list(run)}
+                    for j, run in enumerate(runs_)
+                ],
+            },
+            "warm",
+        )
+
+
+GAME = TenantsGame()
+
+
+def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineRun:
+    """One run of the algorithm on the instance under the referee; parameters and errors as `online.run.run`."""
+    return runs.run(GAME, instance, text, prior=prior)

@@ -1,0 +1,135 @@
+"""Certificates of tenants: they cannot be forged, and plain Python and NumPy say the same."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.tenants import certificate as certificates
+from formulations.tenants import verify as checker
+from formulations.tenants.certificate import parse, seal
+from formulations.tenants.dual import Prices
+from formulations.tenants.solve import solve
+from formulations.tenants.tables import tables
+from formulations.tenants.verify import bound, cost, verify
+from instances.errors import InputError
+from instances.files import load_json
+from instances.tenants.generate import generate
+from instances.tenants.model import Instance
+from instances.tenants.named import named
+from instances.tenants.strategies import tiny_instances
+
+Document = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def held() -> tuple[Instance, Document]:
+    """An instance, and the certificate of its interval."""
+    instance = named("waits")
+    report = solve(instance, certified=True)
+    assert report.certificate is not None
+    return instance, certificates.document(report.certificate)  # type: ignore[arg-type]
+
+
+def spoil(key: str, change: Callable[[Any], Any]) -> Callable[[Document], Document]:
+    """The document with one field changed."""
+    return lambda data: data | {key: change(copy.deepcopy(data[key]))}
+
+
+FORGERIES: dict[str, Callable[[Document], Document]] = {
+    "another instance": spoil("instance", lambda _: "0" * 64),
+    "a higher lower end": spoil("lower", lambda low: low + 1),
+    "a lower lower end": spoil("lower", lambda low: low - 1),
+    "a lower upper end": spoil("upper", lambda high: high - 1),
+    "a fraction": spoil("upper", lambda high: high + 0.5),
+    "a price more": spoil("prices", lambda prices: [prices[0], prices[1] + 5000, prices[2]]),
+    "a price less": spoil("prices", lambda prices: [0, *prices[1:]]),
+    "a negative price": spoil("prices", lambda prices: [-1, *prices[1:]]),
+    "a price too few": spoil("prices", lambda prices: prices[1:]),
+    "an early start": spoil("decisions", lambda rows: [rows[0], [0, 0], rows[2]]),
+    "an overlap": spoil("decisions", lambda rows: [[0, 0], [0, 1], [0, 2]]),
+    "a job without start": spoil("decisions", lambda rows: [None, *rows[1:]]),
+    "a missing job": spoil("decisions", lambda rows: rows[1:]),
+    "a GPU there is not": spoil("decisions", lambda rows: [[1, rows[0][1]], *rows[1:]]),
+    "a later start": spoil("decisions", lambda rows: [[0, tick + 1] for _, tick in rows]),
+    "a field more": lambda data: data | {"more": 1},
+    "no prices": lambda data: {key: value for key, value in data.items() if key != "prices"},
+    "another format": spoil("format", lambda _: "ratiobench/tenants-certificate/2"),
+}
+
+
+def refused(instance: Instance, data: Document) -> bool:
+    """Whether the checker refuses it, as malformed or as not true."""
+    try:
+        return not verify(instance, data).valid
+    except InputError:
+        return True
+
+
+def test_a_certificate_is_accepted_and_reads_back(held: tuple[Instance, Document], tmp_path: Path) -> None:
+    instance, data = held
+    verdict = verify(instance, data)
+    assert verdict.valid
+    assert verdict.problem == ""
+    certificates.write(verdict.certificate, tmp_path / "c.json")
+    assert load_json((tmp_path / "c.json").read_bytes(), "c.json") == json.loads(json.dumps(data))
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_certificate_is_refused_even_when_it_is_sealed_anew(
+    name: str, held: tuple[Instance, Document]
+) -> None:
+    instance, data = held
+    forged = FORGERIES[name](data)
+    assert refused(instance, forged)
+    try:
+        forged = forged | {"sha256": seal(parse(forged)[0])}
+    except InputError:
+        return
+    assert refused(instance, forged)
+
+
+def test_the_seal_alone_gives_a_change_away(held: tuple[Instance, Document]) -> None:
+    instance, data = held
+    assert "was changed after it was made" in verify(instance, data | {"sha256": "0" * 64}).problem
+
+
+@settings(max_examples=60)
+@given(tiny_instances(max_jobs=5), st.lists(st.integers(0, 4000), min_size=5, max_size=5))
+def test_numpy_and_plain_python_and_the_kernel_prove_the_same(instance: Instance, drawn: list[int]) -> None:
+    prices = tuple(drawn[: instance.jobs])
+    plain = bound(instance, prices)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checker, "SMALL", -1)
+        assert bound(instance, prices) == plain == Prices(tables(instance)).judge(np.array(prices, dtype=np.int64))
+
+
+def test_prices_near_2_to_the_62_are_judged_in_plain_python() -> None:
+    instance = named("one_gpu")
+    assert bound(instance, (2**62 - 1, 0, 0, 2**62 - 1)) < 0
+    assert refused(instance, {"format": certificates.FORMAT})
+
+
+def test_prices_that_pay_for_too_many_ticks_are_refused() -> None:
+    instance = generate({"kind": "online", "jobs": 100, "load": "1/100", "theta": "0", "late": "0"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checker, "LONGEST", 1000)
+        with pytest.raises(Exception, match=r"prices: jobs pay for .* at most 1000 are looked at"):
+            bound(instance, (10**15,) * 100)
+
+
+def test_a_large_certificate_is_checked_in_numpy() -> None:
+    """The same bound as the kernel's, at prices as they are after some rounds."""
+    instance = generate({"kind": "batch", "jobs": 120, "gpus": [2, 2, 4], "seed": 12})
+    prices = Prices(tables(instance))
+    prices.ascend(2 * prices.bound, 40, 0.3, 0.3)
+    assert bound(instance, tuple(prices.pi.tolist())) == prices.bound
+    assert cost(instance, solve(instance, gap=0.5).solution) > prices.bound

@@ -1,0 +1,162 @@
+"""The tables of bench/tenants/README.md, from committed figures.
+
+`python -m tests.tools.readme_tenants` writes the tables into the file. With FOLDERS behind it, it first takes what they
+need from the results of `run SUITE` in each folder and writes it to bench/tenants/results, with the provenance.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bench.family.known import find_suite
+from bench.tables.ratios import decimal
+from bench.tenants.suites import LOADS, READINGS
+from formulations.tenants.check import check
+from formulations.tenants.solve import solve
+from instances.tenants.generate import generate
+from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
+
+RESULTS = ROOT / "bench" / "tenants" / "results"
+README = "bench/tenants/README.md"
+MEANS = ("met", "lateness", "flow", "money")
+CLAIMS = ("claim", "standing", "holds", "violated", "undecided", "not_applicable", "violated_by")
+Row = Mapping[Any, Any]
+
+
+def take(folder: Path) -> None:
+    """Keep, by group and algorithm, ratios (rounded up) and measures of a run; its verdicts; its provenance."""
+    RESULTS.mkdir(exist_ok=True)
+    rows = figures(folder / "results.csv")
+    rows = rows[rows["state"] == "ok"]
+    suite = find_suite(_suite(folder))[1].name
+    kept: list[dict[str, Any]] = []
+    for (group, algorithm), part in rows.groupby(["group", "algorithm"], sort=False):
+        ratios = [Fraction(text) for text in part["ratio_upper"] if text]
+        kept.append(
+            {
+                "group": group,
+                "algorithm": algorithm,
+                "cases": len(part),
+                "ratios": len(ratios),
+                "mean": decimal(sum(ratios) / len(ratios), 4, up=True) if ratios else "",
+                "largest": decimal(max(ratios), 4, up=True) if ratios else "",
+                "optimal": sum(ratio == 1 for ratio in ratios),
+                "gap": decimal(_mean(part, "opt_gap"), 5, up=True),
+                **{name: decimal(_mean(part, name), 4, up=False) for name in MEANS},
+            }
+        )
+    if suite == "tenants-wishes":
+        kept += best(suite)
+    pd.DataFrame(kept).to_csv(RESULTS / f"{suite}.csv", index=False, lineterminator="\n")
+    claims = figures(folder / "claims.csv")[list(CLAIMS)]
+    claims.to_csv(RESULTS / f"{suite}_claims.csv", index=False, lineterminator="\n")
+    shutil.copyfile(folder / "provenance.json", RESULTS / f"{suite}_provenance.json")
+
+
+def _suite(folder: Path) -> str:
+    return folder.resolve().name
+
+
+def _mean(part: pd.DataFrame, column: str) -> Fraction:
+    values = [Fraction(text) for text in part[column] if text]
+    return sum(values, Fraction(0)) / max(1, len(values))
+
+
+def _rows(suite: str) -> dict[tuple[str, str], Row]:
+    file = RESULTS / f"{suite}.csv"
+    return {(row["group"], row["algorithm"]): row for row in figures(file).to_dict("records")} if file.exists() else {}
+
+
+def _ratio(row: Row | None) -> str:
+    return f"{float(row['mean']):.3f} ({float(row['largest']):.3f})" if row and row["mean"] else "-"
+
+
+def readings() -> str:
+    """Every reading of the search: mean (largest) ALG / OPT, and how often it is optimal."""
+    rows, groups = _rows("tenants-small"), ("9 jobs", "12 jobs")
+    half = len(READINGS) // 2
+    lines = []
+    for with_load, without in zip(READINGS[:half], READINGS[half:], strict=True):
+        cells = []
+        for name in (with_load, without):
+            for group in groups:
+                row = rows[group, name]
+                cells.append(f"{_ratio(row)}, {row['optimal']}")
+        lines.append([f"`{with_load}`", *cells])
+    for name in dict.fromkeys(name for _, name in rows):
+        if name not in READINGS:
+            cells = [f"{_ratio(rows[group, name])}, {rows[group, name]['optimal']}" for group in groups]
+            lines.append([f"`{name}`", *cells, "", ""])
+    return make_table(["search", *(f"{each}, l" for each in groups), *(f"{each}, no l" for each in groups)], lines)
+
+
+def online() -> str:
+    """Mean (largest) ALG / OPT over the loads."""
+    rows = _rows("tenants-online")
+    groups = [f"{jobs} jobs, load {load}" for jobs in (60, 200, 400) for load in LOADS]
+    groups = [group for group in groups if any(found == group for found, _ in rows)]
+    lines = [
+        [f"`{name}`", *(_ratio(rows.get((group, name))) for group in groups)]
+        for name in dict.fromkeys(name for _, name in rows)
+    ]
+    return make_table(["policy", *groups], lines)
+
+
+def claims() -> str:
+    """Verdicts over the runs of `tenants-small` to which a claim applies."""
+    rows = figures(RESULTS / "tenants-small_claims.csv").to_dict("records")
+    return make_table(
+        ["claim", "holds", "fails", "undecided"],
+        [[f"`{row['claim']}`", row["holds"], row["violated"], row["undecided"]] for row in rows],
+    )
+
+
+def best(suite: str) -> list[dict[str, str]]:
+    """The measures of the best schedules known, by group, as rows of a policy called OPT."""
+    found = []
+    cases = find_suite(suite)[1].cases
+    for group in dict.fromkeys(case.group for case in cases):
+        sums = dict.fromkeys(MEANS, Fraction(0))
+        part = [case for case in cases if case.group == group]
+        for case in part:
+            instance = generate(case.recipe)
+            report = check(instance, solve(instance, gap=case.solve.gap).solution)
+            each = (report.met, report.lateness, report.flow, Fraction(report.money, 10**6))
+            for name, value in zip(MEANS, each, strict=True):
+                sums[name] += Fraction(value, instance.jobs * len(part))
+        found.append({"group": group, "algorithm": "OPT"} | {k: decimal(v, 4, up=False) for k, v in sums.items()})
+    return found
+
+
+def front() -> str:
+    """Lateness, time and money per job of each policy, and of the best schedule known, by the wish of all tenants."""
+    rows = _rows("tenants-wishes")
+    lines = []
+    for group in dict.fromkeys(group for group, _ in rows):
+        for name in dict.fromkeys(["OPT", *(name for where, name in rows if where == group)]):
+            row = rows[group, name]
+            cells = [f"{float(row[key]):.2f}" for key in MEANS]
+            lines.append([group, name if name == "OPT" else f"`{name}`", *cells, _ratio(row)])
+    return make_table(["wish", "policy", "met", "ticks late", "ticks of time", "dollars", "ALG / OPT"], lines)
+
+
+TABLES = {
+    (README, "tenants readings"): readings,
+    (README, "tenants claims"): claims,
+    (README, "tenants online"): online,
+    (README, "tenants front"): front,
+}
+"""Where each table stands, and what makes it."""
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        take(Path(name))
+    write_tables(TABLES)
