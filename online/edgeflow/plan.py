@@ -87,25 +87,20 @@ def fill(times, free, count, deadline, work, stall, levels, speeds, top, out):  
     if deadline <= times[0] or top < 0 or work + stall * speeds[top] > speeds[top] * (deadline - times[0]):
         return count
     count, last = cut(times, free, count, deadline)
-    # The work that share q does grows with q: the least that suffices, by halving.
-    low = 0
-    high = top + 1
+    # Not by halving: a larger share that is not free everywhere may suffice less, for its stall is charged at its speed.
+    low = -1
     begin = -1
-    while low < high:
-        q = (low + high) // 2
-        need = work + stall * speeds[q]
-        k = last
-        while k > 0 and need > 0:
-            k -= 1
-            level = at_most(levels, q, free[k])
+    need = 1
+    while need > 0 and low < top:
+        low += 1
+        need = work + stall * speeds[low]
+        begin = last
+        while begin > 0 and need > 0:
+            begin -= 1
+            level = at_most(levels, low, free[begin])
             if level >= 0:
-                need -= speeds[level] * (times[k + 1] - times[k])
-        if need <= 0:
-            high = q
-            begin = k
-        else:
-            low = q + 1
-    if low > top:
+                need -= speeds[level] * (times[begin + 1] - times[begin])
+    if need > 0:
         return count
     left = work + stall * speeds[low]
     now = -1

@@ -155,6 +155,17 @@ def test_elasticflow_gives_the_least_share_that_suffices_and_spreads_the_rest() 
     assert [pieces[0].gpus for pieces in decisions] == [2, 2]
 
 
+def test_hold_finds_a_small_share_that_suffices_where_a_larger_one_does_not() -> None:
+    """Stalls of 2 s are charged at the share's speed: 9 in 18 s do 143 and a stall; 10 do not where they are not free."""
+    model = {"name": "m", "speed": [[2, 9], [16, 10]], "edge_speed": 0, "overhead_s": 2, "edge_overhead_s": 3}
+    rows = [(0, 42, 60), (0, 30, 254), (12, 55, 290), (12, 70, 35), (12, 30, 143)]
+    jobs = [{"submit": a, "deadline": b, "model": "m", "work": w, "gpus": 2} for a, b, w in rows]
+    top = {"format": FORMAT, "name": "t", "cloud": {"gpus": 16, "node_gpus": 8}, "edge": []}
+    found = run(parse({**top, "models": [model], "jobs": jobs}), "hold")
+    assert found.decisions[4] == (Piece(12, 30, CLOUD, 2),)
+    assert found.welfare == 4
+
+
 def test_slots_put_arrivals_off() -> None:
     """A job that comes at 5 starts at 60."""
     (pieces,) = run(_shares([(5, 600, 300, 1)], gpus=1), "elasticflow:slot=60").decisions
