@@ -87,7 +87,7 @@ def fill(times, free, count, deadline, work, stall, levels, speeds, top, out):  
     if deadline <= times[0] or top < 0 or work + stall * speeds[top] > speeds[top] * (deadline - times[0]):
         return count
     count, last = cut(times, free, count, deadline)
-    # Not by halving: a larger share that is not free everywhere may suffice less, for its stall is charged at its speed.
+    # Not by halving: a larger share that is not free everywhere may not suffice, as its stall is charged at its speed.
     low = -1
     begin = -1
     need = 1

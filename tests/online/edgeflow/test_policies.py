@@ -156,7 +156,7 @@ def test_elasticflow_gives_the_least_share_that_suffices_and_spreads_the_rest() 
 
 
 def test_hold_finds_a_small_share_that_suffices_where_a_larger_one_does_not() -> None:
-    """Stalls of 2 s are charged at the share's speed: 9 in 18 s do 143 and a stall; 10 do not where they are not free."""
+    """Stalls of 2 s are charged at the speed tried: 9 in 18 s do 143 and a stall; 10 do not where it is not free."""
     model = {"name": "m", "speed": [[2, 9], [16, 10]], "edge_speed": 0, "overhead_s": 2, "edge_overhead_s": 3}
     rows = [(0, 42, 60), (0, 30, 254), (12, 55, 290), (12, 70, 35), (12, 30, 143)]
     jobs = [{"submit": a, "deadline": b, "model": "m", "work": w, "gpus": 2} for a, b, w in rows]
