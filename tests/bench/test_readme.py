@@ -67,6 +67,7 @@ def test_every_block_of_python_has_a_test() -> None:
     """Those of the other files are run below, or by the test of the family in five files."""
     run_below = {"README.md": 1, "online/README.md": 1, "online/eapm/README.md": 1, "instances/README.md": 1}
     run_below[SUITES] = 2
+    run_below["online/edgeflow/README.md"] = 1  # in tests/online/edgeflow/test_contract.py
     run_below["online/tenants/README.md"] = 1  # in tests/online/tenants/test_table.py
     run_below["online/lora/README.md"] = 1  # in tests/online/lora/test_wishing.py
     assert {file: len(_code(file)) for file in READMES if file != TEMPLATE and _code(file)} == run_below
