@@ -1,4 +1,4 @@
-"""Who gets GPUs that no plan needs: step by step, each to the next useful level of a job."""
+"""Who gets GPUs step by step, each to the next useful level of a job: those that no plan needs, or (AFS) all."""
 
 from __future__ import annotations
 
@@ -89,3 +89,84 @@ def restore(gpus, model, at, present, levels):  # type: ignore[no-untyped-def]
                 free -= more
                 at[j] = present[j]
     return free
+
+
+@compiled
+def put_right(order, left, model, rank, speeds):  # type: ignore[no-untyped-def]
+    """An order by remaining time at the first level that is right but for the rounding of doubles; ties by rank."""
+    for j in range(1, len(order)):
+        one = order[j]
+        k = j
+        while k > 0:
+            other = order[k - 1]
+            mine = left[one] * speeds[model[other], 0]
+            yours = left[other] * speeds[model[one], 0]
+            if mine > yours or (mine == yours and rank[one] > rank[other]):
+                break
+            order[k] = other
+            k -= 1
+        order[k] = one
+
+
+@compiled
+def divide(free, left, model, rank, order, at, levels, speeds, top):  # type: ignore[no-untyped-def]
+    """AFS: the first level to each job, in this order, then steps until none fits. The number of GPUs left.
+
+    It calls no other kernel, so that it runs on Python's integers too, for numbers whose products are too large here.
+
+    Parameters
+    ----------
+    left, model, rank : (n,) per job; each has a level, and the rank decides ties.
+    order : (n,) the jobs by remaining time at the first level; changed.
+    at : (n,) -1 each; changed to their levels.
+    levels, speeds, top : (models, L) tables, and the last level of each model.
+    """
+    n = len(order)
+    for j in range(n):
+        one = order[j]
+        first = levels[model[one], 0]
+        if first <= free:
+            free -= first
+            at[one] = 0
+    count = 0
+    for j in range(n):
+        if at[j] >= 0:
+            order[count] = j
+            count += 1
+    while True:
+        best = -1
+        able = 0
+        for j in range(count):
+            one = order[j]
+            k = at[one]
+            # Who cannot take a step now never can: free GPUs only become fewer.
+            if k >= top[model[one]] or levels[model[one], k + 1] - levels[model[one], k] > free:
+                continue
+            order[able] = one
+            able += 1
+            if best < 0:
+                best = one
+                continue
+            # a: the shorter remaining time, ties by rank.
+            mine = left[best] * speeds[model[one], k]
+            yours = left[one] * speeds[model[best], at[best]]
+            a = best
+            b = one
+            if mine > yours or (mine == yours and rank[best] > rank[one]):
+                a = one
+                b = best
+            m = model[a]
+            now = speeds[m, at[a]]
+            gain = speeds[m, at[a] + 1] - now
+            step = levels[m, at[a] + 1] - levels[m, at[a]]
+            m = model[b]
+            new = speeds[m, at[b] + 1]
+            best = a
+            # gain_b / T_b(next) > gain_a / T_a(now)
+            if (new - speeds[m, at[b]]) * step * now > gain * (levels[m, at[b] + 1] - levels[m, at[b]]) * new:
+                best = b
+        count = able
+        if best < 0:
+            return free
+        free -= levels[model[best], at[best] + 1] - levels[model[best], at[best]]
+        at[best] += 1

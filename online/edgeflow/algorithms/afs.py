@@ -8,71 +8,60 @@ per GPU of the step. Compared in whole numbers; ties by deadline, then by index.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
-from instances.edgeflow.model import CLOUD, Job
-from online.edgeflow.policy import Sharing, with_common
+import numpy as np
+
+from instances.edgeflow.model import CLOUD, Job, Public
+from online.edgeflow.planner import tables
+from online.edgeflow.policy import Sharing, column, with_common
 from online.edgeflow.protocol import Answer, View
 from online.edgeflow.registry import Entry, register
+from online.edgeflow.sharing import divide, put_right
 
-
-class _Bid:
-    """A job in the round: its level so far (-1: none)."""
-
-    __slots__ = ("index", "left", "level", "levels", "tie")
-
-    def __init__(self, job: Job, left: int, levels: Sequence[tuple[int, int]]) -> None:
-        self.index, self.left, self.levels, self.level = job.index, left, levels, -1
-        self.tie = (job.deadline, job.index)
-
-    @property
-    def now(self) -> tuple[int, int]:
-        """(GPUs, speed) at its present level."""
-        return self.levels[self.level] if self.level >= 0 else (0, 0)
-
-    @property
-    def step(self) -> int:
-        """GPUs to the next level."""
-        return self.levels[self.level + 1][0] - self.now[0]
-
-    @property
-    def alone(self) -> Fraction:
-        """Remaining time at its first level."""
-        return Fraction(self.left, self.levels[0][1])
-
-
-def _goes_first(one: _Bid, other: _Bid) -> _Bid:
-    """Who gets the step, of two that have a share."""
-    (_, mine), (_, yours) = one.now, other.now
-    is_shorter = (one.left * yours, one.tie) < (other.left * mine, other.tie)
-    a, b = (one, other) if is_shorter else (other, one)
-    (_, slow), (_, fast) = a.now, a.levels[a.level + 1]
-    (_, low), (_, high) = b.now, b.levels[b.level + 1]
-    # gain_b / T_b(next) > gain_a / T_a(now)
-    return b if (high - low) * a.step * slow > (fast - slow) * b.step * high else a
+PRODUCT_LIMIT = 2**62
+"""Products up to it fit the kernel's integers; Python's take those that may be larger."""
 
 
 class Afs(Sharing):
     """See the module."""
 
+    def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
+        """The tables of the models."""
+        super().start(public, constants)
+        self._tables = tables(public)
+        levels, speeds, _ = self._tables
+        self._fastest = max(1, int(speeds.max(initial=0)))
+        self._is_small = self._fastest**2 * int(levels.max(initial=0)) <= PRODUCT_LIMIT
+
     def share(self, view: View, new: Sequence[Job]) -> Answer:
         """Steps until none fits."""
-        pairs = zip(view.index.tolist(), view.left.tolist(), strict=True)
-        bids = [_Bid(self.jobs[i], left, self.useful[self.jobs[i].model]) for i, left in pairs]
-        free = view.gpus
-        for bid in sorted((bid for bid in bids if bid.levels), key=lambda bid: (bid.alone, bid.tie)):
-            if bid.step <= free:
-                free -= bid.step
-                bid.level = 0
-        bids = [bid for bid in bids if bid.level >= 0]
-        while able := [bid for bid in bids if bid.level + 1 < len(bid.levels) and bid.step <= free]:
-            best = able[0]
-            for bid in able[1:]:
-                best = _goes_first(best, bid)
-            free -= best.step
-            best.level += 1
-        return Answer({bid.index: (CLOUD, bid.now[0]) for bid in bids})
+        levels, speeds, top = self._tables
+        model = column([self.jobs[i].model for i in view.index.tolist()])
+        has = top[model] >= 0
+        index, left, model = view.index[has], view.left[has], model[has]
+        due = column([self.jobs[i].deadline for i in index.tolist()])
+        rank = np.argsort(np.lexsort((index, due)))
+        order = np.lexsort((rank, left / speeds[model, 0]))
+        given = (left, model, rank, order, np.full(len(index), -1, np.int64), levels, speeds, top)
+        if self._is_small and int(left.max(initial=0)) * self._fastest <= PRODUCT_LIMIT:
+            at = _divided(view.gpus, put_right, divide, *given)
+        else:
+            plain = (getattr(kernel, "py_func", kernel) for kernel in (put_right, divide))
+            at = _divided(view.gpus, *plain, *(each.astype(object) for each in given)).astype(np.int64)
+        gpus = levels[model, np.maximum(at, 0)].tolist()
+        return Answer({i: (CLOUD, gpus[j]) for j, i in enumerate(index.tolist()) if at[j] >= 0})
+
+
+def _divided(
+    gpus: int, sort: Any, share: Any, left: Any, model: Any, rank: Any, order: Any, at: Any, *tables: Any
+) -> Any:
+    """The level of each job, by these two kernels."""
+    sort(order, left, model, rank, tables[1])
+    share(gpus, left, model, rank, order, at, *tables)
+    return at
 
 
 register(

@@ -17,6 +17,7 @@ from bench.family.checks import Check, Verdict
 from bench.family.known import families, find_suite
 from formulations.edgeflow.check import check
 from formulations.edgeflow.solve import solve
+from instances.arrays import frozen
 from instances.edgeflow.format import parse
 from instances.edgeflow.generate import generate, recipes
 from instances.edgeflow.model import Instance
@@ -120,6 +121,20 @@ def test_admission_for_good_can_cost_most() -> None:
     assert found["edge_helps"].status is Verdict.NOT_APPLICABLE
     assert found["room"].status is Verdict.HOLDS
     assert _checks(named("edge_counts"), "elasticflow")["for_good"].status is Verdict.UNDECIDED  # it takes a server
+
+
+def test_another_policy_is_played_beside_at_any_size() -> None:
+    """A thousand jobs, as the largest printed traces have: `aware` has a verdict."""
+    small = named("edf_domino")
+    fields = ("submit", "deadline", "model", "work", "share")
+    columns = {name: frozen(getattr(small, name)[:1].repeat(1000)) for name in fields}
+    instance = replace(small, **columns, cache={})
+    (claim,) = (claim for claim in CLAIMS if claim.statement.name == "aware")
+    played = run(instance, "elasticflow")
+    assert claim.about(instance, played) == ""
+    found = claim.check(instance, played, solve(small))
+    assert found.status in (Verdict.HOLDS, Verdict.VIOLATED)
+    assert found.right == played.welfare
 
 
 def test_nobody_can_be_a_tenth_better_than_the_best() -> None:

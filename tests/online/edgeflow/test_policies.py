@@ -140,6 +140,15 @@ def test_afs_serves_everybody_before_it_serves_anybody_twice() -> None:
     assert [pieces[0].gpus for pieces in decisions] == [1, 2, 1]
 
 
+def test_afs_decides_alike_on_numbers_too_large_for_its_kernel() -> None:
+    """All speeds and all work 2^40 times as large; jobs that need equally long go by position."""
+    rows = [(0, 900, 90 + 7 * (k % 5), 1) for k in range(12)]
+    small = _shares(rows, gpus=16)
+    (model,) = small.models
+    large = replace(small, models=(replace(model, speed=tuple(s << 40 for s in model.speed)),), work=small.work << 40)
+    assert run(large, "afs").decisions == run(small, "afs").decisions
+
+
 def test_elasticflow_declines_for_good_and_hold_does_not() -> None:
     """One big job shuts out three small ones."""
     instance = named("admission_regret")
