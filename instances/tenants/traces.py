@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -103,8 +103,15 @@ def _number(text: str, field: str, source: str) -> int:
 
 
 def _moment(text: str, field: str, source: str) -> int:
+    """Seconds; digits alone are seconds, although ISO 8601 reads eight of them as a day."""
     try:
-        found = datetime.fromisoformat(text)
+        float(text)
     except ValueError:
-        return _number(text, field, source)
-    return int((found.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds())
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError:
+            pass
+        else:
+            there = found if found.tzinfo else found.replace(tzinfo=UTC)
+            return int((there - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds())
+    return _number(text, field, source)

@@ -19,7 +19,16 @@ from instances.recipe import SOURCE
 from instances.seeds import Stream
 from instances.tenants.format import COUNT_LIMIT, FORMAT, PRICE_LIMIT, parse
 from instances.tenants.model import Instance
-from instances.tenants.traces import GPU_NAMES, SLOT_SECONDS, TRACES, arrivals, length_at, read_log, throughput
+from instances.tenants.traces import (
+    GPU_NAMES,
+    SHORTEST,
+    SLOT_SECONDS,
+    TRACES,
+    arrivals,
+    length_at,
+    read_log,
+    throughput,
+)
 
 VERSION = 1
 
@@ -122,8 +131,8 @@ def generate(data: Mapping[str, Any]) -> Instance:
     recipe = read_recipe(data)
     values = recipe.values
     used = [k for k, count in enumerate(values["gpus"]) if count]
-    rows = _log_rows(values) if recipe.kind == "log" else []
-    seconds = [length for _, length in rows] or _lengths(recipe)
+    rows = _log_rows(values) if recipe.kind == "log" else None
+    seconds = _lengths(recipe) if rows is None else [length for _, length in rows]
     n = len(seconds)
     kinds = [sorted(throughput())[i] for i in recipe.stream("kind").integers(0, len(throughput()) - 1, n).tolist()]
     iterations = [max(1, floor(d * max(throughput()[kind]))) for d, kind in zip(seconds, kinds, strict=True)]
@@ -132,7 +141,7 @@ def generate(data: Mapping[str, Any]) -> Instance:
     pace = _Pace(counts, every)
     release = [0] * n
     if recipe.kind != "batch":
-        moments = [submit for submit, _ in rows] or _moments(recipe)
+        moments = _moments(recipe) if rows is None else [submit for submit, _ in rows]
         release = scaled(moments, floor(n / (pace.rate * values["load"])) if n else 0)
     theta, late = _penalties(recipe, counts, prices, n)
     tenants, sensitivities = _tenants(recipe, n)
@@ -173,7 +182,8 @@ def _log_rows(values: Mapping[str, Any]) -> list[tuple[int, int]]:
     rows = read_log(values["log"])
     chosen = rows[values["first"] : values["first"] + values["jobs"]]
     if len(chosen) < values["jobs"]:
-        problem = f"{values['jobs']} from job {values['first']} on are more than the {len(rows)} that it has"
+        there = f"the {len(rows)} of at least {SHORTEST} s that it has"
+        problem = f"{values['jobs']} from job {values['first']} on are more than {there}"
         raise InputError(values["log"], "jobs", problem)
     return chosen
 

@@ -90,7 +90,7 @@ def test_a_users_log_gives_lengths_and_releases(tmp_path: Path) -> None:
     assert instance.jobs == 2
     assert instance.release[0] == 0
     assert "100" not in document(instance)["origin"]
-    with pytest.raises(InputError, match="are more than the 3 that it has"):
+    with pytest.raises(InputError, match="are more than the 3 of at least 300 s that it has"):
         generate({"kind": "log", "log": str(log), "jobs": 4})
     log.write_text("submit,seconds\nsoon,600\n")
     with pytest.raises(InputError, match=r"line 2 submit: 'soon' is not"):
@@ -98,6 +98,20 @@ def test_a_users_log_gives_lengths_and_releases(tmp_path: Path) -> None:
     log.write_text("a,b\n")
     with pytest.raises(InputError, match="line 1: has none of the columns submit"):
         read_log(str(log))
+
+
+def test_digits_of_a_log_are_seconds_and_times_of_two_zones_are_in_order(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("submit,seconds\n9999999,400\n10121012,500\n99000000,600\n")  # the second is a day of ISO 8601, too
+    assert read_log(str(log)) == [(9999999, 400), (10121012, 500), (99000000, 600)]
+    log.write_text("submit,seconds\n2026-03-01T08:30:00+02:00,400\n2026-03-01T08:00:00Z,500\n")
+    assert [seconds for _, seconds in read_log(str(log))] == [400, 500]
+
+
+def test_no_job_of_a_log_can_be_asked_for(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("submit,seconds\n100,600\n")
+    assert generate({"kind": "log", "log": str(log), "jobs": 0}).jobs == 0
 
 
 def test_releases_are_scaled_in_proportion() -> None:
