@@ -11,7 +11,7 @@ from typing import Any
 
 from instances.documents import Documents, require_format
 from instances.errors import InputError, shown
-from instances.fields import Fields, origin_of
+from instances.fields import LIMIT, Fields, origin_of
 from instances.files import sha256_of
 from instances.tenants.model import GpuType, Instance, frozen
 
@@ -92,9 +92,9 @@ def _types(top: Fields) -> tuple[GpuType, ...]:
 
 
 def _run(job: Fields, types: int) -> list[int]:
-    run = job.integers("run", 1, types, "one per type of GPU")
+    run = job.integers("run", -LIMIT, types, "one per type of GPU")
     for k, ticks in enumerate(run):
-        if ticks > RUN_LIMIT:
+        if not 1 <= ticks <= RUN_LIMIT:
             raise InputError(job.source, f"{job.at('run')}[{k}]", f"{ticks} is not in 1..{RUN_LIMIT}")
     return run
 

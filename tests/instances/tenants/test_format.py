@@ -119,6 +119,12 @@ def test_what_the_format_does_not_allow_is_named(field: str) -> None:
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.parametrize("ticks", [0, RUN_LIMIT + 1])
+def test_a_run_out_of_range_is_told_the_one_range(ticks: int) -> None:
+    with pytest.raises(InputError, match=rf"jobs\[0\]\.run\[1\]: {ticks} is not in 1\.\.{RUN_LIMIT}$"):
+        parse(change("jobs", 0, "run", to=[2, ticks])(valid()))
+
+
 def test_costs_near_2_to_the_62_are_refused_with_the_job_that_goes_over() -> None:
     data = valid() | {"theta": PRICE_LIMIT, "late_penalty": PRICE_LIMIT}
     long = {"release": 10, "deadline": 0, "cost_sensitivity": 0, "run": [RUN_LIMIT, 1]}
