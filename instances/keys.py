@@ -179,7 +179,8 @@ class Span:
 
     def checked(self, source: str, field: str, value: Any) -> tuple[int, int]:
         if not isinstance(value, list | tuple) or len(value) != 2:
-            raise InputError(source, field, f"{shown(value)} is not a list of two integers [from, to]")
+            problem = f"{shown(value)} is not a list of two integers [from, to]; in a name FROM-TO"
+            raise InputError(source, field, problem)
         start = integer(source, f"{field}[0]", value[0], self.low, self.high)
         return start, integer(source, f"{field}[1]", value[1], start, self.high)
 
