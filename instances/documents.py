@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from instances.errors import InputError, shown
-from instances.files import load_json, read_bytes, text_of, write_text
+from instances.files import load_json, read_bytes, sha256_of, text_of, write_text
 
 Written = TypeVar("Written")
 Read = TypeVar("Read")
@@ -56,3 +56,10 @@ def require_format(data: Any, source: str, form: str) -> None:
     """InputError where an object says that it has another format."""
     if isinstance(data, dict) and data.get("format") != form:
         raise InputError(source, "format", f"{shown(data.get('format'))} is not {form!r}")
+
+
+def hash_once(cache: dict[str, str], form: str, content: Callable[[], dict[str, Any]]) -> str:
+    """SHA-256 of what an instance's file says but for its name and origin, as the cache has it or into the cache."""
+    if "hash" not in cache:
+        cache["hash"] = sha256_of({"format": form, **content()})
+    return cache["hash"]

@@ -9,10 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from instances.documents import Documents, require_format
+from instances.documents import Documents, hash_once, require_format
 from instances.errors import InputError, shown
 from instances.fields import LIMIT, Fields, origin_of
-from instances.files import sha256_of
 from instances.tenants.model import GpuType, Instance, frozen
 
 FORMAT = "ratiobench/tenants/1"
@@ -127,9 +126,7 @@ def _content(instance: Instance) -> dict[str, Any]:
 
 def content_hash(instance: Instance) -> str:
     """SHA-256 of the canonical content: keys sorted, no spaces; without name and origin."""
-    if "hash" not in instance.cache:
-        instance.cache["hash"] = sha256_of({"format": FORMAT, **_content(instance)})
-    return instance.cache["hash"]
+    return hash_once(instance.cache, FORMAT, lambda: _content(instance))
 
 
 FILES = Documents(parse, document)
