@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A paper.
+    """A paper, or another document.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ class Source:
     authors : as printed, given names first; a last one `et al.` where not all are known.
     gives : what of this project comes from it.
     pages, doi, link : empty where they are not established; `link` where there is no DOI.
-    kind : `article`, or `conference-paper`.
+    kind : `article`, `conference-paper`, or another type of CITATION.cff, whose authors are bodies and not people.
     """
 
     name: str

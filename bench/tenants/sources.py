@@ -12,7 +12,7 @@ SOURCES = (
         "Chinese patent application, technical number 43223594 (page of 5 November 2024)",
         2024,
         "the three parts of the cost, `patent`; its formulas are lost on the page, and every reading is an option",
-        kind="article",
+        kind="patent",
     ),
     Source(
         "Gavel",

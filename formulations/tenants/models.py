@@ -32,7 +32,7 @@ class IntervalModel(NamedTuple):
 
 
 def intervals(problem: Tables) -> IntervalModel:
-    """Every job an optional interval on every GPU, which does not overlap others; the negated cost is maximised."""
+    """Every job an optional interval on every GPU, none overlap, negated cost maximised; runs in CP-SAT's worker."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()

@@ -192,7 +192,12 @@ class _Run(Interval[int]):
 
     def cp_sat(self, solver: str, effort: int) -> None:
         """CP-SAT's schedule and bound."""
-        model = models.intervals(self.problem)
+        reply = backends.call(solver, f"{models.__name__}:intervals", self.problem)
+        if reply.termination is not None:
+            self.termination = reply.termination
+            self.notes.append(reply.message)
+            return
+        model = reply.value
         spent = time.perf_counter() - self.began
         left = None if self.seconds is None else max(0.1, self.seconds - spent)
         limits = Limits(work=CP_SAT_WORK * effort, gap=self.gap, seconds=left)

@@ -9,6 +9,7 @@ from bench.family.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCES, BEGIN, END = "references:\n", "<!-- sources: begin -->\n", "<!-- sources: end -->"
+PAPER_KINDS = ("article", "conference-paper")
 PAPERS = 2
 """Sources of each family that have a line of their own in README.md."""
 _PARTICLES = ("De",)
@@ -31,8 +32,8 @@ def _reference(source: Source) -> str:
         words = author.split()
         cut = len(words) - 1 - (words[-2] in _PARTICLES)
         given, family = " ".join(words[:cut]), " ".join(words[cut:])
-        if author == "et al.":
-            lines.append('      - name: "et al."')
+        if author == "et al." or source.kind not in PAPER_KINDS:
+            lines.append(f'      - name: "{author}"')
         else:
             lines += [f"      - given-names: {given}", f"        family-names: {family}"]
     lines.append(f"    {'journal' if source.kind == 'article' else 'collection-title'}: {source.venue}")

@@ -122,7 +122,7 @@ def test_every_formulation_finds_the_optimum(instance: Instance) -> None:
 def test_cp_sat_finds_the_optimum(seed: int) -> None:
     instance = tiny(seed)
     opt, _ = enumerate_optimum(instance)
-    model = models.intervals(tables(instance))
+    model = backends.call("cpsat", f"{models.__name__}:intervals", tables(instance)).value
     result = backends.solve("cpsat", model.text)
     assert result.bound == -opt
     assert check(instance, model.solution(tables(instance), result.values)).value == opt
