@@ -31,7 +31,7 @@ from instances.edgeflow.model import Instance
 from instances.edgeflow.solution import Solution
 from instances.errors import InputError, not_one_of, shown
 
-VERSION = "1"
+VERSION = "2"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 DUAL, LP, MIP, SLOTS, ENUMERATE = "dual", "lp", "mip", "slots", "enumerate"
