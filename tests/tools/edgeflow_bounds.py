@@ -33,8 +33,9 @@ Document = dict[str, Any]
 
 
 def tiny(draw: random.Random, jobs: int = 5, seconds: int = 30, gpus: int = 4) -> Instance:
-    """A random instance within the limits of `slots`."""
+    """A random instance within the limits of `slots`; of most jobs the work can be done in their window."""
     models: list[Document] = []
+    cloud = draw.randint(1, gpus)
     for k in range(draw.randint(1, 2)):
         shares = sorted(draw.sample([1, 2, 4, 8], draw.randint(1, 3)))
         models.append(
@@ -49,10 +50,10 @@ def tiny(draw: random.Random, jobs: int = 5, seconds: int = 30, gpus: int = 4) -
     listed: list[Document] = []
     for _ in range(draw.randint(0, jobs)):
         model = draw.choice(models)
-        submit = draw.randint(0, seconds - 1)
-        deadline = draw.randint(submit + 1, seconds)
-        share, speed = draw.choice(model["speed"])
-        work = max(1, int(speed * draw.uniform(0.2, 1.0) * (deadline - submit)))
+        submit, deadline = sorted(draw.sample(range(seconds + 1), 2))
+        share, speed = draw.choice([pair for pair in model["speed"] if pair[0] <= cloud] or model["speed"])
+        window = max(1, deadline - submit - draw.choice([0, model["overhead_s"]]))
+        work = max(1, int(speed * draw.uniform(0.2, 1.0) * window))
         job = {"submit": submit, "deadline": deadline, "model": model["name"], "work": work, "gpus": share}
         listed.append(job)
     ends = sorted(draw.sample(range(seconds), draw.choice([0, 2, 4])))
@@ -61,7 +62,7 @@ def tiny(draw: random.Random, jobs: int = 5, seconds: int = 30, gpus: int = 4) -
         {
             "format": files.FORMAT,
             "name": "tiny",
-            "cloud": {"gpus": draw.randint(1, gpus), "node_gpus": 8},
+            "cloud": {"gpus": cloud, "node_gpus": 8},
             "edge": edge,
             "models": models,
             "jobs": sorted(listed, key=lambda job: job["submit"]),
