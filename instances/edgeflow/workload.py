@@ -280,9 +280,10 @@ def _log(found: Values) -> Instance:
     else:
         jobs = draw(tasks, found["tightness"], streams, kind)
     name = found["name"] or f"{Path(path).name.partition('.')[0]}-d{found['day'] or 0}-n{len(rows)}-g{found['gpus']}"
-    return make(
-        name, jobs, kind, found, 0, f"jobs of {Path(path).name}; models and deadlines that it does not have are drawn"
-    )
+    parts = sum(row.part for row in rows)
+    notes = [f"{parts} of {len(rows)} jobs ask for a part of a GPU, which is taken as a whole one"] if parts else []
+    about = f"jobs of {Path(path).name}; models and deadlines that it does not have are drawn"
+    return make(name, jobs, kind, found, 0, about, notes=notes)
 
 
 def _known(row: Row, begin: int, gpu_type: str, path: str) -> Drawn:
@@ -307,17 +308,19 @@ def _published(found: Values) -> Instance:
 
 
 def make(
-    name: str, jobs: Sequence[Drawn], gpu_type: str, found: Values, clock: int, about: str, gpus: int = 0
-) -> Instance:
+    name: str, jobs: Sequence[Drawn], gpu_type: str, found: Values, clock: int, about: str, gpus: int = 0,
+    notes: Sequence[str] = (),
+) -> Instance:  # fmt: skip
     """The instance with these jobs in the place that the values describe, which begins at second `clock` of a day."""
     known = sorted({(job.model, job.batch) for job in jobs})
     horizon = max((job.deadline for job in jobs), default=0)
-    notes = ["work in micro-iterations: on T4 thousandths of iterations are too coarse"] if gpu_type == "T4" else []
+    coarse = ["work in micro-iterations: on T4 thousandths of iterations are too coarse"] if gpu_type == "T4" else []
     document = {
         "format": FORMAT,
         "name": name,
         "origin": {
-            "generator": "edgeflow", "version": VERSION, "gpu_type": gpu_type, "notes": notes,
+            "about": about, "generator": "edgeflow", "version": VERSION, "gpu_type": gpu_type,
+            "notes": [*coarse, *notes],
             "recipe": {key: _plain(found[key]) for key in found if found[key] is not None and key not in _OUTSIDE},
         },
         "cloud": {"gpus": found["gpus"] or gpus, "node_gpus": found["node_gpus"]},

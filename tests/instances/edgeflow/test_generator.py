@@ -194,9 +194,15 @@ def test_logs_of_ones_own(tmp_path: Path) -> None:
     assert _from(tmp_path, "philly.csv", LOGS["philly.csv"], day=1).submit.tolist() == [23 * 3600]
     assert _from(tmp_path, "philly.csv", LOGS["philly.csv"], shortest=0).jobs == 3
     assert _from(tmp_path, "philly.csv", LOGS["philly.csv"], jobs=1).jobs == 1
+    assert not whole.origin["notes"]
+    parts = "submit_time,duration,gpus\n0,700,0.5\n1,700,0.0\n2,700,1.50\n3,700,2.0\n4,700,0\n"
+    some = _from(tmp_path, "parts.csv", parts)
+    assert some.share.tolist() == [1, 2, 2]
+    assert some.origin["notes"] == ["2 of 3 jobs ask for a part of a GPU, which is taken as a whole one"]
     pai = _from(tmp_path, "pai.csv", LOGS["pai.csv"], zone=8)
     assert pai.submit.tolist() == [0, 100]
     assert pai.share.tolist() == [2, 4]
+    assert pai.origin["notes"] == ["1 of 2 jobs ask for a part of a GPU, which is taken as a whole one"]
     elastic = _from(tmp_path, "elastic.csv", LOGS["elastic.csv"])
     assert elastic.submit.tolist() == [100, 3600]
     assert elastic.deadline.tolist() == [3600, 6600]
