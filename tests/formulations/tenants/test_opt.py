@@ -135,7 +135,7 @@ def test_fourteen_jobs_are_solved_exactly(load: str, monkeypatch: pytest.MonkeyP
     kind: dict[str, Any] = {"kind": "online", "load": load} if load else {"kind": "batch"}
     instance = generate(kind | {"jobs": JOBS_LIMIT, "gpus": [1, 1, 1], "seed": 40})
     exact = solve(instance)
-    assert (exact.formulation, exact.proof, exact.status) == ("subsets", Proof.ENUMERATION, Status.OPTIMAL)
+    assert (exact.formulation, exact.proof, exact.status) == ("subsets", Proof.DYNAMIC_PROGRAMMING, Status.OPTIMAL)
     monkeypatch.setattr(solving, "REBUILDS", 2_000)
     monkeypatch.setattr(solving, "MOVES", 100_000)
     around = solve(instance, "dual")
