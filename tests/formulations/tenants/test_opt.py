@@ -243,7 +243,7 @@ def test_nothing_costs_anything() -> None:
 
 
 def test_local_search_is_deterministic_and_keeps_every_job() -> None:
-    problem = tables(generate({"kind": "online", "jobs": 30, "gpus": [1, 1, 1], "load": "2"}))
+    problem = tables(generate({"kind": "online", "jobs": 30, "gpus": [1, 1, 1], "load": "2", "wait": "runs"}))
     search = Search(problem)
     begun = search.appended(np.argsort(problem.deadline, kind="stable"))
     costs = [check(problem.instance, solution_of(problem, begun)).cost]
