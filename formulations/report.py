@@ -37,6 +37,8 @@ class Proof(StrEnum):
     """The bound that CP-SAT reports, in integers."""
     ENUMERATION = "enumeration"
     """Every combination of schedules was looked at."""
+    DYNAMIC_PROGRAMMING = "dynamic-programming"
+    """The best of every set of arrivals, from those of smaller sets."""
     THEOREM = "theorem"
     """A rule that is proved to be best, in a paper that the family names."""
 

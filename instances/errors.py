@@ -7,7 +7,9 @@ import difflib
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 DEBUG = "RATIOBENCH_DEBUG"
 """Set in the environment by `--debug`: errors in processes of their own are told with their traceback."""
@@ -15,6 +17,10 @@ DEBUG = "RATIOBENCH_DEBUG"
 
 SHOWN = 60
 """Characters of a value in a message."""
+LISTED = 100
+"""Characters of a list of names in a message; a first name is always there."""
+MEANT = "did you mean"
+"""How a name that is near is offered."""
 
 
 def tamed(text: str, most: int) -> str:
@@ -69,7 +75,22 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean 'quick'?`` to stand behind what is said of an unknown name; empty where no name is near."""
     near = nearest(name, known)
-    return f"; did you mean {shown(near)}?" if near else ""
+    return f"; {MEANT} {shown(near)}?" if near else ""
+
+
+def listed(known: Iterable[str]) -> str:
+    """The first of these names, as many as fit into `LISTED` characters, and how many more there are."""
+    known = list(known)
+    ends = accumulate(len(each) + 2 for each in known)
+    fit = max(1, sum(end <= LISTED for end in ends))
+    return ", ".join(known[:fit]) + (f" and {len(known) - fit} more" if fit < len(known) else "")
+
+
+def none_of(value: Any, known: Iterable[str]) -> str:
+    """That the value is none of the known names, the first of them, and which is near."""
+    known = list(known)
+    near = did_you_mean(value, known) if isinstance(value, str) else ""
+    return f"{shown(value)} is none of {listed(known)}{near}"
 
 
 def not_one_of(name: str, known: Iterable[str]) -> str:

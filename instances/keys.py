@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
-from instances.errors import InputError, did_you_mean, shown
+from instances.errors import InputError, did_you_mean, none_of, shown
 from instances.fields import LIMIT, integer
 from instances.numerals import NUMERAL, fraction_of, text_of_fraction
 
@@ -130,8 +130,7 @@ class Choice:
 
     def checked(self, source: str, field: str, value: Any) -> str:
         if not isinstance(value, str) or value not in self.options:
-            near = did_you_mean(value, self.options) if isinstance(value, str) else ""
-            raise InputError(source, field, f"{shown(value)} is none of {', '.join(self.options)}{near}")
+            raise InputError(source, field, none_of(value, self.options))
         return value
 
     def parsed(self, text: str) -> Any:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from instances.errors import InputError, shown
+from instances.errors import InputError, none_of
 
 EXPECTED = "expected.json"
 _TABLES = (EXPECTED, "bounds.json")
@@ -41,7 +41,7 @@ class Shipped(Generic[Instance]):
         InputError : when there is none of that name.
         """
         if name not in (known := self.names()):
-            raise InputError("named instances", "name", f"{shown(name)} is none of {', '.join(known)}")
+            raise InputError("named instances", "name", none_of(name, known))
         return self.folder / f"{name}.json"
 
     def named(self, name: str) -> Instance:

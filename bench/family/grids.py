@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.family.column import FILE, Family
-from instances.errors import InputError, did_you_mean, shown
+from instances.errors import MEANT, InputError, did_you_mean, shown
 from instances.files import load_json, read_bytes
 from instances.keys import Form, Integer, Text, flat, joined, text_of
 
@@ -131,7 +131,7 @@ class Grid:
             yield from flat(self.form.keys, table, self.source, field)
         except InputError as error:
             near = did_you_mean(error.field.rpartition(".")[2], self.others)
-            if "unknown key" not in error.problem or "did you mean" in error.problem or not near:
+            if "unknown key" not in error.problem or MEANT in error.problem or not near:
                 raise
             raise InputError(self.source, error.field, error.problem + near) from None
 

@@ -30,7 +30,7 @@ from bench.family.suite import (
     Suite,
 )
 from formulations.settings import NO_BACKEND
-from instances.errors import InputError, did_you_mean, not_one_of, shown
+from instances.errors import MEANT, InputError, did_you_mean, not_one_of, shown
 from instances.files import load_toml, read_bytes
 from instances.keys import Form, Integer, Key, Kind, Number, Switch, Text, Texts, Values, joined
 
@@ -175,10 +175,14 @@ def suite_of(
 
 
 def _told_together(failures: Sequence[tuple[str, InputError]]) -> InputError:
-    """What is wrong, where several families know all recipes and none of them can make an instance."""
+    """What is wrong, where several families know all recipes and none of them can make an instance.
+
+    Where some of them know what was meant, they alone are heard.
+    """
     own = [(name, error) for name, error in failures if error.field != "format"] or failures
     if len({error.field for _, error in own}) > 1 or len({error.problem for _, error in own}) == 1:
         return own[0][1]
+    own = [(name, error) for name, error in own if MEANT in error.problem] or own
     first = own[0][1]
     return InputError(first.source, first.field, "; ".join(f"in {name}: {error.problem}" for name, error in own))
 

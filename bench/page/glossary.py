@@ -106,6 +106,7 @@ _PROOFS = {
     Proof.BRANCH_AND_BOUND: "the bound that a MIP solver reports, in its floating-point arithmetic",
     Proof.CP_SAT: "the bound that CP-SAT reports, in integers",
     Proof.ENUMERATION: "every possibility was looked at",
+    Proof.DYNAMIC_PROGRAMMING: "the best of every set of arrivals, from those of smaller sets",
     Proof.THEOREM: "a rule that is proved to be best",
 }
 

@@ -188,7 +188,7 @@ class _Run(Interval[int]):
             self.notes.append(f"{SUBSETS}: {error}")
             return
         self.offer(solution, SUBSETS)
-        self.bound(-value, Proof.ENUMERATION)
+        self.bound(-value, Proof.DYNAMIC_PROGRAMMING)
 
     def cp_sat(self, solver: str, effort: int) -> None:
         """CP-SAT's schedule and bound."""

@@ -30,7 +30,10 @@ from instances.tenants.traces import (
     throughput,
 )
 
-VERSION = 1
+STREAMS = 1
+"""Version of the random streams."""
+VERSIONS = {"batch": 1, "online": 2, "log": 2}
+"""Version of each generator. Those of jobs that come over time: 1 had deadlines with what is now `wait` = runs."""
 
 TICK = 60
 """Seconds of a tick."""
@@ -55,14 +58,19 @@ _BATCH_SLACK, _ONLINE_SLACK = (
     for default in ((50, 150), (80, 200))
 )
 _LOAD = Key("load", Ratio(Fraction(1, 100), Fraction(100)), "rate of releases over what the GPUs finish", "1.2")
+WAITS = ("backlog", "runs")
+"""What a deadline leaves to wait: half of the backlog, or two mean runs of the job."""
+_WAIT = Key(
+    "wait", Choice(WAITS), "deadlines leave half of the backlog to wait, or two mean runs of the job", "backlog"
+)
 _LOG = (
     Key("log", Text(path=True), "CSV of jobs with columns submit and seconds", told="to be given"),
     Key("first", Integer(0), "the first of its jobs that is taken", 0, "job"),
 )
 KEYS: Mapping[str, tuple[Key, ...]] = {
     "batch": (*_COMMON, _TRACE, _BATCH_SLACK),
-    "online": (*_COMMON, _TRACE, _ONLINE_SLACK, _LOAD),
-    "log": (*_COMMON, _ONLINE_SLACK, _LOAD, *_LOG),
+    "online": (*_COMMON, _TRACE, _ONLINE_SLACK, _LOAD, _WAIT),
+    "log": (*_COMMON, _ONLINE_SLACK, _LOAD, _WAIT, *_LOG),
 }
 """The keys of a recipe, by its kind."""
 SUMMARIES = {
@@ -91,7 +99,7 @@ class Recipe:
 
     def stream(self, column: str) -> Stream:
         """The random stream of a column."""
-        return Stream("ratiobench/tenants/workload", VERSION, *self.values["seed"], column)
+        return Stream("ratiobench/tenants/workload", STREAMS, *self.values["seed"], column)
 
     def document(self) -> dict[str, Any]:
         """The recipe as JSON values that `read_recipe` reads back to the same recipe."""
@@ -149,7 +157,7 @@ def generate(data: Mapping[str, Any]) -> Instance:
     document = {
         "format": FORMAT,
         "name": recipe.name,
-        "origin": {"generator": recipe.kind, "version": VERSION, "recipe": recipe.document()},
+        "origin": {"generator": recipe.kind, "version": VERSIONS[recipe.kind], "recipe": recipe.document()},
         "tick_seconds": TICK,
         "gpu_types": [
             {"name": GPU_NAMES[k], "count": count, "price": price}
@@ -244,11 +252,12 @@ def _tenants(recipe: Recipe, n: int) -> tuple[list[str], list[int]]:
 
 
 def _deadlines(recipe: Recipe, release: Sequence[int], runs: Sequence[Sequence[int]], pace: _Pace) -> list[int]:
-    """release + slack (mean run + wait): in a batch half of the backlog n / rate, online two mean runs of the job."""
+    """release + slack (mean run + wait): half of the backlog n / rate of all jobs, or two mean runs of the job."""
     slack = recipe.stream("slack").integers(10 * recipe.values["slack"][0], 10 * recipe.values["slack"][1], len(runs))
+    backlog = len(runs) / pace.rate if runs else Fraction(0)
     found = []
     for r, run, thousandths in zip(release, runs, slack.tolist(), strict=True):
         mean = pace.mean(run)
-        wait = Fraction(len(runs)) / pace.rate / 2 if recipe.kind == "batch" else 2 * mean
+        wait = 2 * mean if recipe.values.get("wait") == "runs" else backlog / 2
         found.append(r + floor(Fraction(thousandths, 1000) * (mean + wait)))
     return found

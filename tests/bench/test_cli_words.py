@@ -18,7 +18,7 @@ from bench.family.known import families
 from bench.running import runner
 from formulations.report import Termination
 from formulations.worker import Reply
-from instances.errors import did_you_mean, install_command, nearest, not_one_of
+from instances.errors import did_you_mean, install_command, nearest, none_of, not_one_of
 from instances.lora.named import path
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 
@@ -149,6 +149,11 @@ def test_names_are_near_whatever_the_case_of_their_letters() -> None:
     assert nearest("x" * 10**6, ["eft"]) == ""
     assert did_you_mean("nothing", ["eft"]) == ""
     assert not_one_of("efd", ["eft", "ntm"]) == "'efd' is not one of eft, ntm; did you mean 'eft'?"
+    assert none_of("efd", ["eft", "ntm"]) == "'efd' is none of eft, ntm; did you mean 'eft'?"
+    assert none_of("z", ["x" * 300]) == f"'z' is none of {'x' * 300}"
+    many = [f"instance{i}" for i in range(10, 60)]
+    told = f"'instance_57' is none of {', '.join(many[:8])} and 42 more; did you mean 'instance57'?"
+    assert none_of("instance_57", many) == told
 
 
 def test_an_unknown_suite_is_told_that_recipes_exist(capsys: pytest.CaptureFixture[str]) -> None:

@@ -249,6 +249,10 @@ BAD = [
     ('[[instance]]\nrecipe = "day"\nvendors = 2\nvendors.count = 3', "not TOML"),
     ('[[instance]]\nrecipe = "paper"\nnodes = 2\n"nodes.a100" = 3', "instance[0].nodes.a100: `nodes.a100` and `nodes`"),
     ('[[instance]]\nrecipe = "named"\ninstance = "x"', "instance[0].instance: in eapm: 'x' is none of"),
+    (
+        '[[instance]]\nrecipe = "named"\ninstance = "load_blind"',
+        "instance[0].instance: in tenants: 'load_blind' is none of",
+    ),
     ('[[instance]]\nrecipe = "named"', "instance[0].instance: "),
     ('[[instance]]\nrecipe = "file"', "instance[0].path: "),
     ('colour = 1\n[[instance]]\nrecipe = "day"', "colour: unknown key; known: name, summary"),

@@ -24,10 +24,12 @@ from bench.storage.payload import one_line
 from formulations import worker
 from formulations.lora.covering.schedules import TABLE_LIMIT, StateSpaceTooLarge, standalone_value, states
 from instances.eapm.named import path as eapm_path
+from instances.edgeflow.named import path as edgeflow_path
 from instances.errors import InputError, about, shown, tamed
 from instances.files import at_most, load_json, read_bytes, walk
 from instances.lora import parse
 from instances.lora.named import named, path
+from instances.tenants.named import path as tenants_path
 from online.lora import registry
 from online.lora.run import run as run_lora
 
@@ -292,7 +294,10 @@ HOSTILE = [
 
 
 def mutated(document: Any, draw: random.Random) -> bytes:
-    """The document as text with one to three changes, some of them to the text itself."""
+    """The document as text with one to three changes, some of them to the text itself.
+
+    What is put in is a copy: a later change may be to it, and a list put into itself has no end.
+    """
     document = copy.deepcopy(document)
     for _ in range(draw.randint(1, 3)):
         holders = [value for _, value in walk(document) if isinstance(value, dict | list) and value]
@@ -304,11 +309,11 @@ def mutated(document: Any, draw: random.Random) -> bytes:
             case 0:
                 del holder[key]
             case 1 if isinstance(holder, dict):
-                holder[draw.choice(["origin", "x" * 5_000, "\x1b[2J", "cost"])] = draw.choice(HOSTILE)
+                holder[draw.choice(["origin", "x" * 5_000, "\x1b[2J", "cost"])] = copy.deepcopy(draw.choice(HOSTILE))
             case 2 if isinstance(holder, list):
                 holder.append(holder[key])
             case _:
-                holder[key] = draw.choice(HOSTILE)
+                holder[key] = copy.deepcopy(draw.choice(HOSTILE))
     text = json.dumps(document).encode()
     if draw.random() < 0.1:
         at = draw.randrange(len(text))
@@ -318,12 +323,21 @@ def mutated(document: Any, draw: random.Random) -> bytes:
     return text
 
 
-@pytest.mark.parametrize("family", ["lora", "eapm"])
+MUTATED = {
+    "lora": TINY,
+    "eapm": eapm_path("greedy_ties"),
+    "tenants": tenants_path("load_blinds"),
+    "edgeflow": edgeflow_path("edge_closes"),
+}
+"""A small instance of each family, to be spoilt."""
+
+
+@pytest.mark.parametrize("family", MUTATED)
 def test_mutated_documents_are_refused_in_one_line_or_answered(
     family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Some hundred changes of instances, solutions and certificates: status 2 and a line, or 0 and a short answer."""
-    whole = Path(TINY if family == "lora" else eapm_path("greedy_ties"))
+    whole = Path(MUTATED[family])
     sound, proof, spoilt = json.loads(whole.read_text()), tmp_path / "proof.json", tmp_path / "spoilt.json"
     assert main(["opt", str(whole), "--certificate", str(proof), "--solution", str(tmp_path / "solution.json")]) == 0
     documents: dict[str, Any] = {

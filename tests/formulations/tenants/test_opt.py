@@ -135,7 +135,7 @@ def test_fourteen_jobs_are_solved_exactly(load: str, monkeypatch: pytest.MonkeyP
     kind: dict[str, Any] = {"kind": "online", "load": load} if load else {"kind": "batch"}
     instance = generate(kind | {"jobs": JOBS_LIMIT, "gpus": [1, 1, 1], "seed": 40})
     exact = solve(instance)
-    assert (exact.formulation, exact.proof, exact.status) == ("subsets", Proof.ENUMERATION, Status.OPTIMAL)
+    assert (exact.formulation, exact.proof, exact.status) == ("subsets", Proof.DYNAMIC_PROGRAMMING, Status.OPTIMAL)
     monkeypatch.setattr(solving, "REBUILDS", 2_000)
     monkeypatch.setattr(solving, "MOVES", 100_000)
     around = solve(instance, "dual")
@@ -243,7 +243,7 @@ def test_nothing_costs_anything() -> None:
 
 
 def test_local_search_is_deterministic_and_keeps_every_job() -> None:
-    problem = tables(generate({"kind": "online", "jobs": 30, "gpus": [1, 1, 1], "load": "2"}))
+    problem = tables(generate({"kind": "online", "jobs": 30, "gpus": [1, 1, 1], "load": "2", "wait": "runs"}))
     search = Search(problem)
     begun = search.appended(np.argsort(problem.deadline, kind="stable"))
     costs = [check(problem.instance, solution_of(problem, begun)).cost]

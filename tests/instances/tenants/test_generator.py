@@ -17,7 +17,7 @@ from instances.tenants.generate import generate, recipes
 from instances.tenants.named import expected, named, names
 from instances.tenants.quantities import describe, service_rate
 from instances.tenants.traces import GPU_NAMES, TRACES, arrivals, length_at, lengths, read_log, throughput
-from instances.tenants.workload import scaled
+from instances.tenants.workload import WAITS, scaled
 
 FAMILY = Family("tenants", "1/100 micro-dollars", objective="cost", sense=Sense.LEAST)
 
@@ -26,7 +26,9 @@ def test_the_same_recipe_gives_the_same_instance_on_any_machine() -> None:
     batch = generate({"kind": "batch", "seed": 7, "jobs": 9, "gpus": [1, 1, 1]})
     online = generate({"kind": "online", "seed": ["a", 7], "trace": "helios", "jobs": 20, "load": "0.8"})
     assert content_hash(batch)[:16] == "d2b9dc4a920f77a9"
-    assert content_hash(online)[:16] == "a0922a38e0441165"
+    assert content_hash(online)[:16] == "29e2a8f7e02982d0"
+    first = generate({**online.origin["recipe"], "wait": "runs"})  # what version 1 of the generator made
+    assert content_hash(first)[:16] == "a0922a38e0441165"
     assert generate(batch.origin["recipe"]).jobs == 9
     assert content_hash(generate(online.origin["recipe"])) == content_hash(online)
 
@@ -47,6 +49,18 @@ def test_an_online_instance_has_the_load_that_is_asked_for(trace: str, load: str
     instance = generate({"kind": "online", "trace": trace, "load": load, "jobs": 100})
     assert abs(describe(instance)["load"] - float(load)) < 0.02
     assert instance.theta == 20_167  # (2 x 41333 + 2 x 24333 + 4 x 7500) / 8, half up
+
+
+def test_deadlines_leave_half_of_the_backlog_or_two_mean_runs_to_wait() -> None:
+    """release + slack (mean run + wait), with one slack for all: what is left is the wait."""
+    of = {"seed": 4, "jobs": 25, "gpus": [1, 2, 3], "slack": [100, 100]}
+    made = {wait: generate({"kind": "online", **of, "wait": wait}) for wait in WAITS}
+    for instance in (generate({"kind": "batch", **of}), *made.values()):
+        counts = [kind.count for kind in instance.gpu_types]
+        backlog = 25 / sum(count * 25 / sum(runs) for count, runs in zip(counts, instance.run.T.tolist(), strict=True))
+        mean = instance.run @ counts / 6
+        wait = 2 * mean if instance is made["runs"] else backlog / 2
+        assert np.abs(instance.deadline - instance.release - mean - wait).max() <= 1
 
 
 def test_a_tenant_has_one_sensitivity() -> None:
