@@ -1,14 +1,14 @@
 """Lookahead: a price for a GPU's time, and moves that cost less in what may come, drawn from what has come.
 
-Every tick on a GPU is charged 0.4 theta and half of the GPU's own price, both times the mean weight of time (100 - CS percent)
-of the jobs so far and times the load so far (how fast jobs come, over how fast the GPUs finish such jobs, 0.3 to 3),
-besides what it costs: who runs now keeps later jobs waiting. With that the plan of
-`replan` is made at every release, and played to its end in scenarios. Each has the next `AHEAD` jobs: every one is a
-job seen so far, with its runs, its wish and the time that it was given, drawn with replacement, and so are the ticks
-between releases. They are put at their best places as they come (`online.tenants.rollout`). The single move of a
-waiting job that costs least over all scenarios is made, and again, at most `MOVES` times. Moves are to or from the head
-of a queue whose GPU starts a job soon: all others can still be made at later releases. All moves are judged by the same
-draws. Until a few jobs have been seen there are no scenarios.
+Every tick on a GPU is charged 0.4 theta and half of the GPU's own price, both times the mean weight of time (100 - CS
+percent) of the jobs so far and times the load so far (how fast jobs come, over how fast the GPUs finish such jobs, 0.3
+to 3), besides what it costs: who runs now keeps later jobs waiting. With that the plan of `replan` is made at every
+release, and played to its end in scenarios. Each has the next `AHEAD` jobs: every one is a job seen so far, with its
+runs, its wish and the time that it was given, drawn with replacement, and so are the ticks between releases. They are
+put at their best places as they come (`online.tenants.rollout`). The single move of a waiting job that costs least over
+all scenarios is made, and again, at most `MOVES` times. Moves are to or from the head of a queue whose GPU starts a job
+soon: all others can still be made at later releases. All moves are judged by the same draws. Until a few jobs have been
+seen, and where many wait, there are no scenarios.
 
 No GPU is kept idle on purpose: nobody tells whether more jobs come, and a job in no queue might never start.
 
