@@ -15,12 +15,13 @@ from formulations.lora import certificate as certificates
 from formulations.lora import verify as checker
 from formulations.lora.certificate import Certificate, Node, Prices, parse
 from formulations.lora.models.enumerate import enumerate_optimum, schedules
+from formulations.lora.solve import solve
 from formulations.lora.verify import tree_bound, verify
 from formulations.sealing import Wrong
 from instances.errors import InputError
 from instances.lora import Instance
 from instances.lora.named import named
-from tests.support.certificates import Document, claimed, patterns, proofs, refused, resealed
+from tests.support.certificates import Document, claimed, instances, patterns, proofs, refused, resealed
 
 Path = tuple[tuple[tuple[int, ...], bool], ...]
 
@@ -254,3 +255,31 @@ def test_a_large_tree_is_refused_by_its_steps(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(checker, "STEPS_PER_TASK", 0)
     monkeypatch.setattr(checker, "STEPS_LIMIT", 100)
     assert verify(instance, document).problem.endswith("too many to check")
+
+
+@pytest.mark.parametrize("name", ["tiny_contention", "tiny_three_types", "tiny_tight_windows", "tiny_vendors"])
+def test_small_instances_are_proved_by_branching(name: str) -> None:
+    """Both ends are equal, in the report and in a certificate that the checker takes; the tree is the same again."""
+    instance = named(name)
+    report = solve(instance, certified=True)
+    proof = report.certificate
+    assert isinstance(proof, Certificate)
+    assert proof.tree
+    assert proof.lower == proof.upper == report.upper == enumerate_optimum(instance)[0]
+    assert verify(instance, certificates.document(proof)).valid
+    assert solve(instance, certified=True).certificate == proof
+
+
+@settings(max_examples=15)
+@given(instances())
+def test_whatever_the_tree_the_optimum_is_inside(instance: Instance) -> None:
+    """Tiny instances of all kinds: negative costs, vendors, types that cannot be used."""
+    report = solve(instance, certified=True)
+    assert report.lower <= enumerate_optimum(instance)[0] <= report.upper
+    if report.certificate is not None:
+        assert verify(instance, certificates.document(report.certificate)).valid
+
+
+def test_plain_solves_do_not_branch() -> None:
+    """Nobody who asks for no certificate waits for a tree."""
+    assert "branches" not in solve(named("tiny_contention")).work
