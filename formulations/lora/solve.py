@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -43,9 +43,6 @@ from instances.lora.format import content_hash
 from instances.lora.model import Instance, Task
 from instances.lora.named import named
 from instances.lora.solution import Decision, Solution
-
-if TYPE_CHECKING:
-    from formulations.lora.bound.branching import Tree  # it imports HiGHS, which runs in a process of its own
 
 VERSION = "8"
 """Version of everything that can change a report's figures; part of the key of stored results."""
@@ -359,7 +356,7 @@ def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, se
     if reply.termination is not None:
         interval.notes.append(f"branching: {reply.message or reply.termination}")
         return
-    found: Tree | None = reply.value
+    found = reply.value  # a `Tree`, of a module that only the process of HiGHS imports
     if found is None:
         return
     nothing = ((0,) * instance.slots,) * len(instance.node_types)
