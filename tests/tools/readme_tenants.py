@@ -18,7 +18,7 @@ import pandas as pd
 
 from bench.family.known import find_suite
 from bench.figures.front import Point, draw_front
-from bench.figures.picture import stack_charts
+from bench.figures.picture import Picture, stack_charts
 from bench.tables.ratios import decimal
 from bench.tenants.suites import LOADS, READINGS, TIGHT
 from formulations.tenants.check import check
@@ -27,7 +27,7 @@ from instances.tenants.generate import generate
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "tenants" / "results"
-README = "bench/tenants/README.md"
+README, FRONT = "bench/tenants/README.md", "tenants-front.svg"
 MEANS = ("met", "lateness", "flow", "money")
 CLAIMS = ("claim", "standing", "holds", "violated", "undecided", "not_applicable", "violated_by")
 Row = Mapping[Any, Any]
@@ -199,7 +199,7 @@ def front() -> str:
 AXES = {"money": "dollars per job", "flow": "ticks from release to end, per job", "lateness": "ticks late, per job"}
 
 
-def draw() -> None:
+def draw() -> Picture:
     """The front of money, time and lateness by the wish of all tenants."""
     rows = _rows("tenants-wishes")
     charts = []
@@ -207,7 +207,7 @@ def draw() -> None:
         names = dict.fromkeys(["OPT", *(name for where, name in rows if where == group)])
         points = [Point(name, tuple(float(rows[group, name][key]) for key in AXES)) for name in names]
         charts.append((f"{group}; behind the names: ticks late", draw_front(group, points, tuple(AXES.values()))))
-    stack_charts("Money, time and lateness of policies and of OPT", charts).save(RESULTS / "tenants-front.svg")
+    return stack_charts("Money, time and lateness of policies and of OPT", charts)
 
 
 TABLES = {
@@ -226,5 +226,5 @@ TABLES = {
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         take(Path(name))
-    draw()
+    draw().save(RESULTS / FRONT)
     write_tables(TABLES)
