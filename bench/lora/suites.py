@@ -9,8 +9,18 @@ from itertools import product
 from typing import Any
 
 from bench.family.suite import Case, Plot, SolveSettings, Study, Suite
-from bench.lora.paper_suites import AS_PRINTED, EARLIEST, TRACE_RUNS, WHICH, figure_suites, prices
-from instances.lora.arrivals import days, earlier
+from bench.lora.paper_suites import (
+    AS_PRINTED,
+    DAYS_BEFORE,
+    EARLIEST,
+    LEARNED,
+    TRACE_RUNS,
+    WHICH,
+    days_before,
+    figure_suites,
+    prices,
+)
+from instances.lora.arrivals import days
 from instances.lora.constructions import families
 from instances.lora.generate import generate
 from instances.lora.named import names
@@ -51,8 +61,6 @@ MECHANISMS = (
     "bbar-rule:prior=yesterday",
     "greedy",
 )
-LEARNED = ("learned:prior=history", "learned:guard=200,prior=history", "guarded:inner=greedy,prior=history")
-"""What is learned from the days before, and the guard of Theorem H."""
 LATE = ("learned:binding=late,prior=history", "learned:binding=late,guard=200,prior=history")
 """The same, where tasks may move to other nodes until a slot begins."""
 GUARDS = (
@@ -61,7 +69,6 @@ GUARDS = (
     "posted:prior=history",
 )
 """A guarantee that gets better from row to row, and what to hold it against."""
-_DAYS_BEFORE = 7
 _LOADS_OF_HISTORY = (("true history", 1.0, 3), ("a tenth of the load", 0.1, 3), ("ten times the load", 10.0, 1))
 """The load of history over that of the day, and days of history."""
 _FALSE = ("a tenth of the load", "ten times the load", "another trace's history", "bids ten times as high")
@@ -93,7 +100,7 @@ def suites() -> tuple[Suite, ...]:
                     (*ALGORITHMS, *LEARNED),
                     SolveSettings(),
                     "day",
-                    history=_days_before(_DAY, "philly", days("philly")[0], 3),
+                    history=days_before(_DAY, "philly", days("philly")[0], 3),
                 ),
                 *(_shipped(name, "tiny") for name in _TINY),
                 *(_shipped(name, "counterexamples") for name in _VIOLATED),
@@ -201,21 +208,10 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
             }
             for part, day in (("day", days(trace)[j + 1]), ("day before", days(trace)[j]))
         )
-        history = _days_before(today, trace, days(trace)[j + 1], _DAYS_BEFORE)
+        history = days_before(today, trace, days(trace)[j + 1], DAYS_BEFORE)
         yield Case(
             name, today, (*MECHANISMS, *LEARNED, *LATE), settings, f"{trace} {load}", prior=before, history=history
         )
-
-
-def _days_before(recipe: dict[str, Any], trace: str, day: str, number: int) -> dict[str, Any]:
-    """The recipe of so many days before a day of a trace: their counts, and tasks of their own."""
-    known = (*earlier(trace), *days(trace))
-    chosen = known[: known.index(day)][-number:]
-    seed = [*recipe.get("seed", []), "history"]
-    parts = [
-        {**recipe, "name": each, "seed": [*seed, each], "arrivals": {"trace": trace, "day": each}} for each in chosen
-    ]
-    return {"kind": "joined", "recipes": parts}
 
 
 def _learning(divisor: int) -> Iterator[Case]:
@@ -227,7 +223,7 @@ def _learning(divisor: int) -> Iterator[Case]:
         size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(0)}
         today, *before = (
             {"kind": "paper", "name": f"{name} {k}", "seed": ["learning", name, k], "arrivals": {"poisson": 50}, **size}
-            for k in range(_DAYS_BEFORE + 1)
+            for k in range(DAYS_BEFORE + 1)
         )
         yield _learning_case(name, f"poisson {load}", today, before, rows, settings)
     _, tasks, nodes = _LOADS[1]
@@ -242,7 +238,7 @@ def _learning(divisor: int) -> Iterator[Case]:
             "kind": "paper", "name": name, "seed": ["learning", name], "arrivals": {"trace": trace, "day": day},
             **size, **more,
         }  # fmt: skip
-        before = _days_before(today, trace, day, _DAYS_BEFORE)["recipes"]
+        before = days_before(today, trace, day, DAYS_BEFORE)["recipes"]
         yield _learning_case(name, f"{trace} {group}", today, before, algorithms, settings)
 
 
@@ -266,13 +262,13 @@ def _guards(divisor: int) -> Iterator[Case]:
         }  # fmt: skip
         for group, load, number in _LOADS_OF_HISTORY:
             given = today | {"tasks": int(tasks * load) // divisor, "seed": ["guards", trace, f"{load:g}"]}
-            history = _days_before(given, trace, day, number)
+            history = days_before(given, trace, day, number)
             yield _guarded_case(f"{trace}, {group}", group, today, history, settings)
         other = _NAMES[(k + 1) % len(_NAMES)]
-        history = _days_before(today | {"seed": ["guards", trace, other]}, other, days(other)[6], 3)
+        history = days_before(today | {"seed": ["guards", trace, other]}, other, days(other)[6], 3)
         yield _guarded_case(f"{trace}, history of {other}", _FALSE[2], today, history, settings)
         dear = {"seed": ["guards", trace, "dear"], "bids": {"per_1000": [600, 3600]}}
-        history = _days_before(today | dear, trace, day, 3)
+        history = days_before(today | dear, trace, day, 3)
         yield _guarded_case(f"{trace}, {_FALSE[3]}", _FALSE[3], today, history, settings)
 
 
