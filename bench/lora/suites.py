@@ -228,12 +228,12 @@ def _learning(divisor: int) -> Iterator[Case]:
         yield _learning_case(name, f"poisson {load}", today, before, rows, settings)
     _, tasks, nodes = _LOADS[1]
     unknown = ("learned:total=unknown,prior=history", "learned:prior=history")
-    for group, more, algorithms, trace, j in (
-        *(("own sizes", {"sizes": "own"}, rows, trace, 0) for trace in _NAMES),
-        *(("unknown number", {}, unknown, "philly", j) for j in range(2)),
+    for group, more, algorithms, trace in (
+        *(("own sizes", {"sizes": "own"}, rows, trace) for trace in _NAMES[:2]),
+        ("unknown number", {}, unknown, "philly"),
     ):
-        day, name = days(trace)[j + 3], f"{trace} {group} run {j}"
-        size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(j)}
+        day, name = days(trace)[3], f"{trace} {group} run 0"
+        size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(0)}
         today = {
             "kind": "paper", "name": name, "seed": ["learning", name], "arrivals": {"trace": trace, "day": day},
             **size, **more,
