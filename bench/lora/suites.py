@@ -119,7 +119,7 @@ def suites() -> tuple[Suite, ...]:
         Suite(
             "learning",
             "What is learned from earlier days where little can be: Poisson arrivals at loads 0.8, 1.6 and 2.5, tasks "
-            "that each have a size of their own, and Philly's days where the number of tasks is not known",
+            "that each have a size of their own, and a day of Philly whose number of tasks is not known",
             tuple(_learning(divisor=1)),
             small=tuple(_learning(divisor=10)),
         ),
@@ -136,7 +136,7 @@ def suites() -> tuple[Suite, ...]:
                     ("true history", *_FALSE),
                     "history",
                     note="With true history one sees what the guard costs, with false history what it saves. A day of "
-                    "each trace at load 1.6.",
+                    "PAI at load 1.6.",
                 ),
             ),
             tuple(_guards(divisor=10)),
@@ -251,25 +251,23 @@ def _learning_case(
 
 
 def _guards(divisor: int) -> Iterator[Case]:
-    """A day of each trace, with true history and with false ones."""
+    """A day of PAI, with true history and with false ones."""
     settings = SolveSettings(backend="none")
     _, tasks, nodes = _LOADS[1]
-    for k, trace in enumerate(_NAMES):
-        day = days(trace)[6]
-        today = {
-            "kind": "paper", "name": f"{trace} {day}", "seed": ["guards", trace], "nodes": nodes // divisor,
-            "tasks": tasks // divisor, "arrivals": {"trace": trace, "day": day}, "prices": prices(k),
-        }  # fmt: skip
-        for group, load, number in _LOADS_OF_HISTORY:
-            given = today | {"tasks": int(tasks * load) // divisor, "seed": ["guards", trace, f"{load:g}"]}
-            history = days_before(given, trace, day, number)
-            yield _guarded_case(f"{trace}, {group}", group, today, history, settings)
-        other = _NAMES[(k + 1) % len(_NAMES)]
-        history = days_before(today | {"seed": ["guards", trace, other]}, other, days(other)[6], 3)
-        yield _guarded_case(f"{trace}, history of {other}", _FALSE[2], today, history, settings)
-        dear = {"seed": ["guards", trace, "dear"], "bids": {"per_1000": [600, 3600]}}
-        history = days_before(today | dear, trace, day, 3)
-        yield _guarded_case(f"{trace}, {_FALSE[3]}", _FALSE[3], today, history, settings)
+    trace, other, day = "pai", "philly", days("pai")[6]
+    today = {
+        "kind": "paper", "name": f"{trace} {day}", "seed": ["guards", trace], "nodes": nodes // divisor,
+        "tasks": tasks // divisor, "arrivals": {"trace": trace, "day": day}, "prices": prices(0),
+    }  # fmt: skip
+    for group, load, number in _LOADS_OF_HISTORY:
+        given = today | {"tasks": int(tasks * load) // divisor, "seed": ["guards", trace, f"{load:g}"]}
+        history = days_before(given, trace, day, number)
+        yield _guarded_case(f"{trace}, {group}", group, today, history, settings)
+    history = days_before(today | {"seed": ["guards", trace, other]}, other, days(other)[6], 3)
+    yield _guarded_case(f"{trace}, history of {other}", _FALSE[2], today, history, settings)
+    dear = {"seed": ["guards", trace, "dear"], "bids": {"per_1000": [600, 3600]}}
+    history = days_before(today | dear, trace, day, 3)
+    yield _guarded_case(f"{trace}, {_FALSE[3]}", _FALSE[3], today, history, settings)
 
 
 def _guarded_case(name: str, group: str, today: dict[str, Any], history: dict[str, Any], how: SolveSettings) -> Case:
