@@ -11,6 +11,7 @@ import sys
 import textwrap
 import tomllib
 from dataclasses import replace
+from fnmatch import fnmatch
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -306,12 +307,17 @@ def test_the_tables_of_what_is_learned_are_those_of_the_committed_runs() -> None
     """Of all cases of both suites; where a guard is on its theorem holds, and it earns more than Theorem A's prices."""
     for (file, name), made in readme_learned.TABLES.items():
         assert readme_tables.block(file, name) == made(), name
+    assert readme_learned.PICTURE.read_text(encoding="utf-8") == readme_learned.draw_guards()
     for name in readme_learned.SUITES:
         suite, rows = find_suite(name)[1], readme_learned.rows(name)
         about = json.loads((readme_learned.RESULTS / f"{name}_provenance.json").read_text(encoding="utf-8"))
         assert (about["suite"], about["effort"], about["scale"]) == (name, 1, "full")
-        assert about["only"] == about["algorithms"] == []
-        ran = {(case.name, each) for case in suite.cases for each in case.algorithms}
+        assert about["algorithms"] == []
+        assert about["provenance"]["code"]["commit"][:7] in _text(EVALUATION)
+        patterns = about["only"] or ["*"]
+        assert patterns == ["*"] or f"bench run {name} --only '{patterns[0]}'" in _text(EVALUATION)
+        chosen = [case for case in suite.cases if any(fnmatch(case.name, pattern) for pattern in patterns)]
+        ran = {(case.name, each) for case in chosen for each in case.algorithms}
         assert set(zip(rows["case"], rows["algorithm"], strict=True)) == ran
         assert set(rows.loc[rows["algorithm"].str.contains("guard="), "theorem_h"]) == {"holds"}
     for _, part in readme_learned.rows("guards").groupby("case"):
