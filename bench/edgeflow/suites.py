@@ -86,8 +86,8 @@ def _philly() -> Suite:
     cases = tuple(
         Case(
             f"philly day {day}",
-            {"kind": "gpu-day", "cluster": "philly", "day": day, "gpus": 80, "servers": 10, "seed": ["trace2", day],
-             "name": f"philly day {day}"},
+            {"kind": "gpu-day", "cluster": "philly", "day": day, "durations": "day", "gpus": 80, "servers": 10,
+             "seed": ["trace2", day], "name": f"philly day {day}"},
             ALGORITHMS, OPT, group,
         )
         for (day, _), group in zip(days, groups, strict=True)

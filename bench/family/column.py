@@ -84,6 +84,7 @@ CONVENTION: Mapping[str, str] = {
     "READINGS": "bench.readings",
     "PARTS": "bench.perf",
     "EXPLAINING": "bench.explaining",
+    "HUNTING": "bench.hunting",
     "SOURCES": "bench.sources",
     "timeline": "bench.timeline",
 }
@@ -503,7 +504,8 @@ class Family:
     @property
     def hunting(self) -> Hunting | None:
         """The search for counterexamples."""
-        return None
+        found: Hunting | None = self.find("HUNTING")
+        return found
 
     @property
     def bidding(self) -> Bidding | None:

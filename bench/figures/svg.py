@@ -231,7 +231,7 @@ def style_series(number: int) -> str:
 
 
 def draw_sign(drawing: Drawing, number: int, x: float, y: float, size: float = 3.2) -> None:
-    """One of six signs by which lines are told apart without their colours."""
+    """A sign by which lines are told apart without their colours: six, and 36 that differ in sign or colour."""
     css, s = f"sign s{number % SERIES + 1}", size
     corners = {
         1: [(-s, -s), (s, -s), (s, s), (-s, s)],
@@ -239,7 +239,7 @@ def draw_sign(drawing: Drawing, number: int, x: float, y: float, size: float = 3
         3: [(0, -1.3 * s), (1.2 * s, s), (-1.2 * s, s)],
         4: [(0, 1.3 * s), (1.2 * s, -s), (-1.2 * s, -s)],
         5: [(-1.3 * s, 0), (s, -1.2 * s), (s, 1.2 * s)],
-    }.get(number % STROKES)
+    }.get((number + number // SERIES) % STROKES)
     if corners is None:
         drawing.dot(css, x, y, s)
     else:

@@ -67,7 +67,7 @@ def _batch() -> Suite:
         _case(
             group, "batch", seed,
             (*_searches("100" if jobs <= 100 else "10"), *SIMPLE, *BETTER[:2]),
-            LARGE, jobs=jobs, gpus=list(gpus),
+            OPT if jobs <= 40 else LARGE, jobs=jobs, gpus=list(gpus),
         )
         for group, (jobs, gpus) in groups.items()
         for seed in SEEDS[:5]

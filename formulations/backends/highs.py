@@ -127,6 +127,46 @@ def _result(solver: highspy.Highs, model: LinearModel, seconds: float) -> Backen
     )
 
 
+class Master:
+    """A linear programme that grows, to be maximised; it is solved again from where it was."""
+
+    def __init__(self, high: FloatArray) -> None:
+        """Rows sum <= high, without columns yet."""
+        self._solver = new_solver(Limits())
+        empty, none = np.zeros(0, dtype=np.int32), np.zeros(0)
+        low = np.full(len(high), -highspy.kHighsInf)
+        self._solver.addRows(len(high), low, high, 0, np.zeros(len(high), dtype=np.int32), empty, none)
+        self._solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
+
+    def add(self, objective: float, rows: list[int], values: list[float]) -> None:
+        """A column from 0 to infinity."""
+        place, value = np.array(rows, dtype=np.int32), np.array(values, dtype=np.float64)
+        self._solver.addCol(objective, 0.0, highspy.kHighsInf, len(rows), place, value)
+
+    def bound_rows(self, low: FloatArray, high: FloatArray) -> None:
+        """Bounds of the first rows; -inf and inf for none."""
+        rows = np.arange(len(low), dtype=np.int32)
+        self._solver.changeRowsBounds(len(low), rows, low, high)
+
+    def close(self, columns: list[int], closed: bool) -> None:
+        """Close columns at 0, or open them again."""
+        high = np.full(len(columns), 0.0 if closed else highspy.kHighsInf)
+        self._solver.changeColsBounds(len(columns), np.array(columns, dtype=np.int32), np.zeros(len(columns)), high)
+
+    def solve(self) -> tuple[float, FloatArray, FloatArray]:
+        """(optimum, columns' values, rows' prices).
+
+        Raises
+        ------
+        ArithmeticError : where HiGHS finds no optimum.
+        """
+        self._solver.run()
+        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            raise ArithmeticError(f"HiGHS: {self._solver.modelStatusToString(self._solver.getModelStatus())}")
+        found = self._solver.getSolution()
+        return self._solver.getObjectiveValue(), np.array(found.col_value), np.array(found.row_dual)
+
+
 def optimum_of_file(path: str) -> tuple[float, bool]:
     """Read an MPS or LP file and solve it: the optimum as the file states it, and whether it is a maximisation."""
     solver = new_solver(Limits())

@@ -16,14 +16,17 @@ STATES_LIMIT = 200_000
 _State = tuple[int, int, int, int, int]
 """Of a job: work left, the place and GPUs that it ran on in the second before (0 GPUs: it paused), the side of its last
 run (-1: none), and what is left of its stall."""
+_DONE: _State = (0, CLOUD, 0, -1, 0)
+_LOST: _State = (-1, CLOUD, 0, -1, 0)
+"""A job whose work can no longer be done in time, however it runs: nothing is gained by running it."""
 
 
-def enumerate_optimum(instance: Instance) -> tuple[int, Solution]:
+def enumerate_optimum(instance: Instance, most: int = STATES_LIMIT) -> tuple[int, Solution]:
     """OPT and a schedule that attains it.
 
     Raises
     ------
-    ValueError : above STATES_LIMIT states in one second.
+    ValueError : above `most` states in one second.
     """
     jobs = range(instance.jobs)
     begin, end = int(instance.submit.min(initial=0)), int(instance.deadline.max(initial=0))
@@ -42,8 +45,8 @@ def enumerate_optimum(instance: Instance) -> tuple[int, Solution]:
                     continue
                 after = tuple(_after(instance, i, state[i], taken[i], second) for i in jobs)
                 found.setdefault(after, (state, taken))
-            if len(found) > STATES_LIMIT:
-                raise ValueError(f"more than {STATES_LIMIT} states in second {second}")
+            if len(found) > most:
+                raise ValueError(f"more than {most} states in second {second}")
         layers.append(found)
     best = max(layers[-1], key=lambda state: sum(each[0] == 0 for each in state))
     return sum(each[0] == 0 for each in best), _schedule(instance, layers, best, begin, end)
@@ -53,7 +56,7 @@ def _choices(instance: Instance, i: int, state: _State, second: int, servers: in
     """(place, gpus) that the job can have in the second; 0 GPUs is a pause, and all there is for what is done."""
     job = instance.job(i)
     model = instance.models[job.model]
-    if state[0] == 0 or not job.submit <= second < job.deadline:
+    if state in (_DONE, _LOST) or not job.submit <= second < job.deadline:
         return [(CLOUD, 0)]
     found = [(CLOUD, 0), *((CLOUD, gpus) for gpus in model.gpus if gpus <= instance.gpus)]
     if model.edge_speed and servers:
@@ -64,20 +67,19 @@ def _choices(instance: Instance, i: int, state: _State, second: int, servers: in
 def _after(instance: Instance, i: int, state: _State, taken: tuple[int, int], second: int) -> _State:
     """The job's state after a second at this place on so many GPUs."""
     left, place, gpus, side, stall = state
-    if left == 0:
-        return (0, CLOUD, 0, -1, 0)
-    if second + 1 >= instance.deadline[i] and not taken[1]:
-        return (left, CLOUD, 0, -1, 0)
-    if taken[1] == 0:
-        return (left, CLOUD, 0, side, 0)
+    if state in (_DONE, _LOST):
+        return state
     model = instance.models[int(instance.model[i])]
-    if taken != (place, gpus):
-        stall = model.overhead_s + (model.edge_overhead_s if side not in (-1, taken[0]) else 0)
-    if stall > 0:
-        return (left, *taken, taken[0], stall - 1)
-    speed = model.edge_speed if taken[0] == EDGE else model.speed[model.gpus.index(taken[1])]
-    left = max(0, left - speed)
-    return (left, *taken, taken[0], 0) if left else (0, CLOUD, 0, -1, 0)
+    if taken[1]:
+        if taken != (place, gpus):
+            stall = model.overhead_s + (model.edge_overhead_s if side not in (-1, taken[0]) else 0)
+        if stall == 0:
+            left -= model.edge_speed if taken[0] == EDGE else model.speed[model.gpus.index(taken[1])]
+            if left <= 0:
+                return _DONE
+    if left > max(*model.speed, model.edge_speed) * (int(instance.deadline[i]) - max(second + 1, instance.submit[i])):
+        return _LOST
+    return (left, *taken, taken[0], max(0, stall - 1)) if taken[1] else (left, CLOUD, 0, side, 0)
 
 
 def _schedule(instance: Instance, layers: list, state: tuple[_State, ...], begin: int, end: int) -> Solution:  # type: ignore[type-arg]

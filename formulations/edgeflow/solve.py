@@ -31,7 +31,7 @@ from instances.edgeflow.model import Instance
 from instances.edgeflow.solution import Solution
 from instances.errors import InputError, not_one_of, shown
 
-VERSION = "1"
+VERSION = "2"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 DUAL, LP, MIP, SLOTS, ENUMERATE = "dual", "lp", "mip", "slots", "enumerate"
@@ -52,7 +52,7 @@ BLOCKS = 4
 """Blocks of ruin and recreate in one unit of effort."""
 STEPS = 4_000_000
 FEWEST = 2_000
-"""Rounds in a block: so many over the jobs, but no fewer."""
+"""Rounds in a block: so many over the jobs, of few jobs so many each, but no fewer."""
 CHUNK = 200
 """Rounds between two looks at the clock."""
 HEAT, SHARE, MOST, TRIED = 0.3, 0.3, 8, 8
@@ -287,7 +287,8 @@ class _Run(Interval[int]):
 
     def improve(self, block: int) -> None:
         """A block of ruin and recreate, from the best schedule on."""
-        rounds = max(FEWEST, STEPS // max(1, self.problem.jobs))
+        jobs = max(1, self.problem.jobs)
+        rounds = max(FEWEST, min(STEPS // jobs, FEWEST * jobs))
         nobody = np.zeros(0, dtype=np.int64)
         put_back(self.problem, self.board, self.kept)
         self.board.seed[0] = 1 + block

@@ -1,7 +1,12 @@
-"""The certificate of an interval on OPT, `ratiobench/lora-certificate/2`: one JSON document that anybody can check.
+"""The certificate of an interval on OPT: one JSON document that anybody can check.
 
 It holds what makes both ends true for one instance: the dual prices that prove the upper end by weak duality, and the
 schedule whose welfare is the lower end. All of it is integers. `formulations.lora.verify` recomputes both ends.
+
+`ratiobench/lora-certificate/2` is one table of prices. `ratiobench/lora-certificate/3` is a tree of decisions whose
+leaves name tables of prices: table 0 is `lam`, `phi`, `classes`, the others stand in `more`. The tree is a list in
+preorder. A number is a leaf and its table. `[i]` decides task i: out in the branch that follows, admitted in the next.
+`[i, g, t]` decides a cell: task i does not run on type g in slot t in the branch that follows, and does in the next.
 """
 
 from __future__ import annotations
@@ -17,9 +22,12 @@ from instances.files import line_of, sha256_of
 from instances.lora.solution import Solution, parse_solution, solution_document
 
 FORMAT = "ratiobench/lora-certificate/2"
+TREE_FORMAT = "ratiobench/lora-certificate/3"
 PRICE_LIMIT = 2**62
 
 _KEYS = ("format", "instance", "unit", "lam", "phi", "classes", "upper", "lower", "decisions", "sha256")
+_PRICE_KEYS = ("lam", "phi", "classes")
+_TREE_KEYS = (*_KEYS, "more", "tree")
 _CLASS_KEYS = ("type", "rate", "memory_mb", "price")
 
 
@@ -38,6 +46,18 @@ class ClassPrice(NamedTuple):
     price: tuple[int, ...]
 
 
+class Prices(NamedTuple):
+    """A table of dual prices; see `Certificate`."""
+
+    lam: tuple[tuple[int, ...], ...]
+    phi: tuple[tuple[int, ...], ...]
+    classes: tuple[ClassPrice, ...]
+
+
+Node = int | tuple[int, ...]
+"""A leaf's table; or what an inner node decides, (task,) or (task, type, slot)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """A claim lower <= OPT <= upper about one instance, with what proves it.
@@ -50,6 +70,8 @@ class Certificate:
     classes : prices of the cells of some classes; those of others pay lam and phi only.
     upper, lower : micro-dollars, as claimed.
     decisions : the schedule whose welfare is `lower`.
+    more : the tables of prices behind the first.
+    tree : nodes in preorder; without any, the first table is the proof.
     """
 
     instance: str
@@ -60,6 +82,13 @@ class Certificate:
     upper: int
     lower: int
     decisions: Solution
+    more: tuple[Prices, ...] = ()
+    tree: tuple[Node, ...] = ()
+
+    @property
+    def tables(self) -> tuple[Prices, ...]:
+        """All tables of prices."""
+        return (Prices(self.lam, self.phi, self.classes), *self.more)
 
 
 def document(certificate: Certificate) -> dict[str, Any]:
@@ -68,17 +97,23 @@ def document(certificate: Certificate) -> dict[str, Any]:
 
 
 def _content(certificate: Certificate) -> dict[str, Any]:
+    first, *more = [_table(prices) for prices in certificate.tables]
+    tree = [list(node) if isinstance(node, tuple) else node for node in certificate.tree]
     return {
-        "format": FORMAT,
+        "format": TREE_FORMAT if tree else FORMAT,
         "instance": certificate.instance,
         "unit": certificate.unit,
-        "lam": [list(row) for row in certificate.lam],
-        "phi": [list(row) for row in certificate.phi],
-        "classes": [dict(zip(_CLASS_KEYS, (*each[:3], list(each.price)), strict=True)) for each in certificate.classes],
+        **first,
+        **({"more": more, "tree": tree} if tree else {}),
         "upper": certificate.upper,
         "lower": certificate.lower,
         **solution_document(certificate.decisions),
     }
+
+
+def _table(prices: Prices) -> dict[str, Any]:
+    classes = [dict(zip(_CLASS_KEYS, (*each[:3], list(each.price)), strict=True)) for each in prices.classes]
+    return {"lam": [list(row) for row in prices.lam], "phi": [list(row) for row in prices.phi], "classes": classes}
 
 
 def seal(certificate: Certificate) -> str:
@@ -96,21 +131,45 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     ------
     InputError : naming the file, the field and the value.
     """
-    data = sealing.opened(data, source, FORMAT, _KEYS)
+    branched = isinstance(data, dict) and data.get("format") == TREE_FORMAT
+    data = sealing.opened(data, source, *((TREE_FORMAT, _TREE_KEYS) if branched else (FORMAT, _KEYS)))
+    more, tree = (items(source, key, data[key], None, "") if branched else [] for key in ("more", "tree"))
+    if branched and not tree:
+        raise InputError(source, "tree", "it has no node")
     found = Certificate(
         instance=sealing.digest(source, "instance", data["instance"]),
         unit=integer(source, "unit", data["unit"], 1, PRICE_LIMIT),
-        lam=_prices(source, "lam", data["lam"]),
-        phi=_prices(source, "phi", data["phi"]),
-        classes=tuple(
-            _class(source, f"classes[{j}]", each)
-            for j, each in enumerate(items(source, "classes", data["classes"], None, ""))
-        ),
+        **_prices_of(source, "", data)._asdict(),
+        more=tuple(_prices_of(source, f"more[{j}]", each) for j, each in enumerate(more)),
+        tree=tuple(_node(source, f"tree[{j}]", each) for j, each in enumerate(tree)),
         upper=integer(source, "upper", data["upper"], 0, PRICE_LIMIT),
         lower=integer(source, "lower", data["lower"], 0, PRICE_LIMIT),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
     )
     return found, sealing.digest(source, "sha256", data["sha256"])
+
+
+def _prices_of(source: str, path: str, data: Any) -> Prices:
+    """The table of prices that stands in the fields of `data`; of the document itself where the path is empty."""
+    inside = f"{path}." if path else ""
+    if path:
+        if not isinstance(data, dict):
+            raise InputError(source, path, f"{shown(data)} is not an object")
+        sealing.exactly(source, inside, data, _PRICE_KEYS)
+    classes = items(source, f"{inside}classes", data["classes"], None, "")
+    return Prices(
+        _prices(source, f"{inside}lam", data["lam"]),
+        _prices(source, f"{inside}phi", data["phi"]),
+        tuple(_class(source, f"{inside}classes[{j}]", each) for j, each in enumerate(classes)),
+    )
+
+
+def _node(source: str, path: str, data: Any) -> Node:
+    if not isinstance(data, list):
+        return integer(source, path, data, 0, PRICE_LIMIT)
+    if len(data) not in (1, 3):
+        raise InputError(source, path, f"{shown(data)} is neither a task nor a task, a type and a slot")
+    return tuple(integer(source, f"{path}[{k}]", value, 0, PRICE_LIMIT) for k, value in enumerate(data))
 
 
 def _class(source: str, path: str, data: Any) -> ClassPrice:

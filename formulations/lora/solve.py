@@ -20,11 +20,12 @@ import numpy as np
 
 from formulations import backends
 from formulations.backends import BackendResult, Limits
-from formulations.interval import Interval
+from formulations.interval import Interval, seconds_left
 from formulations.linear import LinearModel
 from formulations.lora.bound.lagrangian import Capacity, DualBound, dual_bound, never
 from formulations.lora.bound.pricing import Pool, Pricer, find_pool
-from formulations.lora.certificate import Certificate, ClassPrice
+from formulations.lora.certificate import Certificate, ClassPrice, Node
+from formulations.lora.certificate import Prices as PriceTable
 from formulations.lora.check import check
 from formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
 from formulations.lora.heuristic import staying
@@ -33,7 +34,9 @@ from formulations.lora.heuristic.improve import warm as use_search
 from formulations.lora.models import one_node
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.lora.models.formulation import Formulation, number_of_nodes, registry, solution_of, vector_of
+from formulations.lora.verify import tree_bound
 from formulations.report import UNLIMITED, Proof, SolveReport, Status, Termination
+from formulations.sealing import Wrong
 from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
 from instances.errors import InputError, not_one_of, shown
 from instances.lora.format import content_hash
@@ -55,6 +58,10 @@ SEARCH_CELLS = 20_000_000
 """Up to this many (node, slot) pairs, solutions are searched for."""
 BEFORE_SOLVER = 0.15
 """Share of a time limit for bounds and search where a solver follows: what it can prove it mostly proves from there."""
+BRANCH_TASKS, BRANCH_NODES = 300, 4_000
+"""Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
+BRANCH_UNIT = 2**12
+"""Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them."""
 RELATIVE_SLACK = 1e-10
 ABSOLUTE_SLACK = 1e-4
 """A floating-point bound is raised by both before it is rounded down to the next value that the objective can take."""
@@ -81,7 +88,8 @@ def solve(
     seconds : a time limit; marks the report `time_limited`. Compiling kernels and starting a solver come before it.
     start : a solution to begin from; it is verified first.
     certified : compute the Lagrangian bound also where the size alone would not ask for it, so that the report has a
-        certificate (see `formulations.lora.verify`) unless its message says why not.
+        certificate (see `formulations.lora.verify`) unless its message says why not. Small instances are branched on,
+        with the linear programmes in HiGHS, unless the backend is `none`.
     migration : False: the optimum with every task on a single node (see `models.one_node`) in place of OPT;
         it has no certificate.
 
@@ -130,8 +138,11 @@ def solve(
             _prices_and_search(instance, effort, gap, interval, _clock(began, seconds, 1.0))
             if automatic and not interval.within(gap):
                 _enumerate(instance, interval)
-    if certified and interval.dual is None:
-        _prices(instance, effort, interval, _clock(began, seconds, 1.0))
+    if certified:
+        if interval.dual is None:
+            _prices(instance, effort, interval, _clock(began, seconds, 1.0))
+        if backend != NO_BACKEND:
+            _branch(instance, effort, gap, interval, seconds_left(seconds, began))
     return SolveReport(
         status=Status.OPTIMAL if interval.lower == interval.upper else Status.INTERVAL,
         lower=interval.lower,
@@ -207,11 +218,18 @@ class _Interval(Interval[int]):
         self.instance = instance
         self.migration = migration
         self.dual: DualBound | None = None
+        self.tree: tuple[int, tuple[PriceTable, ...], tuple[Node, ...]] | None = None
+        """An upper bound with the tables and the tree that prove it, in 1/BRANCH_UNIT micro-dollars."""
 
     def certificate(self) -> Certificate | None:
         """What proves the best solution and the dual bound; a bound that was dropped as wrong proves nothing."""
         if self.dual is None or self.dual.upper < self.lower:
             return None
+        decisions = tuple(None if each is None else each._replace(payment=None) for each in self.solution)
+        if self.tree is not None and self.lower <= self.tree[0] < self.dual.upper:
+            upper, tables, tree = self.tree
+            instance = content_hash(self.instance)
+            return Certificate(instance, BRANCH_UNIT, *tables[0], upper, self.lower, decisions, tables[1:], tree)
         classes = []
         if self.dual.state is not None:  # else no class has a price of its own
             p = self.dual.state.capacity.pool
@@ -227,7 +245,7 @@ class _Interval(Interval[int]):
             classes=tuple(classes),
             upper=self.dual.upper,
             lower=self.lower,
-            decisions=tuple(None if each is None else each._replace(payment=None) for each in self.solution),
+            decisions=decisions,
         )
 
 
@@ -325,6 +343,38 @@ def _prices_and_search(
     if priced is not None:
         _search(instance, *priced, effort, gap, interval, clock(1.0))
     return priced
+
+
+def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, seconds: float | None) -> None:
+    """A tree of decisions that proves more than prices alone, where the instance is small; see `bound.branching`."""
+    dual = interval.dual
+    if dual is None or instance.tasks > BRANCH_TASKS or dual.upper - interval.lower <= Fraction(gap) * dual.upper:
+        return
+    nodes = max(1, BRANCH_NODES * min(effort, UNLIMITED) // max(instance.tasks, 1))
+    arguments = instance, dual.rent, interval.lower, nodes, seconds
+    reply = backends.call("highs", "formulations.lora.bound.branching:grow", *arguments, limits=Limits(seconds=seconds))
+    if reply.termination is not None:
+        interval.notes.append(f"branching: {reply.message or reply.termination}")
+        return
+    found = reply.value  # a `Tree`, of a module that only the process of HiGHS imports
+    if found is None:
+        return
+    nothing = ((0,) * instance.slots,) * len(instance.node_types)
+    classes = list(zip(found.kind.tolist(), found.rate.tolist(), found.memory.tolist(), strict=True))
+    tables = []
+    for rent in found.tables:
+        rows = zip(classes, np.rint(rent * BRANCH_UNIT).astype(np.int64).tolist(), strict=True)
+        tables.append(
+            PriceTable(nothing, nothing, tuple(ClassPrice(*each, tuple(row)) for each, row in rows if any(row)))
+        )
+    interval.work["branches"] = found.solved
+    try:
+        upper = tree_bound(instance, BRANCH_UNIT, tuple(tables), found.nodes)
+    except Wrong as wrong:
+        interval.notes.append(f"branching: {wrong}")
+        return
+    interval.tree = upper, tuple(tables), found.nodes
+    interval.bound(upper, Proof.LAGRANGIAN)
 
 
 def _search(

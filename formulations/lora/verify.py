@@ -18,24 +18,35 @@ away what all cells pay gives, for all prices lam, phi, pi >= 0,
     OPT <= sum_gt K_g W_gt + sum_i max(0, max_l b_i - q_l - sum_(g,t) in l (e_igt + p_ct)).
 
 The best pattern is found by listing those to which no cell can be added: no other earns more than all of them do.
+
+A tree of decisions proves more. Each branch decides a task (out, or admitted) or a cell of a task (not used, or used),
+so every solution of P belongs to one leaf. For those of a leaf the bound holds with what is decided: a task that is out
+earns 0, one that is admitted or has a cell that it must use earns its best reduced profit even where that is negative,
+schedules take every cell that must be used and none that must not, and no pattern has more cells of a class than tasks
+that may have one there. OPT is at most the largest bound of a leaf, and no less than 0.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from formulations.lora.certificate import Certificate, ClassPrice, parse, seal
+from formulations.lora.certificate import Certificate, ClassPrice, Node, Prices, parse, seal
 from formulations.sealing import Verdict, Wrong, require
 from instances.lora.format import content_hash
 from instances.lora.model import Instance
 from instances.lora.solution import Decision, Solution
 
-Prices = tuple[tuple[int, ...], ...]
+Table = tuple[tuple[int, ...], ...]
+Said = tuple[tuple[tuple[int, ...], bool], ...]
+"""What is decided of a task: () stands for its admission, (type, slot) for a cell."""
+Decided = dict[int, Said]
+Counts = dict[tuple[int, int, int], Any]
 
 AMOUNTS_LIMIT = 20_000_000
 """Most amounts of remaining work of one task that are kept."""
@@ -62,7 +73,9 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
         require(certificate.instance == content_hash(instance), "the certificate is about another instance")
         lower = welfare(instance, certificate.decisions)
         require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the schedule is worth {lower}")
-        upper = dual_bound(instance, certificate.unit, certificate.lam, certificate.phi, certificate.classes)
+        tables, tree = certificate.tables, certificate.tree
+        proved = tree_bound(instance, certificate.unit, tables, tree) if tree else None
+        upper = dual_bound(instance, certificate.unit, *tables[0]) if proved is None else proved
         require(upper == certificate.upper, f"upper: {certificate.upper} claimed; the prices prove {upper}")
         require(lower <= upper, f"lower {lower} is above upper {upper}")
         require(seal(certificate) == written_seal, "sha256: the certificate was changed after it was made")
@@ -127,51 +140,136 @@ def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> 
     return spent
 
 
-def dual_bound(instance: Instance, unit: int, lam: Prices, phi: Prices, classes: tuple[ClassPrice, ...]) -> int:
+def dual_bound(instance: Instance, unit: int, lam: Table, phi: Table, classes: tuple[ClassPrice, ...]) -> int:
     """The upper bound in micro-dollars that prices in 1/unit micro-dollars prove; Wrong for what are no such prices."""
-    require(unit > 0 and unit & (unit - 1) == 0, f"unit: {unit} is not a power of two")
-    for name, table in (("lam", lam), ("phi", phi)):
-        shape = [instance.slots] * len(instance.node_types)
-        require([len(row) for row in table] == shape, f"{name}: not one price per node type and slot")
-        for g, row in enumerate(table):
-            _require_no_negative(row, f"{name}[{g}]")
-    pi: dict[tuple[int, int, int], Any] = {}
-    for j, (kind, rate, memory, price) in enumerate(classes):
-        require(0 <= kind < len(instance.node_types), f"classes[{j}].type: there is no node type {kind}")
-        require(rate > 0, f"classes[{j}].rate: {rate} is not positive")
-        require(memory > 0, f"classes[{j}].memory_mb: {memory} is not positive")
-        require((kind, rate, memory) not in pi, f"classes[{j}]: the class stands twice")
-        require(len(price) == instance.slots, f"classes[{j}].price: not one price per slot")
-        _require_no_negative(price, f"classes[{j}].price")
-        pi[kind, rate, memory] = np.array(price, dtype=object)
-    total = 0
+    _require_unit(unit)
+    found = _Priced(instance, unit, Prices(lam, phi, classes), "", Steps(instance.tasks)).bound({}, None)
+    return found // unit
+
+
+def tree_bound(instance: Instance, unit: int, tables: tuple[Prices, ...], tree: tuple[Node, ...]) -> int:
+    """The largest bound of a leaf; Wrong for what is no tree of decisions, or for what are no prices."""
+    _require_unit(unit)
     steps = Steps(instance.tasks)
-    for g, node in enumerate(instance.node_types):
-        room = node.memory_mb - instance.base_memory_mb
-        total += node.count * (node.compute * sum(lam[g]) + room * sum(phi[g]))
-        total += node.count * _patterns_worth([each for each in classes if each.kind == g], node.compute, room, steps)
-    tables = np.array(lam, dtype=object), np.array(phi, dtype=object)
-    for i in range(instance.tasks):
-        total += _surplus(instance, i, unit, *tables, pi, steps)
-    return total // unit
+    names = ["", *(f"more[{j}]." for j in range(len(tables) - 1))]
+    priced = [_Priced(instance, unit, prices, name, steps) for prices, name in zip(tables, names, strict=True)]
+    usual = _present(instance, {}, {})
+    upper = 0
+    for table, decided in _leaves(instance, len(tables), tree, steps):
+        upper = max(upper, priced[table].bound(decided, _present(instance, decided, usual)) // unit)
+    return upper
+
+
+def _require_unit(unit: int) -> None:
+    require(unit > 0 and unit & (unit - 1) == 0, f"unit: {unit} is not a power of two")
+
+
+def _leaves(instance: Instance, tables: int, tree: tuple[Node, ...], steps: Steps) -> Iterator[tuple[int, Decided]]:
+    """Table and decisions of every leaf; Wrong where a branch has none, or a path decides something twice."""
+    shape = (instance.tasks, len(instance.node_types), instance.slots + 1)
+    waiting: list[Decided] = [{}]
+    for at, node in enumerate(tree):
+        require(bool(waiting), f"tree[{at}]: there is no branch left for it")
+        decided = waiting.pop()
+        steps.take(PYTHON * (len(decided) + 1), "tree")
+        if isinstance(node, int):
+            require(node < tables, f"tree[{at}]: there is no table {node}")
+            yield node, decided
+            continue
+        known = all(value < size for value, size in zip(node, shape, strict=False)) and 0 not in node[2:]
+        require(known, f"tree[{at}]: there is no task or cell {list(node)}")
+        task, what = node[0], node[1:]
+        before = decided.get(task, ())
+        require(what not in dict(before), f"tree[{at}]: {list(node)} is decided twice")
+        waiting += [decided | {task: (*before, (what, side))} for side in (True, False)]
+    require(not waiting, f"tree: {len(waiting)} branches have no leaf")
+
+
+def _present(instance: Instance, decided: Decided, usual: Counts) -> Counts:
+    """(slots,) how many tasks may have a cell of each class; `usual` is that of no decisions, where it is known."""
+    present = {key: row.copy() for key, row in usual.items()}
+    for i in decided if usual else range(instance.tasks):
+        usable, offers = _usable(instance, i)
+        said = dict(decided.get(i, ()))
+        window = slice(min(offers, default=1) - 1, int(instance.deadline[i]))
+        for g in usable:
+            key = (g, int(instance.rate[i, g]), int(instance.memory_mb[i]))
+            row = present.setdefault(key, np.zeros(instance.slots, dtype=np.int64))
+            if not usual:
+                row[window] += 1
+            elif said.get((), True):
+                for _, slot in (cell for cell, side in said.items() if cell and cell[0] == g and not side):
+                    row[slot - 1] -= window.start < slot <= window.stop
+            else:
+                row[window] -= 1
+    return present
+
+
+class _Priced:
+    """What a table of prices proves; what several leaves ask is computed once."""
+
+    def __init__(self, instance: Instance, unit: int, prices: Prices, name: str, steps: Steps) -> None:
+        for part, table in (("lam", prices.lam), ("phi", prices.phi)):
+            shape = [instance.slots] * len(instance.node_types)
+            require([len(row) for row in table] == shape, f"{name}{part}: not one price per node type and slot")
+            for g, row in enumerate(table):
+                _require_no_negative(row, f"{name}{part}[{g}]")
+        self.pi: dict[tuple[int, int, int], Any] = {}
+        for j, (kind, rate, memory, price) in enumerate(prices.classes):
+            place = f"{name}classes[{j}]"
+            require(0 <= kind < len(instance.node_types), f"{place}.type: there is no node type {kind}")
+            require(rate > 0, f"{place}.rate: {rate} is not positive")
+            require(memory > 0, f"{place}.memory_mb: {memory} is not positive")
+            require((kind, rate, memory) not in self.pi, f"{place}: the class stands twice")
+            require(len(price) == instance.slots, f"{place}.price: not one price per slot")
+            _require_no_negative(price, f"{place}.price")
+            self.pi[kind, rate, memory] = np.array(price, dtype=object)
+        self.instance, self.unit, self.steps = instance, unit, steps
+        self.lam, self.phi = np.array(prices.lam, dtype=object), np.array(prices.phi, dtype=object)
+        self.linear = 0
+        self.patterns: list[tuple[int, list[ClassPrice], Any]] = []
+        for g, node in enumerate(instance.node_types):
+            room = node.memory_mb - instance.base_memory_mb
+            self.linear += node.count * (node.compute * sum(prices.lam[g]) + room * sum(prices.phi[g]))
+            listed = [each for each in prices.classes if each.kind == g]
+            if listed:
+                sizes = [(each.rate, each.memory_mb) for each in listed]
+                self.patterns.append((node.count, listed, _maximal_patterns(sizes, node.compute, room, steps)))
+        self.known: dict[Any, int | None] = {}
+
+    def bound(self, decided: Decided, present: Counts | None) -> int:
+        """In 1/unit micro-dollars, of the solutions that the decisions allow; 0 where there are none for sure."""
+        total = self.linear
+        for nodes, listed, count in self.patterns:
+            total += nodes * _patterns_worth(listed, count, present, self.steps)
+        for i in range(self.instance.tasks):
+            key = i, decided.get(i, ())
+            if key not in self.known:
+                self.known[key] = _surplus(*key, self.instance, self.unit, self.lam, self.phi, self.pi, self.steps)
+            profit = self.known[key]
+            if profit is None:
+                return 0
+            total += profit
+        return total
 
 
 def _require_no_negative(row: tuple[int, ...], name: str) -> None:
     require(min(row) >= 0, f"{name}[{row.index(min(row))}]: {min(row)} is negative")
 
 
-def _patterns_worth(classes: list[ClassPrice], compute: int, room: int, steps: Steps) -> int:
+def _patterns_worth(classes: list[ClassPrice], count: Any, present: Counts | None, steps: Steps) -> int:
     """Sum over all slots of the largest sum_c n_c pi_c of any pattern n, in 1/unit micro-dollars."""
-    if not classes:
-        return 0
-    count = _maximal_patterns([(each.rate, each.memory_mb) for each in classes], compute, room, steps)
     price = np.array([each.price for each in classes], dtype=object)
     # No pattern earns more than its number of cells times the largest price; where that may not fit into 64 bits,
     # Python's integers are used.
     exact = np.int64 if int(count.sum(axis=1).max()) * int(price.max()) < 2**63 else object
     steps.take(count.size * price.shape[1] * (PYTHON if exact is object else 1), "classes")
     count, price = count.astype(exact), price.astype(exact)
-    return sum(int((count @ price[:, slot]).max()) for slot in range(price.shape[1]))
+    if present is None:
+        return sum(int((count @ price[:, slot]).max()) for slot in range(price.shape[1]))
+    nobody = np.zeros(price.shape[1], dtype=np.int64)
+    most = np.array([present.get(each[:3], nobody) for each in classes]).astype(exact)
+    return sum(int((np.minimum(count, most[:, slot]) @ price[:, slot]).max()) for slot in range(price.shape[1]))
 
 
 def _maximal_patterns(sizes: list[tuple[int, int]], compute: int, room: int, steps: Steps) -> Any:
@@ -203,32 +301,52 @@ def _maximal_patterns(sizes: list[tuple[int, int]], compute: int, room: int, ste
     return count[full]
 
 
-def _surplus(
-    instance: Instance, i: int, unit: int, lam: Any, phi: Any, pi: dict[tuple[int, int, int], Any], steps: Steps
-) -> int:
-    """max(0, best reduced profit of task i), in 1/unit micro-dollars.
+def _usable(instance: Instance, i: int) -> tuple[list[int], dict[int, int]]:
+    """Node types whose cells some schedule of task i can use, and the price of the cheapest offer by first slot.
 
-    f[x] at slot t is the least cost, from slot t to the deadline, of doing the x-th amount of work; more may be done
-    than is left, so that a cell of negative cost can be added where nothing is left.
+    Cells that none can: no rate, a rate above compute, memory that does not fit. Nothing where no schedule is in time.
     """
-    memory, bid, deadline = int(instance.memory_mb[i]), int(instance.bid[i]), int(instance.deadline[i])
-    # Cells that no feasible schedule can use: no rate, a rate above compute, memory that does not fit.
+    memory, deadline = int(instance.memory_mb[i]), int(instance.deadline[i])
     usable = [
         g
         for g, node in enumerate(instance.node_types)
         if 0 < instance.rate[i, g] <= node.compute and memory <= node.memory_mb - instance.base_memory_mb
     ]
-    cheapest: dict[int, int] = {}  # first slot -> price of the offer
+    cheapest: dict[int, int] = {}
     for price, delay in instance.vendors(i) or ((0, 0),):
         slot = int(instance.arrival[i]) + delay
         if slot <= deadline:
             cheapest[slot] = min(price, cheapest.get(slot, price))
     if not usable or not cheapest:
+        return [], {}
+    in_time = (deadline - min(cheapest) + 1) * int(instance.rate[i, usable].max()) >= instance.work[i]
+    return (usable, cheapest) if in_time else ([], {})
+
+
+def _surplus(
+    i: int, said: Said, instance: Instance, unit: int, lam: Any, phi: Any, pi: dict[tuple[int, int, int], Any],
+    steps: Steps,
+) -> int | None:  # fmt: skip
+    """Best reduced profit of task i in 1/unit micro-dollars: 0 at least unless it is admitted, None for no schedule.
+
+    f[x] at slot t is the least cost, from slot t to the deadline, of doing the x-th amount of work; more may be done
+    than is left, so that a cell of negative cost can be added where nothing is left.
+    """
+    decided = dict(said)
+    needed = {slot: g for (g, slot), side in ((cell, side) for cell, side in said if cell) if side}
+    admitted = bool(needed) or decided.get((), False)
+    if not decided.get((), True):
         return 0
+    if len(needed) < sum(side for cell, side in said if cell):  # two cells in one slot
+        return None
+    memory, bid, deadline = int(instance.memory_mb[i]), int(instance.bid[i]), int(instance.deadline[i])
+    usable, cheapest = _usable(instance, i)
+    if not usable:
+        return None if admitted else 0
     first, rate = min(cheapest), instance.rate[i, usable]
     width = deadline - first + 1
-    if width * int(rate.max()) < instance.work[i]:
-        return 0
+    if any(g not in usable or not first <= slot <= deadline for slot, g in needed.items()):
+        return None
     window = slice(first - 1, deadline)
     steps.take(instance.slots * len(instance.node_types) + PYTHON * len(usable) * width, f"task {i}")
     cost = unit * instance.cost(i)[usable, window].astype(object)
@@ -240,7 +358,10 @@ def _surplus(
     # done in time stays above them too, whatever negative costs take off. Else Python integers are used.
     limit = width * int(np.abs(cost).max()) + unit * (bid + max(cheapest.values())) + 1
     far = 3 * limit
-    exact = np.int64 if 5 * limit < 2**63 else object
+    exact = np.int64 if 8 * limit < 2**63 else object
+    for (g, slot), side in ((cell, side) for cell, side in said if cell):
+        if not side and g in usable and first <= slot <= deadline:
+            cost[usable.index(g), slot - first] = far
     cost = cost.astype(exact)
     amounts = _amounts(int(instance.work[i]), rate, width, f"task {i}", steps)
     steps.take(len(amounts) * len(usable) * width * (PYTHON if exact is object else 1), f"task {i}")
@@ -250,11 +371,13 @@ def _surplus(
     after = np.where(amounts[after] == left, after, 0)
     f = np.full(len(amounts), far, dtype=exact)
     f[amounts == 0] = 0
-    best = 0
+    best = None if admitted else 0
     for slot in range(deadline, first - 1, -1):
-        f = np.minimum(f, (cost[:, slot - first, None] + f[after]).min(axis=0))
-        if slot in cheapest:
-            best = max(best, unit * (bid - cheapest[slot]) - int(f[-1]))
+        here = cost[:, slot - first, None] + f[after]
+        f = np.minimum(here[usable.index(needed[slot])], far) if slot in needed else np.minimum(f, here.min(axis=0))
+        if slot in cheapest and f[-1] <= limit and slot <= min(needed, default=slot):
+            profit = unit * (bid - cheapest[slot]) - int(f[-1])
+            best = profit if best is None else max(best, profit)
     return best
 
 

@@ -22,14 +22,14 @@ from formulations.tenants.check import check
 from formulations.tenants.dual import Prices
 from formulations.tenants.enumerate import WAYS_LIMIT, enumerate_optimum
 from formulations.tenants.local import Search
-from formulations.tenants.subsets import JOBS_LIMIT, subsets_optimum
+from formulations.tenants.subsets import JOBS_LIMIT, PRICED_LIMIT, priced_optimum, subsets_optimum
 from formulations.tenants.tables import Queues, queues_of, solution_of, tables
 from instances.errors import InputError, not_one_of, shown
 from instances.tenants.format import content_hash, loads
 from instances.tenants.model import Instance
 from instances.tenants.solution import Solution
 
-VERSION = "1"
+VERSION = "2"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 DUAL, SUBSETS, CP_SAT, ENUMERATION, TIME_INDEXED = "dual", "subsets", "cp-sat", "enumeration", "time-indexed"
@@ -219,7 +219,21 @@ class _Run(Interval[int]):
         while self.problem.jobs and stage <= effort and not (self.closed() if certified else self.done()):
             self.improve(stage)
             self.prove(stage)
+            self.part_sets()
             stage *= 2
+
+    def part_sets(self) -> None:
+        """Close the interval by dynamic programming over the sets of jobs that the prices leave, of not too many."""
+        if not JOBS_LIMIT < self.problem.jobs <= PRICED_LIMIT or self.done():
+            return
+        try:
+            value, solution = priced_optimum(self.problem, self.prices.pi, -self.lower)
+        except ValueError as error:
+            self.notes.append(f"priced {SUBSETS}: {error}")
+            return
+        if solution is not None:
+            self.offer(solution, f"priced {SUBSETS}")
+        self.bound(-value, Proof.DYNAMIC_PROGRAMMING)
 
     def closed(self) -> bool:
         """Do the prices alone prove what is known of OPT, or is the time over?"""
@@ -292,7 +306,8 @@ def formulations() -> list[tuple[str, str]]:
         ENUMERATION: f"every order and place, up to {WAYS_LIMIT} of them",
     }
     listed = [(name, f"{summary} [{ALLOWED[name]}]") for name, summary in summaries.items()]
-    return [*listed, ("auto", f"{SUBSETS} up to {JOBS_LIMIT} jobs, {DUAL} beyond")]
+    beyond = f"{DUAL} beyond, and {SUBSETS} at its prices up to {PRICED_LIMIT}"
+    return [*listed, ("auto", f"{SUBSETS} up to {JOBS_LIMIT} jobs, {beyond}")]
 
 
 _TINY = """{"format": "ratiobench/tenants/1", "name": "warm", "tick_seconds": 60,
@@ -311,6 +326,7 @@ def warm() -> None:
     search.annealed(begun, 0, 1, 1.0, 0.1)
     run.prices.ascend(10**6, 2, 0.3, 1.0)
     subsets_optimum(run.problem)
+    priced_optimum(run.problem, run.prices.pi, 10**6)
 
 
 def export(instance: Instance, kind: str, formulation: str = "auto") -> str:

@@ -1,9 +1,15 @@
-"""OPT of few jobs: the best order of every set on every type, and sets parted over GPUs by min-plus convolution.
+"""OPT of few jobs: the best order of every set on every type, and sets parted over GPUs.
 
 On one GPU without releases the last job of a set ends at the sum of the runs, whatever the order, so that the best
 cost of a set follows from those without one job (Held and Karp 1962): 2^n n steps. With releases the end of a set
 depends on the order, and a set keeps every pair (end, cost) that no other one dominates; to wait longer never pays.
-Sets of several GPUs: 3^n steps each.
+Sets of several GPUs by min-plus convolution: 3^n steps each.
+
+Of more jobs, prices and a schedule leave few sets to part. At prices pi_j a GPU of type k that runs the set S costs
+c_k(S) - pi(S), at least W_k: so OPT >= sum_j pi_j + sum_k m_k W_k, and a schedule is dearer than that by the sum over
+its GPUs of c_k(S) - pi(S) - W_k. Sets for which this alone is as much as the best schedule known is dearer are in none
+that is better (reduced cost fixing). The others are joined pair by pair, as long as they are disjoint and the sum is
+less.
 """
 
 from __future__ import annotations
@@ -12,12 +18,20 @@ import numpy as np
 
 from formulations.kernels import compiled
 from formulations.tenants.tables import Tables, solution_of
+from instances.tenants.model import IntArray
 from instances.tenants.solution import Solution
 
 JOBS_LIMIT = 14
 """Most jobs."""
 PAIRS_LIMIT = 20_000_000
 """Most pairs (end, cost) of one type, where there are releases."""
+PRICED_LIMIT = 20
+"""Most jobs where prices and a schedule are known."""
+JOINS_LIMIT = 3_000_000_000
+"""Most pairs of sets that are looked at for one more GPU."""
+SETS_LIMIT = 2**24
+"""Most sets of all types and GPUs, of which some figures each are kept."""
+NONE = 2**62
 
 
 @compiled
@@ -121,6 +135,19 @@ def convolve(one, other, part):  # type: ignore[no-untyped-def]
     return out
 
 
+@compiled
+def join(left, left_over, right, right_over, spare, over, part):  # type: ignore[no-untyped-def]
+    """The least excess of every union of two disjoint sets into `over`, where it is at most `spare`; the right one."""
+    for a in range(len(left)):
+        for b in range(len(right)):
+            total = left_over[a] + right_over[b]
+            if total > spare:
+                break
+            if left[a] & right[b] == 0 and total < over[left[a] | right[b]]:
+                over[left[a] | right[b]] = total
+                part[left[a] | right[b]] = right[b]
+
+
 def subsets_optimum(problem: Tables) -> tuple[int, Solution]:
     """OPT and a schedule that attains it.
 
@@ -130,6 +157,98 @@ def subsets_optimum(problem: Tables) -> tuple[int, Solution]:
     """
     if problem.jobs > JOBS_LIMIT:
         raise ValueError(f"{problem.jobs} jobs; at most {JOBS_LIMIT}")
+    found, kinds = _all_fronts(problem), _useful(problem)
+    alone = [_costs(pairs) for pairs in found]
+    total, parts = alone[kinds[0]], []
+    for kind in kinds[1:]:
+        part = np.empty(len(total), np.int64)
+        total = convolve(total, alone[kind], part)
+        parts.append(part)
+    chosen, sets = len(total) - 1, list[int]()
+    for taken in (*reversed(parts), None):
+        rest = 0 if taken is None else int(taken[chosen])
+        sets.append(chosen ^ rest)
+        chosen = rest
+    return int(total[-1]), _schedule(problem, found, kinds, sets[::-1])
+
+
+def priced_optimum(problem: Tables, prices: IntArray, upper: int) -> tuple[int, Solution | None]:
+    """OPT and a schedule that attains it, or `upper` and None where no schedule costs less.
+
+    Parameters
+    ----------
+    prices : (n,) one per job; the nearer the bound that they prove to OPT, the less work.
+    upper : the cost of the best schedule known.
+
+    Raises
+    ------
+    ValueError : above PRICED_LIMIT jobs, SETS_LIMIT sets, PAIRS_LIMIT pairs, or JOINS_LIMIT pairs of sets.
+    """
+    if problem.jobs > PRICED_LIMIT:
+        raise ValueError(f"{problem.jobs} jobs; at most {PRICED_LIMIT}")
+    kinds = _useful(problem)
+    if (len(kinds) + len(problem.counts)) << problem.jobs > SETS_LIMIT:
+        raise ValueError(f"more than {SETS_LIMIT} sets of all types and GPUs")
+    found = _all_fronts(problem)
+    paid = np.zeros(1, np.int64)
+    for price in prices.tolist():
+        paid = np.concatenate((paid, paid + price))
+    over = [_costs(pairs) - paid for pairs in found]
+    least = [int(each.min()) for each in over]
+    bound = int(paid[-1]) + sum(least[kind] for kind in kinds)
+    spare = upper - 1 - bound
+    if spare < 0:
+        return upper, None
+    over = [each - low for each, low in zip(over, least, strict=True)]
+    middle = (len(kinds) + 1) // 2
+    halves = [_joined(over, part, spare) for part in (kinds[:middle], kinds[middle:])]
+    (left, left_over, _), (right, right_over, _) = (half[-1] for half in halves)
+    table = np.full(len(paid), NONE, np.int64)
+    table[right] = right_over
+    total = left_over + np.minimum(table[left ^ (len(paid) - 1)], NONE - spare)
+    if not len(total) or total.min() > spare:
+        return upper, None
+    chosen = int(left[total.argmin()])
+    sets = [*_parted(halves[0], chosen), *_parted(halves[1], chosen ^ (len(paid) - 1))]
+    return bound + int(total.min()), _schedule(problem, found, kinds, sets)
+
+
+Joined = tuple[IntArray, IntArray, IntArray]
+"""Sets that some GPUs can run, the excess of each, and by set what the last of these GPUs runs."""
+
+
+def _joined(over: list[IntArray], kinds: list[int], spare: int) -> list[Joined]:
+    """The sets of the first GPU, of the first two, ..., by excess."""
+    every = np.arange(len(over[0]))
+    steps: list[Joined] = [(np.zeros(1, np.int64), np.zeros(1, np.int64), every)]
+    for kind in kinds:
+        own = _sorted(over[kind], spare)
+        left, left_over, _ = steps[-1]
+        if np.searchsorted(own[1], spare - left_over, side="right").sum() > JOINS_LIMIT:
+            raise ValueError(f"more than {JOINS_LIMIT} pairs of sets")
+        table, part = np.full(len(every), NONE, np.int64), np.zeros(len(every), np.int64)
+        join(left, left_over, *own, spare, table, part)
+        steps.append((*_sorted(table, spare), part))
+    return steps
+
+
+def _sorted(over: IntArray, spare: int) -> tuple[IntArray, IntArray]:
+    kept = np.flatnonzero(over <= spare)
+    kept = kept[np.argsort(over[kept], kind="stable")]
+    return kept, over[kept]
+
+
+def _parted(steps: list[Joined], chosen: int) -> list[int]:
+    """Which set of the union each GPU runs."""
+    sets = []
+    for _, _, part in reversed(steps[1:]):
+        sets.append(int(part[chosen]))
+        chosen ^= sets[-1]
+    return sets[::-1]
+
+
+def _all_fronts(problem: Tables) -> list[tuple[np.ndarray, ...]]:
+    """The pairs of every type."""
     found = []
     for k in range(len(problem.counts)):
         run, money = (np.ascontiguousarray(table[:, k]) for table in (problem.run, problem.money))
@@ -137,22 +256,27 @@ def subsets_optimum(problem: Tables) -> tuple[int, Solution]:
         if pairs[0][-1] == 0:
             raise ValueError(f"more than {PAIRS_LIMIT} pairs of end and cost")
         found.append(pairs)
-    # More GPUs of a type than jobs are of no use.
-    kinds = [k for k, count in enumerate(problem.counts.tolist()) for _ in range(min(count, max(1, problem.jobs)))]
-    alone = [pairs[2][pairs[0][1:] - 1] for pairs in found]  # of a set's pairs the last one costs least
-    total, parts = alone[kinds[0]], []
-    for kind in kinds[1:]:
-        part = np.empty(len(total), np.int64)
-        total = convolve(total, alone[kind], part)
-        parts.append(part)
+    return found
+
+
+def _costs(pairs: tuple[np.ndarray, ...]) -> IntArray:
+    """The least cost of every set: of its pairs the last one costs least."""
+    return np.asarray(pairs[2][pairs[0][1:] - 1])
+
+
+def _useful(problem: Tables) -> list[int]:
+    """The type of every GPU; more of a type than jobs are of no use."""
+    return [k for k, count in enumerate(problem.counts.tolist()) for _ in range(min(count, max(1, problem.jobs)))]
+
+
+def _schedule(problem: Tables, found: list[tuple[np.ndarray, ...]], kinds: list[int], sets: list[int]) -> Solution:
+    """Every GPU with its set in the best order."""
     queues: list[list[int]] = [[] for _ in range(problem.instance.gpus)]
-    chosen, free = len(total) - 1, problem.counts.cumsum().tolist()
-    for kind, taken in zip(reversed(kinds), [*reversed(parts), None], strict=True):
-        rest = 0 if taken is None else int(taken[chosen])
+    free = problem.counts.cumsum().tolist()
+    for kind, chosen in zip(reversed(kinds), reversed(sets), strict=True):
         free[kind] -= 1
-        queues[free[kind]] = _order(found[kind], chosen ^ rest)
-        chosen = rest
-    return int(total[-1]), solution_of(problem, queues)
+        queues[free[kind]] = _order(found[kind], chosen)
+    return solution_of(problem, queues)
 
 
 def _order(pairs: tuple[np.ndarray, ...], chosen: int) -> list[int]:

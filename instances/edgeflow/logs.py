@@ -37,11 +37,15 @@ _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]*)?", re.ASCII)
 
 
 class Row(NamedTuple):
-    """A job of a log: times on the log's clock; model, batch, iterations and deadline where it has them."""
+    """A job of a log: times on the log's clock; model, batch, iterations and deadline where it has them.
+
+    `part` says that it asked for a part of a GPU, which is taken as a whole one.
+    """
 
     submit: int
     seconds: int
     gpus: int
+    part: bool = False
     model: str = ""
     batch: int = 0
     iterations: int = 0
@@ -113,16 +117,18 @@ def _job(line: Sequence[str], places: Mapping[str, int], source: str, number: in
         return None
     submit = _moment(text("submit"), source, f"line {number} submit")
     seconds, gpus = whole("seconds"), whole("gpus")
-    if not seconds or not gpus:
+    part = bool(text("gpus").partition(".")[2].strip("0"))
+    share = _share(gpus + part)
+    if not seconds or not share:
         return None
     if not {"model", "batch", "iterations", "deadline"} <= places.keys():
-        return Row(submit, seconds, _share(gpus))
+        return Row(submit, seconds, share, part)
     iterations = whole("iterations", WORK_LIMIT // 10**6)
-    return Row(submit, seconds, _share(gpus), text("model"), whole("batch"), iterations, whole("deadline"))
+    return Row(submit, seconds, share, part, text("model"), whole("batch"), iterations, whole("deadline"))
 
 
 def _task(line: Sequence[str], source: str, number: int) -> Row | None:
-    """A task of PAI's table, all its instances together; a share of a GPU is one."""
+    """A task of PAI's table, all its instances together; a part of a GPU is one."""
     if len(line) != len(PAI):
         raise InputError(source, f"line {number}", f"{len(line)} fields; {len(PAI)} are needed")
     row = dict(zip(PAI, line, strict=True))
@@ -133,12 +139,12 @@ def _task(line: Sequence[str], source: str, number: int) -> Row | None:
     )
     count = _whole(row["inst_num"] or "1", source, f"line {number} inst_num")
     gpus = count * -(-gpu // 100)
-    return Row(start, end - start, _share(gpus)) if end > start and gpus else None
+    return Row(start, end - start, _share(gpus), gpu % 100 > 0) if end > start and gpus else None
 
 
 def _share(gpus: int) -> int:
-    """The largest power of two that is not more, 64 at most."""
-    return int(min(WIDEST, 1 << gpus.bit_length() - 1))
+    """The largest power of two that is not more, 64 at most; 0 of none."""
+    return int(min(WIDEST, 1 << gpus.bit_length() - 1)) if gpus else 0
 
 
 def _whole(text: str, source: str, where: str, most: int = LIMIT) -> int:

@@ -100,17 +100,28 @@ def arrivals(cluster: str) -> tuple[tuple[int, ...], ...]:
 
 
 @lru_cache(maxsize=1)
-def _laws() -> Mapping[str, tuple[tuple[int, int, tuple[int, ...]], ...]]:
-    found: dict[str, list[tuple[int, int, tuple[int, ...]]]] = {}
+def _laws() -> Mapping[str, Mapping[int, tuple[int, tuple[int, ...]]]]:
+    """Tasks and the ends of the cells of their seconds, by cluster and share."""
+    found: dict[str, dict[int, tuple[int, tuple[int, ...]]]] = {}
     for cluster, gpus, tasks, seconds in _rows("durations.csv"):
-        found.setdefault(cluster, []).append((int(gpus), int(tasks), tuple(map(int, seconds.split()))))
-    return {cluster: tuple(rows) for cluster, rows in found.items()}
+        found.setdefault(cluster, {})[int(gpus)] = int(tasks), tuple(map(int, seconds.split()))
+    return found
 
 
-def durations(cluster: str, shortest: int = SHORTEST) -> tuple[Cell, ...]:
-    """The joint table of GPUs and durations of a cluster's tasks, cut below `shortest` seconds."""
+@lru_cache(maxsize=1)
+def _laws_of_days() -> Mapping[tuple[str, int], Mapping[int, tuple[int, tuple[int, ...]]]]:
+    """The same by cluster and day; of a share that few tasks of the day ask for, the seconds are the whole trace's."""
+    found: dict[tuple[str, int], dict[int, tuple[int, tuple[int, ...]]]] = {}
+    for cluster, day, gpus, tasks, seconds in _rows("durations_of_days.csv"):
+        ends = tuple(map(int, seconds.split())) or _laws()[cluster][int(gpus)][1]
+        found.setdefault((cluster, int(day)), {})[int(gpus)] = int(tasks), ends
+    return found
+
+
+def durations(cluster: str, shortest: int = SHORTEST, day: int | None = None) -> tuple[Cell, ...]:
+    """The joint table of shares and durations of a cluster's tasks, or those of a day, cut below `shortest` seconds."""
     found = []
-    for gpus, tasks, ends in _laws()[cluster]:
+    for gpus, (tasks, ends) in (_laws()[cluster] if day is None else _laws_of_days().get((cluster, day), {})).items():
         for low, high in pairwise(ends):
             width = high - low + 1
             inside = high - max(low, shortest) + 1

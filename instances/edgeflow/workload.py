@@ -7,7 +7,7 @@ recipes with the same seed that differ in GPUs, servers, tightness or factor hav
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -65,6 +65,7 @@ KEYS: Mapping[str, tuple[Key, ...]] = {
         _NAME,
         Key("cluster", Choice(tuple(CLUSTERS)), "whose day", "pai"),
         Key("day", Integer(0, 1000), "of its table, from 0", 0),
+        Key("durations", Choice(("trace", "day")), "shares and durations of all days, or of this one", "trace"),
         _JOBS,
         Key("shortest", Integer(SHORTEST, DAY), "tasks of less are left out", SHORTEST, "s"),
         *_DRAWN,
@@ -153,14 +154,15 @@ def _checked(recipe: Mapping[str, Any]) -> Values:
 
 def _day(found: Values) -> Instance:
     counts = tables.arrivals(found["cluster"])[found["day"]]
-    laws = tables.durations(found["cluster"], found["shortest"])
+    day = found["day"] if found["durations"] == "day" else None
+    laws = tables.durations(found["cluster"], found["shortest"], day)
     if not laws:
         raise InputError(SOURCE, "shortest", f"no task of {found['cluster']} takes {found['shortest']} s or more")
-    every = tables.durations(found["cluster"])
+    every = tables.durations(found["cluster"], day=day)
     kept = sum(cell.weight for cell in laws)
     jobs = found["jobs"] or max(1, sum(counts) * kept // sum(cell.weight for cell in every))
     streams = Streams(found["seed"], f"{found['cluster']} day {found['day']}")
-    tasks = _tasks(counts, laws, jobs, streams)
+    tasks = _tasks(counts, laws, jobs, streams, _within if day is None else _within_wide)
     name = found["name"] or "-".join(
         [found["cluster"], f"d{found['day']}", f"n{jobs}", f"g{found['gpus']}", *map(str, found["seed"])]
     )
@@ -178,7 +180,27 @@ class Streams:
         return Stream(*self.names, column)
 
 
-def _tasks(counts: Sequence[int], laws: Sequence[tables.Cell], jobs: int, streams: Streams) -> list[Task]:
+def _within(cell: tables.Cell, part: int) -> int:
+    """Seconds in a cell, all alike, from `part` of 2^60."""
+    return cell.low + (part * (cell.high - cell.low + 1) >> 60)
+
+
+def _within_wide(cell: tables.Cell, part: int) -> int:
+    """Seconds in a cell, each doubling of them as likely as the next, all alike within one; from `part` of 2^60.
+
+    The cells of a day are few and wide: with all seconds of one alike, a day would be half as heavy again as it was.
+    """
+    doublings = max(0, (cell.high // cell.low).bit_length() - 1)
+    last = cell.low << doublings
+    above = part * (doublings * last + cell.high - last) >> 60
+    start = cell.low << above // last
+    return start + start * (above % last) // last
+
+
+def _tasks(
+    counts: Sequence[int], laws: Sequence[tables.Cell], jobs: int, streams: Streams,
+    within: Callable[[tables.Cell, int], int],
+) -> list[Task]:  # fmt: skip
     """As many tasks as are wanted: whole days, and of one more a sample without replacement."""
     slots = [slot for slot, count in enumerate(counts) for _ in range(count)]
     order = streams.of("sample").words(len(slots)).argsort(kind="stable").tolist()
@@ -193,7 +215,7 @@ def _tasks(counts: Sequence[int], laws: Sequence[tables.Cell], jobs: int, stream
     tasks = []
     for slot, second, k, part in zip(chosen, seconds, cells, inside, strict=True):
         cell = laws[k]
-        tasks.append(Task(SLOT * slot + second, cell.gpus, cell.low + (part * (cell.high - cell.low + 1) >> 60)))
+        tasks.append(Task(SLOT * slot + second, cell.gpus, within(cell, part)))
     return sorted(tasks)
 
 
@@ -258,9 +280,10 @@ def _log(found: Values) -> Instance:
     else:
         jobs = draw(tasks, found["tightness"], streams, kind)
     name = found["name"] or f"{Path(path).name.partition('.')[0]}-d{found['day'] or 0}-n{len(rows)}-g{found['gpus']}"
-    return make(
-        name, jobs, kind, found, 0, f"jobs of {Path(path).name}; models and deadlines that it does not have are drawn"
-    )
+    parts = sum(row.part for row in rows)
+    notes = [f"{parts} of {len(rows)} jobs ask for a part of a GPU, which is taken as a whole one"] if parts else []
+    about = f"jobs of {Path(path).name}; models and deadlines that it does not have are drawn"
+    return make(name, jobs, kind, found, 0, about, notes=notes)
 
 
 def _known(row: Row, begin: int, gpu_type: str, path: str) -> Drawn:
@@ -285,17 +308,19 @@ def _published(found: Values) -> Instance:
 
 
 def make(
-    name: str, jobs: Sequence[Drawn], gpu_type: str, found: Values, clock: int, about: str, gpus: int = 0
-) -> Instance:
+    name: str, jobs: Sequence[Drawn], gpu_type: str, found: Values, clock: int, about: str, gpus: int = 0,
+    notes: Sequence[str] = (),
+) -> Instance:  # fmt: skip
     """The instance with these jobs in the place that the values describe, which begins at second `clock` of a day."""
     known = sorted({(job.model, job.batch) for job in jobs})
     horizon = max((job.deadline for job in jobs), default=0)
-    notes = ["work in micro-iterations: on T4 thousandths of iterations are too coarse"] if gpu_type == "T4" else []
+    coarse = ["work in micro-iterations: on T4 thousandths of iterations are too coarse"] if gpu_type == "T4" else []
     document = {
         "format": FORMAT,
         "name": name,
         "origin": {
-            "generator": "edgeflow", "version": VERSION, "gpu_type": gpu_type, "notes": notes,
+            "about": about, "generator": "edgeflow", "version": VERSION, "gpu_type": gpu_type,
+            "notes": [*coarse, *notes],
             "recipe": {key: _plain(found[key]) for key in found if found[key] is not None and key not in _OUTSIDE},
         },
         "cloud": {"gpus": found["gpus"] or gpus, "node_gpus": found["node_gpus"]},

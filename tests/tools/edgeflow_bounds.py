@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from typing import Any
 
+from bench.edgeflow.hunting import draw_document
 from formulations import worker
 from formulations.edgeflow import certificate as certificates
 from formulations.edgeflow.certificate import Certificate, parse, seal
@@ -28,45 +29,18 @@ from instances.edgeflow import format as files
 from instances.edgeflow.model import Instance
 from instances.edgeflow.solution import Piece, Solution
 from instances.errors import InputError
+from instances.seeds import Stream
 
 Document = dict[str, Any]
+SIZES = ((5, 30, 4), (3, 8, 2))
+"""Most jobs, seconds and GPUs of every other instance."""
+STATES = 5_000
+"""Instances with more states in a second are not enumerated: it would take minutes."""
 
 
 def tiny(draw: random.Random, jobs: int = 5, seconds: int = 30, gpus: int = 4) -> Instance:
-    """A random instance within the limits of `slots`."""
-    models: list[Document] = []
-    for k in range(draw.randint(1, 2)):
-        shares = sorted(draw.sample([1, 2, 4, 8], draw.randint(1, 3)))
-        models.append(
-            {
-                "name": f"m{k}",
-                "speed": [[share, draw.randint(1, 4 * share)] for share in shares],
-                "edge_speed": draw.choice([0, 1, 2, 3]),
-                "overhead_s": draw.randint(0, 3),
-                "edge_overhead_s": draw.randint(0, 2),
-            }
-        )
-    listed: list[Document] = []
-    for _ in range(draw.randint(0, jobs)):
-        model = draw.choice(models)
-        submit = draw.randint(0, seconds - 1)
-        deadline = draw.randint(submit + 1, seconds)
-        share, speed = draw.choice(model["speed"])
-        work = max(1, int(speed * draw.uniform(0.2, 1.0) * (deadline - submit)))
-        job = {"submit": submit, "deadline": deadline, "model": model["name"], "work": work, "gpus": share}
-        listed.append(job)
-    ends = sorted(draw.sample(range(seconds), draw.choice([0, 2, 4])))
-    edge = [{"from": a, "to": b, "servers": draw.randint(1, 2)} for a, b in zip(ends[::2], ends[1::2], strict=True)]
-    return files.parse(
-        {
-            "format": files.FORMAT,
-            "name": "tiny",
-            "cloud": {"gpus": draw.randint(1, gpus), "node_gpus": 8},
-            "edge": edge,
-            "models": models,
-            "jobs": sorted(listed, key=lambda job: job["submit"]),
-        }
-    )
+    """A random instance within the limits of `slots`; of most jobs the work can be done in their window."""
+    return files.parse(draw_document(Stream("tiny", draw.getrandbits(62)), jobs, seconds, gpus))
 
 
 def mutant(draw: random.Random, solution: Solution) -> Solution:
@@ -133,7 +107,7 @@ def judge(instance: Instance, draw: random.Random, mutants: int = 8) -> list[str
     if not priced.lower <= exact.lower <= priced.upper:
         wrong.append(f"dual {priced.interval}, slots {exact.interval}")
     try:
-        value, schedule = enumerate_optimum(instance)
+        value, schedule = enumerate_optimum(instance, STATES)
         if value != exact.lower or check(instance, schedule).value != value:
             wrong.append(f"enumerate {value}, slots {exact.interval}")
     except ValueError:
@@ -182,8 +156,7 @@ def main() -> None:
     told = time.monotonic()
     for number in range(options.count):
         draw = random.Random(options.seed * 1_000_003 + number)
-        size = (3, 8, 2) if number % 2 else (5, 30, 4)
-        instance = tiny(draw, *size)
+        instance = tiny(draw, *SIZES[number % 2])
         for each in judge(instance, draw):
             counts["wrong"] += 1
             print(f"instance {number}: {each}", flush=True)

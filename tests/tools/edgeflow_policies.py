@@ -10,28 +10,36 @@ import argparse
 import random
 import time
 
+from formulations import worker
 from formulations.edgeflow.solve import solve
 from online.edgeflow.run import GAME, run
 from online.run import list_choices
-from tests.tools.edgeflow_bounds import tiny
+from tests.tools.edgeflow_bounds import SIZES, tiny
+
+PLAYED = 20
+"""So many of the policies, with all choices of their options, play each instance."""
 
 
 def judge(count: int, seed: int) -> int:
     """How many of so many instances are not as they should be."""
     draw = random.Random(seed)
     choices = list_choices(GAME)
-    wrong = 0
+    wrong, told = 0, time.monotonic()
     for k in range(count):
-        instance = tiny(draw)
+        instance = tiny(draw, *SIZES[k % 2])
         upper = solve(instance, "dual").upper
         best = solve(instance, "slots").upper
         assert upper is not None
         assert best is not None
-        runs = {name: run(instance, name) for name in draw.sample(choices, 20)}
+        runs = {name: run(instance, name) for name in draw.sample(choices, PLAYED)}
         bad = [name for name, found in runs.items() if not found.valid or found.welfare > min(best, upper)]
         if bad or best > upper:
             wrong += 1
             print(f"instance {k} of seed {seed}: upper {upper}, optimum {best}, wrong: {bad}", flush=True)
+        if time.monotonic() - told > 5:
+            told = time.monotonic()
+            print(f"{k + 1} instances, {wrong} wrong", flush=True)
+    worker.close_all()
     return wrong
 
 
@@ -43,7 +51,8 @@ def main() -> int:
     given = parser.parse_args()
     began = time.monotonic()
     wrong = judge(given.count, given.seed)
-    print(f"{given.count} instances, {wrong} wrong, {time.monotonic() - began:.0f} s")
+    runs = PLAYED * given.count
+    print(f"{given.count} instances, {runs} runs, {wrong} wrong, {time.monotonic() - began:.0f} s")
     return int(wrong > 0)
 
 

@@ -63,8 +63,12 @@ def write_csv(path: Path, header: list[str], body: list[list[object]]) -> None:
 
 
 def days(folder: Path) -> None:
-    """Counts per ten minutes and the joint table of GPUs and durations, tasks of at least ten minutes."""
+    """Counts per ten minutes and the joint tables of GPUs and durations, tasks of at least ten minutes.
+
+    Of a day and share with fewer tasks than `CELL`, only how many there are.
+    """
     laws: list[list[object]] = []
+    each: list[list[object]] = []
     for name in LOGS:
         long = [row for row in rows(name, folder) if row[1] >= SHORTEST and row[2] >= 1]
         first = min(row[0] for row in long) // DAY
@@ -73,11 +77,18 @@ def days(folder: Path) -> None:
         body: list[list[object]] = [[s, *(counts[day, s] for day in range(number))] for s in range(DAY // SLOT)]
         write_csv(DATA / f"arrivals_{name}.csv", ["slot", *map(str, range(number))], body)
         shares: dict[int, list[int]] = {}
-        for _, duration, gpus in long:
-            shares.setdefault(min(WIDEST, 1 << gpus.bit_length() - 1), []).append(duration)
-        for gpus, values in sorted(shares.items()):
-            laws.append([name, gpus, len(values), " ".join(map(str, quantiles(values)))])
+        by_day: dict[tuple[int, int], list[int]] = {}
+        for submit, duration, gpus in long:
+            share = min(WIDEST, 1 << gpus.bit_length() - 1)
+            shares.setdefault(share, []).append(duration)
+            by_day.setdefault((submit // DAY - first, share), []).append(duration)
+        for share, values in sorted(shares.items()):
+            laws.append([name, share, len(values), " ".join(map(str, quantiles(values)))])
+        for (day, share), values in sorted(by_day.items()):
+            seconds = " ".join(map(str, quantiles(values))) if len(values) >= CELL else ""
+            each.append([name, day, share, len(values), seconds])
     write_csv(DATA / "durations.csv", ["trace", "gpus", "tasks", "seconds"], laws)
+    write_csv(DATA / "durations_of_days.csv", ["trace", "day", "gpus", "tasks", "seconds"], each)
 
 
 def speeds(folder: Path) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 import pandas as pd
 
 from bench.family.known import find_suite
+from bench.figures.front import Point, draw_front
+from bench.figures.picture import stack_charts
 from bench.tables.ratios import decimal
 from bench.tenants.suites import LOADS, READINGS
 from formulations.tenants.check import check
@@ -147,6 +149,20 @@ def front() -> str:
     return make_table(["wish", "policy", "met", "ticks late", "ticks of time", "dollars", "ALG / OPT"], lines)
 
 
+AXES = {"money": "dollars per job", "flow": "ticks from release to end, per job", "lateness": "ticks late, per job"}
+
+
+def draw() -> None:
+    """The front of money, time and lateness by the wish of all tenants."""
+    rows = _rows("tenants-wishes")
+    charts = []
+    for group in dict.fromkeys(group for group, _ in rows):
+        names = dict.fromkeys(["OPT", *(name for where, name in rows if where == group)])
+        points = [Point(name, tuple(float(rows[group, name][key]) for key in AXES)) for name in names]
+        charts.append((f"{group}; behind the names: ticks late", draw_front(group, points, tuple(AXES.values()))))
+    stack_charts("Money, time and lateness of policies and of OPT", charts).save(RESULTS / "tenants-front.svg")
+
+
 TABLES = {
     (README, "tenants readings"): readings,
     (README, "tenants claims"): claims,
@@ -159,4 +175,5 @@ TABLES = {
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         take(Path(name))
+    draw()
     write_tables(TABLES)

@@ -99,8 +99,12 @@ def _undominated_options(instance: Instance, i: int) -> list[tuple[int, int, int
     return kept
 
 
-def pool(instance: Instance) -> Pool:
+def pool(instance: Instance, spare: int = 0) -> Pool:
     """The flat arrays of an instance.
+
+    Parameters
+    ----------
+    spare : so many cells of each type may be used beyond a minimal cover even where they cost.
 
     Raises
     ------
@@ -132,7 +136,7 @@ def pool(instance: Instance) -> Pool:
         types = types[np.argsort(instance.rate[i, types], kind="stable")]
         rates = instance.rate[i, types]
         negative = (instance.cost(i)[types, begin - 1 : deadline] < 0).sum(axis=1)
-        table = _rows(rates, int(instance.work[i]), span, negative, len(instance.node_types) - 1, i)
+        table = _rows(rates, int(instance.work[i]), span, negative + spare, len(instance.node_types) - 1, i)
         require_table(table.layer, span, i)
         kept.append(i)
         first.append(begin - 1)

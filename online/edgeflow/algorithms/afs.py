@@ -68,7 +68,7 @@ register(
     Entry(
         "afs",
         "GPUs step by step to whom they shorten the finish times most; not deadline-aware",
-        "1",
+        "2",
         with_common(),
         lambda options: Afs(),
     )

@@ -105,7 +105,7 @@ register(
     Entry(
         "edgeflow",
         "ElasticFlow with three rules for edge servers; reconstructed, not the authors' code",
-        "1",
+        "2",
         _OPTIONS,
         EdgeFlow,
     )

@@ -106,7 +106,7 @@ register(
     Entry(
         "gandiva",
         "jobs of one size take turns on sets of nodes, at the requested share; not deadline-aware",
-        "1",
+        "2",
         with_common(),
         lambda options: Gandiva(),
     )

@@ -106,7 +106,7 @@ register(
     Entry(
         "hold",
         "ours: at every event as many jobs as a plan can meet; what runs is held to",
-        "1",
+        "2",
         with_common(edge=Option("ending", ("none", *RULES), "none: the cloud alone; others as elasticflow's")),
         Hold,
     )

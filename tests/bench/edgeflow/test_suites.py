@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import bench
 from bench.edgeflow.claims import CLAIMS, STATEMENTS, audit
 from bench.edgeflow.explaining import explain, gantt
 from bench.edgeflow.measures import MEASURES, measures
-from bench.edgeflow.suites import OPTIONS, published_group, suites
+from bench.edgeflow.suites import ALGORITHMS, OPTIONS, published_group, suites
 from bench.edgeflow.timeline import REASONS, STEPS, timeline
 from bench.family.checks import Check, Verdict
 from bench.family.known import families, find_suite
@@ -250,3 +252,10 @@ def test_an_explanation_is_a_gantt_chart() -> None:
     assert told.moments[0].heading == "Second 0"
     assert "job 0 comes" in str(told.moments[0].said)
     assert "goes to an edge server" in str(told.moments[0].decision)
+
+
+def test_two_workers_make_the_table_of_one(tmp_path: Path) -> None:
+    """Every figure, of OPT (a solver's among them), the policies and the claims."""
+    one, two = (bench.run("edgeflow-named", out=tmp_path / str(k), only="edge_closes", workers=k).exact for k in (1, 2))
+    assert len(one) == len(ALGORITHMS)
+    assert one.equals(two)

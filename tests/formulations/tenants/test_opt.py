@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from formulations import backends, worker
 from formulations.report import Proof, Status
-from formulations.tenants import models
+from formulations.tenants import models, subsets
 from formulations.tenants import solve as solving
 from formulations.tenants.check import check
 from formulations.tenants.dual import HORIZON_LIMIT, Prices
 from formulations.tenants.enumerate import WAYS_LIMIT, enumerate_optimum, ways
 from formulations.tenants.local import Search
 from formulations.tenants.solve import export, formulations, solve
-from formulations.tenants.subsets import JOBS_LIMIT, subsets_optimum
+from formulations.tenants.subsets import JOBS_LIMIT, priced_optimum, subsets_optimum
 from formulations.tenants.tables import queues_of, solution_of, tables
 from instances.errors import InputError
 from instances.tenants.format import FORMAT, document, parse
@@ -255,6 +255,38 @@ def test_local_search_is_deterministic_and_keeps_every_job() -> None:
         costs.append(report.cost)
         assert queues_of(problem, solution_of(problem, found)) == found
     assert costs == [14217497520, 7994793653, 7994793653]
+
+
+def test_sets_at_prices_are_exact_whatever_the_prices_are() -> None:
+    """Against convolution over all sets: below any upper end OPT and its schedule; where that is OPT, no schedule."""
+    for seed in range(12):
+        kind: dict[str, Any] = {"kind": "online", "load": "2", "wait": "runs"} if seed % 2 else {"kind": "batch"}
+        instance = generate({**kind, "seed": seed, "jobs": 3 + seed % 5, "gpus": [1, seed % 3, 2]})
+        problem = tables(instance)
+        value, _ = subsets_optimum(problem)
+        prices = (problem.least * np.random.default_rng(seed).uniform(0, 2, problem.jobs)).astype(np.int64)
+        for upper in (value + 1, 3 * value):
+            found, solution = priced_optimum(problem, prices, upper)
+            assert solution is not None
+            assert found == value == check(instance, solution).cost
+        assert priced_optimum(problem, prices, value) == (value, None)
+
+
+def test_more_jobs_than_subsets_takes_are_exact_at_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound alone leaves this batch open; beyond the limits nothing is parted, and a note says why."""
+    for name, less in (("REBUILDS", 200), ("MOVES", 20_000), ("ROUNDS", 200)):
+        monkeypatch.setattr(solving, name, less)
+    instance = generate({"kind": "batch", "jobs": JOBS_LIMIT + 1, "gpus": [1, 1, 1], "seed": 3})
+    report = solve(instance)
+    assert (report.status, report.proof) == (Status.OPTIMAL, Proof.DYNAMIC_PROGRAMMING)
+    assert check(instance, report.solution).cost == report.upper
+    for name in ("JOINS_LIMIT", "SETS_LIMIT", "PRICED_LIMIT"):
+        with monkeypatch.context() as one:
+            one.setattr(subsets, name, 1)
+            wide = solve(instance)
+        assert wide.status is Status.INTERVAL
+        assert "priced subsets: " in wide.message
+        assert wide.lower <= report.lower <= wide.upper
 
 
 def test_two_solves_say_the_same_and_more_effort_is_never_wider(monkeypatch: pytest.MonkeyPatch) -> None:

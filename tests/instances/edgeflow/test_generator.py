@@ -13,16 +13,18 @@ import pytest
 from instances.edgeflow import tables
 from instances.edgeflow.format import content_hash
 from instances.edgeflow.generate import generate, recipes
+from instances.edgeflow.logs import read_log
 from instances.edgeflow.model import Instance
 from instances.edgeflow.named import expected, named, names
 from instances.edgeflow.quantities import can_be_met, describe
 from instances.edgeflow.tables import CLUSTERS, PUBLISHED
-from instances.edgeflow.workload import windows_of
+from instances.edgeflow.workload import _within_wide, windows_of
 from instances.errors import InputError
 
 HASHES = [
     ({"kind": "gpu-day", "jobs": 200}, "3eac66c7"),
     ({"kind": "gpu-day", "cluster": "philly", "day": 14, "gpus": 80, "servers": 10}, "41b77675"),
+    ({"kind": "gpu-day", "cluster": "philly", "day": 14, "durations": "day"}, "a639ca88"),
     ({"kind": "elasticflow", "trace": "testbed"}, "298c08b1"),
     ({"kind": "elasticflow", "trace": "t4"}, "b7659644"),
 ]
@@ -192,9 +194,15 @@ def test_logs_of_ones_own(tmp_path: Path) -> None:
     assert _from(tmp_path, "philly.csv", LOGS["philly.csv"], day=1).submit.tolist() == [23 * 3600]
     assert _from(tmp_path, "philly.csv", LOGS["philly.csv"], shortest=0).jobs == 3
     assert _from(tmp_path, "philly.csv", LOGS["philly.csv"], jobs=1).jobs == 1
+    assert not whole.origin["notes"]
+    parts = "submit_time,duration,gpus\n0,700,0.5\n1,700,0.0\n2,700,1.50\n3,700,2.0\n4,700,0\n"
+    some = _from(tmp_path, "parts.csv", parts)
+    assert some.share.tolist() == [1, 2, 2]
+    assert some.origin["notes"] == ["2 of 3 jobs ask for a part of a GPU, which is taken as a whole one"]
     pai = _from(tmp_path, "pai.csv", LOGS["pai.csv"], zone=8)
     assert pai.submit.tolist() == [0, 100]
     assert pai.share.tolist() == [2, 4]
+    assert pai.origin["notes"] == ["1 of 2 jobs ask for a part of a GPU, which is taken as a whole one"]
     elastic = _from(tmp_path, "elastic.csv", LOGS["elastic.csv"])
     assert elastic.submit.tolist() == [100, 3600]
     assert elastic.deadline.tolist() == [3600, 6600]
@@ -235,6 +243,12 @@ def test_real_logs() -> None:
         {"kind": "gpu-log", "path": str(folder / "traces/philly/philly.csv.gz"), "day": 0, "gpus": 80, "servers": 10}
     )
     assert np.bincount(real.submit // 600, minlength=144).tolist() == list(tables.arrivals("philly")[0])
+    tasks = [row for row in read_log(folder / "traces/philly/philly.csv.gz") if row.seconds >= 600]
+    first = tasks[0].submit // 86_400
+    for day in (0, 14, 17):  # those of the suite; by the whole trace's table .2, 2 and 2.9 times as heavy
+        heavy = [row.seconds * row.gpus for row in tasks if row.submit // 86_400 - first == day]
+        drawn = _gpu_seconds("philly", day)
+        assert 0.75 < drawn * len(heavy) / sum(heavy) < 1.3
     pai = generate({"kind": "gpu-log", "path": str(folder / "traces/pai/pai_task_table.csv.gz"), "zone": 8, "day": 0})
     assert 0 <= sum(tables.arrivals("pai")[0]) - pai.jobs <= 2  # a task whose duration was cut has no end there
     path = str(folder / "edgeflow/trace_itp_195job.csv")
@@ -244,10 +258,41 @@ def test_real_logs() -> None:
     assert (log.deadline - log.submit).tolist() == (ours.deadline - ours.submit).tolist()
 
 
+def _gpu_seconds(cluster: str, day: int) -> float:
+    """The mean of a task that is drawn by the table of a day."""
+    laws = tables.durations(cluster, day=day)
+    parts = [(2 * k + 1) << 53 for k in range(64)]
+    means = [cell.gpus * sum(_within_wide(cell, part) for part in parts) / len(parts) for cell in laws]
+    return sum(cell.weight * mean for cell, mean in zip(laws, means, strict=True)) / sum(cell.weight for cell in laws)
+
+
 def test_no_row_of_a_cluster_log_is_shipped() -> None:
     """Counts, and quantiles of three digits with ten tasks or more behind every cell."""
     for cluster in CLUSTERS:
         assert all(count >= 0 for day in tables.arrivals(cluster) for count in day)
-        for cell in tables.durations(cluster):
-            assert cell.low <= cell.high
-            assert all(int(str(x)[3:] or 0) == 0 for x in (cell.low, cell.high))
+        for day in (None, *range(len(tables.arrivals(cluster)))):
+            for cell in tables.durations(cluster, day=day):
+                assert cell.low <= cell.high
+                assert all(int(str(x)[3:] or 0) == 0 for x in (cell.low, cell.high))
+    for line in (tables.DATA / "durations_of_days.csv").read_text(encoding="ascii").splitlines()[1:]:
+        *_, tasks, seconds = line.split(",")
+        assert len(seconds.split()) <= max(1, int(tasks) // tables.CELL) + 1
+        assert int(tasks) >= tables.CELL or not seconds
+
+
+def test_durations_of_a_day() -> None:
+    """As many tasks as the day had, and its own shares; in a wide cell each doubling is as likely as the next."""
+    assert all(
+        sum(counts) * 10**6 == pytest.approx(sum(cell.weight for cell in tables.durations("philly", day=day)), rel=1e-3)
+        for day, counts in enumerate(tables.arrivals("philly"))
+    )
+    recipe = {"kind": "gpu-day", "cluster": "philly", "day": 19, "durations": "day"}
+    own, whole = generate(recipe), generate(recipe | {"durations": "trace"})
+    assert own.submit.tolist() == whole.submit.tolist()
+    assert own.share.mean() < 1.1 < 1.2 < whole.share.mean()
+    cell = tables.Cell(1, 600, 5000, 1)
+    drawn = [_within_wide(cell, k << 50) for k in range(1024)]
+    assert (drawn[0], drawn[-1]) == (600, 4985)
+    pieces = np.histogram(drawn, [600, 1200, 2400, 4800, 5000])[0]
+    assert pieces.tolist() == pytest.approx([1024 * 24 / 73] * 3 + [1024 / 73], abs=2)
+    assert [_within_wide(tables.Cell(1, 700, 700, 1), part) for part in (0, 2**60 - 1)] == [700, 700]

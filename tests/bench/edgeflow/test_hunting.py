@@ -1,0 +1,86 @@
+"""The search for small instances on which a claim of edgeflow falls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.cli.main import main
+from bench.edgeflow.claims import STATEMENTS, audit
+from bench.edgeflow.hunting import HUNTED, HUNTING, hunt
+from bench.family.checks import Verdict
+from bench.family.known import find_hunts
+from bench.family.parts import HuntSettings
+from formulations.edgeflow.solve import solve
+from instances.edgeflow.format import content_hash, read
+from instances.errors import InputError
+from online.edgeflow.run import run
+
+LIMITS = HuntSettings(tasks=3, largest=20, tries=400)
+
+
+@pytest.mark.parametrize("claim", HUNTED)
+def test_a_false_claim_falls(claim: str) -> None:
+    """On one or two jobs; the audit against OPT says so, too."""
+    found = hunt(claim, LIMITS)
+    assert found.violated
+    assert found.instance.jobs <= 2
+    assert found.left is not None
+    assert found.right is not None
+    assert found.left > found.right
+    checks = audit(found.instance, run(found.instance, found.algorithm), solve(found.instance))
+    assert [check for check in checks if check.name == claim and check.status is Verdict.VIOLATED] == [found.check]
+
+
+def test_claims_that_can_be_searched_for() -> None:
+    """They are claims of the family, and `search` knows them."""
+    assert {each.name for each in HUNTING.claims()} == set(HUNTED) <= {each.name for each in STATEMENTS}
+    assert set(HUNTED) <= set(find_hunts())
+    with pytest.raises(InputError, match="'room' is not one of"):
+        hunt("room", LIMITS)
+
+
+def test_an_interrupted_search_finds_the_same() -> None:
+    """No try depends on another one."""
+    kept: list[Any] = []
+    whole = hunt("guarantee", LIMITS)
+    assert whole.tries > 1
+    hunt("guarantee", HuntSettings(tasks=3, largest=20, tries=1), keep=kept.append)
+    rest = hunt("guarantee", LIMITS, json.loads(json.dumps(kept[-1])), "state.json")
+    assert (rest.tries, rest.fresh) == (whole.tries, whole.tries - 1)
+    assert content_hash(rest.instance) == content_hash(whole.instance)
+
+
+def test_the_closest_is_told_where_nothing_falls() -> None:
+    """With its two sides, not above one another."""
+    found = hunt("aware", HuntSettings(tasks=2, largest=20, tries=1, seed=3))
+    assert not found.violated
+    assert found.score is None or found.score <= 1
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"format": "other"}, "format"), ({"claim": "aware"}, "claim"), ({"settings": {}}, "settings"),
+        ({"tries": -1}, "tries"), ({"jobs": True}, "jobs"), ({"best": {"format": "x"}}, "format"),
+    ],
+)  # fmt: skip
+def test_a_state_that_does_not_fit_is_refused(change: dict[str, Any], where: str) -> None:
+    """One line with the file and the field."""
+    kept: list[Any] = []
+    hunt("edge_helps", HuntSettings(tasks=2, largest=9, tries=1), keep=kept.append)
+    with pytest.raises(InputError) as caught:
+        hunt("edge_helps", HuntSettings(tasks=2, largest=9, tries=2), kept[-1] | change, "state.json")
+    assert (caught.value.source, caught.value.field) == ("state.json", where)
+
+
+def test_the_command_writes_a_witness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file of the instance format, beside the search's state."""
+    limits = ["--tasks", "3", "--largest", "20", "--tries", "400", "--out", str(tmp_path)]
+    assert main(["search", "edge_helps", *limits]) == 0
+    assert "VIOLATED" in capsys.readouterr().out
+    assert read(tmp_path / "edge_helps.json").jobs == 1
+    assert main(["search", "edge_helps", *limits, "--resume"]) == 0

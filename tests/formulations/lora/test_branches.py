@@ -1,0 +1,285 @@
+"""Certificates that branch: the checker against lists of all schedules and patterns, and forgeries of trees."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from formulations.lora import certificate as certificates
+from formulations.lora import verify as checker
+from formulations.lora.certificate import Certificate, Node, Prices, parse
+from formulations.lora.models.enumerate import enumerate_optimum, schedules
+from formulations.lora.solve import solve
+from formulations.lora.verify import tree_bound, verify
+from formulations.sealing import Wrong
+from instances.errors import InputError
+from instances.lora import Instance
+from instances.lora.named import named
+from tests.support.certificates import Document, claimed, instances, patterns, proofs, refused, resealed
+
+Path = tuple[tuple[tuple[int, ...], bool], ...]
+
+
+def paths(tree: tuple[Node, ...]) -> list[tuple[int, Path]]:
+    """Table and decisions of the leaves of a well-formed tree, by recursion."""
+    nodes = iter(tree)
+
+    def below(path: Path) -> Iterator[tuple[int, Path]]:
+        node = next(nodes)
+        if isinstance(node, int):
+            yield node, path
+        else:
+            yield from below((*path, (node, False)))
+            yield from below((*path, (node, True)))
+
+    return list(below(()))
+
+
+def leaf_by_enumeration(instance: Instance, unit: int, prices: Prices, path: Path) -> int:
+    """The bound of a leaf from the lists of all schedules and all patterns, in Python integers."""
+    kinds = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
+    room = [node.memory_mb - instance.base_memory_mb for node in instance.node_types]
+    said = dict(path)
+    pi = {each[:3]: each.price for each in prices.classes}
+    total = 0
+    present: dict[tuple[int, int, int, int], int] = {}
+    for i in range(instance.tasks):
+        r = int(instance.memory_mb[i])
+        best = None
+        task = instance.task(i)
+        served = False
+        for value, decision in schedules(instance, instance.task(i)):
+            cells = {(kinds[node], slot): int(instance.rate[i, kinds[node]]) for node, slot in decision.cells}
+            if any(s > instance.node_types[g].compute or r > room[g] for (g, _), s in cells.items()):
+                continue
+            served = True
+            wanted = [side == (what[1:] in cells) for what, side in path if what[0] == i and what[1:]]
+            if not all(wanted):
+                continue
+            paid = sum(
+                prices.lam[g][t - 1] * s + prices.phi[g][t - 1] * r + (pi[g, s, r][t - 1] if (g, s, r) in pi else 0)
+                for (g, t), s in cells.items()
+            )
+            best = max(unit * value - paid, unit * value - paid if best is None else best)
+        admitted = said.get((i,), False) or any(side for what, side in path if what[0] == i and what[1:])
+        if not said.get((i,), True):
+            continue
+        if admitted and best is None:
+            return 0
+        if best is not None:
+            total += best if admitted else max(0, best)
+        if not served:
+            continue
+        for g, node in enumerate(instance.node_types):
+            usable = 0 < instance.rate[i, g] <= node.compute and r <= room[g]
+            for t in range(min(option.first for option in task.options), task.deadline + 1):
+                if usable and said.get((i, g, t), True):
+                    key = g, int(instance.rate[i, g]), r, t - 1
+                    present[key] = present.get(key, 0) + 1
+    for g, node in enumerate(instance.node_types):
+        here = [each for each in prices.classes if each.kind == g]
+        fitting = patterns([(each.rate, each.memory_mb) for each in here], node.compute, room[g])
+        for t in range(instance.slots):
+            most = [present.get((*each[:3], t), 0) for each in here]
+            worth = max(
+                sum(min(n, m) * each.price[t] for n, m, each in zip(count, most, here, strict=True))
+                for count in fitting
+            )
+            total += node.count * (node.compute * prices.lam[g][t] + room[g] * prices.phi[g][t] + worth)
+    return total // unit
+
+
+@st.composite
+def trees(draw: st.DrawFn, instance: Instance, tables: int, path: tuple[Node, ...] = ()) -> tuple[Node, ...]:
+    """A tree of decisions in preorder, a few levels deep."""
+    task = st.integers(0, instance.tasks - 1)
+    cell = st.tuples(task, st.integers(0, len(instance.node_types) - 1), st.integers(1, instance.slots))
+    if len(path) == 4 or draw(st.integers(0, 3)) == 0:
+        return (draw(st.integers(0, tables - 1)),)
+    node = draw(st.tuples(task) | cell)
+    if node in path:
+        return (draw(st.integers(0, tables - 1)),)
+    sides = [draw(trees(instance, tables, (*path, node))) for _ in range(2)]
+    return (node, *sides[0], *sides[1])
+
+
+@st.composite
+def branched(draw: st.DrawFn) -> tuple[Instance, Certificate]:
+    """A tiny instance with a tree and one or two tables of prices."""
+    instance, proof = draw(proofs())
+    assume(instance.tasks)
+    halved = Prices(
+        tuple(tuple(price // 2 for price in row) for row in proof.lam), proof.phi, tuple(reversed(proof.classes))
+    )
+    more = draw(st.sampled_from([(), (halved,)]))
+    return instance, replace(proof, more=more, tree=draw(trees(instance, 1 + len(more))))
+
+
+@settings(max_examples=80)
+@given(branched())
+def test_a_tree_proves_the_largest_of_its_leaves_and_no_less_than_opt(drawn: tuple[Instance, Certificate]) -> None:
+    """Leaf by leaf against lists of all schedules and patterns; OPT lies below whatever the prices and decisions."""
+    instance, proof = drawn
+    found = tree_bound(instance, proof.unit, proof.tables, proof.tree)
+    leaves = [leaf_by_enumeration(instance, proof.unit, proof.tables[j], path) for j, path in paths(proof.tree)]
+    assert found == max(0, *leaves)
+    assert found >= enumerate_optimum(instance)[0]
+
+
+@settings(max_examples=40)
+@given(branched())
+def test_a_tree_of_one_leaf_never_proves_less_than_prices_alone(drawn: tuple[Instance, Certificate]) -> None:
+    """No pattern has more cells of a class than there are tasks for it: the bound of a leaf is at least as tight."""
+    instance, proof = drawn
+    single = tree_bound(instance, proof.unit, proof.tables, (0,))
+    assert single <= checker.dual_bound(instance, proof.unit, *proof.tables[0])
+
+
+def branching(instance: Instance, tree: tuple[Node, ...]) -> Document:
+    """A certificate with this tree on the prices that are found, and the upper end that it proves."""
+    proof, _ = parse(claimed(instance))
+    proof = replace(proof, tree=tree)
+    return certificates.document(replace(proof, upper=tree_bound(instance, proof.unit, proof.tables, tree)))
+
+
+def test_a_checker_that_forgets_a_leaf_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without one of its leaves a tree 'proves' less than OPT on a crowded instance; the comparison above says so."""
+    instance = named("tiny_contention")
+    opt, solution = enumerate_optimum(instance)
+    admitted = tuple(i for i, decision in enumerate(solution) if decision)
+    tree: tuple[Node, ...] = (*((i,) for i in admitted), *[0] * (len(admitted) + 1))
+    document = branching(instance, tuple(node for node in tree))
+    assert verify(instance, document).valid
+    proof, _ = parse(document)
+    leaves = checker._leaves
+
+    def forgetful(*arguments: Any) -> Iterator[Any]:
+        found = list(leaves(*arguments))
+        worth = [leaf_by_enumeration(instance, proof.unit, proof.tables[j], path) for j, path in paths(proof.tree)]
+        yield from (leaf for leaf, value in zip(found, worth, strict=True) if value < max(worth))
+
+    monkeypatch.setattr(checker, "_leaves", forgetful)
+    assert tree_bound(instance, proof.unit, proof.tables, proof.tree) != proof.upper
+    assert verify(instance, document).problem.startswith("upper: ")
+    assert proof.upper >= opt
+
+
+@pytest.mark.parametrize(
+    ("tree", "problem"),
+    [
+        ([[0], 0], "tree: 1 branches have no leaf"),
+        ([0, 0], "tree[1]: there is no branch left for it"),
+        ([[0], 0, 0, [1], 0, 0], "tree[3]: there is no branch left for it"),
+        ([[0], [0], 0, 0, 0], "tree[1]: [0] is decided twice"),
+        ([[0, 1, 2], 0, [0, 1, 2], 0, 0], "tree[2]: [0, 1, 2] is decided twice"),
+        ([[99], 0, 0], "tree[0]: there is no task or cell [99]"),
+        ([[0, 2, 1], 0, 0], "tree[0]: there is no task or cell [0, 2, 1]"),
+        ([[0, 0, 0], 0, 0], "tree[0]: there is no task or cell [0, 0, 0]"),
+        ([[0, 0, 99], 0, 0], "tree[0]: there is no task or cell [0, 0, 99]"),
+        ([1], "tree[0]: there is no table 1"),
+    ],
+)
+def test_what_is_no_tree_is_named(tree: list[Any], problem: str) -> None:
+    """A branch without a leaf, a leaf without a branch, a decision made twice, and what does not exist."""
+    instance = named("tiny_contention")
+    document = branching(instance, (0,))
+    assert verify(instance, document).valid
+    assert verify(instance, resealed(document | {"tree": tree})).problem == problem
+
+
+@pytest.mark.parametrize("tree", [[], None, [[0, 1], 0, 0], [[], 0, 0], [-1], [1.0], [True], [[0.0], 0, 0], ["0"]])
+def test_what_is_no_node_is_refused_with_its_place(tree: Any) -> None:
+    """The form is judged before the truth."""
+    with pytest.raises(InputError, match=r"tree"):
+        parse(branching(named("tiny_contention"), (0,)) | {"tree": tree})
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_no_number_of_a_tree_can_be_changed_unseen(data: st.DataObject) -> None:
+    """As it stands a changed file is refused; sealed anew it may pass only where it proves the same."""
+    instance, proof = data.draw(branched())
+    upper = tree_bound(instance, proof.unit, proof.tables, proof.tree)
+    assume(upper < 2**62)
+    document = certificates.document(replace(proof, upper=upper))
+    assert verify(instance, document).valid
+    changed = copy.deepcopy(document)
+    at = data.draw(st.integers(0, len(changed["tree"]) - 1))
+    action = data.draw(st.sampled_from(["drop", "repeat", "other", "leaf"]))
+    if action == "drop":
+        changed["tree"].pop(at)
+    elif action == "repeat":
+        changed["tree"].insert(at, changed["tree"][at])
+    elif action == "leaf":
+        changed["tree"][at] = 0
+    else:
+        changed["tree"][at] = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=3) | st.integers(0, 2))
+    assume(changed != document)
+    assert refused(instance, changed)
+    try:
+        forged = resealed(changed)
+        said, _ = parse(forged)
+        valid = verify(instance, forged).valid
+        leaves = paths(said.tree) if valid else []
+    except (InputError, Wrong):
+        return
+    if valid:
+        worth = [leaf_by_enumeration(instance, said.unit, said.tables[j], path) for j, path in leaves]
+        assert max(0, *worth) == upper >= enumerate_optimum(instance)[0]
+
+
+def test_files_without_a_tree_are_written_as_before() -> None:
+    """One table of prices stays `/2`, with its own fields; a tree makes it `/3`."""
+    instance = named("tiny_contention")
+    document = claimed(instance)
+    alone = certificates.document(replace(parse(document)[0], more=(), tree=()))
+    assert alone["format"] == certificates.FORMAT
+    assert not {"more", "tree"} & set(alone)
+    assert verify(instance, alone).valid
+    tree = branching(instance, (0,))
+    assert tree["format"] == certificates.TREE_FORMAT
+    assert refused(instance, tree | {"format": certificates.FORMAT})
+    assert refused(instance, alone | {"format": certificates.TREE_FORMAT})
+
+
+def test_a_large_tree_is_refused_by_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The leaves take from the same account as tasks and classes."""
+    instance = named("tiny_contention")
+    document = branching(instance, ((0,), 0, (1,), 0, 0))
+    monkeypatch.setattr(checker, "STEPS_PER_TASK", 0)
+    monkeypatch.setattr(checker, "STEPS_LIMIT", 100)
+    assert verify(instance, document).problem.endswith("too many to check")
+
+
+@pytest.mark.parametrize("name", ["tiny_contention", "tiny_three_types", "tiny_tight_windows", "tiny_vendors"])
+def test_small_instances_are_proved_by_branching(name: str) -> None:
+    """Both ends are equal, in the report and in a certificate that the checker takes; the tree is the same again."""
+    instance = named(name)
+    report = solve(instance, certified=True)
+    proof = report.certificate
+    assert isinstance(proof, Certificate)
+    assert proof.tree
+    assert proof.lower == proof.upper == report.upper == enumerate_optimum(instance)[0]
+    assert verify(instance, certificates.document(proof)).valid
+    assert solve(instance, certified=True).certificate == proof
+
+
+@settings(max_examples=15)
+@given(instances())
+def test_whatever_the_tree_the_optimum_is_inside(instance: Instance) -> None:
+    """Tiny instances of all kinds: negative costs, vendors, types that cannot be used."""
+    report = solve(instance, certified=True)
+    assert report.lower <= enumerate_optimum(instance)[0] <= report.upper
+    if report.certificate is not None:
+        assert verify(instance, certificates.document(report.certificate)).valid
+
+
+def test_plain_solves_do_not_branch() -> None:
+    """Nobody who asks for no certificate waits for a tree."""
+    assert "branches" not in solve(named("tiny_contention")).work
