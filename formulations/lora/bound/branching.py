@@ -143,8 +143,8 @@ class Tree(NamedTuple):
 class Programme:
     """The linear programme of a pool, column by column; `bound` solves it under decisions."""
 
-    def __init__(self, p: Pool, patterns: tuple[Patterns, ...]) -> None:
-        self.pool, self.patterns = p, patterns
+    def __init__(self, p: Pool, patterns: tuple[Patterns, ...], until: float | None = None) -> None:
+        self.pool, self.patterns, self.until = p, patterns, until
         self.slots = p.tariff.shape[1]
         self.demand = p.tasks
         self.supply = p.tasks + len(p.class_kind) * self.slots
@@ -165,6 +165,10 @@ class Programme:
         self._pooled = np.empty(int(p.width.sum()), np.int64)
         for i in range(p.tasks):  # what is paid where a task that must be in is not
             self._column((i, b""), -self.bonus, [i], [1.0])
+
+    def over(self) -> bool:
+        """Whether the time is."""
+        return self.until is not None and time.perf_counter() >= self.until
 
     def _column(self, key: tuple[int, bytes], value: float, rows: list[int], entries: list[float]) -> int:
         self.known.add(key)
@@ -272,7 +276,7 @@ class Programme:
             else:
                 break
             assert best is not None
-            if best.value < enough or best.value - optimum <= max(0.5, CLOSE * (best.value - enough)):
+            if self.over() or best.value < enough or best.value - optimum <= max(0.5, CLOSE * (best.value - enough)):
                 break
         assert best is not None
         return best, values
@@ -326,8 +330,8 @@ def grow(instance: Instance, rent: Prices, lower: int, nodes: int, seconds: floa
     listed = tuple(each for each in node_patterns(p) if each is not None)
     if len(listed) < len(p.nodes) or p.tasks == 0:
         return None
-    search = _Search(Programme(p, listed), lower)
-    search.run(rent, nodes, until)
+    search = _Search(Programme(p, listed, until), lower)
+    search.run(rent, nodes)
     return search.tree()
 
 
@@ -339,12 +343,12 @@ class _Search:
         self.enough = lower + 0.999
         self.solved = 0
 
-    def run(self, rent: Prices, nodes: int, until: float | None) -> None:
+    def run(self, rent: Prices, nodes: int) -> None:
         first, values = self.programme.bound((), rent, self.enough, ROUNDS)
         self.root = Node((), first.value, first.rent)
         self.solved = 1
         waiting: list[tuple[float, int, Node, NDArray[np.float64]]] = [(-first.value, 0, self.root, values)]
-        while waiting and self.solved < nodes and (until is None or time.perf_counter() < until):
+        while waiting and self.solved < nodes and not self.programme.over():
             _, _, node, values = heapq.heappop(waiting)
             if node.value < self.enough:
                 continue
