@@ -11,7 +11,9 @@ listed. It runs in the worker process of HiGHS; all that it says is proved after
 from __future__ import annotations
 
 import heapq
+import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -39,6 +41,8 @@ BOLD = 4.0
 CANDIDATES = 4
 """Most tasks that are tried before one of them is decided."""
 INTEGRAL = 1e-5
+STEP, PATIENCE = 0.01, 100
+"""The search ends after so many nodes in which the bound fell by less than this part of what is to be proved."""
 
 
 @compiled
@@ -348,10 +352,15 @@ class _Search:
         self.root = Node((), first.value, first.rent)
         self.solved = 1
         waiting: list[tuple[float, int, Node, NDArray[np.float64]]] = [(-first.value, 0, self.root, values)]
+        moved, since = first.value, 1
         while waiting and self.solved < nodes and not self.programme.over():
             _, _, node, values = heapq.heappop(waiting)
             if node.value < self.enough:
                 continue
+            if node.value < moved - STEP * (first.value - self.enough):
+                moved, since = node.value, self.solved
+            if self.solved - since >= PATIENCE:
+                break
             for child, found in self._branch(node, values):
                 heapq.heappush(waiting, (-child.value, self.solved + len(waiting), child, found))
 
@@ -390,19 +399,28 @@ class _Search:
         entry, slot = np.unravel_index(int(weight.argmax()), weight.shape)
         return [(int(kinds[entry]), int(p.kind[entry]), int(slot))]
 
-    def tree(self) -> Tree:
-        """The nodes in preorder, slots from 1, tasks by their place in the instance."""
-        p = self.programme.pool
-        nodes: list[int | tuple[int, ...]] = []
-        tables: list[Prices] = []
-        upper = 0.0
+    def _below(self) -> Iterator[Node]:
         left = [self.root]
         while left:
             node = left.pop()
-            if node.decision is None:
+            yield node
+            left += node.children
+
+    def tree(self) -> Tree:
+        """The nodes in preorder, slots from 1, tasks by their place in the instance.
+
+        A node whose own prices prove no more than the largest leaf is a leaf, whatever is below it.
+        """
+        p = self.programme.pool
+        nodes: list[int | tuple[int, ...]] = []
+        tables: list[Prices] = []
+        upper = max(node.value for node in self._below() if node.decision is None)
+        left = [self.root]
+        while left:
+            node = left.pop()
+            if node.decision is None or math.floor(node.value) <= math.floor(upper):
                 nodes.append(len(tables))
                 tables.append(node.rent)
-                upper = max(upper, node.value)
             else:
                 i, *cell = node.decision
                 nodes.append((int(p.task[i]), *([cell[0], cell[1] + 1] if cell else [])))
