@@ -16,13 +16,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from instances.keeping import user_cache
+
 
 def _use_writable_kernel_cache() -> None:
     """Send numba's cache to a user folder when the package's own folder cannot be written."""
     if "NUMBA_CACHE_DIR" in os.environ or os.access(Path(__file__).parent, os.W_OK):
         return
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    for folder in (os.path.join(base, "ratiobench"), os.path.join(tempfile.gettempdir(), "ratiobench-cache")):
+    for folder in (str(user_cache()), os.path.join(tempfile.gettempdir(), "ratiobench-cache")):
         try:
             os.makedirs(folder, exist_ok=True)
         except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -24,6 +25,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("deterministic")
+# Nothing is read that an earlier run has kept, and nothing is left in the user's folder.
+os.environ["RATIOBENCH_CACHE"] = ""
 
 
 @pytest.fixture(autouse=True, scope="session")

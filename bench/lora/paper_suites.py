@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.family.suite import Case, Plot, Printed, SolveSettings, Suite
-from instances.lora.arrivals import days
+from instances.lora.arrivals import days, earlier
 
 INFORMED = (
     "pdftsp:prior=yesterday",
@@ -34,6 +34,9 @@ AS_PRINTED = ("pdftsp", "pdftsp:units=canonical", "pdftsp:search=printed")
 EARLIEST = ("eft", "ntm", "eft:admit=all", "ntm:admit=all")
 """EFT and NTM, rejecting who is worth nothing, and as the paper words them, taking whatever fits."""
 ALGORITHMS = (*AS_PRINTED, *INFORMED, "titan", *EARLIEST, "greedy")
+LEARNED = ("learned:prior=history", "learned:guard=200,prior=history", "guarded:inner=greedy,prior=history")
+"""What is learned from the days before, and the guard of Theorem H."""
+DAYS_BEFORE = 7
 GRID = tuple(f"pdftsp:money={scale}" for scale in ("1/30", "1/10", "1/3", "3"))
 """pdFTSP's welfare depends on the unit of money (theory: alpha, beta and bbar all scale with it)."""
 HINDSIGHT = ("pdftsp, best of 5 money scales in hindsight", ("pdftsp", *GRID))
@@ -58,6 +61,30 @@ SMALL = Scale(10, 3, SolveSettings(backend="none"))
 def prices(j: int) -> dict[str, str]:
     """The tariff of run j, as a recipe names it."""
     return {"region": "PJM", "day": TARIFF_DAYS[j]}
+
+
+def days_before(recipe: dict[str, Any], trace: str, day: str, number: int) -> dict[str, Any]:
+    """The recipe of so many days before a day of a trace: their counts, and tasks of their own."""
+    known = (*earlier(trace), *days(trace))
+    chosen = known[: known.index(day)][-number:]
+    seed, arrivals = [*recipe.get("seed", []), "history"], recipe["arrivals"]
+    parts = [
+        {**recipe, "name": each, "seed": [*seed, each], "arrivals": {**arrivals, "trace": trace, "day": each}}
+        for each in chosen
+    ]
+    return {"kind": "joined", "recipes": parts}
+
+
+def _learnable(case: Case) -> Case:
+    """The day with the week before it, or as many days of its kind."""
+    recipe = dict(case.recipe)
+    trace = recipe["arrivals"].get("trace")
+    if trace is not None:
+        history = days_before(recipe, trace, recipe["arrivals"]["day"], DAYS_BEFORE)
+    else:
+        seeds = ([*recipe["seed"], "history", str(k)] for k in range(DAYS_BEFORE))
+        history = {"kind": "joined", "recipes": [{**recipe, "name": seed[-1], "seed": seed} for seed in seeds]}
+    return replace(case, algorithms=(*case.algorithms, *LEARNED), history=history)
 
 
 def _case(scale: Scale, group: str, j: int, change: Mapping[str, Any], more: tuple[str, ...] = ()) -> Case:
@@ -143,7 +170,7 @@ def _leaderboard(scale: Scale) -> Iterator[Case]:
     for figure in ("fig7", "fig8"):
         for case in _cases(figure, scale):
             kept = tuple(name for name in case.algorithms if name not in AS_PRINTED and name not in GRID)
-            yield replace(case, algorithms=kept)
+            yield _learnable(replace(case, algorithms=kept))
 
 
 WHICH = (

@@ -9,8 +9,18 @@ from itertools import product
 from typing import Any
 
 from bench.family.suite import Case, Plot, SolveSettings, Study, Suite
-from bench.lora.paper_suites import AS_PRINTED, EARLIEST, TRACE_RUNS, WHICH, figure_suites, prices
-from instances.lora.arrivals import days, earlier
+from bench.lora.paper_suites import (
+    AS_PRINTED,
+    DAYS_BEFORE,
+    EARLIEST,
+    LEARNED,
+    TRACE_RUNS,
+    WHICH,
+    days_before,
+    figure_suites,
+    prices,
+)
+from instances.lora.arrivals import days
 from instances.lora.constructions import families
 from instances.lora.generate import generate
 from instances.lora.named import names
@@ -51,21 +61,17 @@ MECHANISMS = (
     "bbar-rule:prior=yesterday",
     "greedy",
 )
-LEARNED = ("learned:prior=history", "learned:guard=200,prior=history", "guarded:inner=greedy,prior=history")
-"""What is learned from the days before, and the guard of Theorem H."""
 LATE = ("learned:binding=late,prior=history", "learned:binding=late,guard=200,prior=history")
 """The same, where tasks may move to other nodes until a slot begins."""
 GUARDS = (
     "learned:prior=history",
     *(f"learned:guard={beta},prior=history" for beta in (400, 200, 100, 50)),
-    "learned:guard=50,room=volume,prior=history",
-    "guarded:inner=greedy,prior=history",
     "posted:prior=history",
 )
 """A guarantee that gets better from row to row, and what to hold it against."""
-_DAYS_BEFORE = 7
-_FALSE = (("0.1", 3), ("0.3", 3), ("1", 3), ("3", 1), ("10", 1))
+_LOADS_OF_HISTORY = (("true history", 1.0, 3), ("a tenth of the load", 0.1, 3), ("ten times the load", 10.0, 1))
 """The load of history over that of the day, and days of history."""
+_FALSE = ("a tenth of the load", "ten times the load", "another trace's history", "bids ten times as high")
 # Days of the paper's scale: tasks and nodes (A100 and A40 half and half) that make these loads.
 _NAMES = ("pai", "philly", "helios")
 _LOADS = (("0.8", 6850, 100), ("1.6", 6850, 50), ("2.5", 10700, 50))
@@ -94,7 +100,7 @@ def suites() -> tuple[Suite, ...]:
                     (*ALGORITHMS, *LEARNED),
                     SolveSettings(),
                     "day",
-                    history=_days_before(_DAY, "philly", days("philly")[0], 3),
+                    history=days_before(_DAY, "philly", days("philly")[0], 3),
                 ),
                 *(_shipped(name, "tiny") for name in _TINY),
                 *(_shipped(name, "counterexamples") for name in _VIOLATED),
@@ -113,7 +119,7 @@ def suites() -> tuple[Suite, ...]:
         Suite(
             "learning",
             "What is learned from earlier days where little can be: Poisson arrivals at loads 0.8, 1.6 and 2.5, tasks "
-            "that each have a size of their own, and Philly's days where the number of tasks is not known",
+            "that each have a size of their own, and a day of Philly whose number of tasks is not known",
             tuple(_learning(divisor=1)),
             small=tuple(_learning(divisor=10)),
         ),
@@ -125,12 +131,12 @@ def suites() -> tuple[Suite, ...]:
             (
                 Plot(
                     "guards_history",
-                    "Welfare over the upper bound on OPT, over the load of the history that was learned from",
+                    "Welfare over the upper bound on OPT, by the history that was learned from",
                     "reached",
-                    tuple(_false_load(load) for load, _ in _FALSE),
-                    "load of history over the day's",
-                    note="At 1 the history is true: that is what the guard costs. Elsewhere it is false: that is what "
-                    "it saves. A day of each trace at load 1.6.",
+                    ("true history", *_FALSE),
+                    "history",
+                    note="With true history one sees what the guard costs, with false history what it saves. A day of "
+                    "PAI at load 1.6.",
                 ),
             ),
             tuple(_guards(divisor=10)),
@@ -202,51 +208,37 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
             }
             for part, day in (("day", days(trace)[j + 1]), ("day before", days(trace)[j]))
         )
-        history = _days_before(today, trace, days(trace)[j + 1], _DAYS_BEFORE)
+        history = days_before(today, trace, days(trace)[j + 1], DAYS_BEFORE)
         yield Case(
             name, today, (*MECHANISMS, *LEARNED, *LATE), settings, f"{trace} {load}", prior=before, history=history
         )
 
 
-def _days_before(recipe: dict[str, Any], trace: str, day: str, number: int) -> dict[str, Any]:
-    """The recipe of so many days before a day of a trace: their counts, and tasks of their own."""
-    known = (*earlier(trace), *days(trace))
-    chosen = known[: known.index(day)][-number:]
-    seed = [*recipe.get("seed", []), "history"]
-    parts = [
-        {**recipe, "name": each, "seed": [*seed, each], "arrivals": {"trace": trace, "day": each}} for each in chosen
-    ]
-    return {"kind": "joined", "recipes": parts}
-
-
 def _learning(divisor: int) -> Iterator[Case]:
     """Days on which nothing was tuned, with the week before each, or as many days of Poisson arrivals."""
     settings = SolveSettings(backend="none")
-    rows = (*LEARNED[:2], *LATE, "bbar-rule:prior=yesterday", "greedy")
-    for (load, tasks, nodes), j in product(_LOADS, range(2)):
-        name = f"poisson load {load} run {j}"
-        size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(j)}
+    rows = (*LEARNED[:2], "bbar-rule:prior=yesterday", "greedy")
+    for load, tasks, nodes in _LOADS:
+        name = f"poisson load {load} run 0"
+        size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(0)}
         today, *before = (
             {"kind": "paper", "name": f"{name} {k}", "seed": ["learning", name, k], "arrivals": {"poisson": 50}, **size}
-            for k in range(_DAYS_BEFORE + 1)
+            for k in range(DAYS_BEFORE + 1)
         )
         yield _learning_case(name, f"poisson {load}", today, before, rows, settings)
     _, tasks, nodes = _LOADS[1]
-    for (group, more, algorithms), trace, j in product(
-        (
-            ("own sizes", {"sizes": "own"}, rows),
-            ("unknown number", {}, ("learned:total=unknown,prior=history", "learned:prior=history")),
-        ),
-        _NAMES,
-        range(2),
+    unknown = ("learned:total=unknown,prior=history", "learned:prior=history")
+    for group, more, algorithms, trace in (
+        *(("own sizes", {"sizes": "own"}, rows, trace) for trace in _NAMES[:2]),
+        ("unknown number", {}, unknown, "philly"),
     ):
-        day, name = days(trace)[j + 3], f"{trace} {group} run {j}"
-        size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(j)}
+        day, name = days(trace)[3], f"{trace} {group} run 0"
+        size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(0)}
         today = {
             "kind": "paper", "name": name, "seed": ["learning", name], "arrivals": {"trace": trace, "day": day},
             **size, **more,
         }  # fmt: skip
-        before = _days_before(today, trace, day, _DAYS_BEFORE)["recipes"]
+        before = days_before(today, trace, day, DAYS_BEFORE)["recipes"]
         yield _learning_case(name, f"{trace} {group}", today, before, algorithms, settings)
 
 
@@ -258,30 +250,24 @@ def _learning_case(
     return Case(name, today, rows, settings, group, prior=before[-1], history=history)
 
 
-def _false_load(load: str) -> str:
-    return f"{load} times the load"
-
-
 def _guards(divisor: int) -> Iterator[Case]:
-    """A day of each trace, with true history and with false ones."""
+    """A day of PAI, with true history and with false ones."""
     settings = SolveSettings(backend="none")
     _, tasks, nodes = _LOADS[1]
-    for k, trace in enumerate(_NAMES):
-        day = days(trace)[6]
-        today = {
-            "kind": "paper", "name": f"{trace} {day}", "seed": ["guards", trace], "nodes": nodes // divisor,
-            "tasks": tasks // divisor, "arrivals": {"trace": trace, "day": day}, "prices": prices(k),
-        }  # fmt: skip
-        for load, number in _FALSE:
-            count = int(tasks * float(load)) // divisor
-            history = _days_before(today | {"tasks": count, "seed": ["guards", trace, load]}, trace, day, number)
-            yield _guarded_case(f"{trace}, {_false_load(load)}", _false_load(load), today, history, settings)
-        other = _NAMES[(k + 1) % len(_NAMES)]
-        history = _days_before(today | {"seed": ["guards", trace, other]}, other, days(other)[6], 3)
-        yield _guarded_case(f"{trace}, history of {other}", "another trace's history", today, history, settings)
-        dear = {"seed": ["guards", trace, "dear"], "bids": {"per_1000": [600, 3600]}}
-        history = _days_before(today | dear, trace, day, 3)
-        yield _guarded_case(f"{trace}, bids ten times as high", "bids ten times as high", today, history, settings)
+    trace, other, day = "pai", "philly", days("pai")[6]
+    today = {
+        "kind": "paper", "name": f"{trace} {day}", "seed": ["guards", trace], "nodes": nodes // divisor,
+        "tasks": tasks // divisor, "arrivals": {"trace": trace, "day": day}, "prices": prices(0),
+    }  # fmt: skip
+    for group, load, number in _LOADS_OF_HISTORY:
+        given = today | {"tasks": int(tasks * load) // divisor, "seed": ["guards", trace, f"{load:g}"]}
+        history = days_before(given, trace, day, number)
+        yield _guarded_case(f"{trace}, {group}", group, today, history, settings)
+    history = days_before(today | {"seed": ["guards", trace, other]}, other, days(other)[6], 3)
+    yield _guarded_case(f"{trace}, history of {other}", _FALSE[2], today, history, settings)
+    dear = {"seed": ["guards", trace, "dear"], "bids": {"per_1000": [600, 3600]}}
+    history = days_before(today | dear, trace, day, 3)
+    yield _guarded_case(f"{trace}, {_FALSE[3]}", _FALSE[3], today, history, settings)
 
 
 def _guarded_case(name: str, group: str, today: dict[str, Any], history: dict[str, Any], how: SolveSettings) -> Case:

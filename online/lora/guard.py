@@ -20,8 +20,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,6 +105,7 @@ def weigh(rate: int, memory: int, compute: int, memory_mb: int) -> Fraction:
     return max(Fraction(rate, compute), Fraction(memory, memory_mb))
 
 
+@lru_cache(maxsize=8)
 def announce(
     instance: Instance,
     beta: Fraction,
@@ -182,9 +186,10 @@ def bound_weight(rate: Sequence[int], memory: Sequence[int], step: Fraction, com
     if step == 1:
         patterns = maximal_patterns(np.array(rate, np.int64), np.array(memory, np.int64), compute, memory_mb)
         if patterns is not None:
-            weights = [max(pair) for pair in pairs]
-            sums = (sum(count * w for count, w in zip(row, weights, strict=True)) for row in patterns.tolist())
-            best = min(best, max(sums))
+            unit = compute * memory_mb
+            weights = [int(max(pair) * unit) for pair in pairs]
+            most = max(sum(map(mul, row, weights)) for row in patterns.tolist())
+            best = min(best, Fraction(most, unit))
     return best
 
 
@@ -295,6 +300,12 @@ class Guard:
             (compute[:, None] - size) * parts // whole, (megabytes[:, None] - size_mb) * parts // whole_mb
         )
         return [fits, np.maximum(spare, 0)]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Guard:
+        twin = copy(self)
+        twin.credit = [each.copy() for each in self.credit]
+        twin._left = [[each.copy() for each in kind] for kind in self._left]
+        return twin
 
     def raise_credit(
         self, task: tuple[int, int, list[int]], types: Sequence[int], wish: Sequence[NDArray[Any]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
@@ -169,6 +170,13 @@ class PostedPrices:
         self._trace = PostedTrace(self._exact, self._history, announced=self._announced)
         if self._guard is not None:
             self._trace.start = self._guard.start
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PostedPrices:
+        twin = copy(self)
+        parts = self._poster, self._guard, self._rooms
+        twin._poster, twin._guard, twin._rooms = deepcopy(parts, memo | {id(self._public): self._public})
+        twin._trace = replace(self._trace, offers=list(self._trace.offers), posted=list(self._trace.posted))
+        return twin
 
     @property
     def trace(self) -> PostedTrace:

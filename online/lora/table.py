@@ -26,9 +26,13 @@ class _Admitted:
 
     __slots__ = ("_cells", "memory_mb", "rates")
 
-    def __init__(self, cells: Sequence[tuple[int, int]], rates: list[int], memory_mb: int) -> None:
-        self._cells: Sequence[tuple[int, int]] | dict[int, int] = cells
+    def __init__(self, cells: Sequence[tuple[int, int]] | dict[int, int], rates: list[int], memory_mb: int) -> None:
+        self._cells = cells
         self.rates, self.memory_mb = rates, memory_mb
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Admitted:
+        cells = dict(self._cells) if isinstance(self._cells, dict) else self._cells
+        return _Admitted(cells, self.rates, self.memory_mb)
 
     def nodes(self) -> dict[int, int]:
         """The node in each slot; few algorithms ask."""
@@ -206,27 +210,27 @@ class Arrivals:
 
 
 class Table:
-    """The books and the arrivals of one run on one instance."""
+    """The books and the arrivals of one run on one instance; `books` of another table are gone on with."""
 
     noun = "task"
 
-    def __init__(self, instance: Instance, seed: str, *, migration: bool = True) -> None:
+    def __init__(self, instance: Instance, seed: str, *, migration: bool = True, books: Books | None = None) -> None:
         self.public = instance.public(seed)
         self.arrivals = instance.tasks
-        self._instance = instance
-        self._books, self._arrivals = Books(self.public, migration=migration), Arrivals(instance)
+        self._instance, self._arrivals = instance, Arrivals(instance)
+        self.books = Books(self.public, migration=migration) if books is None else books
 
     def questions(self, batch: bool) -> Iterator[Question]:
         """Task by task or slot by slot; the tasks of one slot share its view."""
         for group in batches(self._instance):
-            view = self._books.view(int(self._instance.arrival[group[0]]))
+            view = self.books.view(int(self._instance.arrival[group[0]]))
             for part in [group] if batch else [[i] for i in group]:
                 yield Question(part, [self._arrivals.task(i) for i in part], view)
 
     def take(self, event: str, index: int | None, answer: Any) -> Decision | Late | None:
         """Judge an answer and book it; None for a rejection."""
         assert index is not None
-        return None if answer is None else self._books.take(self._instance.task(index), answer)
+        return None if answer is None else self.books.take(self._instance.task(index), answer)
 
     def copied(self, event: str, index: int | None, answer: Any) -> Decision | Late | None:
         """The answer as a Decision of plain integers; Foul if it is none."""

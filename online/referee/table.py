@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any, NamedTuple, Protocol
 
 from formulations.readying import left_out
@@ -134,11 +134,16 @@ class Heard(NamedTuple):
     kept: list[tuple[int, Any]]
 
 
-def hear(table: Table, ask: Ask, *, batch: bool) -> Heard:
-    """Put every question to the algorithm and book the answers; stops at the first foul."""
+def hear(table: Table, ask: Ask, *, batch: bool, span: tuple[int, int | None] = (0, None)) -> Heard:
+    """Put every question to the algorithm and book the answers; stops at the first foul.
+
+    Parameters
+    ----------
+    span : the first question that is put, and the one before which it ends: the books have the answers to earlier ones.
+    """
     heard = Heard([], [], [])
     try:
-        for question in table.questions(batch):
+        for question in islice(table.questions(batch), *span):
             event, indices = question.event, question.indices
             answers = ask(question)
             if not isinstance(answers, list | tuple) or len(answers) != len(indices):

@@ -11,6 +11,7 @@ import sys
 import textwrap
 import tomllib
 from dataclasses import replace
+from fnmatch import fnmatch
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,7 +34,7 @@ from instances.eapm.generate import generate as generate_eapm
 from instances.eapm.paper import GAMMAS, TABLE1
 from instances.lora.named import path
 from online.eapm.run import run as run_eapm
-from tests.tools import readme_eapm, readme_tables
+from tests.tools import readme_eapm, readme_learned, readme_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("instances", "formulations", "online", "bench")
@@ -300,6 +301,29 @@ def test_the_table_of_the_mechanisms_is_that_of_the_committed_run() -> None:
     assert list(verdicts["algorithm"]) == list(suite.cases[0].algorithms)
     assert set(verdicts["days"]) == {"45"} == {str(len(suite.cases))}
     assert set(verdicts["violated"]) == {"0"}
+
+
+def test_the_tables_of_what_is_learned_are_those_of_the_committed_runs() -> None:
+    """Of all cases of both suites; where a guard is on its theorem holds, and it earns more than Theorem A's prices."""
+    for (file, name), made in readme_learned.TABLES.items():
+        assert readme_tables.block(file, name) == made(), name
+    assert readme_learned.PICTURE.read_text(encoding="utf-8") == readme_learned.draw_guards()
+    for name in readme_learned.SUITES:
+        suite, rows = find_suite(name)[1], readme_learned.rows(name)
+        about = json.loads((readme_learned.RESULTS / f"{name}_provenance.json").read_text(encoding="utf-8"))
+        assert (about["suite"], about["effort"], about["scale"]) == (name, 1, "full")
+        assert about["algorithms"] == []
+        assert about["provenance"]["code"]["commit"][:7] in _text(EVALUATION)
+        patterns = about["only"] or ["*"]
+        assert patterns == ["*"] or f"bench run {name} --only '{patterns[0]}'" in _text(EVALUATION)
+        chosen = [case for case in suite.cases if any(fnmatch(case.name, pattern) for pattern in patterns)]
+        ran = {(case.name, each) for case in chosen for each in case.algorithms}
+        assert set(zip(rows["case"], rows["algorithm"], strict=True)) == ran
+        assert set(rows.loc[rows["algorithm"].str.contains("guard="), "theorem_h"]) == {"holds"}
+    for _, part in readme_learned.rows("guards").groupby("case"):
+        earned = {row["algorithm"]: int(row["welfare"]) for row in part.to_dict("records")}
+        posted = earned.pop("posted:prior=history")
+        assert min(value for algorithm, value in earned.items() if "guard=" in algorithm) >= posted
 
 
 @pytest.mark.parametrize("file", [EVALUATION, "online/lora/README.md"])

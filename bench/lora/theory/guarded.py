@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 from bench.family.checks import Check, Verdict
 from bench.lora.theory.basis.case import Case, Figures
@@ -24,17 +25,25 @@ def find_excess(case: Case, announced: Announced) -> tuple[Fraction, int]:
     public = instance.public("")
     kinds = list(zip(announced.kinds, public.compute.tolist(), public.memory_mb.tolist(), strict=True))
     total, beyond = Fraction(0), 0
+
+    @cache
+    def covered(g: int, rate: int, memory: int) -> Fraction | None:
+        """X_j w of a task of this size; None without a class."""
+        kind, compute, memory_mb = kinds[g]
+        j = kind.find(rate, memory)
+        return None if j < 0 else kind.cap[j] * weigh(rate, memory, compute, memory_mb)
+
     for each in served(instance):
         own = Fraction(0)
-        for g, (kind, compute, memory_mb) in enumerate(kinds):
+        for g, (_, compute, memory_mb) in enumerate(kinds):
             rate = int(instance.rate[each.task, g])
             if not (0 < rate <= compute and each.memory_mb <= memory_mb):
                 continue
-            j = kind.find(rate, each.memory_mb)
-            if j < 0:
+            most = covered(g, rate, each.memory_mb)
+            if most is None:
                 own = Fraction(each.worth)
                 break
-            own = max(own, each.worth - kind.cap[j] * weigh(rate, each.memory_mb, compute, memory_mb))
+            own = max(own, each.worth - most)
         total += own
         beyond += own > 0
     return total, beyond

@@ -175,15 +175,19 @@ def waste_table(rate, memory, demand, compute, memory_mb, part, choice):  # type
 class Filling:
     """Shares of tasks and waste tables on every node type.
 
+    Parameters
+    ----------
+    shares : those of an earlier day; None: a task takes as much of a node as of what it takes most of.
+
     Attributes
     ----------
     tables : (G, GRID+1, GRID+1).
     """
 
-    def __init__(self, past: Past, public: Public, day: Instance | None) -> None:
+    def __init__(self, past: Past, public: Public, shares: list[Shares] | None) -> None:
         self._compute, self._memory = public.compute, public.memory_mb
         kinds = list(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True))
-        self.known = find_shares(day) if day is not None and day.tasks else None
+        self.known = shares
         self.tables = np.zeros((len(kinds), GRID + 1, GRID + 1))
         for g, kind in enumerate(kinds):
             each = merge_shapes(past, g, *kind)

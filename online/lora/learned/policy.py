@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from instances.keeping import code_mark, keep, recall
 from instances.lora.format import content_hash
 from instances.lora.history import split
 from instances.lora.model import Instance, IntArray, Public, Task
 from online.lora.learned.demand import Representatives, descend, draw, points
-from online.lora.learned.filling import Filling
+from online.lora.learned.filling import Filling, find_shares
+from online.lora.learned.first import FirstPrices, read_prices, write_prices
 from online.lora.learned.forecast import Forecast
 from online.lora.learned.menu import best_filled
 from online.lora.learned.past import Floats, Past, no_past, note, read_past, thin, together
@@ -59,12 +62,16 @@ class Lesson(NamedTuple):
 
 
 _KEPT: dict[tuple[object, ...], Lesson] = {}
+KEPT_FROM = 500
+"""Sampled past tasks from which on the first prices are kept on disk."""
+CODE = ("instances", "formulations", "online")
+"""Packages whose sources they follow from."""
 MOST_KEPT = 4
 """Lessons that are kept: audits run the same algorithm many times."""
 
 
 def _identity(public: Public) -> tuple[object, ...]:
-    kinds = [(kind.count, kind.compute, kind.memory_mb, kind.tariff.tobytes()) for kind in public.node_types]
+    kinds = [(kind.count, kind.compute, kind.memory_mb, tuple(kind.tariff.tolist())) for kind in public.node_types]
     return public.slots, public.slot_seconds, public.base_memory_mb, tuple(kinds)
 
 
@@ -102,7 +109,7 @@ class LearnedPrices:
         if key is not None and key in _KEPT:
             self._past, self._forecast, self._filling, self._samples, self._unit, self._nu = _KEPT[key]
         else:
-            self._learn()
+            self._learn(key)
             if key is not None:
                 _KEPT[key] = Lesson(self._past, self._forecast, self._filling, self._samples, self._unit, self._nu)
                 if len(_KEPT) > MOST_KEPT:
@@ -113,8 +120,16 @@ class LearnedPrices:
             for sample in self._samples
         ]
 
-    def _learn(self) -> None:
-        """Everything that earlier days tell."""
+    def __deepcopy__(self, memo: dict[int, Any]) -> LearnedPrices:
+        twin = copy(self)
+        twin._came, twin._used, twin._seen = self._came.copy(), self._used.copy(), self._seen.copy()
+        twin._samples = [
+            sample._replace(order=sample.order.copy(), counted=sample.counted.copy()) for sample in self._samples
+        ]
+        return twin
+
+    def _learn(self, key: tuple[object, ...] | None) -> None:
+        """Everything that earlier days tell; of many tasks what takes long is looked for on disk."""
         public, s, slots = self._public, self._settings, self._public.slots
         past, last = no_past(len(self._nodes)), None
         counts: list[Floats] = []
@@ -124,14 +139,21 @@ class LearnedPrices:
             past, last = together([read_past(day, slots) for day in days[-s.days :]]), days[-1]
         self._past = past
         self._forecast = Forecast(counts, slots, public.slot_seconds, s.total)
-        self._filling = Filling(past, public, last)
+        kept = None if key is None or past.tasks < KEPT_FROM else [*key[:2], asdict(s), code_mark(CODE)]
+        known = None if kept is None else read_prices(recall(kept))
+        shares = find_shares(last) if known is None and last is not None and last.tasks else None
+        self._filling = Filling(past, public, shares if known is None else known.shares)
         if past.tasks:
             self._draw(past)
-        if self._samples:
+        if known is not None:
+            self._unit, self._nu = known.unit, known.nu
+        elif self._samples:
             expected = self._at_points(self._forecast.profile)
             for rounds, step in FIRST_SOLUTIONS:
                 self._nu = self._descend(0, expected, self._nu, rounds, step)
             self._unit = np.maximum(self._unit / 10, self._nu.mean(axis=1))
+        if kept is not None and known is None and shares is not None:
+            keep(kept, write_prices(FirstPrices(shares, self._unit, self._nu)))
 
     def _draw(self, past: Past) -> None:
         """New representatives, and the unit of price steps: what the median task pays for a whole node and slot."""

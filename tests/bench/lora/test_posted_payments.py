@@ -6,6 +6,8 @@ import pytest
 
 from bench.family.checks import Check, Verdict
 from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from bench.lora.theory.payments.again import Again
+from instances.lora.generate import generate
 from instances.lora.history import join
 from instances.lora.model import Instance
 from instances.lora.named import named
@@ -94,3 +96,28 @@ def test_more_memory_can_fill_a_gap() -> None:
     assert found.status is Verdict.VIOLATED
     assert found.witness is not None
     assert found.witness["memory_mb"] > 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "learned:every=2,history=history",
+        "learned:arith=float,binding=late,every=2,guard=30,room=volume,history=history",
+        "guarded:arith=float,inner=capped,beta=30,history=history",
+    ],
+)
+def test_a_report_meets_the_same_in_a_run_that_goes_on_as_in_one_from_the_start(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = {"kind": "paper", "arrivals": {"trace": "pai"}, "start": 60, "slots": 12, "quiet": 2, "nodes": 2}
+    today, before = (generate(recipe | {"name": each, "seed": [each], "tasks": 30}) for each in ("today", "before"))
+    played = run(today, name, prior=before)
+    went_on, anew = Again(today, played, 100_000), Again(today, played, 100_000)
+    monkeypatch.setattr(anew, "_goes_on", lambda constants: None)
+    assert went_on.same()
+    # In turns, as audits ask: a task again after a later one.
+    for i in (3, 20, 28, 3, 20):
+        truth = went_on.truth(i)
+        for report in (truth._replace(bid=1), truth._replace(bid=10**9), truth._replace(arrival=truth.deadline)):
+            assert went_on.decision(i, report) == anew.decision(i, report)
+    assert went_on.left + today.tasks == anew.left

@@ -17,6 +17,8 @@ from instances.lora import Instance, document, parse, write
 from instances.lora.generate import generate
 from instances.lora.history import join
 from instances.lora.named import named
+from online.lora.learned import policy
+from online.lora.learned.filling import find_shares
 from online.lora.run import run
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -117,3 +119,65 @@ def test_points_of_arrival_that_stand_for_several_slots() -> None:
     result = run(day, "learned:prior=history", prior=before)
     assert result.valid
     assert result.welfare > run(day, "greedy").welfare
+
+
+@pytest.fixture(scope="module")
+def known() -> tuple[Instance, Instance]:
+    """Today and before, both short."""
+    return _part("now", 12), _part("past", 20)
+
+
+def _learned_afresh(day: Instance, before: Instance, text: str = "learned:prior=history") -> tuple[Any, int]:
+    """The decisions of a run that remembers nothing in memory, and how often shares were computed."""
+    policy._KEPT.clear()
+    calls = []
+
+    def counted(last: Instance) -> Any:
+        calls.append(last)
+        return find_shares(last)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(policy, "find_shares", counted)
+        patch.setattr(policy, "KEPT_FROM", 20)
+        return run(day, text, prior=before).decisions, len(calls)
+
+
+def test_a_second_run_reads_what_the_first_one_prepared(
+    known: tuple[Instance, Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    day, before = known
+    never, computed = _learned_afresh(day, before)
+    assert computed == 1
+    monkeypatch.setenv("RATIOBENCH_CACHE", str(tmp_path))
+    assert _learned_afresh(day, before) == (never, 1)
+    assert _learned_afresh(day, before) == (never, 0)
+    [entry] = (tmp_path / "kept").iterdir()
+    content = entry.read_bytes()
+    # A byte has changed: it is computed anew, and kept again.
+    entry.write_bytes(content[:-30] + bytes([content[-30] ^ 1]) + content[-29:])
+    assert _learned_afresh(day, before) == (never, 1)
+    assert _learned_afresh(day, before) == (never, 0)
+
+
+@pytest.mark.parametrize("change", ["bid", "tariff", "option", "code"])
+def test_what_was_prepared_for_anything_else_is_not_taken(
+    known: tuple[Instance, Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    day, before = known
+    monkeypatch.setenv("RATIOBENCH_CACHE", str(tmp_path))
+    _learned_afresh(day, before)
+    text = "learned:prior=history"
+    if change == "bid":
+        told = document(before)
+        told["tasks"][-1]["bid"] += 1
+        before = parse(told, "past")
+    elif change == "tariff":
+        told = document(day)
+        told["node_types"][0]["tariff"][-1] += 1
+        day = parse(told, "now")
+    elif change == "option":
+        text = "learned:rounds=13,prior=history"
+    else:
+        monkeypatch.setattr(policy, "code_mark", lambda packages: "another code")
+    assert _learned_afresh(day, before, text)[1] == 1
+    assert len(list((tmp_path / "kept").iterdir())) == 2

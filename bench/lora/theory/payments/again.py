@@ -21,6 +21,7 @@ from instances.lora.model import Instance
 from instances.lora.solution import Decision
 from online.lora.binding import bound
 from online.lora.constants import CONSTANTS
+from online.lora.course import Course
 from online.lora.registry import REGISTRY
 from online.lora.registry import parse as parse_name
 from online.lora.run import play, play_isolated
@@ -70,6 +71,7 @@ class Again:
         self.answers: dict[tuple[int, Report], Answer] = {}
         self.left = allowance
         self._rehearsal: Rehearsal | None = None
+        self._course: Course | None = None
         self.failed = 0
 
     @cached_property
@@ -95,7 +97,7 @@ class Again:
         if self._spec.entry is None or self.instance.tasks > self.left:
             return True
         self.left -= self.instance.tasks
-        decisions = self._decisions(self._data["tasks"], self._data["tasks"], alone=False)
+        decisions = self._decisions(self._data["tasks"], self._data["tasks"], 0, alone=False)
         return decisions is not None and list(decisions) == list(self._run.decisions)
 
     @property
@@ -136,7 +138,7 @@ class Again:
         lying = tasks.pop(i) | report._asdict() | {"valuation": report.bid}
         tasks.insert(place, lying)
         try:
-            decisions = self._decisions(tasks, tasks[: self._end(place, report.arrival)], alone=alone)
+            decisions = self._decisions(tasks, tasks[: self._end(place, report.arrival)], i, alone=alone)
         except Exception:  # whatever goes wrong in an algorithm that gets another report shows nothing
             decisions = None
         self.failed += decisions is None
@@ -149,17 +151,22 @@ class Again:
             self._rehearsal.close()
 
     def _decisions(
-        self, every: list[dict[str, Any]], some: list[dict[str, Any]], *, alone: bool
+        self, every: list[dict[str, Any]], some: list[dict[str, Any]], true: int, *, alone: bool
     ) -> Sequence[Decision | None] | None:
-        """The decisions of a run on some tasks, constants from every; None of a run that is not valid."""
+        """The decisions of a run on some tasks, constants from every; None of a run that is not valid.
+
+        So many `true` ones come first that are as they are: what learns is not asked about them again and again.
+        """
         part = parse(self._data | {"tasks": some}, "a report")
         whole = parse(self._data | {"tasks": every}, "a report") if self.moving else part
         constants = tuple(self._settled(constant, whole) for constant in self._run.constants)
         spec, values = self._spec, {constant.name: constant.value for constant in constants}
         if spec.entry is not None:
-            algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), self.instance.tasks))
-            if spec.entry.learns:
-                algorithm.learn(self._run.trace.history, whole if self.moving else self.instance)
+            course = self._goes_on(constants)
+            if course is not None:
+                judged = course.play(part, true)
+                return None if judged.violations else judged.decisions
+            algorithm = self._make(whole)
             played = play(part, algorithm, spec.name, spec.entry.version, constants, self._seed)
         elif alone:
             played = play_isolated(part, replace(spec, given=values, prior=""), self._seed)
@@ -172,6 +179,25 @@ class Again:
             return None if found is None else bound(found)[0]
         decisions: Sequence[Decision | None] = played.decisions
         return decisions if played.valid else None
+
+    def _make(self, tested: Instance) -> Any:
+        """The algorithm, an entry's, anew."""
+        spec = self._spec
+        assert spec.entry is not None
+        algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), self.instance.tasks))
+        if spec.entry.learns:
+            algorithm.learn(self._run.trace.history, tested if self.moving else self.instance)
+        return algorithm
+
+    def _goes_on(self, constants: Sequence[Constant]) -> Course | None:
+        """The run from the middle on; None where it begins anew with each report."""
+        entry = self._spec.entry
+        if entry is None or not entry.learns or entry.own(self._spec.options) is not None or self.moving:
+            return None
+        if self._course is None:
+            values = {constant.name: constant.value for constant in constants}
+            self._course = Course(self.instance, self._make(self.instance), values, self._seed)
+        return self._course
 
     def _settled(self, constant: Constant, whole: Instance) -> Constant:
         if constant.source is not Source.ORACLE or not self.moving or constant.name not in CONSTANTS:

@@ -1,0 +1,123 @@
+"""The table and the picture of what a guarantee costs in bench/lora/README.md, from the committed rows of `guards`.
+
+`python -m tests.tools.readme_learned` writes them; with the folder of results behind it (`results`), it first takes the
+rows of its `guards` and writes them to bench/lora/results.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+
+from bench.figures.files import make_document
+from bench.figures.scales import Axis
+from bench.figures.svg import ALONE, SERIES, Frame, draw_sign, style_series
+from bench.tables.ratios import decimal
+from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
+
+RESULTS = ROOT / "bench" / "lora" / "results"
+SUITES = ("guards",)
+KEPT = ["case", "group", "algorithm", "opt_lower", "opt_upper", "welfare", "truthful_bid", "theorem_h"]
+TRUE = "true history"
+PICTURE = RESULTS / "guards.svg"
+
+
+def rows(suite: str) -> pd.DataFrame:
+    """The committed rows of a suite; figures are text."""
+    return figures(RESULTS / f"{suite}.csv")
+
+
+def take(folder: Path) -> None:
+    """Keep what the table needs of a run, and its provenance; of a guard its factor, and A0 over OPT."""
+    for suite in SUITES:
+        table = figures(folder / suite / "results.csv")
+        kept = table[KEPT].copy()
+        told = [json.loads(text) if text else {} for text in table["theorem_h_figures"]]
+        kept["factor"] = [decimal(Fraction(one["factor"]), 1, up=True) if one else "" for one in told]
+        if "theorem_a_figures" in table:
+            plain = table["theorem_a_figures"] != ""
+            known = [Fraction(json.loads(text)["gamma_known_beforehand"]) for text in table["theorem_a_figures"][plain]]
+            kept.loc[plain, "factor"] = [decimal(each, 1, up=True) for each in known]
+        pairs = zip(told, kept["opt_upper"], strict=True)
+        kept["a0_share"] = [f"{float(Fraction(one['a0'])) / int(upper):.6e}" if one else "" for one, upper in pairs]
+        kept["excess"] = [one.get("excess", "") for one in told]
+        kept.to_csv(RESULTS / f"{suite}.csv", index=False, lineterminator="\n")
+        shutil.copyfile(folder / suite / "provenance.json", RESULTS / f"{suite}_provenance.json")
+
+
+def reached(row: Mapping[str, str]) -> Fraction:
+    """Welfare over the upper bound on OPT."""
+    return Fraction(int(row["welfare"]), int(row["opt_upper"]))
+
+
+def _means(table: pd.DataFrame, algorithm: str, groups: list[str]) -> Iterator[str]:
+    for group in groups:
+        part = table[(table["group"] == group) & (table["algorithm"] == algorithm)]
+        values = [reached(row) for row in part.to_dict("records")]
+        yield decimal(sum(values, Fraction(0)) / len(values), 3, up=False) if values else "-"
+
+
+def guards() -> str:
+    """What each guarantee costs with true history and keeps with false ones, in Markdown; least: of all false days."""
+    table = rows("guards")
+    groups = [TRUE, *(group for group in dict.fromkeys(table["group"]) if group != TRUE)]
+    lines = []
+    for name in dict.fromkeys(table["algorithm"]):
+        mine = table[table["algorithm"] == name]
+        true = mine[(mine["group"] == TRUE) & (mine["factor"] != "")]
+        factor = max(true["factor"], key=Fraction, default="-")
+        more = max((float(share) for share in true["a0_share"] if share), default=0.0)
+        least = min(reached(row) for row in mine[mine["group"] != TRUE].to_dict("records"))
+        bound = f"{factor} ALG" * (factor != "-") or "-"
+        if more:
+            power = 10.0 ** math.floor(math.log10(more))
+            bound += f" + {math.ceil(more / power) * power:.0e} OPT"
+        lines.append([str(name), bound, *_means(table, str(name), groups), decimal(least, 3, up=False)])
+    return make_table(["mechanism", "OPT is at most", "true history", *groups[1:], "least"], lines)
+
+
+BETAS = ("", "guard=400,", "guard=200,", "guard=100,", "guard=50,")
+
+
+def draw_guards() -> str:
+    """Consistency against robustness: welfare over the bound, by guarantee, a line per history; a document.
+
+    Theorem A's prices stand beside it, on no line: they are no guard.
+    """
+    table = rows("guards")
+    shown = {(row["group"], row["algorithm"]): float(reached(row)) for row in table.to_dict("records")}
+    names = [f"learned:{beta}prior=history" for beta in BETAS] + ["posted:prior=history"]
+    texts = ["no guard", *(f"beta {beta[6:-1]}" for beta in BETAS[1:]), "Theorem A"]
+    groups = list(dict.fromkeys(table["group"]))
+    x = Axis(-0.4, len(names) - 0.6, "guarantee", labels=list(enumerate(texts)))
+    y = Axis(0.0, 1.0, "welfare / upper bound on OPT", labels=[(k / 5, f"{k / 5:g}") for k in range(6)])
+    frame = Frame("Consistency against robustness", x, y, width=ALONE, height=300, right=groups)
+    lines = [[(frame.x(k), frame.y(shown[group, name])) for k, name in enumerate(names)] for group in groups]
+    heights = frame.place_labels([line[-2][1] for line in lines])
+    for number, (group, line) in enumerate(zip(groups, lines, strict=True)):
+        frame.line(style_series(number), *line[:-1])
+        for (left, top), name, text in zip(line, names, texts, strict=True):
+            with frame.mark(f"{group}, {text}: {shown[group, name]:.3f}"):
+                draw_sign(frame, number, left, top)
+        frame.text(frame.x.end + 6, heights[number], group, css=f"name s{number % SERIES + 1}")
+    return make_document(frame.render())
+
+
+TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
+    ("bench/lora/README.md", "guards"): guards,
+}
+"""Where each table stands, and what makes it."""
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        take(Path(sys.argv[1]))
+    write_tables(TABLES)
+    PICTURE.write_text(draw_guards(), encoding="utf-8")
