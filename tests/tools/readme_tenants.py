@@ -6,9 +6,10 @@ need from the results of `run SUITE` in each folder and writes it to bench/tenan
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,16 @@ import pandas as pd
 
 from bench.family.known import find_suite
 from bench.figures.front import Point, draw_front
-from bench.figures.picture import stack_charts
+from bench.figures.picture import Picture, stack_charts
 from bench.tables.ratios import decimal
-from bench.tenants.suites import LOADS, READINGS
+from bench.tenants.suites import LOADS, READINGS, TIGHT
 from formulations.tenants.check import check
 from formulations.tenants.solve import solve
 from instances.tenants.generate import generate
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "tenants" / "results"
-README = "bench/tenants/README.md"
+README, FRONT = "bench/tenants/README.md", "tenants-front.svg"
 MEANS = ("met", "lateness", "flow", "money")
 CLAIMS = ("claim", "standing", "holds", "violated", "undecided", "not_applicable", "violated_by")
 Row = Mapping[Any, Any]
@@ -38,6 +39,11 @@ def take(folder: Path) -> None:
     rows = figures(folder / "results.csv")
     rows = rows[rows["state"] == "ok"]
     suite = find_suite(_suite(folder))[1].name
+    if suite == "tenants-named":
+        rows = rows.assign(group=rows["case"])
+    seconds = figures(folder / "seconds.csv").astype({"seconds": float})
+    times = seconds[seconds["stage"] == "opt"].set_index("case")["seconds"]
+    deciding = seconds[seconds["stage"] == "deciding"].set_index(["case", "algorithm"])["seconds"]
     kept: list[dict[str, Any]] = []
     for (group, algorithm), part in rows.groupby(["group", "algorithm"], sort=False):
         ratios = [Fraction(text) for text in part["ratio_upper"] if text]
@@ -51,6 +57,9 @@ def take(folder: Path) -> None:
                 "largest": decimal(max(ratios), 4, up=True) if ratios else "",
                 "optimal": sum(ratio == 1 for ratio in ratios),
                 "gap": decimal(_mean(part, "opt_gap"), 5, up=True),
+                "widest": decimal(max(Fraction(text) for text in part["opt_gap"] if text), 5, up=True),
+                "opt_seconds": f"{times[part['case']].mean():.1f}",
+                "deciding_seconds": f"{max(deciding[case, algorithm] for case in part['case']):.3f}",
                 **{name: decimal(_mean(part, name), 4, up=False) for name in MEANS},
             }
         )
@@ -99,16 +108,54 @@ def readings() -> str:
     return make_table(["search", *(f"{each}, l" for each in groups), *(f"{each}, no l" for each in groups)], lines)
 
 
+def _by_group(suite: str, groups: Sequence[str], heads: Sequence[str]) -> str:
+    """Mean (largest) ALG / OPT of every policy by group, and how wide the interval on OPT is."""
+    rows = _rows(suite)
+    lines = []
+    names = dict.fromkeys(name for group, name in rows if group in groups)
+    for name in sorted(names, key=lambda name: not name.startswith("patent")):
+        lines.append([f"`{name}`", *(_ratio(rows.get((group, name))) for group in groups)])
+    ends = [next(row for (found, _), row in rows.items() if found == group) for group in groups]
+    wide = [f"{100 * float(row['gap']):.2f} ({100 * float(row['widest']):.2f})" for row in ends]
+    lines += [["OPT: interval, %", *wide], ["OPT: seconds", *(f"{float(row['opt_seconds']):.0f}" for row in ends)]]
+    return make_table(["policy", *heads], lines)
+
+
+def batch() -> str:
+    """All jobs at once, by their number."""
+    groups = list(dict.fromkeys(group for group, _ in _rows("tenants-batch")))
+    groups.sort(key=lambda group: int(group.split(" ")[0]))
+    return _by_group("tenants-batch", groups, groups)
+
+
 def online() -> str:
-    """Mean (largest) ALG / OPT over the loads."""
-    rows = _rows("tenants-online")
+    """Released over time, by the load."""
     groups = [f"{jobs} jobs, load {load}" for jobs in (60, 200, 400) for load in LOADS]
-    groups = [group for group in groups if any(found == group for found, _ in rows)]
-    lines = [
-        [f"`{name}`", *(_ratio(rows.get((group, name))) for group in groups)]
-        for name in dict.fromkeys(name for _, name in rows)
-    ]
-    return make_table(["policy", *groups], lines)
+    return _by_group("tenants-online", groups, groups)
+
+
+def tight() -> str:
+    """The same with tight deadlines."""
+    return _by_group("tenants-online", [f"60 jobs, load {load}{TIGHT}" for load in LOADS], [f"load {x}" for x in LOADS])
+
+
+def params() -> str:
+    """By the prices of time and lateness."""
+    groups = list(dict.fromkeys(group for group, _ in _rows("tenants-params")))
+    groups.sort(key=lambda group: [float(factor) for factor in re.findall(r"x ([\d.]+)", group)])
+    return _by_group("tenants-params", groups, [re.sub("[a-z]+ x ", "", group) for group in groups])
+
+
+def tiny() -> str:
+    """The tiny instances: ALG / OPT of some policies."""
+    rows = _rows("tenants-named")
+    exact = {"best-first": "patent:search=best-first", "least, no l": "patent:h=least,load=no,search=best-first"}
+    shown = exact | {name: name for name in ("patent", "edf", "insertion", "replan", "lookahead")}
+    lines = []
+    for group in dict.fromkeys(group for group, _ in rows):
+        cells = [rows.get((group, name)) for name in shown.values()]
+        lines.append([f"`{group}`", *(f"{float(row['mean']):.3f}" if row and row["mean"] else "-" for row in cells)])
+    return make_table(["instance", *shown], lines)
 
 
 def claims() -> str:
@@ -152,7 +199,7 @@ def front() -> str:
 AXES = {"money": "dollars per job", "flow": "ticks from release to end, per job", "lateness": "ticks late, per job"}
 
 
-def draw() -> None:
+def draw() -> Picture:
     """The front of money, time and lateness by the wish of all tenants."""
     rows = _rows("tenants-wishes")
     charts = []
@@ -160,13 +207,17 @@ def draw() -> None:
         names = dict.fromkeys(["OPT", *(name for where, name in rows if where == group)])
         points = [Point(name, tuple(float(rows[group, name][key]) for key in AXES)) for name in names]
         charts.append((f"{group}; behind the names: ticks late", draw_front(group, points, tuple(AXES.values()))))
-    stack_charts("Money, time and lateness of policies and of OPT", charts).save(RESULTS / "tenants-front.svg")
+    return stack_charts("Money, time and lateness of policies and of OPT", charts)
 
 
 TABLES = {
     (README, "tenants readings"): readings,
     (README, "tenants claims"): claims,
+    (README, "tenants batch"): batch,
     (README, "tenants online"): online,
+    (README, "tenants tight"): tight,
+    (README, "tenants params"): params,
+    (README, "tenants named"): tiny,
     (README, "tenants front"): front,
 }
 """Where each table stands, and what makes it."""
@@ -175,5 +226,5 @@ TABLES = {
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         take(Path(name))
-    draw()
+    draw().save(RESULTS / FRONT)
     write_tables(TABLES)

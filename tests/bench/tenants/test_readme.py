@@ -1,0 +1,34 @@
+"""The README's tables are those of the committed runs, which are of whole suites."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.family.known import find_suite
+from online.spec import version
+from online.tenants.run import GAME
+from tests.tools import readme_tables, readme_tenants
+
+
+@pytest.mark.parametrize(("file", "name"), readme_tenants.TABLES)
+def test_a_table_is_that_of_the_committed_run(file: str, name: str) -> None:
+    assert readme_tables.block(file, name) == readme_tenants.TABLES[file, name]()
+
+
+def test_the_figure_is_that_of_the_committed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = (readme_tenants.RESULTS / readme_tenants.FRONT).read_text(encoding="utf-8")
+    assert readme_tenants.draw().svg == shown
+
+
+@pytest.mark.parametrize("file", sorted(readme_tenants.RESULTS.glob("*_provenance.json")), ids=lambda file: file.stem)
+def test_the_committed_runs_are_whole(file: Path) -> None:
+    """All cases of the suite as it is now, with the present policies."""
+    about = json.loads(file.read_text(encoding="utf-8"))
+    suite = find_suite(about["suite"])[1]
+    assert file.name == f"{suite.name}_provenance.json"
+    assert (about["cases"], about["only"], about["scale"]) == (len(suite.cases), [], "full")
+    names = {name for case in suite.cases for name in case.algorithms}
+    assert set(about["versions"]) == {f"{name} version {version(GAME.registry.parse(name))}" for name in names}
