@@ -39,6 +39,8 @@ class Proof(StrEnum):
     """Every combination of schedules was looked at."""
     DYNAMIC_PROGRAMMING = "dynamic-programming"
     """The best of every set of arrivals, from those of smaller sets."""
+    CERTIFICATE = "certificate, verified"
+    """A certificate that somebody has shipped; the independent checker has recomputed all of it here."""
     THEOREM = "theorem"
     """A rule that is proved to be best, in a paper that the family names."""
 

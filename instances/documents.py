@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from instances import packed
 from instances.errors import InputError, shown
-from instances.files import load_json, read_bytes, sha256_of, text_of, write_text
+from instances.files import load_json, read_bytes, sha256_of, text_of, write_atomically, write_text
 
 Written = TypeVar("Written")
 Read = TypeVar("Read")
@@ -48,8 +49,11 @@ class Documents(Generic[Read, Written]):
         return self.text(self.document(held))
 
     def write(self, held: Written, path: str | os.PathLike[str]) -> None:
-        """Write the file, whole or not at all; gzip when the name ends in .gz (same bytes on every run)."""
-        write_text(path, self.dumps(held))
+        """Write the file, whole or not at all; gzip when the name ends in .gz, packed when it ends in .cert."""
+        if str(path).endswith(packed.SUFFIX):
+            write_atomically(path, packed.pack(self.document(held)))
+        else:
+            write_text(path, self.dumps(held))
 
 
 def require_format(data: Any, source: str, form: str) -> None:

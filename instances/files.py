@@ -22,6 +22,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from instances import packed
 from instances.errors import SHOWN, InputError, did_you_mean, shown, tamed
 
 _LOOKED_AT = 10_000
@@ -103,7 +104,7 @@ def _first_duplicate(document: Any, source: str) -> InputError:
 
 
 def load_json(data: bytes, source: str) -> Any:
-    """The JSON value in `data` (gzip is recognised by its first bytes); strict about duplicates and encoding.
+    """The JSON value in `data` (gzip and packed JSON are known by their first bytes); strict about duplicates.
 
     Raises
     ------
@@ -119,6 +120,8 @@ def load_json(data: bytes, source: str) -> Any:
         twice = True
         return _Twice(pairs)
 
+    if packed.is_packed(data):
+        return packed.unpack(data, source, _limit.get())
     try:
         if data[:2] == b"\x1f\x8b":
             data = _bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), source, "unpacked, ")

@@ -27,6 +27,7 @@ def add_part_of_suite(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--only", metavar="PATTERN", action="append", default=[], help="these cases only (* ? [...]); may be repeated"
     )
+    sub.add_argument("--tier", metavar="GROUP", action="append", default=[], help="cases of this group only")
     sub.add_argument(
         "--scale", choices=["full", "small"], default="full", help="small: the suite's figures on small instances"
     )

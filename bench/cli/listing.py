@@ -135,7 +135,7 @@ def _generate(options: argparse.Namespace) -> int:
     from bench.running.runner import at_scale, generate_suite
 
     family, suite = find_suite(options.suite)
-    written = generate_suite(family, at_scale(suite, options.scale), options.out, options.only)
+    written = generate_suite(family, at_scale(suite, options.scale), options.out, options.only, options.tier)
     if options.json:
         print_json(written)
     else:

@@ -19,6 +19,7 @@ from bench.cli.parser import NAME, Parser, ShowVersion, answer_completion
 from bench.cli.playing import add_online
 from bench.cli.printing import complain
 from bench.cli.solving import add_check, add_export, add_opt
+from bench.cli.standard import add_standard
 from bench.cli.suites import add_compare, add_perf, add_report, add_run
 from bench.running.heartbeat import Heartbeat
 from bench.running.pool import ExecutorLost
@@ -95,6 +96,7 @@ def make_parser() -> argparse.ArgumentParser:
         add_export,
         add_run,
         add_backtest,
+        add_standard,
         add_report,
         add_compare,
         add_perf,

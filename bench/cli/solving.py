@@ -33,7 +33,7 @@ from bench.family.parts import Certificates
 from bench.storage.payload import json_number, report_payload
 from bench.tables import ratios
 from instances.errors import InputError
-from instances.files import load_json, read_bytes, write_atomically
+from instances.files import load_json, read_bytes, text_of, write_atomically
 
 BREACHES = 20
 """So many violated constraints are shown by `check`; --json has all."""
@@ -61,6 +61,7 @@ def add_check(command: Command) -> None:
     checked.add_argument("solution", metavar="SOLUTION", nargs="?", help="solution file; - for standard input")
     checked.add_argument("--certificate", metavar="CERT", help="certificate file instead; - for standard input")
     add_no_migration(sub, "every task has to stay on one node, too")
+    sub.add_argument("--explain", action="store_true", help="with --certificate: what it proves, and all that is in it")
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 
@@ -144,6 +145,8 @@ def _check(options: argparse.Namespace) -> int:
     data, source = read_bytes(judged)
     if options.certificate and options.no_migration:
         raise InputError("--certificate", "", NO_CERTIFICATE)
+    if options.explain and (options.json or not options.certificate):
+        raise InputError("--explain", "", "it goes with --certificate, and not with --json")
     document = load_json(data, source)
     _refuse_other(document, source, bool(options.certificate))
     if options.certificate:
@@ -175,6 +178,8 @@ def _check_certificate(options: argparse.Namespace, family: Family, instance: An
     else:
         print("NOT VALID")
         print(verdict["problem"])
+    if options.explain:
+        print(f"it proves: {family.proves}\n{text_of(data)}", end="")
     return 0
 
 

@@ -39,6 +39,7 @@ def add_run(command: Command) -> None:
         algorithm_names,
     )
     add_part_of_suite(sub)
+    sub.add_argument("--solve", action="store_true", help="compute OPT afresh where a shipped certificate has it")
     sub.add_argument(
         "--repeat", type=up_to(REPEATS), default=1, metavar="N", help="run algorithms that draw N times, and take means"
     )
@@ -132,6 +133,8 @@ def run_options(options: argparse.Namespace, out: Path, share: Path | None) -> R
         algorithms=tuple(options.algorithm),
         share=share,
         only=tuple(options.only),
+        tiers=tuple(getattr(options, "tier", ())),
+        solve=getattr(options, "solve", False),
         effort=options.effort,
         scale=options.scale,
         repeat=options.repeat,

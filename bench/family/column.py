@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
@@ -31,8 +32,9 @@ from bench.family.parts import (
 )
 from bench.family.sense import Sense
 from bench.family.source import Source
+from bench.family.standard import suites_of
 from bench.family.suite import Listed, SolveSettings, Study, Suite
-from formulations.report import Exact, SolveReport
+from formulations.report import Exact, Proof, SolveReport, Status, Termination
 from instances.errors import InputError, not_one_of
 from instances.files import load_json, read_bytes
 from instances.keys import Form, Values
@@ -63,6 +65,7 @@ CONVENTION: Mapping[str, str] = {
     "check": "formulations.check",
     "write": "formulations.certificate",
     "verify": "formulations.verify",
+    "PROVES": "formulations.verify",
     "GAME": "online.run",
     "suites": "bench.suites",
     "member": "bench.suites",
@@ -227,9 +230,9 @@ class Family:
     # Suites.
 
     def suites(self) -> Sequence[Suite]:
-        """The family's suites."""
+        """The family's suites, the last one of them its part of the standard set, if it has any."""
         found: Sequence[Suite] = self.need("suites")()
-        return found
+        return (*found, *suites_of(self.name))
 
     def member(self, text: str) -> Suite | None:
         """The member of a parametric family that ``NAME:KEY=VALUE,...`` names, as a suite of one case; None if NAME is
@@ -292,8 +295,44 @@ class Family:
                 "problem": verdict.problem or None,
             }
 
-        return Certificates(
-            lambda instance, settings: self.need("solve")(instance, **asdict(settings), certified=True), write, check
+        def solve(instance: Any, settings: SolveSettings, start: Any = None) -> SolveReport:
+            report: SolveReport = self.need("solve")(instance, **asdict(settings), start=start, certified=True)
+            return report
+
+        return Certificates(solve, write, check)
+
+    @property
+    def proves(self) -> str:
+        """What a valid certificate proves, and how, in a sentence."""
+        return str(self.find("PROVES") or "lower <= OPT <= upper")
+
+    def certified(self, instance: Any, data: Any, source: str) -> SolveReport:
+        """The interval that a decoded certificate proves, with its solution, after the independent checker's word.
+
+        Raises
+        ------
+        InputError : it is no certificate, or not a valid one of this instance.
+        """
+        began = time.perf_counter()
+        verify = self.find("verify")
+        if verify is None:
+            raise InputError(source, "", f"the family {self.name} has no certificates")
+        verdict = verify(instance, data, source)
+        if not verdict.valid:
+            raise InputError(source, "", f"not valid: {verdict.problem}")
+        lower, upper = verdict.certificate.lower, verdict.certificate.upper
+        return SolveReport(
+            status=Status.OPTIMAL if lower == upper else Status.INTERVAL,
+            lower=lower,
+            upper=upper,
+            solution=verdict.certificate.decisions,
+            proof=Proof.CERTIFICATE,
+            formulation=source,
+            backend="none",
+            termination=Termination.NONE,
+            time_limited=False,
+            seconds=time.perf_counter() - began,
+            certificate=verdict.certificate,
         )
 
     # Online.

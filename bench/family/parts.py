@@ -56,7 +56,7 @@ class Certificates:
 
     Parameters
     ----------
-    solve : (instance, settings): as `Family.solve`, with whatever more work the report's `certificate` needs; None in
+    solve : (instance, settings[, start]): as `Family.solve`, with the work that its `certificate` needs; None in
         it when none could be had.
     write : (certificate, path): the certificate of a report to a file, whole or not at all.
     check : (instance, data, source): exact verification of a decoded certificate, by code of its own: ``valid lower
@@ -64,7 +64,7 @@ class Certificates:
         no certificate at all.
     """
 
-    solve: Callable[[Any, SolveSettings], SolveReport]
+    solve: Callable[..., SolveReport]
     write: Callable[[Any, Path], None]
     check: Callable[[Any, Any, str], Mapping[str, Any]]
 

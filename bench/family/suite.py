@@ -85,6 +85,8 @@ class Case:
         constants.
     history : recipe of several days before, as one instance, that `HISTORY` stands for instead.
     studies : tables to be made beside the runs.
+    certificate : ``SET/ENTRY`` of a standard set whose certificate gives the reference, once it is verified; empty: it
+        is solved.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Case:
     prior: Mapping[str, Any] | None = None
     studies: tuple[Study, ...] = ()
     history: Mapping[str, Any] | None = None
+    certificate: str = ""
 
     def is_served(self, algorithm: str) -> bool:
         """Whether the case has the other days that the algorithm's name asks for."""

@@ -101,6 +101,7 @@ def suites() -> tuple[Suite, ...]:
                     SolveSettings(),
                     "day",
                     history=days_before(_DAY, "philly", days("philly")[0], 3),
+                    certificate="R1/philly_7200",
                 ),
                 *(_shipped(name, "tiny") for name in _TINY),
                 *(_shipped(name, "counterexamples") for name in _VIOLATED),

@@ -107,6 +107,8 @@ _PROOFS = {
     Proof.CP_SAT: "the bound that CP-SAT reports, in integers",
     Proof.ENUMERATION: "every possibility was looked at",
     Proof.DYNAMIC_PROGRAMMING: "the best of every set of arrivals, from those of smaller sets",
+    Proof.CERTIFICATE: "a shipped certificate: the solution and what bounds OPT, both recomputed by the independent "
+    "checker in this run",
     Proof.THEOREM: "a rule that is proved to be best",
 }
 

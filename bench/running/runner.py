@@ -15,10 +15,12 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from bench.family.column import Family
+from bench.family.standard import find_certificate
 from bench.family.suite import TIMELINE, Case, Study, Suite, is_informed
 from bench.running import provenance, work
 from bench.running.cluster import POLL, DaskCluster, Pool
@@ -30,8 +32,8 @@ from bench.running.progress import MAKING, Progress, clock
 from bench.storage.library import LIBRARY, Shelf, open_library
 from bench.storage.store import STORE, Piece, Store, StoredCase
 from formulations import backends
-from instances.errors import InputError, did_you_mean, shown, tamed
-from instances.files import filling, make_folder, write_atomically
+from instances.errors import InputError, did_you_mean, not_one_of, shown, tamed
+from instances.files import filling, make_folder, read_bytes, write_atomically
 from online.referee import sandbox
 from online.terms import Own, Terms, under
 
@@ -59,9 +61,11 @@ class RunOptions:
     algorithms : further algorithms, run on every case.
     share : file of the library, in which runs find each other's results; None for none.
     only : patterns (``*``, ``?``, ``[...]``) of names of cases, others are left out; empty for all.
+    tiers : groups of cases, others are left out; empty for all.
     effort : how many times the suite's own effort goes into OPT.
     scale : ``full``, or ``small`` for the suite's cases at a small scale.
     repeat : how many times an algorithm that draws is run on each case, with a seed of its own each time.
+    solve : compute OPT afresh where a certificate would give it.
     own : what stands behind the names of `algorithms` that are classes or objects (`online.own`).
     """
 
@@ -76,9 +80,11 @@ class RunOptions:
     algorithms: tuple[str, ...] = ()
     share: Path | None = None
     only: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
     effort: int = 1
     scale: str = "full"
     repeat: int = 1
+    solve: bool = False
     own: Mapping[str, Own] = field(default_factory=dict)
 
     @property
@@ -133,7 +139,7 @@ class _Sweep:
             describe={},
             algorithms=[(name, self._key(name)) for name in case.algorithms],
             solve=asdict(case.solve),
-            solve_key=self.family.solve_key(case.solve),
+            solve_key=self._reference_key(case),
             audits=self.family.audits,
             prior_recipe=case.prior,
             history_recipe=case.history,
@@ -173,6 +179,12 @@ class _Sweep:
 
         self.planned.append(_Job(call, made, lost, case.name, MAKING))
 
+    def _reference_key(self, case: Case) -> str:
+        """What the reference of a case depends on, beside its instance."""
+        if case.certificate:
+            return f"certificate {sha256(read_bytes(find_certificate(case.certificate))[0]).hexdigest()}"
+        return self.family.solve_key(case.solve)
+
     def _key(self, algorithm: str) -> str:
         """The algorithm's part of a result's key: anyone's own in a sandbox is kept apart."""
         shipped = algorithm.partition(":")[0] in {each.name for each in self.family.algorithms()}
@@ -201,7 +213,11 @@ class _Sweep:
         def call(executor: Executor) -> Future[Piece]:
             self.started.update((each.name, time.monotonic()) for each in self.waiting[address])
             data = self.path(case.instance).read_bytes()
-            return executor.submit(work.solve, self.family.name, data, case.instance, planned.solve, case.solve_key)
+            about = self.family.name, data, case.instance
+            if planned.certificate:
+                certificate = find_certificate(planned.certificate).read_bytes()
+                return executor.submit(work.certify, *about, planned.certificate, certificate, case.solve_key)
+            return executor.submit(work.solve, *about, planned.solve, case.solve_key)
 
         def done(piece: Piece) -> None:
             self.store.put(piece)
@@ -373,20 +389,29 @@ def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
     )
 
 
-def named_cases(suite: Suite, patterns: Sequence[str]) -> list[Case]:
-    """The cases whose names fit one of the patterns; all, where there is none.
+def named_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()) -> list[Case]:
+    """The cases whose names fit one of the patterns, of one of the tiers (groups); all, where there is none.
 
     Raises
     ------
-    InputError : a pattern that no case's name fits.
+    InputError : a pattern that no case's name fits, a tier that is none, or no case that is both.
     """
+    for tier in tiers:
+        if tier not in (known := dict.fromkeys(case.group for case in suite.cases)):
+            raise InputError("--tier", "", not_one_of(tier, known))
     for pattern in patterns:
         if not any(fnmatchcase(case.name, pattern) for case in suite.cases):
             some = ", ".join(case.name for case in suite.cases[:5]) + (", ..." if len(suite.cases) > 5 else "")
             raise InputError("--only", "", f"{shown(pattern)} fits no case of {suite.name}: {some}")
-    return [
-        case for case in suite.cases if not patterns or any(fnmatchcase(case.name, pattern) for pattern in patterns)
+    chosen = [
+        case
+        for case in suite.cases
+        if (not patterns or any(fnmatchcase(case.name, pattern) for pattern in patterns))
+        and (not tiers or case.group in tiers)
     ]
+    if not chosen:
+        raise InputError("--tier", "", f"no case of {', '.join(tiers)} fits {shown(', '.join(patterns))}")
+    return chosen
 
 
 def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
@@ -396,7 +421,7 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
     ------
     InputError : a pattern that no case's name fits; an algorithm that asks for another day where a case has none.
     """
-    chosen = named_cases(suite, options.only)
+    chosen = named_cases(suite, options.only, options.tiers)
     if not any(case.algorithms or options.algorithms for case in chosen):
         raise InputError(suite.file or suite.name, "algorithms", "nothing is to be run: name some, or --algorithm NAME")
     for case in chosen if suite.file else ():
@@ -414,6 +439,7 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
             case,
             algorithms=tuple(dict.fromkeys((*case.algorithms, *options.algorithms))),
             solve=replace(case.solve, effort=case.solve.effort * options.effort),
+            certificate="" if options.solve or options.effort > 1 else case.certificate,
         )
         for case in chosen
     ]
@@ -521,7 +547,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     "command": command(suite, options),
                     "date": datetime.now(UTC).date().isoformat(),
                     "algorithms": list(options.algorithms),
-                    "only": list(options.only),
+                    "only": [*options.only, *options.tiers],
                     "effort": options.effort,
                     "scale": options.scale,
                     **({"history": suite.history} if suite.history else {}),
@@ -559,8 +585,10 @@ def command(suite: Suite, options: RunOptions) -> str:
     """The command that makes the same table anywhere: what is run, and not where or by whom."""
     words = ["python", "-m", "bench", *(suite.command or ("run", Path(suite.file).name or suite.name))]
     words += [word for pattern in options.only for word in ("--only", pattern)]
+    words += [word for tier in options.tiers for word in ("--tier", tier)]
     words += [word for name in options.algorithms for word in ("--algorithm", name)]
     words += ["--scale", options.scale] if options.scale != SCALES[0] else []
+    words += ["--solve"] if options.solve else []
     words += ["--effort", str(options.effort)] if options.effort > 1 else []
     words += ["--repeat", str(options.repeat)] if options.repeat > 1 else []
     words += ["--limit", f"{options.limit:g}"] if options.limit is not None else []
@@ -597,11 +625,13 @@ def places(out: Path | None, share: Path | None, suite: str, scale: str = "full"
     return out, share
 
 
-def generate_suite(family: Family, suite: Suite, out: Path, only: Sequence[str] = ()) -> list[Mapping[str, Any]]:
+def generate_suite(
+    family: Family, suite: Suite, out: Path, only: Sequence[str] = (), tiers: Sequence[str] = ()
+) -> list[Mapping[str, Any]]:
     """Write the instance files of a suite, or of the cases that fit a pattern, one per case, named after it."""
     written: list[Mapping[str, Any]] = []
     with filling(out) as beside:
-        for case in named_cases(suite, only):
+        for case in named_cases(suite, only, tiers):
             made = work.make(family.name, case.recipe, case.prior, None, case.history)
             described = [(case.name, f"{case.name}.json.gz", made, made.describe)]
             if made.prior is not None:

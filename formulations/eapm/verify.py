@@ -30,6 +30,12 @@ from instances.eapm.format import content_hash
 from instances.eapm.model import Instance
 from instances.eapm.solution import Solution
 
+PROVES = (
+    "the decisions are a solution whose profit rate is `lower`; and at the prices of machine time the best profit rate "
+    "that any solution could have is at most `upper` (weak duality)"
+)
+"""What a valid certificate proves, and how."""
+
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
     """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal.

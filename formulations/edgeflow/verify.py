@@ -27,6 +27,12 @@ from instances.edgeflow.format import content_hash
 from instances.edgeflow.model import Instance, Job, Model
 from instances.edgeflow.solution import Piece, Solution
 
+PROVES = (
+    "the decisions are a schedule that meets `lower` jobs in time; and at the prices of GPU and edge seconds the worth "
+    "of all capacity plus what every job gains at most is `upper` jobs, which no schedule exceeds (weak duality)"
+)
+"""What a valid certificate proves, and how."""
+
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
     """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal.

@@ -58,10 +58,8 @@ SEARCH_CELLS = 20_000_000
 """Up to this many (node, slot) pairs, solutions are searched for."""
 BEFORE_SOLVER = 0.15
 """Share of a time limit for bounds and search where a solver follows: what it can prove it mostly proves from there."""
-BRANCH_TASKS, BRANCH_NODES, BRANCH_MOST = 300, 4_000, 1_000
-"""Up to so many tasks a certificate may branch; nodes that are solved per unit of effort, times tasks; most of them."""
-BRANCH_SHARE = 0.4
-"""Share of a time limit for branching, where a certificate was asked for."""
+BRANCH_TASKS, BRANCH_NODES = 300, 4_000
+"""Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
 BRANCH_UNIT = 2**12
 """Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them."""
 RELATIVE_SLACK = 1e-10
@@ -120,8 +118,6 @@ def solve(
     interval.bound(trivial_bound(instance) if migration else one_node.standalone_bound(instance), Proof.TRIVIAL)
     termination = Termination.NONE
     automatic = formulation == "auto" and backend == "auto"
-    branched = certified and backend != NO_BACKEND and instance.tasks <= BRANCH_TASKS
-    whole, seconds = seconds, seconds if seconds is None or not branched else seconds * (1 - BRANCH_SHARE)
     if plan.formulation == ENUMERATE:
         _enumerate(instance, interval)
     # Without an end to the effort the search goes on beside the solver, which begins from what a unit of it finds.
@@ -145,8 +141,8 @@ def solve(
     if certified:
         if interval.dual is None:
             _prices(instance, effort, interval, _clock(began, seconds, 1.0))
-        if branched:
-            _branch(instance, effort, gap, interval, seconds_left(whole, began))
+        if backend != NO_BACKEND:
+            _branch(instance, effort, gap, interval, seconds_left(seconds, began))
     return SolveReport(
         status=Status.OPTIMAL if interval.lower == interval.upper else Status.INTERVAL,
         lower=interval.lower,
@@ -156,7 +152,7 @@ def solve(
         formulation=plan.formulation,
         backend=NO_BACKEND if termination in (Termination.NONE, Termination.UNAVAILABLE) else plan.backend,
         termination=termination,
-        time_limited=whole is not None or termination is Termination.TIMEOUT,
+        time_limited=seconds is not None or termination is Termination.TIMEOUT,
         seconds=time.perf_counter() - began,
         work=interval.work,
         message="; ".join(interval.notes),
@@ -352,11 +348,11 @@ def _prices_and_search(
 def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, seconds: float | None) -> None:
     """A tree of decisions that proves more than prices alone, where the instance is small; see `bound.branching`."""
     dual = interval.dual
-    if dual is None or dual.upper - interval.lower <= Fraction(gap) * dual.upper:
+    if dual is None or instance.tasks > BRANCH_TASKS or dual.upper - interval.lower <= Fraction(gap) * dual.upper:
         return
-    nodes = min(BRANCH_MOST, max(1, BRANCH_NODES * effort // max(instance.tasks, 1)))
+    nodes = max(1, BRANCH_NODES * min(effort, UNLIMITED) // max(instance.tasks, 1))
     arguments = instance, dual.rent, interval.lower, nodes, seconds
-    reply = backends.call("highs", "formulations.lora.bound.branching:grow", *arguments)
+    reply = backends.call("highs", "formulations.lora.bound.branching:grow", *arguments, limits=Limits(seconds=seconds))
     if reply.termination is not None:
         interval.notes.append(f"branching: {reply.message or reply.termination}")
         return

@@ -42,6 +42,13 @@ from instances.lora.format import content_hash
 from instances.lora.model import Instance
 from instances.lora.solution import Decision, Solution
 
+PROVES = (
+    "the decisions are a solution of P that is worth `lower`; and at the prices of compute (lam), memory (phi) and "
+    "classes of cells, what all nodes can earn at most plus what every task gains at most from its best schedule is "
+    "`upper`, which no solution of P exceeds (weak duality; where decisions branch, the largest of all branches)"
+)
+"""What a valid certificate proves, and how."""
+
 Table = tuple[tuple[int, ...], ...]
 Said = tuple[tuple[tuple[int, ...], bool], ...]
 """What is decided of a task: () stands for its admission, (type, slot) for a cell."""

@@ -24,6 +24,12 @@ from instances.tenants.format import content_hash
 from instances.tenants.model import Instance
 from instances.tenants.solution import Solution
 
+PROVES = (
+    "the decisions are a schedule that costs `upper`; and at the prices of the jobs, what all GPUs can do at least "
+    "costs `lower`, below which no schedule is (weak duality)"
+)
+"""What a valid certificate proves, and how."""
+
 SMALL = 200_000
 """Up to so many jobs times ticks of a type in plain Python."""
 LONGEST = 2**22

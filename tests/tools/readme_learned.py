@@ -1,7 +1,7 @@
-"""The table and the picture of what a guarantee costs in bench/lora/README.md, from the committed rows of `guards`.
+"""The tables of what is learned in bench/lora/README.md, from the committed rows of the suites `learning` and `guards`.
 
-`python -m tests.tools.readme_learned` writes them; with the folder of results behind it (`results`), it first takes the
-rows of its `guards` and writes them to bench/lora/results.
+`python -m tests.tools.readme_learned` writes them; with a folder of folders behind it, it first takes the rows of its
+`learning` and `guards` and writes them to bench/lora/results.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bench.tables.ratios import decimal
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "lora" / "results"
-SUITES = ("guards",)
+SUITES = ("learning", "guards")
 KEPT = ["case", "group", "algorithm", "opt_lower", "opt_upper", "welfare", "truthful_bid", "theorem_h"]
 TRUE = "true history"
 PICTURE = RESULTS / "guards.svg"
@@ -35,7 +35,7 @@ def rows(suite: str) -> pd.DataFrame:
 
 
 def take(folder: Path) -> None:
-    """Keep what the table needs of a run, and its provenance; of a guard its factor, and A0 over OPT."""
+    """Keep what the tables need of a run of both suites, and its provenance; of a guard its factor, and A0 over OPT."""
     for suite in SUITES:
         table = figures(folder / suite / "results.csv")
         kept = table[KEPT].copy()
@@ -62,6 +62,14 @@ def _means(table: pd.DataFrame, algorithm: str, groups: list[str]) -> Iterator[s
         part = table[(table["group"] == group) & (table["algorithm"] == algorithm)]
         values = [reached(row) for row in part.to_dict("records")]
         yield decimal(sum(values, Fraction(0)) / len(values), 3, up=False) if values else "-"
+
+
+def learning() -> str:
+    """Welfare over the bound by mechanism and kind of days, in Markdown."""
+    table = rows("learning")
+    groups = list(dict.fromkeys(table["group"]))
+    names = list(dict.fromkeys(table["algorithm"]))
+    return make_table(["mechanism", *groups], [[name, *_means(table, name, groups)] for name in names])
 
 
 def guards() -> str:
@@ -111,6 +119,7 @@ def draw_guards() -> str:
 
 
 TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
+    ("bench/lora/README.md", "learning"): learning,
     ("bench/lora/README.md", "guards"): guards,
 }
 """Where each table stands, and what makes it."""

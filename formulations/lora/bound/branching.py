@@ -11,9 +11,7 @@ listed. It runs in the worker process of HiGHS; all that it says is proved after
 from __future__ import annotations
 
 import heapq
-import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -41,8 +39,6 @@ BOLD = 4.0
 CANDIDATES = 4
 """Most tasks that are tried before one of them is decided."""
 INTEGRAL = 1e-5
-STEP, PATIENCE = 0.01, 100
-"""The search ends after so many nodes in which the bound fell by less than this part of what is to be proved."""
 
 
 @compiled
@@ -147,8 +143,8 @@ class Tree(NamedTuple):
 class Programme:
     """The linear programme of a pool, column by column; `bound` solves it under decisions."""
 
-    def __init__(self, p: Pool, patterns: tuple[Patterns, ...], until: float | None = None) -> None:
-        self.pool, self.patterns, self.until = p, patterns, until
+    def __init__(self, p: Pool, patterns: tuple[Patterns, ...]) -> None:
+        self.pool, self.patterns = p, patterns
         self.slots = p.tariff.shape[1]
         self.demand = p.tasks
         self.supply = p.tasks + len(p.class_kind) * self.slots
@@ -169,10 +165,6 @@ class Programme:
         self._pooled = np.empty(int(p.width.sum()), np.int64)
         for i in range(p.tasks):  # what is paid where a task that must be in is not
             self._column((i, b""), -self.bonus, [i], [1.0])
-
-    def over(self) -> bool:
-        """Whether the time is."""
-        return self.until is not None and time.perf_counter() >= self.until
 
     def _column(self, key: tuple[int, bytes], value: float, rows: list[int], entries: list[float]) -> int:
         self.known.add(key)
@@ -280,7 +272,7 @@ class Programme:
             else:
                 break
             assert best is not None
-            if self.over() or best.value < enough or best.value - optimum <= max(0.5, CLOSE * (best.value - enough)):
+            if best.value < enough or best.value - optimum <= max(0.5, CLOSE * (best.value - enough)):
                 break
         assert best is not None
         return best, values
@@ -334,8 +326,8 @@ def grow(instance: Instance, rent: Prices, lower: int, nodes: int, seconds: floa
     listed = tuple(each for each in node_patterns(p) if each is not None)
     if len(listed) < len(p.nodes) or p.tasks == 0:
         return None
-    search = _Search(Programme(p, listed, until), lower)
-    search.run(rent, nodes)
+    search = _Search(Programme(p, listed), lower)
+    search.run(rent, nodes, until)
     return search.tree()
 
 
@@ -347,20 +339,15 @@ class _Search:
         self.enough = lower + 0.999
         self.solved = 0
 
-    def run(self, rent: Prices, nodes: int) -> None:
+    def run(self, rent: Prices, nodes: int, until: float | None) -> None:
         first, values = self.programme.bound((), rent, self.enough, ROUNDS)
         self.root = Node((), first.value, first.rent)
         self.solved = 1
         waiting: list[tuple[float, int, Node, NDArray[np.float64]]] = [(-first.value, 0, self.root, values)]
-        moved, since = first.value, 1
-        while waiting and self.solved < nodes and not self.programme.over():
+        while waiting and self.solved < nodes and (until is None or time.perf_counter() < until):
             _, _, node, values = heapq.heappop(waiting)
             if node.value < self.enough:
                 continue
-            if node.value < moved - STEP * (first.value - self.enough):
-                moved, since = node.value, self.solved
-            if self.solved - since >= PATIENCE:
-                break
             for child, found in self._branch(node, values):
                 heapq.heappush(waiting, (-child.value, self.solved + len(waiting), child, found))
 
@@ -399,28 +386,19 @@ class _Search:
         entry, slot = np.unravel_index(int(weight.argmax()), weight.shape)
         return [(int(kinds[entry]), int(p.kind[entry]), int(slot))]
 
-    def _below(self) -> Iterator[Node]:
-        left = [self.root]
-        while left:
-            node = left.pop()
-            yield node
-            left += node.children
-
     def tree(self) -> Tree:
-        """The nodes in preorder, slots from 1, tasks by their place in the instance.
-
-        A node whose own prices prove no more than the largest leaf is a leaf, whatever is below it.
-        """
+        """The nodes in preorder, slots from 1, tasks by their place in the instance."""
         p = self.programme.pool
         nodes: list[int | tuple[int, ...]] = []
         tables: list[Prices] = []
-        upper = max(node.value for node in self._below() if node.decision is None)
+        upper = 0.0
         left = [self.root]
         while left:
             node = left.pop()
-            if node.decision is None or math.floor(node.value) <= math.floor(upper):
+            if node.decision is None:
                 nodes.append(len(tables))
                 tables.append(node.rent)
+                upper = max(upper, node.value)
             else:
                 i, *cell = node.decision
                 nodes.append((int(p.task[i]), *([cell[0], cell[1] + 1] if cell else [])))

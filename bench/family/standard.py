@@ -1,0 +1,209 @@
+"""Standard sets: published lists of instances with certificates of OPT, `bench/standard/NAME.json`.
+
+An entry is a recipe and the SHA-256 of what it makes; that never changes once a set is released. Beside it stands the
+best interval that is known on OPT, proved by the certificate `bench/standard/NAME/ENTRY.cert`, which may get better.
+What a manifest says is a claim: `bench.running.standard` checks all of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from bench.family.suite import Case, Suite
+from formulations.report import Exact
+from instances import packed
+from instances.errors import InputError, not_one_of, shown
+from instances.files import load_json, read_bytes, sha256_of, write_atomically
+
+FORMAT = "ratiobench/standard/1"
+HERE = Path(__file__).resolve().parents[1] / "standard"
+NEWEST = "R1"
+"""The set that is meant where none is named."""
+SUITE = "standard"
+"""The suite of the first family in the newest set; those of the others have the family's name behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The best interval that is known, and how it was found.
+
+    Parameters
+    ----------
+    lower, upper : as `json_number` writes figures: integers, or fractions in strings.
+    certificate : SHA-256 of the file that proves it.
+    date : UTC, ISO 8601.
+    command : what found it.
+    seconds : that it took, all efforts together.
+    machine : the class of machine.
+    """
+
+    lower: int | str
+    upper: int | str
+    certificate: str
+    date: str
+    command: str
+    seconds: float
+    machine: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An instance of a set.
+
+    Parameters
+    ----------
+    name, tier : what it is called, and how large it is in a word; names of files.
+    family : of its problem.
+    recipe : how it is made.
+    instance : SHA-256 of its content; empty as long as nobody has made it (an unreleased set).
+    size : a few figures about it.
+    first : how hard it is: `lower`, `upper` and `seconds` of the first solve.
+    best : the best that is known; None as long as nothing is.
+    """
+
+    name: str
+    tier: str
+    family: str
+    recipe: Mapping[str, Any]
+    instance: str = ""
+    size: Mapping[str, Any] | None = None
+    first: Mapping[str, Any] | None = None
+    best: Record | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StandardSet:
+    """A set of instances.
+
+    Parameters
+    ----------
+    name : with its version.
+    path : of the manifest.
+    released : when, ISO 8601; empty before.
+    algorithms : per family, what `run` runs beside the user's own.
+    entries : in order.
+    """
+
+    name: str
+    path: Path
+    released: str
+    algorithms: Mapping[str, Sequence[str]]
+    entries: Sequence[Entry]
+
+    @property
+    def folder(self) -> Path:
+        """Where the certificates are."""
+        return self.path.with_suffix("")
+
+    def certificate(self, entry: Entry) -> Path:
+        """The file of an entry's certificate."""
+        return self.folder / f"{entry.name}{packed.SUFFIX}"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what never changes: names, tiers, recipes and hashes of the entries."""
+        return sha256_of([[each.name, each.tier, each.family, each.recipe, each.instance] for each in self.entries])
+
+    def find(self, name: str) -> Entry:
+        """The entry of this name; InputError where there is none."""
+        known = {each.name: each for each in self.entries}
+        if name not in known:
+            raise InputError(str(self.path), "name", not_one_of(name, known))
+        return known[name]
+
+    def updated(self, entry: Entry) -> StandardSet:
+        """The set with this entry in the place of the one of its name."""
+        return replace(self, entries=tuple(entry if each.name == entry.name else each for each in self.entries))
+
+    def write(self) -> None:
+        """Write the manifest, whole or not at all."""
+        rows = [{key: value for key, value in asdict(each).items() if value} for each in self.entries]
+        head = {"format": FORMAT, "name": self.name, "released": self.released, "algorithms": dict(self.algorithms)}
+        lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
+        text = json.dumps(head, indent=1)[:-2] + f',\n "entries": [\n{lines}\n ]\n}}\n'
+        write_atomically(self.path, text.encode())
+        _read.cache_clear()
+
+
+def read_set(name: str | os.PathLike[str] = NEWEST) -> StandardSet:
+    """The shipped set of this name, or the one in a manifest of one's own, a path that ends in ``.json``.
+
+    Raises
+    ------
+    InputError : naming the file, the field and the value.
+    """
+    path = Path(name) if str(name).endswith(".json") else HERE / f"{name}.json"
+    if path.parent == HERE and not path.exists():
+        raise InputError("--set", "", not_one_of(str(name), shipped_sets()))
+    return _read(path, path.stat().st_mtime_ns if path.exists() else 0)
+
+
+def shipped_sets() -> list[str]:
+    """The names of the sets that are shipped."""
+    return sorted(path.stem for path in HERE.glob("*.json"))
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, _: int) -> StandardSet:
+    data, source = read_bytes(path)
+    found = load_json(data, source)
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise InputError(source, "format", f"it is no manifest of a standard set ({FORMAT})")
+    try:
+        entries = [
+            Entry(**each | {"best": Record(**each["best"]) if each.get("best") else None}) for each in found["entries"]
+        ]
+        algorithms = {str(family): tuple(map(str, names)) for family, names in found["algorithms"].items()}
+        name, released = str(found["name"]), str(found["released"])
+    except (TypeError, KeyError, AttributeError) as error:
+        raise InputError(source, "entries", f"not as `standard` writes them: {shown(str(error))}") from None
+    for entry in entries:
+        for field in ("name", "tier", "family"):
+            word = getattr(entry, field)
+            if not isinstance(word, str) or not word.replace("_", "").replace("-", "").replace(".", "").isalnum():
+                raise InputError(source, f"entries.{field}", f"{shown(word)} is no name of letters, digits, _ - .")
+        if not isinstance(entry.recipe, dict) or not isinstance(entry.instance, str):
+            raise InputError(source, f"entries.{entry.name}", "`recipe` is an object, `instance` a text")
+    names = [entry.name for entry in entries]
+    if twice := next((each for each in names if names.count(each) > 1), None):
+        raise InputError(source, "entries.name", f"{shown(twice)} stands twice")
+    return StandardSet(name, path, released, algorithms, tuple(entries))
+
+
+def suites_of(family: str) -> tuple[Suite, ...]:
+    """The newest set's instances of a family as a suite, if it has any; their OPT comes from the certificates."""
+    chosen = read_set()
+    entries = [each for each in chosen.entries if each.family == family and each.best]
+    if not entries:
+        return ()
+    name = SUITE if chosen.entries[0].family == family else f"{SUITE}-{family}"
+    algorithms = tuple(chosen.algorithms.get(family, ()))
+    cases = tuple(
+        Case(each.name, each.recipe, algorithms, group=each.tier, certificate=f"{chosen.name}/{each.name}")
+        for each in entries
+    )
+    tiers = ", ".join(dict.fromkeys(each.tier for each in entries))
+    return (Suite(name, f"The standard set {chosen.name} ({tiers}): OPT comes from verified certificates", cases),)
+
+
+def find_certificate(address: str) -> Path:
+    """The file of the certificate ``SET/ENTRY``; InputError where there is none."""
+    name, _, entry = address.partition("/")
+    chosen = read_set(name)
+    found = chosen.find(entry)
+    if found.best is None:
+        raise InputError(address, "", "nothing is known of its OPT yet (`standard improve`)")
+    return chosen.certificate(found)
+
+
+def ends_of(record: Record) -> tuple[Exact, Exact]:
+    """The interval of a record."""
+    lower, upper = (end if isinstance(end, int) else Fraction(end) for end in (record.lower, record.upper))
+    return lower, upper

@@ -1,0 +1,51 @@
+"""How seconds and gap grow with the size of an instance: two charts of a standard set."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from statistics import median
+
+from bench.family.column import Family
+from bench.family.standard import StandardSet
+from bench.figures.files import make_document
+from bench.figures.overview import draw_curves
+from bench.storage.payload import exact
+from bench.tables import ratios
+
+Curve = tuple[str, list[tuple[float, float]]]
+
+
+def draw_growth(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator[tuple[str, str]]:
+    """(name of the file, SVG document): seconds, and gap in percent, of the first solve over how many arrive.
+
+    Medians of the instances of one size; both axes logarithmic. What was proved at once has no gap to show.
+    """
+    seconds, gaps = _points(chosen, families)
+    for name, title, words, curves in (
+        ("seconds", "Seconds of the first solve", "seconds", seconds),
+        ("gap", "Gap after the first solve", "gap, percent", gaps),
+    ):
+        if curves:
+            yield f"growth-{name}.svg", make_document(draw_curves(curves, title, "tasks, jobs or users", words))
+
+
+def _points(chosen: StandardSet, families: Mapping[str, Family]) -> tuple[list[Curve], list[Curve]]:
+    took: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    left: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for entry in chosen.entries:
+        number = (entry.size or {}).get(families[entry.family].size[0], 0)
+        if entry.first is None or not number:
+            continue
+        took[entry.family][number].append(max(0.01, float(entry.first["seconds"])))
+        lower, upper = (exact(entry.first[end]) for end in ("lower", "upper"))
+        if lower < upper:
+            left[entry.family][number].append(100 * ratios.gap(lower, upper))
+
+    def curves(found: Mapping[str, Mapping[int, list[float]]]) -> list[Curve]:
+        return [
+            (family, [(float(size), median(values)) for size, values in sorted(points.items())])
+            for family, points in found.items()
+        ]
+
+    return curves(took), curves(left)

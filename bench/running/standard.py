@@ -1,0 +1,204 @@
+"""Standard sets at work: every claim of a manifest checked, intervals made narrower, instances made."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import as_completed
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.family.column import Family
+from bench.family.known import families
+from bench.family.sense import Sense
+from bench.family.standard import Entry, Record, StandardSet, ends_of, read_set
+from bench.family.suite import SolveSettings
+from bench.running.machine import usable_cores
+from bench.running.pool import SpawnPool
+from bench.running.provenance import collect
+from bench.storage.payload import json_number, one_line
+from formulations import sealing
+from formulations.report import Exact, SolveReport
+from instances import packed
+from instances.errors import InputError, shown
+from instances.files import load_json, make_folder, read_bytes, write_atomically, write_text
+
+
+class Checked(NamedTuple):
+    """What came of the check of an entry: the first thing that is wrong, empty where all is as claimed."""
+
+    name: str
+    problem: str
+    seconds: float
+
+
+def make_entry(entry: Entry) -> tuple[Family, Any]:
+    """The instance of an entry, whose content is what the set says.
+
+    Raises
+    ------
+    InputError : an unknown family, a recipe that cannot be used, other content than the set's.
+    """
+    house = families().get(entry.family)
+    if house is None:
+        raise InputError(entry.name, "family", f"{shown(entry.family)} is not one of {', '.join(families())}")
+    instance = house.make(entry.recipe)
+    found = house.identity(instance)
+    if entry.instance and found != entry.instance:
+        problem = f"the recipe makes another instance here: {found}, not {entry.instance}"
+        raise InputError(entry.name, "instance", problem)
+    return house, instance
+
+
+def check_entry(chosen: StandardSet, entry: Entry) -> Checked:
+    """Make the instance, and check its certificate and everything that the manifest says of it."""
+    began = time.perf_counter()
+
+    def done(problem: str) -> Checked:
+        return Checked(entry.name, problem, time.perf_counter() - began)
+
+    try:
+        if entry.best is None:
+            return done("no certificate")
+        data, source = read_bytes(chosen.certificate(entry))
+        if (found := sha256(data).hexdigest()) != entry.best.certificate:
+            return done(f"{source}: SHA-256 {found}, not {entry.best.certificate} as the manifest says")
+        if not entry.instance:
+            return done("instance: the manifest has no SHA-256 of its content")
+        house, instance = make_entry(entry)
+        report = house.certified(instance, load_json(data, source), source)
+        for end, claimed in zip(("lower", "upper"), ends_of(entry.best), strict=True):
+            if getattr(report, end) != claimed:
+                return done(f"{end}: {claimed} in the manifest, {getattr(report, end)} in the certificate")
+    except InputError as error:
+        return done(str(error))
+    except Exception as error:  # a failure of ours, told like the others
+        return done(one_line(error))
+    return done("")
+
+
+def check_set(chosen: StandardSet, entries: Sequence[Entry], workers: int | None) -> Iterator[Checked]:
+    """Check entries side by side, large ones first; as they get done."""
+    order = sorted(entries, key=lambda each: -_file_size(chosen, each))
+    with SpawnPool(min(workers or usable_cores(), max(1, len(order)))) as pool:
+        for future in as_completed([pool.submit(check_entry, chosen, entry) for entry in order]):
+            yield future.result()
+
+
+def _file_size(chosen: StandardSet, entry: Entry) -> int:
+    path = chosen.certificate(entry)
+    return path.stat().st_size if path.exists() else 0
+
+
+class Improved(NamedTuple):
+    """The set afterwards, the interval before (None: there was none) and after, and which ends moved."""
+
+    chosen: StandardSet
+    before: tuple[Exact, Exact] | None
+    after: tuple[Exact, Exact]
+
+    @property
+    def moved(self) -> bool:
+        """Whether an end did."""
+        return self.before != self.after
+
+
+def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Callable[[str], None]) -> Improved:
+    """Search on from the best known solution; a certificate is replaced by a better one that was verified, only.
+
+    The better of both upper ends and of both lower ends make the new one, whoever found them.
+
+    Raises
+    ------
+    InputError : the instance is another one, the present certificate is not valid; no certificate was found.
+    """
+    tell(f"{entry.name}: making the instance")
+    house, instance = make_entry(entry)
+    known: SolveReport | None = None
+    documents: list[dict[str, Any]] = []
+    if entry.best is not None:
+        data, source = read_bytes(chosen.certificate(entry))
+        documents.append(load_json(data, source))
+        known = house.certified(instance, documents[0], source)
+    certificates = house.certificates
+    if certificates is None:
+        raise InputError(entry.name, "family", f"the family {house.name} has no certificates")
+    tell(f"{entry.name}: looking for a better interval, effort {settings.effort}")
+    report = certificates.solve(instance, settings, None if known is None else known.solution)
+    if report.certificate is None and known is None:
+        raise InputError(entry.name, "", f"no certificate was found{report.message and ': '}{report.message}")
+    if report.certificate is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"found{packed.SUFFIX}"
+            certificates.write(report.certificate, path)
+            documents.append(load_json(*read_bytes(path)))
+    tell(f"{entry.name}: verifying")
+    best = join_certificates(house, instance, documents)
+    verified = house.certified(instance, best, entry.name)
+    after, before = (verified.lower, verified.upper), None if known is None else (known.lower, known.upper)
+    if before == after and entry.first is not None:
+        return Improved(chosen, before, after)
+    content = packed.pack(best)
+    settled = " --effort " + str(settings.effort) if settings.seconds is None else f" --seconds {settings.seconds:g}"
+    machine = collect()["machine"]
+    record = Record(
+        lower=json_number(after[0]),
+        upper=json_number(after[1]),
+        certificate=sha256(content).hexdigest(),
+        date=datetime.now(UTC).date().isoformat(),
+        command=f"standard improve {shlex.quote(entry.name)}{settled}",
+        seconds=round(report.seconds + (entry.best.seconds if entry.best is not None else 0.0), 1),
+        machine=f"{machine['system']}, {machine['usable cores']} cores",
+    )
+    first = entry.first
+    if first is None and known is None:
+        first = {"lower": record.lower, "upper": record.upper, "seconds": record.seconds}
+    size = _size_of(house, instance)
+    found = replace(entry, instance=house.identity(instance), size=size, first=first, best=record)
+    make_folder(chosen.folder)
+    write_atomically(chosen.certificate(entry), content)
+    changed = read_set(chosen.path).updated(found)  # another process may have written it meanwhile
+    changed.write()
+    return Improved(changed, before, after)
+
+
+def join_certificates(house: Family, instance: Any, documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A certificate with the best solution of several valid ones and the best bound: neither depends on the other."""
+    if len(documents) == 1:
+        return dict(documents[0])
+    reports = [house.certified(instance, dict(each), "certificate") for each in documents]
+    least, most = (
+        min(range(len(reports)), key=lambda k: reports[k].upper),
+        max(range(len(reports)), key=lambda k: reports[k].lower),
+    )
+    solved, bounded = (most, least) if house.sense is Sense.MOST else (least, most)
+    own = {*house.solution_document(reports[solved].solution), house.sense.verified}
+    content = {key: documents[solved if key in own else bounded][key] for key in documents[bounded] if key != "sha256"}
+    return sealing.sealed(content)
+
+
+def _size_of(house: Family, instance: Any) -> dict[str, Any]:
+    """The figures by which the family measures size, and its load where it has one."""
+    described = house.describe(instance)
+    kept = [*house.size, *(["load"] if "load" in described and "load" not in house.size else [])]
+    return {key: described[key] for key in kept if key in described}
+
+
+def fetch(chosen: StandardSet, entries: Sequence[Entry], folder: Path, tell: Callable[[str], None]) -> list[Path]:
+    """Write the instances' files and their certificates into a folder; each is checked against the set first."""
+    make_folder(folder)
+    written = []
+    for entry in entries:
+        tell(f"making {entry.name}")
+        house, instance = make_entry(entry)
+        path = folder / f"{entry.name}.json.gz"
+        write_text(path, house.dumps(instance))
+        written.append(path)
+        if entry.best is not None:
+            write_atomically(folder / chosen.certificate(entry).name, read_bytes(chosen.certificate(entry))[0])
+    return written

@@ -1,0 +1,222 @@
+"""The standard set: what it claims is so, what was changed is noticed, and runs take OPT from it."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bench.cli.main import main
+from bench.family.known import families, find_suite
+from bench.family.standard import StandardSet, ends_of, read_set
+from bench.running.standard import check_entry
+from bench.tables import standard as tables
+from instances import packed
+
+ROOT = Path(__file__).resolve().parents[2]
+R1 = read_set("R1")
+DIGEST = ""
+"""Of R1, for good, from its release on."""
+SMALL = [each for each in R1.entries if each.best is not None and R1.certificate(each).stat().st_size < 6_000]
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> StandardSet:
+    """A copy of the set that may be changed."""
+    shutil.copy(R1.path, tmp_path / "R1.json")
+    shutil.copytree(R1.folder, tmp_path / "R1")
+    return read_set(tmp_path / "R1.json")
+
+
+def test_what_was_released_never_changes() -> None:
+    """Names, tiers, recipes, contents."""
+    assert R1.digest == DIGEST if R1.released else not DIGEST
+
+
+def test_every_entry_is_complete_and_small() -> None:
+    """Every family is in it; all certificates together stay below 30 MB."""
+    assert {each.family for each in R1.entries} == set(families())
+    for entry in R1.entries:
+        assert entry.best is not None, entry.name
+        assert entry.instance, entry.name
+        assert entry.first, entry.name
+        lower, upper = ends_of(entry.best)
+        assert lower <= upper
+    assert sum(R1.certificate(each).stat().st_size for each in R1.entries) < 30_000_000
+    assert {path.name for path in R1.folder.iterdir()} == {R1.certificate(each).name for each in R1.entries}
+
+
+@pytest.mark.parametrize("name", [each.name for each in SMALL])
+def test_small_certificates_are_valid(name: str) -> None:
+    """The others are for `standard verify`."""
+    assert check_entry(R1, R1.find(name)).problem == ""
+
+
+def test_a_whole_day_is_valid_and_a_set_is_checked_by_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["standard", "verify", "philly_7200", "tiny_*"]) == 0
+    assert " certificates valid, " in capsys.readouterr().out
+
+
+def test_a_changed_byte_fails(own: StandardSet, capsys: pytest.CaptureFixture[str]) -> None:
+    """Any byte of the file; and a valid file about other figures than the manifest's."""
+    entry = own.find("tiny_contention")
+    path, draw = own.certificate(entry), random.Random("bytes")
+    data = path.read_bytes()
+    for place in draw.sample(range(len(data)), 20):
+        other = bytearray(data)
+        other[place] ^= 1 << draw.randrange(8)
+        path.write_bytes(other)
+        assert "not" in check_entry(own, entry).problem
+    path.write_bytes(packed.pack(packed.unpack(data, "x", 10**6)) + b"\0")
+    assert main(["standard", "verify", "tiny_contention", "--set", str(own.path)]) == 1
+    out = capsys.readouterr().out
+    assert "tiny_contention: NOT VALID: " in out
+    assert f"{own.name}: 0 of 1 certificates valid" in out
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        ("instance", "0" * 64, "the recipe makes another instance here"),
+        ("instance", "", "the manifest has no SHA-256"),
+        ("recipe", {"kind": "named", "name": "tiny_vendors"}, "the recipe makes another instance here"),
+        ("recipe", {"kind": "nothing"}, "nothing"),
+        ("family", "nobody", "not one of"),
+        ("best.lower", 1, "lower: 1 in the manifest"),
+        ("best.upper", 10**9, "upper: 1000000000 in the manifest"),
+        ("best.certificate", "f" * 64, "not ffff"),
+        ("best", None, "no certificate"),
+    ],
+)
+def test_a_changed_manifest_fails(own: StandardSet, field: str, value: Any, problem: str) -> None:
+    """Every claim in it is recomputed."""
+    document = json.loads(own.path.read_text())
+    [row] = [each for each in document["entries"] if each["name"] == "tiny_contention"]
+    holder, _, key = field.rpartition(".")
+    (row[holder] if holder else row)[key] = value
+    own.path.write_text(json.dumps(document))
+    changed = read_set(own.path)
+    assert problem in check_entry(changed, changed.find("tiny_contention")).problem
+
+
+def test_a_missing_certificate_fails(own: StandardSet) -> None:
+    entry = own.find("tiny_contention")
+    own.certificate(entry).unlink()
+    assert "cannot be read" in check_entry(own, entry).problem
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[]", "it is no manifest"),
+        ('{"format": "ratiobench/standard/1"}', "not as `standard` writes them"),
+        ('{"format": "ratiobench/standard/1", "name": "x", "released": "", "algorithms": [], "entries": []}', "not as"),
+        (
+            '{"format": "ratiobench/standard/1", "name": "x", "released": "", "algorithms": {}, "entries": [{"name": '
+            '"../../x", "tier": "a", "family": "b", "recipe": {}}]}',
+            "is no name of letters",
+        ),
+    ],
+)
+def test_what_is_no_manifest_is_refused(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.json").write_text(text)
+    assert main(["standard", "list", "--set", str(tmp_path / "x.json")]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert len(error.splitlines()) == 1
+
+
+def test_names_that_do_not_exist_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["--set", "R0"], ["--tier", "huge"], ["--family", "nobody"], ["tiny_contentoin"]):
+        assert main(["standard", "list", *words]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+    assert main(["run", "standard", "--tier", "huge"]) == 2
+    assert "huge" in capsys.readouterr().err
+
+
+def test_an_interval_gets_better_and_never_worse(own: StandardSet, capsys: pytest.CaptureFixture[str]) -> None:
+    """From a worse certificate, put in by hand; a second time nothing is better, and nothing is written."""
+    name = "tiny_contention"
+    entry = own.find(name)
+    assert entry.best is not None
+    family = families()[entry.family]
+    instance = family.make(entry.recipe)
+    empty = [None] * int((entry.size or {})["tasks"])
+    best = packed.unpack(own.certificate(entry).read_bytes(), "x", 10**8)
+    from formulations import sealing
+
+    worse = sealing.sealed({k: v for k, v in best.items() if k != "sha256"} | {"lower": 0, "decisions": empty})
+    own.certificate(entry).write_bytes(packed.pack(worse))
+    assert family.certified(instance, worse, "x").lower == 0
+    assert main(["standard", "improve", name, "--set", str(own.path)]) == 0
+    assert f"{name}: better\nOPT was in [0, " in capsys.readouterr().out
+    after = read_set(own.path)
+    assert check_entry(after, after.find(name)).problem == ""
+    before = own.path.read_bytes(), own.certificate(entry).read_bytes()
+    assert main(["standard", "improve", name, "--set", str(own.path)]) == 0
+    assert f"{name}: no better interval was found" in capsys.readouterr().out
+    assert before == (own.path.read_bytes(), own.certificate(entry).read_bytes())
+
+
+def test_a_set_of_ones_own_is_filled_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As its README says: names and recipes alone, then `improve`, then `verify`."""
+    entries = [{"name": "a", "tier": "t", "family": "lora", "recipe": {"kind": "named", "name": "tiny_vendors"}}]
+    head = {"format": "ratiobench/standard/1", "name": "mine", "released": "", "algorithms": {}}
+    (tmp_path / "mine.json").write_text(json.dumps(head | {"entries": entries}))
+    own = ["--set", str(tmp_path / "mine.json")]
+    assert main(["standard", "verify", *own]) == 1
+    assert main(["standard", "improve", *own]) == 0
+    assert main(["standard", "verify", *own]) == 0
+    assert main(["standard", "fetch", *own, "--out", str(tmp_path / "files")]) == 0
+    capsys.readouterr()
+    files = tmp_path / "files"
+    assert main(["check", str(files / "a.json.gz"), "--certificate", str(files / "a.cert"), "--explain"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("valid\nOPT ")
+    assert "it proves: the decisions are a solution of P" in out
+    assert '"decisions": [' in out
+
+
+def test_runs_take_opt_from_the_certificates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One's tier alone; with --solve it is computed, and lies in the certificate's interval."""
+    run = ["run", "standard", "--tier", "tiny", "--workers", "1", "--quiet"]
+    assert main([*run, "--out", str(tmp_path / "a")]) == 0
+    assert "(proof: certificate, verified, R1/tiny_contention / none)" in capsys.readouterr().out
+    assert main([*run, "--out", str(tmp_path / "b"), "--solve"]) == 0
+    assert "certificate, verified" not in capsys.readouterr().out
+    known, solved = (pd.read_csv(tmp_path / name / "results.csv") for name in "ab")
+    assert list(known["instance"]) == list(solved["instance"])
+    assert (known["opt_lower"] <= solved["opt_lower"]).all()
+    assert (solved["opt_upper"] <= known["opt_upper"]).all()
+
+
+def test_a_certificate_that_is_not_valid_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rows of its case fail with the reason."""
+    from bench.running import runner
+
+    monkeypatch.setattr(runner, "find_certificate", lambda address: R1.certificate(R1.find("tiny_vendors")))
+    words = ["run", "standard", "--only", "tiny_contention", "--workers", "1", "--quiet", "--out", str(tmp_path / "a")]
+    assert main(words) == 1
+    assert "the certificate is about another instance" in capsys.readouterr().out
+
+
+def test_every_family_has_its_suite() -> None:
+    for name in families():
+        suite = next(each for each in families()[name].suites() if each.name.startswith("standard"))
+        assert find_suite(suite.name)[1].cases == suite.cases
+        assert all(case.algorithms for case in suite.cases)
+
+
+def test_the_readme_has_the_sets_table() -> None:
+    """Which `standard table --write` puts there."""
+    text = (ROOT / "bench" / "standard" / "README.md").read_text(encoding="utf-8")
+    assert tables.BEGIN + tables.markdown(R1, families()) + tables.END in text

@@ -1,0 +1,90 @@
+"""Packed JSON: the same values again, and nothing that was changed."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances import packed
+from instances.errors import InputError
+from instances.files import load_json
+
+LEAVES = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=4)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=10)
+        | st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+        | st.lists(st.fixed_dictionaries({"vendor": LEAVES, "cells": st.lists(inner, max_size=3)}), max_size=4)
+    ),
+    max_leaves=40,
+)
+SMALL = {
+    "format": "x/1",
+    "prices": [3, 4, 2**63, -7],
+    "decisions": [None, {"cells": [[1, 2], [1, 3]], "payment": None}, {"cells": [], "payment": 9}],
+}
+
+
+@settings(max_examples=300, deadline=None)
+@given(VALUES)
+def test_what_is_packed_is_read_again(document: Any) -> None:
+    found = packed.unpack(packed.pack(document), "x", 2**20)
+    assert repr(found) == repr(document)  # with types, and keys in order
+
+
+def test_every_changed_byte_is_noticed() -> None:
+    """Each byte changed in three ways, one left out, one more: no document, in one line."""
+    data = packed.pack(SMALL)
+    assert load_json(data, "x") == SMALL
+    for place in range(len(packed.MAGIC), len(data)):
+        for change in (1, 128, 255):
+            other = bytearray(data)
+            other[place] ^= change
+            with pytest.raises(InputError, match="x: not a complete packed document"):
+                load_json(bytes(other), "x")
+        with pytest.raises(InputError):
+            load_json(data[:place] + data[place + 1 :], "x")
+    for other in (data + b"\0", data + data[8:], data[:-1]):
+        with pytest.raises(InputError):
+            load_json(bytes(other), "x")
+
+
+def _as_file(content: bytes) -> bytes:
+    return packed.MAGIC + lzma.compress(content, check=lzma.CHECK_SHA256)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"X", b"I", b"I" + b"\xff" * 10_000, b"I\x02\x02", b"T\x00", b"T" * 5_000, b"T\x7e", b"O\x04[]",
+        b'O\x0a["a",1]', b'O\x12["a","a"]I\x02I\x02', b"J\x04{}", b"J\x04[]", b"L" + b"I\xfe\xff\xff\xff\x7f",
+        b"LI\x01", b"LJ\x06[[]]", b"N\x03I\x02", b"N\x01" + b"T" * 3,
+    ],
+)  # fmt: skip
+def test_hostile_content_is_refused_in_one_line(content: bytes) -> None:
+    """Lengths that nothing follows, columns without end, keys twice; none takes memory beyond what is in the file."""
+    with pytest.raises(InputError, match=r"^x: not a complete packed document$"):
+        load_json(_as_file(content), "x")
+    assert load_json(_as_file(b"J\x06[1]"), "x") == 1
+
+
+def test_no_more_is_unpacked_than_is_allowed() -> None:
+    data = packed.pack(["a" * 10**6])
+    assert len(data) < 1000
+    with pytest.raises(InputError, match="unpacked, more than 1000 bytes"):
+        packed.unpack(data, "x", 1000)
+
+
+def test_the_suffix_says_how_a_file_is_written(tmp_path: Path) -> None:
+    from instances.documents import Documents
+
+    files: Documents[Any, Any] = Documents(lambda data, source: data, lambda held: held)
+    files.write(SMALL, tmp_path / "a.cert")
+    assert packed.is_packed((tmp_path / "a.cert").read_bytes())
+    assert files.read(tmp_path / "a.cert") == SMALL
