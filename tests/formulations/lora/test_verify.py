@@ -554,7 +554,7 @@ def test_the_checker_loads_nothing_of_the_optimiser() -> None:
     instances = {name for name in ours if name.startswith("instances")}
     assert instances <= {
         "instances", "instances.arrays", "instances.documents", "instances.errors",
-        "instances.fields", "instances.files", "instances.lora",
+        "instances.fields", "instances.files", "instances.lora", "instances.packed",
         "instances.lora.format", "instances.lora.model", "instances.lora.solution",
     }  # fmt: skip
     assert not {"numba", "scipy", "highspy", "ortools", "pulp"} & set(loaded)
