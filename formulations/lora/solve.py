@@ -24,6 +24,7 @@ from formulations.interval import Interval, seconds_left
 from formulations.linear import LinearModel
 from formulations.lora.bound.lagrangian import Capacity, DualBound, dual_bound, never
 from formulations.lora.bound.pricing import Pool, Pricer, find_pool
+from formulations.lora.bound.tree import Tree
 from formulations.lora.certificate import Certificate, ClassPrice, Node
 from formulations.lora.certificate import Prices as PriceTable
 from formulations.lora.check import check
@@ -356,7 +357,7 @@ def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, se
     if reply.termination is not None:
         interval.notes.append(f"branching: {reply.message or reply.termination}")
         return
-    found = reply.value  # a `Tree`, of a module that only the process of HiGHS imports
+    found: Tree | None = reply.value
     if found is None:
         return
     nothing = ((0,) * instance.slots,) * len(instance.node_types)

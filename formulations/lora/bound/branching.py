@@ -23,6 +23,7 @@ from formulations.kernels import compiled
 from formulations.lora.bound.lagrangian import Prices
 from formulations.lora.bound.patterns import Patterns, node_patterns
 from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, pool, trace
+from formulations.lora.bound.tree import Tree
 from instances.lora.model import Instance, IntArray
 
 Decision = tuple[int, ...]
@@ -119,25 +120,6 @@ class Node:
     rent: Prices
     decision: Decision | None = None
     children: list[Node] = field(default_factory=list)
-
-
-class Tree(NamedTuple):
-    """The tree in preorder with tasks, types and slots as in the instance, and (C, T) rents of its tables.
-
-    Parameters
-    ----------
-    kind, rate, memory : (C,) of the classes.
-    upper : the largest bound of a leaf, in doubles.
-    solved : nodes whose bounds were computed.
-    """
-
-    nodes: tuple[int | tuple[int, ...], ...]
-    tables: tuple[Prices, ...]
-    kind: IntArray
-    rate: IntArray
-    memory: IntArray
-    upper: float
-    solved: int
 
 
 class Programme:

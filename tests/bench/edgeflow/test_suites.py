@@ -43,7 +43,7 @@ def test_the_family() -> None:
     assert len(suite.cases) == 15
     assert {suite.name for suite in family.suites()} == {
         "edgeflow-trace1", "edgeflow-philly", "edgeflow-ablation", "edgeflow-edge", "edgeflow-load", "edgeflow-slots",
-        "edgeflow-named", "elasticflow-published",
+        "edgeflow-named", "elasticflow-published", "standard-edgeflow",
     }  # fmt: skip
     assert family.measured() == MEASURES
     assert {name for name, _ in families()["edgeflow"].find("traces")()} >= {"pai", "philly", "t4"}
