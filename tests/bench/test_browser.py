@@ -176,7 +176,7 @@ def test_very_many_rows_are_unpacked_where_they_are_reached(
     assert '<table class="runs"' in whole
     assert '<table class="runs"' not in page
     assert len(page) < len(whole)
-    settle = 'async () => { for (let i = 0; i < 200 && !document.querySelector("form.filters"); i++) '
+    settle = 'async () => { for (let i = 0; i < 1500 && !document.querySelector("form.filters"); i++) '
     settle += (
         'await new Promise((done) => setTimeout(done, 10)); return document.querySelectorAll("table.runs").length; }'
     )

@@ -115,12 +115,20 @@ def test_the_best_pattern_is_found_to_the_unit(
         for count in fitting
         if not any((*count[:c], count[c] + 1, *count[c + 1 :]) in known for c in range(len(sizes)))
     ]
-    found = [tuple(count) for count in checker._maximal_patterns(sizes, compute, room, Steps(1)).tolist()]
-    assert sorted(found) == sorted(maximal)
+    listed = checker._maximal_patterns(sizes, compute, room, Steps(1))
+    assert sorted(map(tuple, listed.tolist())) == sorted(maximal)
     price = data.draw(st.lists(st.tuples(*[st.integers(0, top)] * len(sizes)), min_size=1, max_size=3))
     classes = [ClassPrice(0, *size, tuple(line[c] for line in price)) for c, size in enumerate(sizes)]
     best = sum(max(sum(n * p for n, p in zip(count, line, strict=True)) for count in fitting) for line in price)
-    assert checker._patterns_worth(classes, compute, room, Steps(1)) == best
+    assert checker._patterns_worth(classes, listed, None, Steps(1)) == best
+    # With no more cells of a class than there are tasks for it.
+    most = data.draw(st.lists(st.tuples(*[st.integers(0, 3)] * len(sizes)), min_size=len(price), max_size=len(price)))
+    best = sum(
+        max(sum(min(n, m) * p for n, m, p in zip(count, caps, line, strict=True)) for count in fitting)
+        for caps, line in zip(most, price, strict=True)
+    )
+    present = {each[:3]: np.array([caps[c] for caps in most]) for c, each in enumerate(classes)}
+    assert checker._patterns_worth(classes, listed, present, Steps(1)) == best
 
 
 def optimisers(instance: Instance, rent: Any, lam: Any, phi: Any, listed: Sequence[bool]) -> tuple[int, Certificate]:
