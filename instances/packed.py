@@ -32,6 +32,8 @@ _SHORT = 8
 _WINDOW = 2**24
 _BITS = 1024
 """No integer is longer."""
+MOST = 2**24
+"""Values that a document has at most, lists and objects among them: a week of 100,000 tasks has a quarter of that."""
 _CORRUPT = "not a complete packed document"
 
 
@@ -54,6 +56,28 @@ def unpack(data: bytes, source: str, limit: int) -> Any:
 
     Raises
     ------
+    InputError : for bytes that are no whole packed document, for more than the limit, and for more values than `MOST`.
+    """
+    content = content_of(data, source, limit)
+    try:
+        cursor = _Cursor(content)
+        (document,) = cursor.column(1)
+        if cursor.place != len(content):
+            raise ValueError
+    except _TooMany:
+        raise InputError(source, "", f"packed, it has more than {MOST} values, the most that is read") from None
+    except (ValueError, LookupError, RecursionError):
+        raise InputError(source, "", _CORRUPT) from None
+    except MemoryError:
+        raise InputError(source, "", "does not fit into the memory that there is") from None
+    return document
+
+
+def content_of(data: bytes, source: str, limit: int) -> bytes:
+    """The columns in packed bytes, texts in them as they are.
+
+    Raises
+    ------
     InputError : for bytes that are no whole packed document, and for more than the limit.
     """
     reader = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=4 * _WINDOW)
@@ -63,14 +87,21 @@ def unpack(data: bytes, source: str, limit: int) -> Any:
         raise InputError(source, "", _CORRUPT) from None
     if len(content) > limit:
         raise InputError(source, "", f"unpacked, more than {limit} bytes, the most that is read (--max-bytes)")
-    try:
-        cursor = _Cursor(content)
-        (document,) = cursor.column(1)
-        if not reader.eof or reader.unused_data or cursor.place != len(content):
-            raise ValueError
-    except (ValueError, LookupError, RecursionError):
-        raise InputError(source, "", _CORRUPT) from None
-    return document
+    if not reader.eof or reader.unused_data:
+        raise InputError(source, "", _CORRUPT)
+    return content
+
+
+class _TooMany(Exception):
+    """More values than are read."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object no key of which stands twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
 
 
 def _write(out: bytearray, values: list[Any]) -> None:
@@ -128,11 +159,14 @@ class _Cursor:
     """A place in unpacked bytes, from which columns are read. Every value read takes a bit at least."""
 
     def __init__(self, content: bytes) -> None:
-        self.content, self.place = content, 0
+        self.content, self.place, self.left = content, 0, MOST
 
     def column(self, number: int) -> list[Any]:
         """So many values; ValueError or LookupError for what is no column of them."""
         kind = self._take(1)
+        self.left -= number
+        if self.left < 0:
+            raise _TooMany
         if kind == b"I":
             return list(self._integers(number))
         if kind == b"D":
@@ -175,7 +209,7 @@ class _Cursor:
 
     def _text(self, number: int | None = None) -> list[Any]:
         (length,) = self._integers(1)
-        found = json.loads(self._take(max(0, length)))
+        found = json.loads(self._take(max(0, length)), object_pairs_hook=_once)
         if type(found) is not list or number not in (None, len(found)):
             raise ValueError
         return found

@@ -17,7 +17,7 @@ from bench.family.suite import SolveSettings
 from bench.running.heartbeat import now_at
 from bench.tables import standard as tables
 from formulations.report import UNLIMITED
-from instances.errors import InputError, shown, tamed
+from instances.errors import InputError, not_one_of, shown, tamed
 from instances.files import write_atomically
 
 
@@ -56,9 +56,18 @@ def add_standard(command: Command) -> None:
     fetched.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder of the files; it is made")
 
 
+def _read(name: str) -> StandardSet:
+    """The set, all of whose families exist."""
+    chosen = read_set(name)
+    for entry in chosen.entries:
+        if entry.family not in families():
+            raise InputError(str(chosen.path), f"{entry.name}.family", not_one_of(entry.family, families()))
+    return chosen
+
+
 def _chosen(options: argparse.Namespace) -> tuple[StandardSet, list[Entry]]:
     """The set, and those of its entries that the command line chooses."""
-    chosen = read_set(options.set)
+    chosen = _read(options.set)
     for name, given in (("tier", options.tier), ("family", options.family)):
         for word in given:
             if word not in (known := dict.fromkeys(getattr(each, name) for each in chosen.entries)):
@@ -129,7 +138,7 @@ def _improve(options: argparse.Namespace) -> int:
 
 
 def _table(options: argparse.Namespace) -> int:
-    chosen = read_set(options.set)
+    chosen = _read(options.set)
     if options.write is not None:
         from bench.figures.standard import draw_growth
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -19,7 +21,7 @@ from typing import Any
 from bench.family.suite import Case, Suite
 from formulations.report import Exact
 from instances import packed
-from instances.errors import InputError, not_one_of, shown
+from instances.errors import InputError, not_one_of, shown, tamed
 from instances.files import load_json, read_bytes, sha256_of, write_atomically
 
 FORMAT = "ratiobench/standard/1"
@@ -156,25 +158,116 @@ def _read(path: Path, _: int) -> StandardSet:
     found = load_json(data, source)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError(source, "format", f"it is no manifest of a standard set ({FORMAT})")
-    try:
-        entries = [
-            Entry(**each | {"best": Record(**each["best"]) if each.get("best") else None}) for each in found["entries"]
-        ]
-        algorithms = {str(family): tuple(map(str, names)) for family, names in found["algorithms"].items()}
-        name, released = str(found["name"]), str(found["released"])
-    except (TypeError, KeyError, AttributeError) as error:
-        raise InputError(source, "entries", f"not as `standard` writes them: {shown(str(error))}") from None
-    for entry in entries:
-        for field in ("name", "tier", "family"):
-            word = getattr(entry, field)
-            if not isinstance(word, str) or not word.replace("_", "").replace("-", "").replace(".", "").isalnum():
-                raise InputError(source, f"entries.{field}", f"{shown(word)} is no name of letters, digits, _ - .")
-        if not isinstance(entry.recipe, dict) or not isinstance(entry.instance, str):
-            raise InputError(source, f"entries.{entry.name}", "`recipe` is an object, `instance` a text")
-    names = [entry.name for entry in entries]
-    if twice := next((each for each in names if names.count(each) > 1), None):
+    head = (("name", _WORD), ("released", _DAY))
+    for field, form in head:
+        if not isinstance(found.get(field), str) or not re.fullmatch(form, found[field]):
+            raise InputError(source, field, f"{shown(found.get(field))} is not as `standard` writes it")
+    algorithms, rows = found.get("algorithms"), found.get("entries")
+    if not isinstance(algorithms, dict) or not all(_is_texts(names) for names in algorithms.values()):
+        raise InputError(source, "algorithms", "is no object of lists of names")
+    if not isinstance(rows, list):
+        raise InputError(source, "entries", f"{shown(rows)} is no list")
+    entries = [_entry(source, f"entries[{k}]", row) for k, row in enumerate(rows)]
+    names = Counter(entry.name for entry in entries)
+    if twice := next((name for name, number in names.items() if number > 1), None):
         raise InputError(source, "entries.name", f"{shown(twice)} stands twice")
-    return StandardSet(name, path, released, algorithms, tuple(entries))
+    return StandardSet(found["name"], path, found["released"], algorithms, tuple(entries))
+
+
+_WORD, _HASH, _DAY = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", "[0-9a-f]{64}", r"(\d{4}-\d\d-\d\d)?"
+_END = r"-?\d{1,40}/[1-9]\d{0,39}"
+_DEPTH = 20
+"""No recipe is nested deeper."""
+
+
+def _is_texts(names: Any) -> bool:
+    return isinstance(names, list) and all(isinstance(each, str) and len(each) <= 300 for each in names)
+
+
+def _is_end(value: Any) -> bool:
+    """Whether it is a figure as `json_number` writes it."""
+    if isinstance(value, str):
+        return re.fullmatch(_END, value) is not None
+    return type(value) is int and abs(value) < 2**100
+
+
+def _is_seconds(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < 1e12
+
+
+def _is_told(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= 300 and value.isprintable()
+
+
+def _is_size(value: Any) -> bool:
+    """Whether it is a few named figures."""
+    return isinstance(value, dict) and all(
+        _is_told(key)
+        and len(key) <= 40
+        and (
+            each is None
+            or _is_end(each)
+            or (type(each) is float and abs(each) < 1e15)
+            or (_is_told(each) and len(each) <= 40)
+        )
+        for key, each in value.items()
+    )
+
+
+def _depth(value: Any, left: int = _DEPTH) -> int:
+    """How much of the depth is left below the value; negative where it is nested too deeply."""
+    if left < 0 or not isinstance(value, dict | list):
+        return left
+    inside = value.values() if isinstance(value, dict) else value
+    return min((_depth(each, left - 1) for each in inside), default=left)
+
+
+_FIRST: Mapping[str, Callable[[Any], bool]] = {"lower": _is_end, "upper": _is_end, "seconds": _is_seconds}
+_BEST: Mapping[str, Callable[[Any], bool]] = {
+    **_FIRST,
+    "certificate": lambda value: isinstance(value, str) and re.fullmatch(_HASH, value) is not None,
+    "date": lambda value: isinstance(value, str) and re.fullmatch(_DAY, value) is not None,
+    "command": _is_told,
+    "machine": _is_told,
+}
+
+
+def _is_all(fields: Mapping[str, Callable[[Any], bool]]) -> Callable[[Any], bool]:
+    """A test for objects with exactly these fields, or None."""
+    return lambda value: (
+        value is None
+        or (
+            isinstance(value, dict) and value.keys() == fields.keys() and all(fields[key](value[key]) for key in fields)
+        )
+    )
+
+
+_ENTRY: Mapping[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(
+        ("name", "tier", "family"), lambda value: isinstance(value, str) and re.fullmatch(_WORD, value) is not None
+    ),
+    "recipe": lambda value: isinstance(value, dict) and _depth(value) >= 0,
+    "instance": lambda value: isinstance(value, str) and re.fullmatch(f"({_HASH})?", value) is not None,
+    "size": lambda value: value is None or _is_size(value),
+    "first": _is_all(_FIRST),
+    "best": _is_all(_BEST),
+}
+
+
+def _entry(source: str, place: str, row: Any) -> Entry:
+    """An entry of a manifest; InputError for the first field that is not as it should be."""
+    if not isinstance(row, dict):
+        raise InputError(source, place, f"{shown(row)} is not an object")
+    for field in ("name", "tier", "family", "recipe"):
+        if field not in row:
+            raise InputError(source, f"{place}.{field}", "the field is missing")
+    for field, value in row.items():
+        if field not in _ENTRY:
+            raise InputError(source, f"{place}.{tamed(field, 40)}", f"unknown field; allowed: {', '.join(_ENTRY)}")
+        if not _ENTRY[field](value):
+            raise InputError(source, f"{place}.{field}", f"{shown(value)} is not as `standard` writes it")
+    best = row.get("best")
+    return Entry(**row | {"best": Record(**best) if best else None})
 
 
 def suites_of(family: str) -> tuple[Suite, ...]:

@@ -121,8 +121,10 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     house, instance = make_entry(entry)
     known: SolveReport | None = None
     documents: list[dict[str, Any]] = []
+    recorded = False
     if entry.best is not None:
         data, source = read_bytes(chosen.certificate(entry))
+        recorded = sha256(data).hexdigest() == entry.best.certificate
         documents.append(load_json(data, source))
         known = house.certified(instance, documents[0], source)
     certificates = house.certificates
@@ -141,7 +143,7 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     best = join_certificates(house, instance, documents)
     verified = house.certified(instance, best, entry.name)
     after, before = (verified.lower, verified.upper), None if known is None else (known.lower, known.upper)
-    if before == after and entry.first is not None:
+    if before == after and entry.first is not None and recorded:
         return Improved(chosen, before, after)
     content = packed.pack(best)
     settled = " --effort " + str(settings.effort) if settings.seconds is None else f" --seconds {settings.seconds:g}"
@@ -200,5 +202,8 @@ def fetch(chosen: StandardSet, entries: Sequence[Entry], folder: Path, tell: Cal
         write_text(path, house.dumps(instance))
         written.append(path)
         if entry.best is not None:
-            write_atomically(folder / chosen.certificate(entry).name, read_bytes(chosen.certificate(entry))[0])
+            data, source = read_bytes(chosen.certificate(entry))
+            if (found := sha256(data).hexdigest()) != entry.best.certificate:
+                raise InputError(source, "", f"SHA-256 {found}, not {entry.best.certificate} as the manifest says")
+            write_atomically(folder / chosen.certificate(entry).name, data)
     return written

@@ -23,7 +23,7 @@ def size_text(entry: Entry) -> str:
 
 
 def _figure(value: Any) -> str:
-    return f"{value:.2f}" if isinstance(value, float) else tamed(str(value), 40)
+    return "-" if value is None else f"{value:.2f}" if isinstance(value, float) else tamed(str(value), 40)
 
 
 def gap_text(ends: tuple[Any, Any]) -> str:

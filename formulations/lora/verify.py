@@ -163,6 +163,7 @@ def tree_bound(instance: Instance, unit: int, tables: tuple[Prices, ...], tree: 
     usual = _present(instance, {}, {})
     upper = 0
     for table, decided in _leaves(instance, len(tables), tree, steps):
+        steps.take(PYTHON * instance.tasks + len(usual) * instance.slots, "tree")
         upper = max(upper, priced[table].bound(decided, _present(instance, decided, usual)) // unit)
     return upper
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from online.answers import HOUSE
 
-DATA = (".json", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parquet")
+DATA = (".json", ".cert", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parquet")
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".nbi", ".nbc", ".pth")
 _NEVER = ("gc.get_objects", "gc.get_referrers", "gc.get_referents")
 _NOT_WHILE_DECIDING = ("socket.connect", "sqlite3.connect")

@@ -86,7 +86,6 @@ def test_a_changed_byte_fails(own: StandardSet, capsys: pytest.CaptureFixture[st
         ("instance", "", "the manifest has no SHA-256"),
         ("recipe", {"kind": "named", "name": "tiny_vendors"}, "the recipe makes another instance here"),
         ("recipe", {"kind": "nothing"}, "nothing"),
-        ("family", "nobody", "not one of"),
         ("best.lower", 1, "lower: 1 in the manifest"),
         ("best.upper", 10**9, "upper: 1000000000 in the manifest"),
         ("best.certificate", "f" * 64, "not ffff"),
@@ -114,12 +113,15 @@ def test_a_missing_certificate_fails(own: StandardSet) -> None:
     ("text", "words"),
     [
         ("[]", "it is no manifest"),
-        ('{"format": "ratiobench/standard/1"}', "not as `standard` writes them"),
-        ('{"format": "ratiobench/standard/1", "name": "x", "released": "", "algorithms": [], "entries": []}', "not as"),
+        ('{"format": "ratiobench/standard/1"}', "name: null is not as `standard` writes it"),
+        (
+            '{"format": "ratiobench/standard/1", "name": "x", "released": "", "algorithms": [], "entries": []}',
+            "lists of",
+        ),
         (
             '{"format": "ratiobench/standard/1", "name": "x", "released": "", "algorithms": {}, "entries": [{"name": '
             '"../../x", "tier": "a", "family": "b", "recipe": {}}]}',
-            "is no name of letters",
+            "entries[0].name: '../../x' is not as `standard` writes it",
         ),
     ],
 )
@@ -131,6 +133,46 @@ def test_what_is_no_manifest_is_refused(
     error = capsys.readouterr().err
     assert words in error
     assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("best.lower", "1e400000000"), ("best.lower", "1/0"), ("best.lower", 10**50), ("best.upper", [1]),
+        ("best.date", 7), ("best.date", "\x1b[31m"), ("best.seconds", "x"), ("best.command", "a\nb"), ("best", {}),
+        ("first", {"x": 1}), ("first", [1]), ("size", [1]), ("size", {"a": "x" * 400}), ("size", {"x" * 400: 1}),
+        ("family", "nobody"), ("family", ["lora"]), ("name", "x" * 5000), ("tier", ""), ("instance", "x"), ("new", 1),
+        ("recipe", {"a": eval("[" * 90 + "]" * 90)}), ("recipe", "file"),
+    ],
+)  # fmt: skip
+def test_wrong_fields_of_a_manifest_are_refused_in_one_line(
+    own: StandardSet, field: str, value: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(own.path.read_text())
+    holder, _, key = field.rpartition(".")
+    row = document["entries"][0]
+    (row[holder] if holder else row)[key] = value
+    own.path.write_text(json.dumps(document))
+    for command in ("list", "verify", "table"):
+        assert main(["standard", command, "--set", str(own.path)]) == 2
+        error = capsys.readouterr().err
+        assert len(error.splitlines()) == 1
+        assert len(error) < 600
+        assert "\x1b" not in error
+
+
+def test_a_set_that_an_interruption_left_is_mended(own: StandardSet, capsys: pytest.CaptureFixture[str]) -> None:
+    """The certificate is there, its record is not."""
+    document = json.loads(own.path.read_text())
+    [row] = [each for each in document["entries"] if each["name"] == "tiny_contention"]
+    row["best"]["certificate"] = "0" * 64
+    own.path.write_text(json.dumps(document))
+    words = ["tiny_contention", "--set", str(own.path)]
+    assert main(["standard", "verify", *words]) == 1
+    assert main(["standard", "fetch", *words, "--out", str(own.path.parent / "files")]) == 2
+    assert main(["standard", "improve", *words]) == 0
+    assert main(["standard", "verify", *words]) == 0
+    capsys.readouterr()
 
 
 def test_names_that_do_not_exist_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import instances
 from bench.lora import FAMILY
+from instances import packed
 from instances.errors import DEBUG, InputError
 from instances.lora import Instance, content_hash, write
 from instances.lora.generate import generate
@@ -251,6 +252,8 @@ def test_answers_that_depend_on_later_arrivals_peek(
         ("ReadsTheInstance", "day.json"),
         ("ReadsTheInstance", "day.json.gz"),
         ("ReadsTheInstance", "day.txt"),
+        ("ReadsTheInstance", "day.cert"),
+        ("ReadsTheInstance", "certificate.txt"),
         ("ReadsTheInstance", "results.sqlite"),
         ("ReadsTheInstanceAtStart", "day.json"),
         ("ReadsTheInstanceByCommand", "day.json"),
@@ -259,14 +262,25 @@ def test_answers_that_depend_on_later_arrivals_peek(
 def test_reading_the_instance_before_the_start_is_peeking(
     instance: Instance, tmp_path: Path, name: str, file: str
 ) -> None:
-    """Known by its content: under any file name, in gzip, and stored results that carry its hash."""
+    """Known by its content: under any file name, in gzip, packed, and stored results and certificates with its hash."""
     if file == "results.sqlite":
         (tmp_path / file).write_bytes(b"SQLite format 3\x00..." + content_hash(instance).encode())
+    elif file == "certificate.txt":
+        (tmp_path / file).write_bytes(packed.pack({"format": "x", "instance": content_hash(instance)}))
     else:
         write(instance, tmp_path / file)
     rule, _, detail = first_violation(instance, f"{name}:file={tmp_path / file}")
     assert rule == "peeks"
     assert file in detail
+
+
+def test_the_certificates_of_a_standard_set_are_out_of_bounds(instance: Instance) -> None:
+    """Whatever instance they are about: the one under test may be among them."""
+    file = Path(__file__).parents[3] / "bench" / "standard" / "R1" / "tiny_vendors.cert"
+    assert file.exists()
+    rule, _, detail = first_violation(instance, f"ReadsTheInstance:file={file}")
+    assert rule == "peeks"
+    assert "tiny_vendors.cert" in detail
 
 
 def test_another_instance_may_be_read_before_the_start(instance: Instance, tmp_path: Path) -> None:
