@@ -55,6 +55,14 @@ def make_entry(entry: Entry) -> tuple[Family, Any]:
     return house, instance
 
 
+def read_certificate(chosen: StandardSet, entry: Entry, record: Record) -> tuple[bytes, str]:
+    """The file of an entry's certificate, and its name; InputError where it is not the one of the record."""
+    data, source = read_bytes(chosen.certificate(entry))
+    if (found := sha256(data).hexdigest()) != record.certificate:
+        raise InputError(source, "", f"SHA-256 {found}, not {record.certificate} as the manifest says")
+    return data, source
+
+
 def check_entry(chosen: StandardSet, entry: Entry) -> Checked:
     """Make the instance, and check its certificate and everything that the manifest says of it."""
     began = time.perf_counter()
@@ -65,9 +73,7 @@ def check_entry(chosen: StandardSet, entry: Entry) -> Checked:
     try:
         if entry.best is None:
             return done("no certificate")
-        data, source = read_bytes(chosen.certificate(entry))
-        if (found := sha256(data).hexdigest()) != entry.best.certificate:
-            return done(f"{source}: SHA-256 {found}, not {entry.best.certificate} as the manifest says")
+        data, source = read_certificate(chosen, entry, entry.best)
         if not entry.instance:
             return done("instance: the manifest has no SHA-256 of its content")
         house, instance = make_entry(entry)
@@ -202,8 +208,6 @@ def fetch(chosen: StandardSet, entries: Sequence[Entry], folder: Path, tell: Cal
         write_text(path, house.dumps(instance))
         written.append(path)
         if entry.best is not None:
-            data, source = read_bytes(chosen.certificate(entry))
-            if (found := sha256(data).hexdigest()) != entry.best.certificate:
-                raise InputError(source, "", f"SHA-256 {found}, not {entry.best.certificate} as the manifest says")
+            data, _ = read_certificate(chosen, entry, entry.best)
             write_atomically(folder / chosen.certificate(entry).name, data)
     return written

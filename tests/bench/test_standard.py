@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from instances import packed
 
 ROOT = Path(__file__).resolve().parents[2]
 R1 = read_set("R1")
-DIGEST = ""
-"""Of R1, for good, from its release on."""
+KEPT = 111
+"""So many of R1's entries, the first ones, are as they are for good; more may follow until it is released."""
+DIGEST = "860a15a46935f43877d32517211d1c505e513eb92d0d4545820fdec3256000de"
 SMALL = [each for each in R1.entries if each.best is not None and R1.certificate(each).stat().st_size < 6_000]
 
 
@@ -33,9 +35,10 @@ def own(tmp_path: Path) -> StandardSet:
     return read_set(tmp_path / "R1.json")
 
 
-def test_what_was_released_never_changes() -> None:
+def test_what_was_published_never_changes() -> None:
     """Names, tiers, recipes, contents."""
-    assert R1.digest == DIGEST if R1.released else not DIGEST
+    assert replace(R1, entries=R1.entries[:KEPT]).digest == DIGEST
+    assert len(R1.entries) == KEPT or not R1.released
 
 
 def test_every_entry_is_complete_and_small() -> None:
