@@ -175,12 +175,18 @@ def play(
 
 
 def play_isolated(
-    game: Game[Instance], instance: Instance, spec: Spec, seed: str, prior: Instance | None = None
+    game: Game[Instance],
+    instance: Instance,
+    spec: Spec,
+    seed: str,
+    prior: Instance | None = None,
+    *,
+    once: bool = False,
 ) -> OnlineRun:
     """A run of anyone's algorithm by its import path, in a process of its own: `online.referee.isolation` says how."""
     code = version_of(spec)
     played = isolation.play(
-        game.registry, spec, instance, lambda part: game.table(part, seed), game.first_half, prior, seed
+        game.registry, spec, instance, lambda part: game.table(part, seed), game.first_half, prior, seed, once=once
     )
     return _told(
         game, instance, spec.name, code, played.log, played.violations, played.constants, played.seconds,

@@ -34,7 +34,11 @@ _TRACES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("helios_100", {"arrivals": {"trace": "helios"}, "tasks": 100, "nodes": {"a100": 2, "a40": 2}}),
 )
 _PART = {"kind": "paper", "start": 60, "slots": 36, "quiet": 8}
-_EFFORT = SolveSettings(effort=6)
+_EFFORTS = {
+    "pai_40": SolveSettings(effort=6),
+    "philly_60": SolveSettings(effort=6),
+    "helios_100": SolveSettings(effort=2),
+}
 """Work on OPT of a trace case: about five seconds of one core each."""
 # A whole day at the paper's scale: 7,200 arrivals in 144 slots of 10 minutes on 100 nodes, A100 and A40 half and half.
 _DAY: dict[str, Any] = {"kind": "paper", "nodes": 100, "arrivals": {"trace": "philly"}, "tasks": 7200}
@@ -84,7 +88,7 @@ _VIOLATED = ("thm5_T5_3tasks", "thm5_T4_4tasks_strict")
 def suites() -> tuple[Suite, ...]:
     """All suites; effort is stated here, so a suite gives the same figures on every machine."""
     traces = tuple(
-        Case(name, {**_PART, "name": name, "seed": ["quick", name], **recipe}, ALGORITHMS, _EFFORT, "traces")
+        Case(name, {**_PART, "name": name, "seed": ["quick", name], **recipe}, ALGORITHMS, _EFFORTS[name], "traces")
         for name, recipe in _TRACES
     )
     return (
@@ -152,7 +156,7 @@ def suites() -> tuple[Suite, ...]:
                     "pai_40",
                     _PAI_40,
                     _THEORY,
-                    _EFFORT,
+                    _EFFORTS["pai_40"],
                     "part of a day",
                     studies=_bidding(),
                 ),
@@ -377,7 +381,7 @@ def _bidding_suite(name: str) -> Suite:
         "pai_40",
         _PAI_40,
         _THEORY[:2],
-        _EFFORT,
+        _EFFORTS["pai_40"],
         "part of a day",
         studies=tuple(each for each in _bidding() if each.kind == plot.kind),
     )

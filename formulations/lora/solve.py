@@ -6,6 +6,7 @@ proved, each rounded safely. Whatever happens to a backend, the interval stands.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from formulations import backends
 from formulations.backends import BackendResult, Limits
 from formulations.interval import Interval, seconds_left
 from formulations.linear import LinearModel
-from formulations.lora.bound.lagrangian import Capacity, DualBound, dual_bound, never
+from formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never
 from formulations.lora.bound.pricing import Pool, Pricer, find_pool
 from formulations.lora.bound.tree import Tree
 from formulations.lora.certificate import Certificate, ClassPrice, Node
@@ -45,7 +46,7 @@ from instances.lora.model import Instance, Task
 from instances.lora.named import named
 from instances.lora.solution import Decision, Solution
 
-VERSION = "8"
+VERSION = "9"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -61,6 +62,8 @@ BEFORE_SOLVER = 0.15
 """Share of a time limit for bounds and search where a solver follows: what it can prove it mostly proves from there."""
 BRANCH_TASKS, BRANCH_NODES = 300, 4_000
 """Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
+WINDOWS = 40
+"""Programs per unit of effort that schedule some tasks of such a small instance again (`heuristic.windows`)."""
 BRANCH_UNIT = 2**12
 """Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them."""
 RELATIVE_SLACK = 1e-10
@@ -143,6 +146,8 @@ def solve(
         if interval.dual is None:
             _prices(instance, effort, interval, _clock(began, seconds, 1.0))
         if backend != NO_BACKEND:
+            left = seconds_left(seconds, began)
+            _reschedule(instance, effort, gap, interval, None if left is None else left / 2)
             _branch(instance, effort, gap, interval, seconds_left(seconds, began))
     return SolveReport(
         status=Status.OPTIMAL if interval.lower == interval.upper else Status.INTERVAL,
@@ -252,9 +257,11 @@ class _Interval(Interval[int]):
 
 def trivial_bound(instance: Instance) -> int:
     """Sum over tasks of the best net value alone on an empty cluster, micro-dollars: an upper bound on OPT."""
+    with contextlib.suppress(StateSpaceTooLarge, OverflowError, MemoryError):
+        return alone_bound(find_pool(instance))
     public = instance.public("")
     total = 0
-    for i in range(instance.tasks):
+    for i in range(instance.tasks):  # one by one: some task's table is too large
         task = instance.task(i)
         try:
             total += standalone_value(task, public)
@@ -344,6 +351,26 @@ def _prices_and_search(
     if priced is not None:
         _search(instance, *priced, effort, gap, interval, clock(1.0))
     return priced
+
+
+def _reschedule(instance: Instance, effort: int, gap: float, interval: _Interval, seconds: float | None) -> None:
+    """Schedule some tasks at a time again at best, where the instance is small; see `heuristic.windows`."""
+    if not 0 < instance.tasks <= BRANCH_TASKS or interval.within(gap):
+        return
+    began = time.perf_counter()
+    enough = math.ceil(interval.upper * (1 - Fraction(gap)))
+    for turn in range(min(effort, UNLIMITED)):
+        left = seconds_left(seconds, began)
+        if interval.lower >= enough or left == 0:
+            return
+        arguments = instance, interval.solution, WINDOWS, turn, enough, left
+        limits = Limits(seconds=left)
+        reply = backends.call("highs", "formulations.lora.heuristic.windows:improve", *arguments, limits=limits)
+        if reply.termination is not None:
+            interval.notes.append(f"windows: {reply.message or reply.termination}")
+            return
+        interval.work["windows"] = (turn + 1) * WINDOWS
+        interval.offer(reply.value, "windows")
 
 
 def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, seconds: float | None) -> None:

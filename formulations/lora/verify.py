@@ -64,6 +64,8 @@ STEPS_LIMIT, STEPS_PER_TASK = 2_000_000_000, 1_000_000
 
 A step is one entry of a table of costs in one slot, in 64 bits: a few nanoseconds.
 """
+SPLIT_ENTRIES = 1_000_000
+"""Entries of the tables of a task that are in memory at once."""
 SORT, PYTHON = 16, 64
 """How many steps the sorting of an amount counts, and a step in Python's integers, where 64 bits do not do."""
 
@@ -335,11 +337,7 @@ def _surplus(
     i: int, said: Said, instance: Instance, unit: int, lam: Any, phi: Any, pi: dict[tuple[int, int, int], Any],
     steps: Steps,
 ) -> int | None:  # fmt: skip
-    """Best reduced profit of task i in 1/unit micro-dollars: 0 at least unless it is admitted, None for no schedule.
-
-    f[x] at slot t is the least cost, from slot t to the deadline, of doing the x-th amount of work; more may be done
-    than is left, so that a cell of negative cost can be added where nothing is left.
-    """
+    """Best reduced profit of task i in 1/unit micro-dollars: 0 at least unless it is admitted, None for no schedule."""
     decided = dict(said)
     needed = {slot: g for (g, slot), side in ((cell, side) for cell, side in said if cell) if side}
     admitted = bool(needed) or decided.get((), False)
@@ -371,22 +369,79 @@ def _surplus(
         if not side and g in usable and first <= slot <= deadline:
             cost[usable.index(g), slot - first] = far
     cost = cost.astype(exact)
-    amounts = _amounts(int(instance.work[i]), rate, width, f"task {i}", steps)
-    steps.take(len(amounts) * len(usable) * width * (PYTHON if exact is object else 1), f"task {i}")
-    left = np.maximum(0, amounts - rate[:, None])
-    after = np.searchsorted(amounts, left)
-    # What is left only after the deadline is no amount of ours, and never read; 0 would be the safe side.
-    after = np.where(amounts[after] == left, after, 0)
-    f = np.full(len(amounts), far, dtype=exact)
-    f[amounts == 0] = 0
+    work, what = int(instance.work[i]), f"task {i}"
+    if len(usable) <= 2 and not any(cell for cell, _ in said):
+        least = {slot: _by_split(cost[:, slot - first :], rate, work, far, what, steps) for slot in cheapest}
+    else:
+        types = {slot - first: usable.index(g) for slot, g in needed.items()}
+        found = _by_amounts(cost, rate, work, far, what, steps, types)
+        least = {slot: found[slot - first] for slot in cheapest if slot <= min(needed, default=slot)}
     best = None if admitted else 0
-    for slot in range(deadline, first - 1, -1):
-        here = cost[:, slot - first, None] + f[after]
-        f = np.minimum(here[usable.index(needed[slot])], far) if slot in needed else np.minimum(f, here.min(axis=0))
-        if slot in cheapest and f[-1] <= limit and slot <= min(needed, default=slot):
-            profit = unit * (bid - cheapest[slot]) - int(f[-1])
+    for slot, spent in least.items():
+        if spent <= limit:
+            profit = unit * (bid - cheapest[slot]) - spent
             best = profit if best is None else max(best, profit)
     return best
+
+
+def _by_split(cost: Any, rate: Any, work: int, far: int, what: str, steps: Steps) -> int:
+    """Least cost of doing the work in some of the slots, on one or two types; more than `far` / 3 where it cannot be.
+
+    Put the slots in the order of how much dearer the first type is there than the second. A best choice has all cells
+    of the first type before those of the second one: two that stand the other way round could change types and cost
+    less. So at some place in that order the slots split: of those before it the first type has its cheapest, as many
+    as it has, and of the others the second type.
+    """
+    width = cost.shape[1]
+    steps.take((width + 1) ** 2 * SORT * (PYTHON if cost.dtype == object else 1), what)
+    if len(cost) == 1:
+        sums = np.append(0, np.cumsum(np.sort(cost[0])))[-(-work // int(rate[0])) :]
+        return int(sums.min(initial=far))
+    order = np.argsort(cost[0] - cost[1], kind="stable")
+    cells = np.arange(width + 1)
+    need = np.maximum(0, -(-(work - cells * int(rate[0])) // int(rate[1])))
+    can = need <= width
+    least, rows = far, max(1, SPLIT_ENTRIES // (width + 1))
+    for place in range(0, width + 1, rows):  # some places at a time
+        before = np.arange(width) < np.arange(place, min(place + rows, width + 1))[:, None]
+        first, second = (_cheapest(cost[g, order], inside, far) for g, inside in ((0, before), (1, ~before)))
+        second = np.minimum.accumulate(second[:, ::-1], axis=1)[:, ::-1]  # so many cells or more
+        least = min(least, int((first[:, can] + second[:, need[can]]).min(initial=far)))
+    return least
+
+
+def _cheapest(cost: Any, inside: Any, far: int) -> Any:
+    """(rows, width + 1) what the k cheapest slots inside cost, for every k; `far` where there are not so many."""
+    count = inside.sum(axis=1)[:, None]
+    kept = np.sort(np.where(inside, cost, far), axis=1)
+    kept = np.where(np.arange(len(cost)) < count, kept, 0)
+    sums = np.concatenate([np.zeros((len(kept), 1), dtype=cost.dtype), np.cumsum(kept, axis=1)], axis=1)
+    return np.where(np.arange(len(cost) + 1) <= count, sums, far)
+
+
+def _by_amounts(
+    cost: Any, rate: Any, work: int, far: int, what: str, steps: Steps, needed: dict[int, int]
+) -> list[int]:
+    """Least costs of doing the work from each slot on; `far` at least where it cannot be. `needed` are slots' types.
+
+    f[x] at slot t is the least cost, from slot t to the last, of doing the x-th amount of work; more may be done than
+    is left, so that a cell of negative cost can be added where nothing is left.
+    """
+    width = cost.shape[1]
+    amounts = _amounts(work, rate, width, what, steps)
+    steps.take(len(amounts) * len(rate) * width * (PYTHON if cost.dtype == object else 1), what)
+    left = np.maximum(0, amounts - rate[:, None])
+    after = np.searchsorted(amounts, left)
+    # What is left only after the last slot is no amount of ours, and never read; 0 would be the safe side.
+    after = np.where(amounts[after] == left, after, 0)
+    f = np.full(len(amounts), far, dtype=cost.dtype)
+    f[amounts == 0] = 0
+    found = []
+    for slot in reversed(range(width)):
+        here = cost[:, slot, None] + f[after]
+        f = np.minimum(here[needed[slot]], far) if slot in needed else np.minimum(f, here.min(axis=0))
+        found.append(int(f[-1]))
+    return found[::-1]
 
 
 def _amounts(work: int, rate: Any, slots: int, what: str, steps: Steps) -> Any:

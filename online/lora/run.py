@@ -171,5 +171,5 @@ def play(
 
 
 def play_isolated(instance: Instance, spec: Spec, seed: str) -> OnlineRun:
-    """A run of anyone's algorithm, in a process of its own; as `online.run.play_isolated`."""
-    return runs.play_isolated(GAME, instance, spec, seed)
+    """A single run of anyone's algorithm, in a process of its own; as `online.run.play_isolated`."""
+    return runs.play_isolated(GAME, instance, spec, seed, once=True)

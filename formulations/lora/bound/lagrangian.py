@@ -160,6 +160,19 @@ def _largest(p: Pool, rent: int, unit: int) -> int:
     return cells * (unit * cost + rent) + unit * (int(p.bid.max()) + int(p.price.max()))
 
 
+def alone_bound(p: Pool) -> int:
+    """Sum over tasks of the best net value alone on an empty cluster, micro-dollars.
+
+    Raises
+    ------
+    OverflowError : when 64 bits leave no room for the instance's money.
+    """
+    if _largest(p, 0, 1) >= _HEADROOM:
+        raise OverflowError("bids, costs and prices leave no room in 64 bits")
+    nothing = np.zeros((len(p.class_kind), p.tariff.shape[1]), np.int64)
+    return sum(Pricer(p).integers(nothing, 1).tolist())
+
+
 def dual_bound(pricer: Pricer, effort: int = 1, over: Callable[[], bool] = never) -> DualBound:
     """The best bound that some rounds find, first with prices of compute and memory, then of classes of cells.
 

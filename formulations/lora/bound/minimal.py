@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.kernels import compiled
-from formulations.lora.bound.pricing import Pool, base_cost, fill, find_pool
+from formulations.lora.bound.pricing import Pool, base_cost, fill_table, find_pool
 from formulations.lora.covering.schedules import (
     STATE_LIMIT,
     TABLE_LIMIT,
@@ -130,11 +130,11 @@ def _list_minimal(p, start, offset, price, width, far, found):  # type: ignore[n
                 cost[g, t] = base_cost(p, i, p.kind[entry + g], p.first[i] + t)
                 if cost[g, t] < 0 and negative < 0:
                     negative = p.task[i]
-        fill(p, i, cost, usable, far, least)
+        fill_table(p, i, cost, usable, far, least)
         for g in range(types):
             for t in range(p.width[i]):
                 cost[g, t] = -cost[g, t]
-        fill(p, i, cost, usable, far, largest)
+        fill_table(p, i, cost, usable, far, largest)
         first = p.row_start[i]
         for o in range(p.row_start[i + 1] - first):
             # The row with one slot of an outer type fewer stands before it.

@@ -17,11 +17,14 @@ import numpy as np
 from numba import config
 from numpy.typing import NDArray
 
-from formulations.kernels import compiled, inlined, inner
+from formulations.kernels import ascending, compiled, inlined, inner
 from formulations.lora.covering.schedules import StateSpaceTooLarge, require_table
 from instances.lora.model import Instance, IntArray
 
 OUTER_LIMIT = 2_000_000
+LONG, SHORT, MUCH = 2**20, 2**15, 2**32
+"""A task of one or two types is priced by exchanges where its table would have more cells than the first number; than
+the second, where all tables together would have more than the third."""
 
 
 class Pool(NamedTuple):
@@ -38,6 +41,7 @@ class Pool(NamedTuple):
         count that covers; at : (rows,) where the row begins in a layer of the task's table.
     less : (rows, G-1) row with one slot of an outer type fewer (within the task), -1 where there is none.
     layer, stride : (n,) cells of a layer; with one outer type or none, distance of its rows, else 0.
+    exchanged : (n,) 1 where a table would be so large that exchanges find the best schedule, else 0.
     energy : (n, G) Wh; tariff : (G, T); explicit : (n,) row in `table_cost` or -1; table_cost : (m, G, T).
     nodes, compute, capacity_mb : (G,) number of nodes, C_kp and C_km - r_b per type.
     klass : (entries,) class of a task's cell on each usable type; cells of a class are alike to the nodes.
@@ -64,6 +68,7 @@ class Pool(NamedTuple):
     less: IntArray
     layer: IntArray
     stride: IntArray
+    exchanged: IntArray
     energy: IntArray
     tariff: IntArray
     explicit: IntArray
@@ -83,8 +88,9 @@ class Pool(NamedTuple):
 
     @property
     def table(self) -> int:
-        """Cells of the largest task's whole table."""
-        return int(((self.width + 1) * self.layer).max(initial=1))
+        """Cells of the largest table that pricing needs."""
+        layers = np.where(self.exchanged > 0, np.diff(self.option_start), self.layer)
+        return int(((self.width + 1) * layers).max(initial=1))
 
 
 def _undominated_options(instance: Instance, i: int) -> list[tuple[int, int, int]]:
@@ -137,7 +143,6 @@ def pool(instance: Instance, spare: int = 0) -> Pool:
         rates = instance.rate[i, types]
         negative = (instance.cost(i)[types, begin - 1 : deadline] < 0).sum(axis=1)
         table = _rows(rates, int(instance.work[i]), span, negative + spare, len(instance.node_types) - 1, i)
-        require_table(table.layer, span, i)
         kept.append(i)
         first.append(begin - 1)
         width.append(span)
@@ -154,6 +159,11 @@ def pool(instance: Instance, spare: int = 0) -> Pool:
         starts["option"].append(len(lists["offset"]))
         starts["row"].append(starts["row"][-1] + len(table.length))
     chosen = np.array(kept, dtype=np.int64)
+    sizes = (np.array(width, dtype=np.int64) + 1) * np.array(layer, dtype=np.int64)
+    large = sizes > (LONG if sizes.sum() <= MUCH else SHORT)
+    exchanged = (large & (np.diff(starts["type"]) <= 2)).astype(np.int64)
+    for j in np.flatnonzero(large & (exchanged == 0)).tolist():
+        require_table(layer[j], width[j], kept[j])
     where = np.full(instance.tasks, -1, dtype=np.int64)
     tables = sorted(instance.explicit_cost)
     where[tables] = np.arange(len(tables))
@@ -191,6 +201,7 @@ def pool(instance: Instance, spare: int = 0) -> Pool:
         ),
         layer=ints(layer),
         stride=ints(stride),
+        exchanged=exchanged,
         energy=np.ascontiguousarray(instance.energy_wh[chosen]),
         tariff=np.stack([node.tariff for node in instance.node_types]),
         explicit=where[chosen],
@@ -312,10 +323,190 @@ def _lower(old, new, cost):  # type: ignore[no-untyped-def]
 
 @inner
 def fill(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
-    """Fill the task's table backwards over its window; table[t, row position] as in `schedules.cover_table`.
+    """Find the task's cheapest covers; `cheapest` and `trace` read them from the table.
 
     cost, usable : (at least the task's types, at least its width) in the order of p.kind.
     """
+    if p.exchanged[i]:
+        exchange(p, i, cost, usable, far, table)
+    else:
+        fill_table(p, i, cost, usable, far, table)
+
+
+NONE, INNER, OUTER = 0, 1, 2
+_FROM = np.array([NONE, INNER, NONE, OUTER, INNER, OUTER])
+_TO = np.array([INNER, NONE, OUTER, NONE, OUTER, INNER])
+
+
+@inlined
+def _best_move(move, state, order, count, at):  # type: ignore[no-untyped-def]
+    """The cheapest slot for a move, -1 for none."""
+    while at[move] < count[move] and state[order[move, at[move]]] != _FROM[move]:
+        at[move] += 1
+    return order[move, at[move]] if at[move] < count[move] else -1
+
+
+@inner
+def _way(first, second, third, state, order, count, at, cost, far):  # type: ignore[no-untyped-def]
+    """(cost, slot, slot) of the cheaper of a move alone, and of two moves by way of the third choice."""
+    direct = _best_move(first, state, order, count, at)
+    one = _best_move(second, state, order, count, at)
+    two = _best_move(third, state, order, count, at)
+    price = far
+    if direct >= 0:
+        price = cost[_TO[first], direct] - cost[_FROM[first], direct]
+    if one >= 0 and two >= 0:
+        round = cost[_TO[second], one] - cost[_FROM[second], one] + cost[_TO[third], two] - cost[_FROM[third], two]
+        if direct < 0 or round < price:
+            return round, one, two
+    return price, direct, -1
+
+
+@inner
+def _go(way, to, other, state, rank, at, journal, entries):  # type: ignore[no-untyped-def]
+    """Take a way to a choice, by way of the other one; write down what the slots were."""
+    for step in range(2):
+        slot = way[step]
+        if slot >= 0:
+            end = other if step == 0 and way[1] >= 0 else to
+            journal[entries, 0] = slot
+            journal[entries, 1] = state[slot]
+            entries += 1
+            state[slot] = end
+            for move in range(6):  # those from there see the slot again
+                if _FROM[move] == end and 0 <= rank[move, slot] < at[move]:
+                    at[move] = rank[move, slot]
+    return entries
+
+
+@inner
+def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
+    """Cheapest covers of a task of at most two types, by exchanges; for each option a line of `table`.
+
+    A line is the cost of the option's cheapest cover, `far` for none, and behind it the local type of every slot, -1
+    for none. Every slot goes to the inner type, the outer type or to nothing. The least cost f(a, b) of `a` slots
+    of one and `b` of the other is M-natural-convex: from an optimum for some numbers the optimum for neighbouring ones
+    is a cheapest way of at most two moves off (a shortest path between three nodes). The walk goes over all `a`, with
+    the best `b` that covers. Each move has its slots in the order of what they cost, and a place in that order.
+    """
+    entry = p.type_start[i]
+    types = p.type_start[i + 1] - entry
+    width = p.width[i]
+    price = np.zeros((3, width), cost.dtype)
+    order = np.empty((6, width), np.int64)
+    rank = np.full((6, width), -1, np.int64)
+    count = np.zeros(6, np.int64)
+    key = np.empty(width, cost.dtype)
+    slots = np.empty(width, np.int64)
+    for t in range(width):
+        price[INNER, t] = cost[0, t]
+        price[OUTER, t] = cost[1, t] if types > 1 else 0
+    for move in range(0, 6, 2):
+        size = 0
+        for t in range(width):
+            inner_slot = usable[0, t] or move == 2
+            outer_slot = move == 0 or (types > 1 and usable[1, t])
+            if inner_slot and outer_slot:
+                key[size] = price[_TO[move], t] - price[_FROM[move], t]
+                slots[size] = t
+                size += 1
+        ascends = ascending(key[:size])
+        count[move] = size
+        count[move + 1] = size
+        for j in range(size):
+            t = slots[ascends[j]]
+            order[move, j] = t
+            rank[move, t] = j
+            order[move + 1, size - 1 - j] = t
+            rank[move + 1, t] = size - 1 - j
+    state = np.empty(width, np.int64)
+    at = np.empty(6, np.int64)
+    journal = np.empty((10 * width + 16, 2), np.int64)
+    work = p.work[i]
+    slow = p.rate[entry]
+    fast = p.rate[entry + 1] if types > 1 else 1
+    for option in range(p.option_start[i], p.option_start[i + 1]):
+        line = (option - p.option_start[i]) * (width + 1)
+        table[line] = far
+        # Slots that can be used, by the one, by the other, by any.
+        inner_slots = 0
+        outer_slots = 0
+        any_slots = 0
+        for t in range(width):
+            state[t] = NONE if t >= p.offset[option] else -1
+            if state[t] == NONE:
+                other = types > 1 and usable[1, t]
+                inner_slots += usable[0, t]
+                outer_slots += other
+                any_slots += usable[0, t] or other
+        for move in range(6):
+            at[move] = 0
+        a = 0
+        b = max(0, -(-work // fast))
+        while a <= inner_slots and (b > outer_slots or a + b > any_slots):
+            a += 1
+            b = max(0, -(-(work - a * slow) // fast))
+        if a > inner_slots:
+            continue
+        entries = 0
+        value = price[NONE, 0]
+        for step in range(a + b):
+            if step < b:
+                gain, one, two = _way(2, 0, 4, state, order, count, at, price, far)
+                entries = _go((one, two), OUTER, INNER, state, rank, at, journal, entries)
+            else:
+                gain, one, two = _way(0, 2, 5, state, order, count, at, price, far)
+                entries = _go((one, two), INNER, OUTER, state, rank, at, journal, entries)
+            value += gain
+        kept = -1
+        best = value
+        while True:
+            need = max(0, -(-(work - a * slow) // fast))
+            while b > need:
+                gain, one, two = _way(3, 5, 1, state, order, count, at, price, far)
+                if one < 0 or not gain < 0:
+                    break
+                value += gain
+                b -= 1
+                entries = _go((one, two), NONE, INNER, state, rank, at, journal, entries)
+            while kept < 0:  # from the first best number on it can only fall
+                gain, one, two = _way(2, 0, 4, state, order, count, at, price, far)
+                if one < 0 or not gain < 0:
+                    break
+                value += gain
+                b += 1
+                entries = _go((one, two), OUTER, INNER, state, rank, at, journal, entries)
+            if kept < 0 or value < best:
+                best = value
+                kept = entries
+            gain, one, two = _way(0, 2, 5, state, order, count, at, price, far)
+            swapped, three, four = _way(5, 3, 0, state, order, count, at, price, far)
+            if need == 0 and (one < 0 or gain >= 0) and (three < 0 or swapped >= 0):
+                break
+            if one >= 0:
+                value += gain
+                entries = _go((one, two), INNER, OUTER, state, rank, at, journal, entries)
+            elif three >= 0 and b > max(0, -(-(work - (a + 1) * slow) // fast)):
+                value += swapped
+                b -= 1
+                entries = _go((three, four), INNER, NONE, state, rank, at, journal, entries)
+            else:
+                break
+            a += 1
+        while entries > kept:
+            entries -= 1
+            state[journal[entries, 0]] = journal[entries, 1]
+        value = price[NONE, 0]
+        for t in range(width):
+            choice = max(state[t], NONE)
+            table[line + 1 + t] = choice - 1
+            value += price[choice, t]
+        table[line] = value
+
+
+@inner
+def fill_table(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
+    """Fill the task's table backwards over its window; table[t, row position] as in `schedules.cover_table`."""
     rows = p.row_start[i]
     count = p.row_start[i + 1] - rows
     types = p.type_start[i + 1] - p.type_start[i]
@@ -373,6 +564,14 @@ def cheapest(p, i, unit, far, table):  # type: ignore[no-untyped-def]
     best = far
     best_option = -1
     best_x = -1
+    if p.exchanged[i]:
+        for option in range(p.option_start[i], p.option_start[i + 1]):
+            value = table[(option - p.option_start[i]) * (p.width[i] + 1)]
+            extra = p.price[option] * unit
+            if value < far and value + extra < best:
+                best = value + extra
+                best_option = option
+        return best, best_option, best_x
     for option in range(p.option_start[i], p.option_start[i + 1]):
         layer = p.offset[option] * size
         extra = p.price[option] * unit
@@ -394,6 +593,11 @@ def trace(p, i, cost, usable, far, table, option, x, chosen):  # type: ignore[no
     count = p.row_start[i + 1] - rows
     types = p.type_start[i + 1] - p.type_start[i]
     width = p.width[i]
+    if p.exchanged[i]:
+        line = (option - p.option_start[i]) * (width + 1)
+        for t in range(width):
+            chosen[t] = np.int64(table[line + 1 + t])
+        return
     size = p.layer[i]
     o = 0
     for row in range(count):

@@ -126,5 +126,6 @@ register(
         settle=arithmetic,
         learns=True,
         standing=_standing,
+        slow=True,  # and one after another: what is learned from the same days is learned once
     )
 )

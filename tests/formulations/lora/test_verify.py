@@ -481,7 +481,8 @@ def test_what_would_take_the_checker_for_ever_is_refused(monkeypatch: pytest.Mon
     document = claimed(instance)
     with monkeypatch.context() as lowered:
         lowered.setattr(checker, "AMOUNTS_LIMIT", 1)
-        assert "amounts of remaining work, too many to check" in verify(instance, document).problem
+        three = named("tiny_three_types")
+        assert "amounts of remaining work, too many to check" in verify(three, claimed(three)).problem
     many = document | {
         "classes": [
             {"type": 0, "rate": 1, "memory_mb": 1 + memory, "price": [1] * instance.slots} for memory in range(3)
@@ -497,10 +498,10 @@ def test_what_would_take_the_checker_for_ever_is_refused(monkeypatch: pytest.Mon
 
 
 def test_small_files_do_not_keep_the_checker_busy_for_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """16 KB of instance and 40 KB of certificate that would take 2,400,000,000 steps; the refusal says the numbers."""
+    """24 KB of instance and 60 KB of certificate that would take 3,600,000,000 steps; the refusal says the numbers."""
     slots = 4_000
-    node = {"count": 1, "compute": 500, "memory_mb": 9, "tariff": [0] * slots}
-    task = {"arrival": 1, "deadline": slots, "memory_mb": 1, "work": 300_000, "bid": 5, "rate": [1, 499]}
+    node = {"count": 1, "compute": 250_000, "memory_mb": 9, "tariff": [0] * slots}
+    task = {"arrival": 1, "deadline": slots, "memory_mb": 1, "work": 300_000, "bid": 5, "rate": [1, 499, 250_000]}
     instance = parse_instance(
         {
             "format": "ratiobench/lora/1",
@@ -508,18 +509,18 @@ def test_small_files_do_not_keep_the_checker_busy_for_minutes(monkeypatch: pytes
             "slots": slots,
             "slot_seconds": 1,
             "base_memory_mb": 1,
-            "node_types": [node | {"name": "a"}, node | {"name": "b"}],
-            "tasks": [task | {"energy_wh": [0, 0], "vendors": []}],
+            "node_types": [node | {"name": name} for name in "abc"],
+            "tasks": [task | {"energy_wh": [0, 0, 0], "vendors": []}],
         }
     )
-    nothing = ((0,) * slots,) * 2
+    nothing = ((0,) * slots,) * 3
     proof = Certificate(content_hash(instance), 1, nothing, nothing, (), 5, 0, (None,))
     assert re.fullmatch(
-        r"task 0: 2[34]\d{8} steps are needed and 19\d{8} of 2001000000 left: too many to check",
+        r"task 0: 3[56]\d{8} steps are needed and 19\d{8} of 2001000000 left: too many to check",
         verify(instance, certificates.document(proof)).problem,
     )
     short = instance_document(instance)
-    short["tasks"][0]["work"] = slots * 499 + 1
+    short["tasks"][0]["work"] = slots * 250_000 + 1
     impossible = parse_instance(short)
     monkeypatch.setattr(checker, "AMOUNTS_LIMIT", 0)
     assert dual_bound(impossible, 1, nothing, nothing, ()) == 0  # no schedule can do it: no table is built

@@ -1,0 +1,230 @@
+"""Some tasks at a time are scheduled again at best, by an integer program on what the others leave of the nodes.
+
+The large-neighbourhood search of `blocks` takes tasks out and puts them back one by one; on few tasks it ends where
+several would have to move at once. Here HiGHS moves them: tasks that meet in a slot, some of them rejected so far, with
+all their offers and cells on single nodes. It runs in the worker process of HiGHS, with counts of work as limits, never
+seconds, so the answer is the same on any machine. What comes out is verified like every solution.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.backends import Limits
+from formulations.backends.highs import solve
+from formulations.linear import LinearModel, RowBuilder
+from formulations.lora.bound.pricing import Pool, find_pool, places
+from formulations.lora.heuristic.state import State, solution_of_state, state_of, type_of_node
+from formulations.lora.models.tight import cover_inequalities
+from instances.lora.model import Instance, IntArray
+from instances.lora.solution import Solution
+from instances.seeds import Stream
+
+CELLS = (150, 300)
+"""Most cells (task, node, slot) of the programs, in turns, times the nodes that a task may use; two tasks at least."""
+WORK = 6
+"""Units of HiGHS's work for a program."""
+NODES = 6
+"""Nodes of a type that a task may use in a slot, the fullest that have room first, beside those that it uses now."""
+
+
+class Window(NamedTuple):
+    """A program: offers of its tasks, then their cells.
+
+    Parameters
+    ----------
+    task, option : (offers,) place of the task among the pooled ones, and the pool's option.
+    owner, entry, node, slot : (cells,) of the task, its type's entry in the pool, node, slot from 0.
+    """
+
+    model: LinearModel
+    task: IntArray
+    option: IntArray
+    owner: IntArray
+    entry: IntArray
+    node: IntArray
+    slot: IntArray
+
+
+def improve(
+    instance: Instance, solution: Solution, windows: int, seed: int, enough: int, seconds: float | None = None
+) -> Solution:
+    """A solution that is no worse, after so many programs.
+
+    Parameters
+    ----------
+    solution : feasible.
+    seed : of the choice of tasks.
+    enough : a welfare at which to stop.
+    seconds : no further program is begun after them.
+    """
+    until = None if seconds is None else time.perf_counter() + seconds
+    p = find_pool(instance)
+    if p.tasks == 0:
+        return solution
+    search = _Search(p, state_of(instance, p, solution), seed)
+    for turn in range(windows):
+        if search.state.welfare >= enough or (until is not None and time.perf_counter() > until):
+            break
+        search.step(CELLS[turn % len(CELLS)])
+    return solution_of_state(instance, p, search.state)
+
+
+class _Search:
+    """The state in work."""
+
+    def __init__(self, p: Pool, state: State, seed: int) -> None:
+        self.pool, self.state = p, state
+        self._at, self._kinds = places(p), type_of_node(p)
+        self._words = Stream("windows", p.tasks, seed)
+        self._facets: dict[int, list[tuple[IntArray, int]]] = {}
+
+    def step(self, cells: int) -> None:
+        """Schedule some tasks again."""
+        p, s = self.pool, self.state
+        chosen = self._choose(cells)
+        free, free_mb = s.free.copy(), s.free_mb.copy()
+        for j in chosen:
+            for node, slot, entry in self._cells(j):
+                free[node, slot] += p.rate[entry]
+                free_mb[node, slot] += p.memory[j]
+        window = self._window(chosen, free, free_mb)
+        start = self._vector(window)
+        found = solve(window.model, Limits(work=WORK), start)
+        if found.values is None:
+            return
+        before, after = (round(float(window.model.objective @ each)) for each in (start, found.values.round()))
+        if after > before:
+            self._book(window, found.values.round().astype(bool), chosen, free, free_mb)
+
+    def _choose(self, cells: int) -> list[int]:
+        """Tasks that meet, or nearly, in a slot; half of the times in the window of one that is rejected."""
+        p, words = self.pool, self._words
+        last = p.first + p.width - 1
+        rejected = np.flatnonzero(self.state.option < 0)
+        noise = words.integers(0, 2**20, p.tasks) * (p.tariff.shape[1] / 2**22)
+        if len(rejected) and words.integer(0, 1):
+            one = int(rejected[words.integer(0, len(rejected) - 1)])
+            slot = int(p.first[one]) + words.integer(0, int(p.width[one]) - 1)
+            noise[one] = -1.0
+        else:
+            slot = words.integer(0, p.tariff.shape[1] - 1)
+        away = np.maximum(0, np.maximum(p.first - slot, slot - last)) + noise
+        chosen: list[int] = []
+        cells *= int(np.minimum(p.nodes, NODES).sum())
+        for j in np.argsort(away, kind="stable").tolist():
+            kinds = p.kind[p.type_start[j] : p.type_start[j + 1]]
+            cells -= int(p.width[j]) * int(np.minimum(p.nodes[kinds], NODES).sum())
+            if cells < 0 and len(chosen) >= 2:
+                break
+            chosen.append(j)
+        return sorted(chosen)
+
+    def _cells(self, j: int) -> Iterator[tuple[int, int, int]]:
+        """(node, slot, entry) of what a task uses now."""
+        p, s = self.pool, self.state
+        if s.option[j] < 0:
+            return
+        entries = {int(p.kind[e]): e for e in range(p.type_start[j], p.type_start[j + 1])}
+        for t in range(int(p.width[j])):
+            node = int(s.place[self._at[j] + t])
+            if node >= 0:
+                yield node, int(p.first[j]) + t, entries[int(self._kinds[node])]
+
+    def _room(self, j: int, free: IntArray, free_mb: IntArray) -> Iterator[tuple[int, int, int]]:
+        """(node, slot, entry) of what it could use."""
+        p = self.pool
+        used = {(node, slot) for node, slot, _ in self._cells(j)}
+        heads = np.concatenate([[0], np.cumsum(p.nodes)])
+        for e in range(int(p.type_start[j]), int(p.type_start[j + 1])):
+            nodes = np.arange(heads[p.kind[e]], heads[p.kind[e] + 1])
+            for slot in range(int(p.first[j]), int(p.first[j] + p.width[j])):
+                fits = nodes[(free[nodes, slot] >= p.rate[e]) & (free_mb[nodes, slot] >= p.memory[j])]
+                if len(fits) > NODES:
+                    fullest = fits[np.argsort(free[fits, slot], kind="stable")]
+                    mine = [k for k in fits.tolist() if (k, slot) in used]
+                    fits = np.array([*mine, *(k for k in fullest.tolist() if k not in mine)][:NODES])
+                for node in sorted(fits.tolist()):
+                    yield node, slot, e
+
+    def _window(self, chosen: Sequence[int], free: IntArray, free_mb: IntArray) -> Window:
+        """The program of some tasks on these capacities."""
+        p = self.pool
+        offers = [(j, o) for j in chosen for o in range(int(p.option_start[j]), int(p.option_start[j + 1]))]
+        parts = [(j, e, node, slot) for j in chosen for node, slot, e in self._room(j, free, free_mb)]
+        task, option = np.array(offers, dtype=np.int64).T
+        owner, entry, node, slot = np.array(parts, dtype=np.int64).reshape(-1, 4).T
+        size = len(owner)
+        z, x = np.arange(len(task)), len(task) + np.arange(size)
+        rows = RowBuilder()
+        where = {j: n for n, j in enumerate(chosen)}
+        of_offer = np.array([where[j] for j in task.tolist()])
+        rows.block([f"once_{j}" for j in chosen], of_offer, z, np.ones(len(z)), -np.inf, 1.0)
+        slots = p.tariff.shape[1]
+        pairs, group = np.unique(owner * slots + slot, return_inverse=True)
+        begin = p.first[task] + p.offset[option]
+        open_at = [(n, o) for n, pair in enumerate(pairs.tolist())
+                   for o in np.flatnonzero((task == pair // slots) & (begin <= pair % slots)).tolist()]  # fmt: skip
+        line, offer = np.array(open_at, dtype=np.int64).reshape(-1, 2).T
+        rows.block(
+            [f"slot_{n}" for n in range(len(pairs))],
+            np.concatenate([group, line]), np.concatenate([x, offer]),
+            np.concatenate([np.ones(size), -np.ones(len(offer))]), -np.inf, 0.0,
+        )  # fmt: skip
+        for j in chosen:
+            mine, offered = np.flatnonzero(owner == j), np.flatnonzero(task == j)
+            for n, (weights, needed) in enumerate(self._covers(j)):
+                value = np.concatenate([weights[entry[mine] - p.type_start[j]], np.full(len(offered), -needed)])
+                column = np.concatenate([x[mine], offered])
+                rows.block([f"work_{j}_{n}"], np.zeros(len(column), np.int64), column, value, 0.0, np.inf)
+        cell = node * slots + slot
+        for name, amount, room in (("compute", p.rate[entry], free), ("memory", p.memory[owner], free_mb)):
+            total = np.bincount(cell, weights=amount, minlength=room.size)
+            tight = np.flatnonzero(total > room.reshape(-1))
+            number = np.full(room.size, -1)
+            number[tight] = np.arange(len(tight))
+            inside = np.flatnonzero(number[cell] >= 0)
+            names = [f"{name}_{n}" for n in range(len(tight))]
+            rows.block(names, number[cell[inside]], x[inside], amount[inside], -np.inf, room.reshape(-1)[tight])
+        cost = p.energy[owner, p.kind[entry]] * p.tariff[p.kind[entry], slot]
+        given = np.flatnonzero(p.explicit[owner] >= 0)
+        cost[given] = p.table_cost[p.explicit[owner[given]], p.kind[entry[given]], slot[given]]
+        objective = np.concatenate([p.bid[task] - p.price[option], -cost]).astype(np.float64)
+        columns = (*(f"z_{n}" for n in range(len(z))), *(f"x_{n}" for n in range(size)))
+        return Window(rows.binary_model("window", objective, columns), task, option, owner, entry, node, slot)
+
+    def _covers(self, j: int) -> list[tuple[IntArray, int]]:
+        p = self.pool
+        if j not in self._facets:
+            self._facets[j] = cover_inequalities(p.rate[p.type_start[j] : p.type_start[j + 1]], int(p.work[j]))
+        return self._facets[j]
+
+    def _vector(self, window: Window) -> NDArray[np.float64]:
+        """What the state has of the program."""
+        s, p = self.state, self.pool
+        place = s.place[self._at[window.owner] + window.slot - p.first[window.owner]]
+        return np.concatenate([s.option[window.task] == window.option, place == window.node]).astype(np.float64)
+
+    def _book(
+        self, window: Window, taken: NDArray[np.bool_], chosen: Sequence[int], free: IntArray, free_mb: IntArray
+    ) -> None:
+        """The state with the program's answer."""
+        p, s = self.pool, self.state
+        for j in chosen:
+            s.place[self._at[j] : self._at[j] + p.width[j]] = -1
+            s.option[j], s.net[j] = -1, 0
+        for n in np.flatnonzero(taken[: len(window.task)]).tolist():
+            j, option = int(window.task[n]), int(window.option[n])
+            s.option[j], s.net[j] = option, round(float(window.model.objective[n]))
+        for n in np.flatnonzero(taken[len(window.task) :]).tolist():
+            j, e, node, slot = (int(part[n]) for part in (window.owner, window.entry, window.node, window.slot))
+            s.place[self._at[j] + slot - p.first[j]] = node
+            s.net[j] += round(float(window.model.objective[len(window.task) + n]))
+            free[node, slot] -= p.rate[e]
+            free_mb[node, slot] -= p.memory[j]
+        self.state = s._replace(free=free, free_mb=free_mb)

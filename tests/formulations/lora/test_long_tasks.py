@@ -1,0 +1,92 @@
+"""Tasks whose tables would be too large: exchanges find what the table says, and so does the checker's split."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from formulations.lora import certificate as certificates
+from formulations.lora import verify as checker
+from formulations.lora.bound import pricing
+from formulations.lora.bound.pricing import Pool, Pricer, pool
+from formulations.lora.solve import solve
+from formulations.lora.verify import Steps, verify
+from instances.lora.generate import generate
+from instances.lora.model import Instance
+from instances.seeds import Stream
+
+UNIT = 2**10
+NODES = ({"a100": 1, "a40": 2}, {"a100": 2}, {"a40": 1, "a100": 1})
+
+
+def _instance(seed: int) -> Instance:
+    """Long tasks on one or two types; on every fourth of these clusters electricity earns money now and then."""
+    words = Stream("long tasks", seed)
+    made = generate(
+        {"kind": "paper", "name": "long", "seed": ["long", seed], "nodes": NODES[seed % 3], "sizes": "own",
+         "tasks": 5 + words.integer(0, 30), "arrivals": {"poisson": 4}, "slots": 10 + words.integer(0, 50),
+         "epochs": [1, 2 + words.integer(0, 12)]}
+    )  # fmt: skip
+    if seed % 4:
+        return made
+    types = []
+    for node in made.node_types:
+        cheaper = words.integers(0, 2 * int(node.tariff.max()) + 1, len(node.tariff))
+        tariff = np.where(words.integers(0, 3, len(cheaper)) == 0, node.tariff - cheaper, node.tariff)
+        types.append(replace(node, tariff=tariff))
+    return replace(made, node_types=tuple(types))
+
+
+def _rent(p: Pool, seed: int) -> np.typing.NDArray[np.int64]:
+    words = Stream("rents", seed)
+    size = len(p.class_kind) * p.tariff.shape[1]
+    most = max(2, int(np.median(p.bid)) * UNIT // 8)
+    return (words.integers(0, most, size) * (words.integers(0, 4, size) > 0)).reshape(len(p.class_kind), -1)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_exchanges_find_what_the_table_says(seed: int) -> None:
+    """In integers to the unit, in doubles to rounding; what a schedule is said to cost is what its cells cost."""
+    p = pool(_instance(seed))
+    tabled, exchanged = (Pricer(p._replace(exchanged=np.full(p.tasks, each, np.int64))) for each in (0, 1))
+    rent = _rent(p, seed)
+    assert exchanged.integers(rent, UNIT).tolist() == tabled.integers(rent, UNIT).tolist()
+    prices = rent / UNIT
+    assert np.allclose(exchanged.signed(prices), tabled.signed(prices), rtol=1e-12)
+    found, known = exchanged.floats(prices), tabled.floats(prices)
+    assert np.allclose(found.surplus, known.surplus, rtol=1e-12, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_checkers_split_finds_what_its_amounts_say(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From every slot on, in one piece and in many; of schedules that cannot be, more than can be paid."""
+    words = Stream("split", seed)
+    monkeypatch.setattr(checker, "SPLIT_ENTRIES", 1 + 40 * (seed % 3))
+    types, width = 1 + seed % 2, 1 + words.integer(0, 20)
+    rate = np.sort(words.integers(1, 9, types))
+    cost = words.integers(-20 * (seed % 4 == 0), 100, types * width).reshape(types, width)
+    far = 3 * (width * 100 + 1)
+    for work in (1, words.integer(1, 4 * width), 9 * width):
+        steps = Steps(10**3)
+        slow = checker._by_amounts(cost, rate, work, far, "task", steps, {})
+        for slot in range(width):
+            quick = checker._by_split(cost[:, slot:], rate, work, far, "task", steps)
+            assert quick == slow[slot] or min(quick, slow[slot]) > far // 2
+
+
+def test_a_load_of_long_tasks_has_a_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All tasks by exchanges, in the bound, in the search and in the trees; the same upper end as by tables."""
+    instance = _instance(1)
+    before = solve(instance, backend="none", certified=True)
+    monkeypatch.setattr(pricing, "LONG", 0)
+    pricing.find_pool.cache_clear()
+    assert pool(instance).exchanged.all()
+    after = solve(instance, backend="none", certified=True)
+    pricing.find_pool.cache_clear()
+    for report in (before, after):
+        assert report.certificate is not None
+        assert verify(instance, certificates.document(report.certificate)).valid
+    assert abs(before.upper - after.upper) <= before.upper // 500
+    assert abs(before.lower - after.lower) <= before.upper // 50

@@ -1,0 +1,66 @@
+"""Integer programs over some tasks at a time: never worse, always feasible, at best where all tasks fit into one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from formulations import backends, worker
+from formulations.lora.check import check
+from formulations.lora.models.enumerate import enumerate_optimum
+from formulations.lora.solve import solve
+from instances.lora.generate import generate
+from instances.lora.model import Instance
+from instances.lora.named import named
+from instances.lora.solution import Solution
+
+PART = {"kind": "paper", "start": 60, "slots": 20, "quiet": 4, "arrivals": {"trace": "pai"}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _workers_end_with_the_module() -> Iterator[None]:
+    yield
+    worker.close_all()
+
+
+def _improved(instance: Instance, solution: Solution, windows: int, seed: int = 0, enough: int = 2**62) -> Solution:
+    arguments = instance, solution, windows, seed, enough
+    reply = backends.call("highs", "formulations.lora.heuristic.windows:improve", *arguments)
+    assert reply.termination is None, reply.message
+    found: Solution = reply.value
+    return found
+
+
+@pytest.mark.parametrize("name", ["tiny_contention", "tiny_vendors", "tiny_two_types", "tiny_negative_tariff"])
+def test_one_program_with_all_tasks_finds_the_optimum(name: str) -> None:
+    """Vendors, two types, negative costs; from nothing, and from the optimum itself."""
+    instance = named(name)
+    optimum, best = enumerate_optimum(instance)
+    for start in ((None,) * instance.tasks, best):
+        report = check(instance, _improved(instance, start, 2))
+        assert report.valid
+        assert report.welfare == optimum
+
+
+@pytest.mark.parametrize("nodes", [{"a100": 1, "a40": 1}, {"a100": 2, "a40": 9}])
+def test_it_is_never_worse_feasible_and_the_same_again(nodes: dict[str, int]) -> None:
+    """On few nodes, and on more of a type than a program looks at; and it ends where it is good enough."""
+    instance = generate(PART | {"name": "part", "seed": ["windows"], "tasks": 30, "nodes": nodes, "sizes": "own"})
+    before = solve(instance, backend="none")
+    after = _improved(instance, before.solution, 6)
+    report = check(instance, after)
+    assert report.valid
+    assert report.welfare >= before.lower
+    assert after == _improved(instance, before.solution, 6)
+    assert check(instance, _improved(instance, (None,) * instance.tasks, 6)).welfare > 0
+    assert _improved(instance, before.solution, 6, enough=0) == before.solution
+
+
+def test_certificates_have_it_and_say_so() -> None:
+    """Of small instances; neither end is worse than without."""
+    instance = generate(PART | {"name": "part", "seed": ["windows", 2], "tasks": 24, "nodes": {"a100": 1, "a40": 1}})
+    plain = solve(instance, backend="none")
+    certified = solve(instance, certified=True)
+    assert certified.lower == certified.upper or certified.work["windows"] > 0
+    assert plain.lower <= certified.lower <= certified.upper <= plain.upper
