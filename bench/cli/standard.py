@@ -8,7 +8,7 @@ import time
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from bench.cli.arguments import Command, positive, seconds
+from bench.cli.arguments import Command, gap, positive, seconds
 from bench.cli.parser import complete_by
 from bench.cli.printing import print_interval, print_json
 from bench.family.known import families
@@ -48,6 +48,7 @@ def add_standard(command: Command) -> None:
     improved = part("improve", _improve, "search on from the best known solution", "reading")
     improved.add_argument("--effort", type=positive, metavar="N", help="amount of work: 1")
     improved.add_argument("--seconds", type=seconds, metavar="S", help="time limit in place of an amount of work")
+    improved.add_argument("--gap", type=gap, default=0.0, metavar="G", help="relative gap at which to stop")
     table = part("table", _table, "the set's table as Markdown, as its README has it")
     table.add_argument(
         "--write", metavar="README", type=Path, help="put it between its marks in this file, and its figures beside it"
@@ -125,7 +126,7 @@ def _improve(options: argparse.Namespace) -> int:
 
     chosen, entries = _chosen(options)
     effort = options.effort or (1 if options.seconds is None else UNLIMITED)
-    settings = SolveSettings(effort=effort, seconds=options.seconds)
+    settings = SolveSettings(effort=effort, gap=options.gap, seconds=options.seconds)
     for entry in entries:
         found = improve(chosen, entry, settings, now_at)
         chosen = found.chosen

@@ -153,6 +153,7 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
         return Improved(chosen, before, after)
     content = packed.pack(best)
     settled = " --effort " + str(settings.effort) if settings.seconds is None else f" --seconds {settings.seconds:g}"
+    settled += f" --gap {settings.gap:g}" if settings.gap else ""
     machine = collect()["machine"]
     record = Record(
         lower=json_number(after[0]),

@@ -64,10 +64,11 @@ STEPS_LIMIT, STEPS_PER_TASK = 2_000_000_000, 1_000_000
 
 A step is one entry of a table of costs in one slot, in 64 bits: a few nanoseconds.
 """
-SPLIT_ENTRIES = 1_000_000
-"""Entries of the tables of a task that are in memory at once."""
-SORT, PYTHON = 16, 64
-"""How many steps the sorting of an amount counts, and a step in Python's integers, where 64 bits do not do."""
+SPLIT_LIMIT = 2**27
+"""Most entries of a table of a task (places times cells)."""
+SPLIT, SORT, PYTHON = 4, 16, 64
+"""How many steps an entry of a split counts, the sorting of an amount, and a step in Python's integers, where 64 bits
+do not do."""
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
@@ -371,7 +372,11 @@ def _surplus(
     cost = cost.astype(exact)
     work, what = int(instance.work[i]), f"task {i}"
     if len(usable) <= 2 and not any(cell for cell, _ in said):
-        least = {slot: _by_split(cost[:, slot - first :], rate, work, far, what, steps) for slot in cheapest}
+        better: list[int] = []  # an offer that is no cheaper than an earlier one is no better
+        for slot in sorted(cheapest):
+            if not better or cheapest[slot] < cheapest[better[-1]]:
+                better.append(slot)
+        least = {slot: _by_split(cost[:, slot - first :], rate, work, far, what, steps) for slot in better}
     else:
         types = {slot - first: usable.index(g) for slot, g in needed.items()}
         found = _by_amounts(cost, rate, work, far, what, steps, types)
@@ -393,30 +398,27 @@ def _by_split(cost: Any, rate: Any, work: int, far: int, what: str, steps: Steps
     as it has, and of the others the second type.
     """
     width = cost.shape[1]
-    steps.take((width + 1) ** 2 * SORT * (PYTHON if cost.dtype == object else 1), what)
+    steps.take((width + 1) ** 2 * SPLIT * (PYTHON if cost.dtype == object else 1), what)
     if len(cost) == 1:
         sums = np.append(0, np.cumsum(np.sort(cost[0])))[-(-work // int(rate[0])) :]
         return int(sums.min(initial=far))
+    require((width + 1) ** 2 <= SPLIT_LIMIT, f"{what}: {width} slots are too many to check")
     order = np.argsort(cost[0] - cost[1], kind="stable")
+    # (places, cells) least cost of so many cells of the first type before a place, of the second type from it on.
+    first, second = (np.full((width + 1, width + 1), far, dtype=cost.dtype) for _ in range(2))
+    first[0, 0] = second[width, 0] = 0
+    for place in range(width):
+        np.minimum(first[place, 1:], first[place, :-1] + cost[0, order[place]], out=first[place + 1, 1:])
+        first[place + 1, 0] = 0
+    for place in reversed(range(width)):
+        np.minimum(second[place + 1, 1:], second[place + 1, :-1] + cost[1, order[place]], out=second[place, 1:])
+        second[place, 0] = 0
+    if cost.min() < 0:
+        second = np.minimum.accumulate(second[:, ::-1], axis=1)[:, ::-1]  # so many cells or more
     cells = np.arange(width + 1)
     need = np.maximum(0, -(-(work - cells * int(rate[0])) // int(rate[1])))
     can = need <= width
-    least, rows = far, max(1, SPLIT_ENTRIES // (width + 1))
-    for place in range(0, width + 1, rows):  # some places at a time
-        before = np.arange(width) < np.arange(place, min(place + rows, width + 1))[:, None]
-        first, second = (_cheapest(cost[g, order], inside, far) for g, inside in ((0, before), (1, ~before)))
-        second = np.minimum.accumulate(second[:, ::-1], axis=1)[:, ::-1]  # so many cells or more
-        least = min(least, int((first[:, can] + second[:, need[can]]).min(initial=far)))
-    return least
-
-
-def _cheapest(cost: Any, inside: Any, far: int) -> Any:
-    """(rows, width + 1) what the k cheapest slots inside cost, for every k; `far` where there are not so many."""
-    count = inside.sum(axis=1)[:, None]
-    kept = np.sort(np.where(inside, cost, far), axis=1)
-    kept = np.where(np.arange(len(cost)) < count, kept, 0)
-    sums = np.concatenate([np.zeros((len(kept), 1), dtype=cost.dtype), np.cumsum(kept, axis=1)], axis=1)
-    return np.where(np.arange(len(cost) + 1) <= count, sums, far)
+    return int((first[:, can] + second[:, need[can]]).min(initial=far))
 
 
 def _by_amounts(
