@@ -371,6 +371,8 @@ def _surplus(
             cost[usable.index(g), slot - first] = far
     cost = cost.astype(exact)
     work, what = int(instance.work[i]), f"task {i}"
+    if not said and work * int((cost // rate[:, None]).min()) >= unit * (bid - min(cheapest.values())) and cost.min() >= 0:
+        return 0  # at what a sample costs at least, no schedule is worth its price
     if len(usable) <= 2 and not any(cell for cell, _ in said):
         better: list[int] = []  # an offer that is no cheaper than an earlier one is no better
         for slot in sorted(cheapest):
