@@ -115,6 +115,8 @@ def solve(
             _warm_staying_once()
     if plan.backend != NO_BACKEND and instance.tasks:
         backends.ready(plan.backend)
+    if certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS:
+        backends.ready("highs")
     began += time.perf_counter() - before
     interval = _Interval(instance, began, migration)
     if start is not None:

@@ -64,11 +64,11 @@ STEPS_LIMIT, STEPS_PER_TASK = 2_000_000_000, 1_000_000
 
 A step is one entry of a table of costs in one slot, in 64 bits: a few nanoseconds.
 """
-SPLIT_LIMIT = 2**27
-"""Most entries of a table of a task (places times cells)."""
+SPLIT_LIMIT = 2**25
+"""Most entries of a table of a task (places times cells); beyond it the amounts of work are listed."""
 SPLIT, SORT, PYTHON = 4, 16, 64
-"""How many steps an entry of a split counts, the sorting of an amount, and a step in Python's integers, where 64 bits
-do not do."""
+"""How many steps an entry of a table of a split counts, the sorting of an amount or slot, and a step in Python's
+integers, where 64 bits do not do."""
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
@@ -371,14 +371,18 @@ def _surplus(
             cost[usable.index(g), slot - first] = far
     cost = cost.astype(exact)
     work, what = int(instance.work[i]), f"task {i}"
-    if not said and work * int((cost // rate[:, None]).min()) >= unit * (bid - min(cheapest.values())) and cost.min() >= 0:
-        return 0  # at what a sample costs at least, no schedule is worth its price
-    if len(usable) <= 2 and not any(cell for cell, _ in said):
+    if not said and cost.min() >= 0:
+        least_of_sample = int((cost // rate[:, None]).min())
+        if work * least_of_sample >= unit * (bid - min(cheapest.values())):
+            return 0
+    counts = [min(width, -(-work // int(s)) + int((row < 0).sum())) for s, row in zip(rate, cost, strict=True)]
+    few = len(usable) <= 2 and (width + 1) * (max(counts) + 1) <= SPLIT_LIMIT
+    if few and not any(cell for cell, _ in said):
         better: list[int] = []  # an offer that is no cheaper than an earlier one is no better
         for slot in sorted(cheapest):
             if not better or cheapest[slot] < cheapest[better[-1]]:
                 better.append(slot)
-        least = {slot: _by_split(cost[:, slot - first :], rate, work, far, what, steps) for slot in better}
+        least = {slot: _by_split(cost[:, slot - first :], rate, work, far, counts, what, steps) for slot in better}
     else:
         types = {slot - first: usable.index(g) for slot, g in needed.items()}
         found = _by_amounts(cost, rate, work, far, what, steps, types)
@@ -391,35 +395,34 @@ def _surplus(
     return best
 
 
-def _by_split(cost: Any, rate: Any, work: int, far: int, what: str, steps: Steps) -> int:
+def _by_split(cost: Any, rate: Any, work: int, far: int, counts: list[int], what: str, steps: Steps) -> int:
     """Least cost of doing the work in some of the slots, on one or two types; more than `far` / 3 where it cannot be.
 
-    Put the slots in the order of how much dearer the first type is there than the second. A best choice has all cells
-    of the first type before those of the second one: two that stand the other way round could change types and cost
-    less. So at some place in that order the slots split: of those before it the first type has its cheapest, as many
-    as it has, and of the others the second type.
+    `counts` are the most cells of each type that it takes: as many as cover alone, and those of negative cost. Put the
+    slots in the order of how much dearer the first type is there than the second. A best choice has all cells of the
+    first type before those of the second one: two that stand the other way round could change types and cost less. So
+    at some place in that order the slots split: of those before it the first type has its cheapest, as many as it has,
+    and of the others the second type.
     """
-    width = cost.shape[1]
-    steps.take((width + 1) ** 2 * SPLIT * (PYTHON if cost.dtype == object else 1), what)
+    width, scale = cost.shape[1], PYTHON if cost.dtype == object else 1
     if len(cost) == 1:
+        steps.take(SORT * width * scale, what)
         sums = np.append(0, np.cumsum(np.sort(cost[0])))[-(-work // int(rate[0])) :]
         return int(sums.min(initial=far))
-    require((width + 1) ** 2 <= SPLIT_LIMIT, f"{what}: {width} slots are too many to check")
+    steps.take((width + 1) * (sum(counts) + 2) * SPLIT * scale, what)
     order = np.argsort(cost[0] - cost[1], kind="stable")
     # (places, cells) least cost of so many cells of the first type before a place, of the second type from it on.
-    first, second = (np.full((width + 1, width + 1), far, dtype=cost.dtype) for _ in range(2))
-    first[0, 0] = second[width, 0] = 0
+    first, second = (np.full((width + 1, count + 1), far, dtype=cost.dtype) for count in counts)
+    first[:, 0] = second[:, 0] = 0
     for place in range(width):
         np.minimum(first[place, 1:], first[place, :-1] + cost[0, order[place]], out=first[place + 1, 1:])
-        first[place + 1, 0] = 0
     for place in reversed(range(width)):
         np.minimum(second[place + 1, 1:], second[place + 1, :-1] + cost[1, order[place]], out=second[place, 1:])
-        second[place, 0] = 0
     if cost.min() < 0:
         second = np.minimum.accumulate(second[:, ::-1], axis=1)[:, ::-1]  # so many cells or more
-    cells = np.arange(width + 1)
+    cells = np.arange(counts[0] + 1)
     need = np.maximum(0, -(-(work - cells * int(rate[0])) // int(rate[1])))
-    can = need <= width
+    can = need <= counts[1]
     return int((first[:, can] + second[:, need[can]]).min(initial=far))
 
 

@@ -529,8 +529,8 @@ def play(
 
     Up to half time the logs must be the same. If they are not, whole runs tell an algorithm that answers differently
     each time (it `draws`, or is `not reproducible` for another reason) from one that `peeks`. So they do where
-    something was drawn without a seed, for two runs may agree by chance. `once`: the first run alone, for a caller that
-    has seen all that and compares runs itself.
+    something was drawn without a seed, for two runs may agree by chance. `once`: the first run alone, where nothing was
+    drawn, for a caller that has seen all that.
     """
     echo = Echo(spec.name)
 
@@ -539,7 +539,7 @@ def play(
         return _perform(table(part), spec, registry.protocol, betrays, settle, echo, seed)
 
     played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior))
-    if once or played.violations or not played.log:
+    if (once and not played.drew) or played.violations or not played.log:
         return played
     half = first_half(instance)
     again = perform(half, lambda names: played.constants)

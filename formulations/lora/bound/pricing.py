@@ -334,6 +334,7 @@ def fill(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
 
 
 NONE, INNER, OUTER = 0, 1, 2
+TAKE_INNER, DROP_INNER, TAKE_OUTER, DROP_OUTER, INNER_TO_OUTER, OUTER_TO_INNER = 0, 1, 2, 3, 4, 5
 _FROM = np.array([NONE, INNER, NONE, OUTER, INNER, OUTER])
 _TO = np.array([INNER, NONE, OUTER, NONE, OUTER, INNER])
 
@@ -356,9 +357,9 @@ def _way(first, second, third, state, order, count, at, cost, far):  # type: ign
     if direct >= 0:
         price = cost[_TO[first], direct] - cost[_FROM[first], direct]
     if one >= 0 and two >= 0:
-        round = cost[_TO[second], one] - cost[_FROM[second], one] + cost[_TO[third], two] - cost[_FROM[third], two]
-        if direct < 0 or round < price:
-            return round, one, two
+        detour = cost[_TO[second], one] - cost[_FROM[second], one] + cost[_TO[third], two] - cost[_FROM[third], two]
+        if direct < 0 or detour < price:
+            return detour, one, two
     return price, direct, -1
 
 
@@ -404,8 +405,8 @@ def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
     for move in range(0, 6, 2):
         size = 0
         for t in range(width):
-            inner_slot = usable[0, t] or move == 2
-            outer_slot = move == 0 or (types > 1 and usable[1, t])
+            inner_slot = usable[0, t] or move == TAKE_OUTER
+            outer_slot = move == TAKE_INNER or (types > 1 and usable[1, t])
             if inner_slot and outer_slot:
                 key[size] = price[_TO[move], t] - price[_FROM[move], t]
                 slots[size] = t
@@ -421,10 +422,10 @@ def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
             rank[move + 1, t] = size - 1 - j
     state = np.empty(width, np.int64)
     at = np.empty(6, np.int64)
-    journal = np.empty((10 * width + 16, 2), np.int64)
+    journal = np.empty((6 * width + 16, 2), np.int64)  # each choice gains and loses a slot once, by two moves
     work = p.work[i]
     slow = p.rate[entry]
-    fast = p.rate[entry + 1] if types > 1 else 1
+    fast = p.rate[entry + 1] if types > 1 else 1  # of no slots
     for option in range(p.option_start[i], p.option_start[i + 1]):
         line = (option - p.option_start[i]) * (width + 1)
         table[line] = far
@@ -452,10 +453,10 @@ def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
         value = price[NONE, 0]
         for step in range(a + b):
             if step < b:
-                gain, one, two = _way(2, 0, 4, state, order, count, at, price, far)
+                gain, one, two = _way(TAKE_OUTER, TAKE_INNER, INNER_TO_OUTER, state, order, count, at, price, far)
                 entries = _go((one, two), OUTER, INNER, state, rank, at, journal, entries)
             else:
-                gain, one, two = _way(0, 2, 5, state, order, count, at, price, far)
+                gain, one, two = _way(TAKE_INNER, TAKE_OUTER, OUTER_TO_INNER, state, order, count, at, price, far)
                 entries = _go((one, two), INNER, OUTER, state, rank, at, journal, entries)
             value += gain
         kept = -1
@@ -463,14 +464,14 @@ def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
         while True:
             need = max(0, -(-(work - a * slow) // fast))
             while b > need:
-                gain, one, two = _way(3, 5, 1, state, order, count, at, price, far)
+                gain, one, two = _way(DROP_OUTER, OUTER_TO_INNER, DROP_INNER, state, order, count, at, price, far)
                 if one < 0 or not gain < 0:
                     break
                 value += gain
                 b -= 1
                 entries = _go((one, two), NONE, INNER, state, rank, at, journal, entries)
-            while kept < 0:  # from the first best number on it can only fall
-                gain, one, two = _way(2, 0, 4, state, order, count, at, price, far)
+            while kept < 0:  # at the first `a`; the best `b` only falls from there on
+                gain, one, two = _way(TAKE_OUTER, TAKE_INNER, INNER_TO_OUTER, state, order, count, at, price, far)
                 if one < 0 or not gain < 0:
                     break
                 value += gain
@@ -479,8 +480,8 @@ def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
             if kept < 0 or value < best:
                 best = value
                 kept = entries
-            gain, one, two = _way(0, 2, 5, state, order, count, at, price, far)
-            swapped, three, four = _way(5, 3, 0, state, order, count, at, price, far)
+            gain, one, two = _way(TAKE_INNER, TAKE_OUTER, OUTER_TO_INNER, state, order, count, at, price, far)
+            swapped, three, four = _way(OUTER_TO_INNER, DROP_OUTER, TAKE_INNER, state, order, count, at, price, far)
             if need == 0 and (one < 0 or gain >= 0) and (three < 0 or swapped >= 0):
                 break
             if one >= 0:

@@ -19,7 +19,7 @@ from formulations.backends import Limits
 from formulations.backends.highs import solve
 from formulations.linear import LinearModel, RowBuilder
 from formulations.lora.bound.pricing import Pool, find_pool, places
-from formulations.lora.heuristic.state import State, solution_of_state, state_of, type_of_node
+from formulations.lora.heuristic.state import State, copy_state, solution_of_state, state_of, type_of_node
 from formulations.lora.models.tight import cover_inequalities
 from instances.lora.model import Instance, IntArray
 from instances.lora.solution import Solution
@@ -213,8 +213,8 @@ class _Search:
     def _book(
         self, window: Window, taken: NDArray[np.bool_], chosen: Sequence[int], free: IntArray, free_mb: IntArray
     ) -> None:
-        """The state with the program's answer."""
-        p, s = self.pool, self.state
+        """The state with the program's answer, if that fits in integers as well."""
+        p, s = self.pool, copy_state(self.state)
         for j in chosen:
             s.place[self._at[j] : self._at[j] + p.width[j]] = -1
             s.option[j], s.net[j] = -1, 0
@@ -227,4 +227,5 @@ class _Search:
             s.net[j] += round(float(window.model.objective[len(window.task) + n]))
             free[node, slot] -= p.rate[e]
             free_mb[node, slot] -= p.memory[j]
-        self.state = s._replace(free=free, free_mb=free_mb)
+        if free.min() >= 0 and free_mb.min() >= 0:
+            self.state = s._replace(free=free, free_mb=free_mb)

@@ -12,7 +12,8 @@ from formulations.lora import verify as checker
 from formulations.lora.bound import pricing
 from formulations.lora.bound.pricing import Pool, Pricer, pool
 from formulations.lora.solve import solve
-from formulations.lora.verify import Steps, verify
+from formulations.lora.verify import Steps, dual_bound, verify
+from instances.lora.format import parse
 from instances.lora.generate import generate
 from instances.lora.model import Instance
 from instances.seeds import Stream
@@ -71,7 +72,8 @@ def test_the_checkers_split_finds_what_its_amounts_say(seed: int) -> None:
     for work in (1, words.integer(1, 4 * width), 9 * width):
         slow = checker._by_amounts(cost, rate, work, far, "task", steps, {})
         for slot in range(width):
-            quick = checker._by_split(cost[:, slot:], rate, work, far, "task", steps)
+            counts = [min(width, -(-work // int(s)) + int((row < 0).sum())) for s, row in zip(rate, cost, strict=True)]
+            quick = checker._by_split(cost[:, slot:], rate, work, far, counts, "task", steps)
             assert quick == slow[slot] or min(quick, slow[slot]) > far // 2
 
 
@@ -89,3 +91,18 @@ def test_a_load_of_long_tasks_has_a_certificate(monkeypatch: pytest.MonkeyPatch)
         assert verify(instance, certificates.document(report.certificate)).valid
     assert abs(before.upper - after.upper) <= before.upper // 500
     assert abs(before.lower - after.lower) <= before.upper // 50
+
+
+@pytest.mark.parametrize("types", [1, 2])
+def test_short_tasks_in_wide_windows_take_few_steps(types: int) -> None:
+    """A task of a few cells that has thousands of slots to choose from, and electricity that earns money in some."""
+    slots = 8_000
+    node = {"count": 1, "compute": 20, "memory_mb": 9, "tariff": [-1] * 3 + [0] * (slots - 3)}
+    task = {"arrival": 1, "deadline": slots, "memory_mb": 1, "work": 50, "bid": 5, "rate": [7, 10][:types]}
+    instance = parse(
+        {"format": "ratiobench/lora/1", "name": "wide", "slots": slots, "slot_seconds": 1, "base_memory_mb": 1,
+         "node_types": [node | {"name": name} for name in "ab"[:types]],
+         "tasks": [task | {"energy_wh": [1] * types, "vendors": []}] * 10}
+    )  # fmt: skip
+    nothing = ((0,) * slots,) * types
+    assert dual_bound(instance, 1, nothing, nothing, ()) == 10 * (5 + 3)

@@ -69,7 +69,8 @@ def _find(p, lam, phi, compute, memory, first_node, kind, capacity, rule, priced
     size = 1
     for j in range(len(p.task)):
         width = max(width, p.width[j])
-        size = max(size, (p.width[j] + 1) * p.layer[j])
+        lines = p.option_start[j + 1] - p.option_start[j] if p.exchanged[j] else p.layer[j]
+        size = max(size, (p.width[j] + 1) * lines)
     table = np.empty(size)
     cost = np.empty((len(p.nodes), width))
     usable = np.empty((len(p.nodes), width), np.bool_)

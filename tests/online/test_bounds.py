@@ -1,0 +1,32 @@
+"""What shows the future: the instance in whatever file, also one that is too long to be looked at."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from instances.lora.format import dumps
+from instances.lora.named import named
+from online.lora.registry import REGISTRY
+from online.referee import bounds
+
+
+def test_the_instance_is_found_in_plain_and_zipped_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another instance, and what is none, is not; what is longer than a scan goes is taken for it."""
+    instance = named("tiny_contention")
+    text = dumps(instance).encode()
+    files = {
+        "plain.json": text,
+        "zipped.json.gz": gzip.compress(text),
+        "other.json": dumps(named("tiny_vendors")).encode(),
+        "none.json.gz": gzip.compress(b'"ratiobench/lora/1'),
+        "torn.json.gz": gzip.compress(text)[:40],
+        "padded.json.gz": gzip.compress(text[:-2] + b" " * 10_000_000 + text[-2:]),
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    monkeypatch.setattr(bounds, "_SCAN_LIMIT", 5_000_000)
+    shown = [name for name in files if bounds.shows_the_future(str(tmp_path / name), REGISTRY, instance)]
+    assert shown == ["plain.json", "zipped.json.gz", "padded.json.gz"]
