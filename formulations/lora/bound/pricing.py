@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import config
+from numba import config, types
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from formulations.kernels import ascending, compiled, inlined, inner
@@ -41,7 +42,8 @@ class Pool(NamedTuple):
         count that covers; at : (rows,) where the row begins in a layer of the task's table.
     less : (rows, G-1) row with one slot of an outer type fewer (within the task), -1 where there is none.
     layer, stride : (n,) cells of a layer; with one outer type or none, distance of its rows, else 0.
-    exchanged : (n,) 1 where a table would be so large that exchanges find the best schedule, else 0.
+    exchanged : (n,) 1 where a table would be so large that exchanges find the best schedule, else 0; None where no
+        task's is, so that kernels without exchanges are compiled, in half of the time.
     energy : (n, G) Wh; tariff : (G, T); explicit : (n,) row in `table_cost` or -1; table_cost : (m, G, T).
     nodes, compute, capacity_mb : (G,) number of nodes, C_kp and C_km - r_b per type.
     klass : (entries,) class of a task's cell on each usable type; cells of a class are alike to the nodes.
@@ -68,7 +70,7 @@ class Pool(NamedTuple):
     less: IntArray
     layer: IntArray
     stride: IntArray
-    exchanged: IntArray
+    exchanged: IntArray | None
     energy: IntArray
     tariff: IntArray
     explicit: IntArray
@@ -89,7 +91,9 @@ class Pool(NamedTuple):
     @property
     def table(self) -> int:
         """Cells of the largest table that pricing needs."""
-        layers = np.where(self.exchanged > 0, np.diff(self.option_start), self.layer)
+        layers = self.layer
+        if self.exchanged is not None:
+            layers = np.where(self.exchanged > 0, np.diff(self.option_start), self.layer)
         return int(((self.width + 1) * layers).max(initial=1))
 
 
@@ -201,7 +205,7 @@ def pool(instance: Instance, spare: int = 0) -> Pool:
         ),
         layer=ints(layer),
         stride=ints(stride),
-        exchanged=exchanged,
+        exchanged=exchanged if exchanged.any() else None,
         energy=np.ascontiguousarray(instance.energy_wh[chosen]),
         tariff=np.stack([node.tariff for node in instance.node_types]),
         explicit=where[chosen],
@@ -321,16 +325,44 @@ def _lower(old, new, cost):  # type: ignore[no-untyped-def]
             new[x] = take
 
 
+def is_exchanged(exchanged: IntArray | None, i: int) -> bool:
+    """Whether a task of the pool is priced by exchanges."""
+    return exchanged is not None and bool(exchanged[i])
+
+
+@overload(is_exchanged)
+def _is_exchanged(exchanged, i):  # type: ignore[no-untyped-def]
+    if isinstance(exchanged, types.NoneType):
+        return lambda exchanged, i: False
+    return lambda exchanged, i: exchanged[i] != 0
+
+
+def _fill(exchanged: Any, p: Any, i: Any, cost: Any, usable: Any, far: Any, table: Any) -> None:
+    """`fill`, chosen by whether any task of the pool is priced by exchanges."""
+    raise NotImplementedError("a part of kernels")
+
+
+@overload(_fill)
+def _fill_of(exchanged, p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
+    if isinstance(exchanged, types.NoneType):
+        return lambda exchanged, p, i, cost, usable, far, table: fill_table(p, i, cost, usable, far, table)
+
+    def either(exchanged, p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
+        if exchanged[i] != 0:
+            exchange(p, i, cost, usable, far, table)
+        else:
+            fill_table(p, i, cost, usable, far, table)
+
+    return either
+
+
 @inner
 def fill(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
     """Find the task's cheapest covers; `cheapest` and `trace` read them from the table.
 
     cost, usable : (at least the task's types, at least its width) in the order of p.kind.
     """
-    if p.exchanged[i]:
-        exchange(p, i, cost, usable, far, table)
-    else:
-        fill_table(p, i, cost, usable, far, table)
+    _fill(p.exchanged, p, i, cost, usable, far, table)
 
 
 NONE, INNER, OUTER = 0, 1, 2
@@ -565,7 +597,7 @@ def cheapest(p, i, unit, far, table):  # type: ignore[no-untyped-def]
     best = far
     best_option = -1
     best_x = -1
-    if p.exchanged[i]:
+    if is_exchanged(p.exchanged, i):
         for option in range(p.option_start[i], p.option_start[i + 1]):
             value = table[(option - p.option_start[i]) * (p.width[i] + 1)]
             extra = p.price[option] * unit
@@ -594,7 +626,7 @@ def trace(p, i, cost, usable, far, table, option, x, chosen):  # type: ignore[no
     count = p.row_start[i + 1] - rows
     types = p.type_start[i + 1] - p.type_start[i]
     width = p.width[i]
-    if p.exchanged[i]:
+    if is_exchanged(p.exchanged, i):
         line = (option - p.option_start[i]) * (width + 1)
         for t in range(width):
             chosen[t] = np.int64(table[line + 1 + t])

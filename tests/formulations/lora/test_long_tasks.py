@@ -51,7 +51,7 @@ def _rent(p: Pool, seed: int) -> np.typing.NDArray[np.int64]:
 def test_exchanges_find_what_the_table_says(seed: int) -> None:
     """In integers to the unit, in doubles to rounding; what a schedule is said to cost is what its cells cost."""
     p = pool(_instance(seed))
-    tabled, exchanged = (Pricer(p._replace(exchanged=np.full(p.tasks, each, np.int64))) for each in (0, 1))
+    tabled, exchanged = (Pricer(p._replace(exchanged=each)) for each in (None, np.ones(p.tasks, np.int64)))
     rent = _rent(p, seed)
     assert exchanged.integers(rent, UNIT).tolist() == tabled.integers(rent, UNIT).tolist()
     prices = rent / UNIT
@@ -83,7 +83,9 @@ def test_a_load_of_long_tasks_has_a_certificate(monkeypatch: pytest.MonkeyPatch)
     before = solve(instance, backend="none", certified=True)
     monkeypatch.setattr(pricing, "LONG", 0)
     pricing.find_pool.cache_clear()
-    assert pool(instance).exchanged.all()
+    flags = pool(instance).exchanged
+    assert flags is not None
+    assert flags.all()
     after = solve(instance, backend="none", certified=True)
     pricing.find_pool.cache_clear()
     for report in (before, after):

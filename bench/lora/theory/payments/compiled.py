@@ -14,7 +14,7 @@ import numpy as np
 
 from formulations.kernels import compiled, inlined
 from formulations.lora.bound.minimal import find_small_pool
-from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill
+from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, is_exchanged
 from instances.lora.model import Instance, IntArray, frozen
 from instances.lora.named import named
 from instances.lora.solution import Decision
@@ -69,7 +69,7 @@ def _find(p, lam, phi, compute, memory, first_node, kind, capacity, rule, priced
     size = 1
     for j in range(len(p.task)):
         width = max(width, p.width[j])
-        lines = p.option_start[j + 1] - p.option_start[j] if p.exchanged[j] else p.layer[j]
+        lines = p.option_start[j + 1] - p.option_start[j] if is_exchanged(p.exchanged, j) else p.layer[j]
         size = max(size, (p.width[j] + 1) * lines)
     table = np.empty(size)
     cost = np.empty((len(p.nodes), width))
