@@ -371,8 +371,9 @@ def _reschedule(instance: Instance, effort: int, gap: float, interval: _Interval
         if reply.termination is not None:
             interval.notes.append(f"windows: {reply.message or reply.termination}")
             return
-        interval.work["windows"] = (turn + 1) * WINDOWS
-        interval.offer(reply.value, "windows")
+        found, programs = reply.value
+        interval.work["windows"] = interval.work.get("windows", 0) + programs
+        interval.offer(found, "windows")
 
 
 def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, seconds: float | None) -> None:

@@ -18,7 +18,8 @@ from numba import config, types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from formulations.kernels import ascending, compiled, inlined, inner
+from formulations.kernels import compiled, inlined, inner
+from formulations.lora.bound.exchange import exchange
 from formulations.lora.covering.schedules import StateSpaceTooLarge, require_table
 from instances.lora.model import Instance, IntArray
 
@@ -337,204 +338,27 @@ def _is_exchanged(exchanged, i):  # type: ignore[no-untyped-def]
     return lambda exchanged, i: exchanged[i] != 0
 
 
-def _fill(exchanged: Any, p: Any, i: Any, cost: Any, usable: Any, far: Any, table: Any) -> None:
-    """`fill`, chosen by whether any task of the pool is priced by exchanges."""
-    raise NotImplementedError("a part of kernels")
+def fill(p: Pool, i: int, cost: Any, usable: Any, far: Any, table: Any) -> None:
+    """Find the task's cheapest covers; `cheapest` and `trace` read them from the table. For kernels only.
+
+    cost, usable : (at least the task's types, at least its width) in the order of p.kind.
+    """
+    raise NotImplementedError("a part of kernels: numba chooses it by the type of the pool")
 
 
-@overload(_fill)
-def _fill_of(exchanged, p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
-    if isinstance(exchanged, types.NoneType):
-        return lambda exchanged, p, i, cost, usable, far, table: fill_table(p, i, cost, usable, far, table)
+@overload(fill)
+def _fill(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
+    """Exchanges are compiled only into kernels for pools in which a task needs them: they double their size."""
+    if isinstance(p.types[p.fields.index("exchanged")], types.NoneType):
+        return lambda p, i, cost, usable, far, table: fill_table(p, i, cost, usable, far, table)
 
-    def either(exchanged, p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
-        if exchanged[i] != 0:
+    def either(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
+        if p.exchanged[i] != 0:
             exchange(p, i, cost, usable, far, table)
         else:
             fill_table(p, i, cost, usable, far, table)
 
     return either
-
-
-@inner
-def fill(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
-    """Find the task's cheapest covers; `cheapest` and `trace` read them from the table.
-
-    cost, usable : (at least the task's types, at least its width) in the order of p.kind.
-    """
-    _fill(p.exchanged, p, i, cost, usable, far, table)
-
-
-NONE, INNER, OUTER = 0, 1, 2
-TAKE_INNER, DROP_INNER, TAKE_OUTER, DROP_OUTER, INNER_TO_OUTER, OUTER_TO_INNER = 0, 1, 2, 3, 4, 5
-_FROM = np.array([NONE, INNER, NONE, OUTER, INNER, OUTER])
-_TO = np.array([INNER, NONE, OUTER, NONE, OUTER, INNER])
-
-
-@inlined
-def _best_move(move, state, order, count, at):  # type: ignore[no-untyped-def]
-    """The cheapest slot for a move, -1 for none."""
-    while at[move] < count[move] and state[order[move, at[move]]] != _FROM[move]:
-        at[move] += 1
-    return order[move, at[move]] if at[move] < count[move] else -1
-
-
-@inner
-def _way(first, second, third, state, order, count, at, cost, far):  # type: ignore[no-untyped-def]
-    """(cost, slot, slot) of the cheaper of a move alone, and of two moves by way of the third choice."""
-    direct = _best_move(first, state, order, count, at)
-    one = _best_move(second, state, order, count, at)
-    two = _best_move(third, state, order, count, at)
-    price = far
-    if direct >= 0:
-        price = cost[_TO[first], direct] - cost[_FROM[first], direct]
-    if one >= 0 and two >= 0:
-        detour = cost[_TO[second], one] - cost[_FROM[second], one] + cost[_TO[third], two] - cost[_FROM[third], two]
-        if direct < 0 or detour < price:
-            return detour, one, two
-    return price, direct, -1
-
-
-@inner
-def _go(way, to, other, state, rank, at, journal, entries):  # type: ignore[no-untyped-def]
-    """Take a way to a choice, by way of the other one; write down what the slots were."""
-    for step in range(2):
-        slot = way[step]
-        if slot >= 0:
-            end = other if step == 0 and way[1] >= 0 else to
-            journal[entries, 0] = slot
-            journal[entries, 1] = state[slot]
-            entries += 1
-            state[slot] = end
-            for move in range(6):  # those from there see the slot again
-                if _FROM[move] == end and 0 <= rank[move, slot] < at[move]:
-                    at[move] = rank[move, slot]
-    return entries
-
-
-@inner
-def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
-    """Cheapest covers of a task of at most two types, by exchanges; for each option a line of `table`.
-
-    A line is the cost of the option's cheapest cover, `far` for none, and behind it the local type of every slot, -1
-    for none. Every slot goes to the inner type, the outer type or to nothing. The least cost f(a, b) of `a` slots
-    of one and `b` of the other is M-natural-convex: from an optimum for some numbers the optimum for neighbouring ones
-    is a cheapest way of at most two moves off (a shortest path between three nodes). The walk goes over all `a`, with
-    the best `b` that covers. Each move has its slots in the order of what they cost, and a place in that order.
-    """
-    entry = p.type_start[i]
-    types = p.type_start[i + 1] - entry
-    width = p.width[i]
-    price = np.zeros((3, width), cost.dtype)
-    order = np.empty((6, width), np.int64)
-    rank = np.full((6, width), -1, np.int64)
-    count = np.zeros(6, np.int64)
-    key = np.empty(width, cost.dtype)
-    slots = np.empty(width, np.int64)
-    for t in range(width):
-        price[INNER, t] = cost[0, t]
-        price[OUTER, t] = cost[1, t] if types > 1 else 0
-    for move in range(0, 6, 2):
-        size = 0
-        for t in range(width):
-            inner_slot = usable[0, t] or move == TAKE_OUTER
-            outer_slot = move == TAKE_INNER or (types > 1 and usable[1, t])
-            if inner_slot and outer_slot:
-                key[size] = price[_TO[move], t] - price[_FROM[move], t]
-                slots[size] = t
-                size += 1
-        ascends = ascending(key[:size])
-        count[move] = size
-        count[move + 1] = size
-        for j in range(size):
-            t = slots[ascends[j]]
-            order[move, j] = t
-            rank[move, t] = j
-            order[move + 1, size - 1 - j] = t
-            rank[move + 1, t] = size - 1 - j
-    state = np.empty(width, np.int64)
-    at = np.empty(6, np.int64)
-    journal = np.empty((6 * width + 16, 2), np.int64)  # each choice gains and loses a slot once, by two moves
-    work = p.work[i]
-    slow = p.rate[entry]
-    fast = p.rate[entry + 1] if types > 1 else 1  # of no slots
-    for option in range(p.option_start[i], p.option_start[i + 1]):
-        line = (option - p.option_start[i]) * (width + 1)
-        table[line] = far
-        # Slots that can be used, by the one, by the other, by any.
-        inner_slots = 0
-        outer_slots = 0
-        any_slots = 0
-        for t in range(width):
-            state[t] = NONE if t >= p.offset[option] else -1
-            if state[t] == NONE:
-                other = types > 1 and usable[1, t]
-                inner_slots += usable[0, t]
-                outer_slots += other
-                any_slots += usable[0, t] or other
-        for move in range(6):
-            at[move] = 0
-        a = 0
-        b = max(0, -(-work // fast))
-        while a <= inner_slots and (b > outer_slots or a + b > any_slots):
-            a += 1
-            b = max(0, -(-(work - a * slow) // fast))
-        if a > inner_slots:
-            continue
-        entries = 0
-        value = price[NONE, 0]
-        for step in range(a + b):
-            if step < b:
-                gain, one, two = _way(TAKE_OUTER, TAKE_INNER, INNER_TO_OUTER, state, order, count, at, price, far)
-                entries = _go((one, two), OUTER, INNER, state, rank, at, journal, entries)
-            else:
-                gain, one, two = _way(TAKE_INNER, TAKE_OUTER, OUTER_TO_INNER, state, order, count, at, price, far)
-                entries = _go((one, two), INNER, OUTER, state, rank, at, journal, entries)
-            value += gain
-        kept = -1
-        best = value
-        while True:
-            need = max(0, -(-(work - a * slow) // fast))
-            while b > need:
-                gain, one, two = _way(DROP_OUTER, OUTER_TO_INNER, DROP_INNER, state, order, count, at, price, far)
-                if one < 0 or not gain < 0:
-                    break
-                value += gain
-                b -= 1
-                entries = _go((one, two), NONE, INNER, state, rank, at, journal, entries)
-            while kept < 0:  # at the first `a`; the best `b` only falls from there on
-                gain, one, two = _way(TAKE_OUTER, TAKE_INNER, INNER_TO_OUTER, state, order, count, at, price, far)
-                if one < 0 or not gain < 0:
-                    break
-                value += gain
-                b += 1
-                entries = _go((one, two), OUTER, INNER, state, rank, at, journal, entries)
-            if kept < 0 or value < best:
-                best = value
-                kept = entries
-            gain, one, two = _way(TAKE_INNER, TAKE_OUTER, OUTER_TO_INNER, state, order, count, at, price, far)
-            swapped, three, four = _way(OUTER_TO_INNER, DROP_OUTER, TAKE_INNER, state, order, count, at, price, far)
-            if need == 0 and (one < 0 or gain >= 0) and (three < 0 or swapped >= 0):
-                break
-            if one >= 0:
-                value += gain
-                entries = _go((one, two), INNER, OUTER, state, rank, at, journal, entries)
-            elif three >= 0 and b > max(0, -(-(work - (a + 1) * slow) // fast)):
-                value += swapped
-                b -= 1
-                entries = _go((three, four), INNER, NONE, state, rank, at, journal, entries)
-            else:
-                break
-            a += 1
-        while entries > kept:
-            entries -= 1
-            state[journal[entries, 0]] = journal[entries, 1]
-        value = price[NONE, 0]
-        for t in range(width):
-            choice = max(state[t], NONE)
-            table[line + 1 + t] = choice - 1
-            value += price[choice, t]
-        table[line] = value
 
 
 @inner

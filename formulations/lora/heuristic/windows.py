@@ -53,12 +53,13 @@ class Window(NamedTuple):
 
 def improve(
     instance: Instance, solution: Solution, windows: int, seed: int, enough: int, seconds: float | None = None
-) -> Solution:
-    """A solution that is no worse, after so many programs.
+) -> tuple[Solution, int]:
+    """A solution that is no worse, and after how many programs.
 
     Parameters
     ----------
     solution : feasible.
+    windows : programs.
     seed : of the choice of tasks.
     enough : a welfare at which to stop.
     seconds : no further program is begun after them.
@@ -66,13 +67,15 @@ def improve(
     until = None if seconds is None else time.perf_counter() + seconds
     p = find_pool(instance)
     if p.tasks == 0:
-        return solution
+        return solution, 0
+    done = 0
     search = _Search(p, state_of(instance, p, solution), seed)
-    for turn in range(windows):
+    while done < windows:
         if search.state.welfare >= enough or (until is not None and time.perf_counter() > until):
             break
-        search.step(CELLS[turn % len(CELLS)])
-    return solution_of_state(instance, p, search.state)
+        search.step(CELLS[done % len(CELLS)])
+        done += 1
+    return solution_of_state(instance, p, search.state), done
 
 
 class _Search:

@@ -28,7 +28,7 @@ def _improved(instance: Instance, solution: Solution, windows: int, seed: int = 
     arguments = instance, solution, windows, seed, enough
     reply = backends.call("highs", "formulations.lora.heuristic.windows:improve", *arguments)
     assert reply.termination is None, reply.message
-    found: Solution = reply.value
+    found: Solution = reply.value[0]
     return found
 
 

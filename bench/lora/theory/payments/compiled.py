@@ -14,7 +14,7 @@ import numpy as np
 
 from formulations.kernels import compiled, inlined
 from formulations.lora.bound.minimal import find_small_pool
-from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, is_exchanged
+from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill
 from instances.lora.model import Instance, IntArray, frozen
 from instances.lora.named import named
 from instances.lora.solution import Decision
@@ -60,18 +60,14 @@ def _find(p, lam, phi, compute, memory, first_node, kind, capacity, rule, priced
     capacity : (2, G) C_kp and C_km - r_b.
     rule : B, eta_c, eta_m, w_c, w_m; priced : whether there are prices at all.
     booked : where each task's cells begin, the cells [node, slot from 1], and the price of its vendor.
-    out : costs, and whether booking lowers a price.
+    out : costs, and whether booking lowers a price; and (p.table,) scratch.
     """
     begin, cells, fee = booked
-    costs, fell = out
+    costs, fell, table = out
     growth, eta_c, eta_m, w_c, w_m = rule
     width = 1
-    size = 1
     for j in range(len(p.task)):
         width = max(width, p.width[j])
-        lines = p.option_start[j + 1] - p.option_start[j] if is_exchanged(p.exchanged, j) else p.layer[j]
-        size = max(size, (p.width[j] + 1) * lines)
-    table = np.empty(size)
     cost = np.empty((len(p.nodes), width))
     usable = np.empty((len(p.nodes), width), np.bool_)
     j = 0
@@ -167,7 +163,7 @@ def find_costs(
     _find(
         p, lam, phi, compute, memory, public.first_node, kind, capacity, moves,
         prices is not None, rule is not None and rule.by_bbar, rule is None or rule.tested, booked, limit,
-        (costs, fell),
+        (costs, fell, np.empty(p.table)),
     )  # fmt: skip
     whole = int if prices is None else float
     return Found([None if cost == np.inf else whole(cost) for cost in costs.tolist()], fell.tolist(), limit)
