@@ -13,18 +13,21 @@ from bench.figures.overview import draw_curves
 from bench.storage.payload import exact
 from bench.tables import ratios
 
+LEAST = 0.001
+"""Percent; nothing smaller is told apart in the figure."""
 Curve = tuple[str, list[tuple[float, float]]]
 
 
 def draw_growth(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator[tuple[str, str]]:
     """(name of the file, SVG document): seconds, and gap in percent, of the first solve over how many arrive.
 
-    Medians of the instances of one size; both axes logarithmic. What was proved at once has no gap to show.
+    Medians of the instances of one size; both axes logarithmic. What was proved at once has no gap to show, and what is
+    below `LEAST` is shown there.
     """
     seconds, gaps = _points(chosen, families)
     for name, title, words, curves in (
         ("seconds", "Seconds of the first solve", "seconds", seconds),
-        ("gap", "Gap after the first solve", "gap, percent", gaps),
+        ("gap", "Gap after the first solve", f"gap, percent ({LEAST} or less)", gaps),
     ):
         if curves:
             yield f"growth-{name}.svg", make_document(draw_curves(curves, title, "tasks, jobs or users", words))
@@ -40,7 +43,7 @@ def _points(chosen: StandardSet, families: Mapping[str, Family]) -> tuple[list[C
         took[entry.family][number].append(max(0.01, float(entry.first["seconds"])))
         lower, upper = (exact(entry.first[end]) for end in ("lower", "upper"))
         if lower < upper:
-            left[entry.family][number].append(100 * ratios.gap(lower, upper))
+            left[entry.family][number].append(max(LEAST, 100 * ratios.gap(lower, upper)))
 
     def curves(found: Mapping[str, Mapping[int, list[float]]]) -> list[Curve]:
         return [

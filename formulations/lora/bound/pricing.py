@@ -339,11 +339,14 @@ def _is_exchanged(exchanged, i):  # type: ignore[no-untyped-def]
 
 
 def fill(p: Pool, i: int, cost: Any, usable: Any, far: Any, table: Any) -> None:
-    """Find the task's cheapest covers; `cheapest` and `trace` read them from the table. For kernels only.
+    """Find the task's cheapest covers; `cheapest` and `trace` read them from the table; kernels take `_fill`.
 
     cost, usable : (at least the task's types, at least its width) in the order of p.kind.
     """
-    raise NotImplementedError("a part of kernels: numba chooses it by the type of the pool")
+    if is_exchanged(p.exchanged, i):
+        exchange(p, i, cost, usable, far, table)
+    else:
+        fill_table(p, i, cost, usable, far, table)
 
 
 @overload(fill)
