@@ -188,6 +188,7 @@ def run(
     workers: int | None = None,
     dask: str | None = None,
     effort: int = 1,
+    audits: bool | None = None,
     scale: str = "full",
     limit: float | None = None,
     repeat: int = 1,
@@ -210,6 +211,7 @@ def run(
     workers : number of processes; None for one per core.
     dask : address of a dask scheduler, instead of processes of our own.
     effort : how many times the suite's own effort goes into OPT.
+    audits : whether claims are checked on every run; None: as the suite does.
     scale : ``full`` or ``small``.
     limit : seconds after which a piece of work is given up.
     repeat : runs of every algorithm that draws, each with a seed of its own: its rows are means (`tables.repeated`).
@@ -249,6 +251,7 @@ def run(
         share=library,
         only=(only,) if isinstance(only, str) else tuple(only),
         effort=effort,
+        audits=audits,
         scale=scale,
     )
     run_suite(family, chosen, options)

@@ -41,6 +41,11 @@ def add_run(command: Command) -> None:
     add_part_of_suite(sub)
     sub.add_argument("--solve", action="store_true", help="compute OPT afresh where a shipped certificate has it")
     sub.add_argument(
+        "--audits",
+        action=argparse.BooleanOptionalAction,
+        help="check the claims on every run, or leave that out (out in the standard sets)",
+    )
+    sub.add_argument(
         "--repeat", type=up_to(REPEATS), default=1, metavar="N", help="run algorithms that draw N times, and take means"
     )
     add_running(sub, out="results/SUITE")
@@ -135,6 +140,7 @@ def run_options(options: argparse.Namespace, out: Path, share: Path | None) -> R
         only=tuple(options.only),
         tiers=tuple(getattr(options, "tier", ())),
         solve=getattr(options, "solve", False),
+        audits=getattr(options, "audits", None),
         effort=options.effort,
         scale=options.scale,
         repeat=options.repeat,

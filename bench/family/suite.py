@@ -177,6 +177,7 @@ class Suite:
     groups : what groups are called in a sentence (``real arrivals``), by name; of others the name.
     verdicts_first : whether the page begins with what is claimed and what holds, not with how much is reached.
     repeat : how many times algorithms that draw are run on each case, at least.
+    audited : whether claims are checked on every run, where the command does not say.
     file : the file that the suite was read from; empty for one of this house.
     history : days of history of a backtest, of which every case is a day; 0 for all other suites.
     notes : what is said when it is run: of a backtest the order of its days, then why they may be no days of one load.
@@ -191,6 +192,7 @@ class Suite:
     groups: Mapping[str, str] = field(default_factory=dict)
     verdicts_first: bool = False
     repeat: int = 1
+    audited: bool = True
     file: str = ""
     history: int = 0
     notes: tuple[str, ...] = ()

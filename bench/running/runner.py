@@ -30,7 +30,7 @@ from bench.running.machine import default_workers
 from bench.running.pool import ExecutorLost, SpawnPool
 from bench.running.progress import MAKING, Progress, clock
 from bench.storage.library import LIBRARY, Shelf, open_library
-from bench.storage.store import STORE, Piece, Store, StoredCase
+from bench.storage.store import STORE, UNAUDITED, Piece, Store, StoredCase
 from formulations import backends
 from instances.errors import InputError, did_you_mean, not_one_of, shown, tamed
 from instances.files import filling, make_folder, read_bytes, write_atomically
@@ -39,6 +39,7 @@ from online.terms import Own, Terms, under
 
 OPT = "OPT"
 SCALES = ("full", "small")
+_AUDITS = {True: "--audits", False: "--no-audits"}
 AHEAD = 16
 """Cases that are generated before the largest of them is begun with."""
 
@@ -66,6 +67,7 @@ class RunOptions:
     scale : ``full``, or ``small`` for the suite's cases at a small scale.
     repeat : how many times an algorithm that draws is run on each case, with a seed of its own each time.
     solve : compute OPT afresh where a certificate would give it.
+    audits : whether claims are checked on every run; None: as the suite says.
     own : what stands behind the names of `algorithms` that are classes or objects (`online.own`).
     """
 
@@ -85,6 +87,7 @@ class RunOptions:
     scale: str = "full"
     repeat: int = 1
     solve: bool = False
+    audits: bool | None = None
     own: Mapping[str, Own] = field(default_factory=dict)
 
     @property
@@ -120,6 +123,7 @@ class _Sweep:
     progress: Progress
     terms: Terms
     repeats: Mapping[str, int]
+    audited: bool = True
     planned: deque[_Job] = field(default_factory=deque)
     queue: list[_Job] = field(default_factory=list)
     spent: dict[str, float] = field(default_factory=dict)
@@ -140,7 +144,7 @@ class _Sweep:
             algorithms=[(name, self._key(name)) for name in case.algorithms],
             solve=asdict(case.solve),
             solve_key=self._reference_key(case),
-            audits=self.family.audits,
+            audits=self.family.audits if self.audited else UNAUDITED,
             prior_recipe=case.prior,
             history_recipe=case.history,
             repeats={name: self.repeats[name] for name in case.algorithms if name in self.repeats},
@@ -273,7 +277,7 @@ class _Sweep:
         def call(executor: Executor) -> Future[tuple[Piece, ...]]:
             data = self.path(case.instance).read_bytes()
             prior = self._prior(case, name)
-            known = (key, audit_key, reference, prior, terms, story)
+            known = (key, audit_key, reference, prior, terms, story, self.audited)
             return executor.submit(work.measure, self.family.name, data, case.instance, name, *known)
 
         def done(pieces: Sequence[Piece]) -> None:
@@ -565,7 +569,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
             shelf = Shelf(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
-            sweep = _Sweep(family, shelf, folder, progress, options.terms, repeats)
+            audited = suite.audited if options.audits is None else options.audits
+            sweep = _Sweep(family, shelf, folder, progress, options.terms, repeats, audited)
             with under(options.terms):
                 for position, case in enumerate(cases):
                     sweep.plan(position, case)
@@ -589,6 +594,7 @@ def command(suite: Suite, options: RunOptions) -> str:
     words += [word for name in options.algorithms for word in ("--algorithm", name)]
     words += ["--scale", options.scale] if options.scale != SCALES[0] else []
     words += ["--solve"] if options.solve else []
+    words += [_AUDITS[options.audits]] if options.audits not in (None, suite.audited) else []
     words += ["--effort", str(options.effort)] if options.effort > 1 else []
     words += ["--repeat", str(options.repeat)] if options.repeat > 1 else []
     words += ["--limit", f"{options.limit:g}"] if options.limit is not None else []

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import hashlib
 import json
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from bench.family.checks import Check
 from bench.family.column import Family
 from bench.family.known import families
 from bench.family.suite import SolveSettings, Study
@@ -21,8 +23,10 @@ from bench.storage.store import Piece
 from bench.tables.courses import list_courses
 from bench.tables.ratios import beats_bound
 from formulations.readying import Stopwatch, getting_ready
+from formulations.report import SolveReport
 from instances.errors import InputError
 from instances.files import load_json, read_bytes
+from instances.keeping import code_mark, keep, recall
 from online.outcome import OnlineRun
 from online.terms import Terms, under
 
@@ -116,20 +120,35 @@ def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key:
         # A piece takes what it takes, but for what had to be made ready for it.
         watch = Stopwatch()
         report = house.solve(_instance(family, data), settings)
-        solution = gzip.compress(json.dumps(house.solution_document(report.solution)).encode(), mtime=0)
-        return Piece("opt", identity, key, True, report_payload(report), solution, watch.seconds())
+        return Piece("opt", identity, key, True, *_stored(house, report), watch.seconds())
     except Exception as error:
         return failed("opt", identity, key, error, watch.seconds())
 
 
+def _stored(house: Family, report: SolveReport) -> tuple[dict[str, Any], bytes]:
+    """The report as JSON values, and its solution as a gzipped document."""
+    document = json.dumps(house.solution_document(report.solution)).encode()
+    return report_payload(report), gzip.compress(document, compresslevel=6, mtime=0)
+
+
 def certify(family: str, data: bytes, identity: str, source: str, certificate: bytes, key: str) -> Piece:
-    """The interval of a shipped certificate, believed only after the checker's word; else a failed piece."""
+    """The interval of a shipped certificate, believed only after the checker's word; else a failed piece.
+
+    A good word is kept on disk, for these bytes of the instance and of the certificate and this code of the checker.
+    """
     watch = Stopwatch()
     try:
         house = families()[family]
-        report = house.certified(_instance(family, data), load_json(certificate, source), source)
-        solution = gzip.compress(json.dumps(house.solution_document(report.solution)).encode(), mtime=0)
-        return Piece("opt", identity, key, True, report_payload(report), solution, watch.seconds())
+        checker = str(getattr(house.find("verify"), "__module__", "formulations")).partition(".")[0]
+        marks = [hashlib.sha256(each).hexdigest() for each in (data, certificate)]
+        asked = ["certified", family, source, *marks, code_mark(("instances", "formulations", checker))]
+        if (kept := recall(asked)) is not None:
+            report, _, solution = kept.partition(b"\n")
+            return Piece("opt", identity, key, True, json.loads(report), solution, watch.seconds())
+        found = house.certified(_instance(family, data), load_json(certificate, source), source)
+        payload, solution = _stored(house, found)
+        keep(asked, json.dumps(payload).encode() + b"\n" + solution)
+        return Piece("opt", identity, key, True, payload, solution, watch.seconds())
     except Exception as error:
         return failed("opt", identity, key, error, watch.seconds())
 
@@ -145,13 +164,14 @@ def measure(
     prior: bytes | None = None,
     terms: Terms = FREE,
     story: str = "",
+    audited: bool = True,
 ) -> tuple[Piece, ...]:
-    """One online run and its audit against the reference, as two pieces of work.
+    """One online run and its audit against the reference, as two pieces of work; the audit checks nothing if not asked.
 
     With `story`, the key of a study, a third one: what happened in the run over time (`bench.tables.courses`).
     """
     with under(terms):
-        pieces, run = _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior)
+        pieces, run = _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior, audited)
     return (*pieces, _tell(family, data, identity, run, story)) if story else pieces
 
 
@@ -176,6 +196,7 @@ def _measure(
     audit_key: str,
     reference: Piece,
     prior: bytes | None,
+    audited: bool,
 ) -> tuple[tuple[Piece, ...], OnlineRun | None]:
     watch = Stopwatch()
     house = families()[family]
@@ -199,12 +220,14 @@ def _measure(
     if not run.valid:  # the theory says nothing about it
         return (online, Piece("audit", identity, audit_key, True, {"checks": []})), None
     with getting_ready():
-        _ = house.audits  # loads what audits
+        _ = house.audits if audited else ""  # loads what audits
     watch = Stopwatch()
     try:
         instance = _instance(family, data)
-        report = restored(reference, house.solution(instance, _document(reference), "reference"))
-        checks = house.audit(instance, run, report)
+        checks: Sequence[Check] = ()
+        if audited:
+            solution = house.solution(instance, _document(reference), "reference")
+            checks = house.audit(instance, run, restored(reference, solution))
         found: dict[str, Any] = {"checks": [check.document() for check in checks]}
         if house.measures is not None:
             values = house.measures(instance, run, checks)

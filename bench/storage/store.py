@@ -77,6 +77,10 @@ class Piece:
         return self.stage, self.instance, self.key
 
 
+UNAUDITED = "none"
+"""In place of the version of audits: no claim is checked."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoredCase:
     """A case of the suite as it was run: what `report` needs to lay out the table.
@@ -90,7 +94,7 @@ class StoredCase:
     algorithms : (name as asked for, key) pairs in the order of the table.
     solve : the settings of the reference.
     solve_key : their key.
-    audits : version of the family's audits.
+    audits : version of the family's audits, `UNAUDITED` where nothing is checked.
     prior : SHA-256 of the instance that some algorithms take their constants from; empty without one.
     prior_recipe : how that was made.
     history, history_recipe : the same of the days before, where some algorithms take more than that from them.

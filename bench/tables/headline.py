@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from bench.family.checks import Verdict
 from bench.family.column import Family
 from bench.family.sense import Sense
+from bench.storage.store import UNAUDITED
 from bench.tables import ratios
 from bench.tables.repeated import is_mean
 from bench.tables.rows import Results, is_known
@@ -92,6 +93,8 @@ def make_headline(
     troubles = list(_troubles(rows, found.sense))
     if starred != answers:
         troubles.append((Span("* knew constants of the very instance under test, its future included (oracle)."),))
+    if any(case.audits == UNAUDITED for case in found.cases):
+        troubles.append((Span("Claims were not checked on these runs; with --audits they are."),))
     return Headline(starred, list(_verdicts(rows, family, settled, found.checks)), troubles, _about(found.about))
 
 

@@ -66,6 +66,8 @@ A step is one entry of a table of costs in one slot, in 64 bits: a few nanosecon
 """
 SPLIT_LIMIT = 2**25
 """Most entries of a table of a task (places times cells); beyond it the amounts of work are listed."""
+FEW_SLOTS = 200
+"""So many slots are sorted at once; to sort more takes longer than to take one after the other."""
 SPLIT, SORT, PYTHON = 4, 16, 64
 """How many steps an entry of a table of a split counts, the sorting of an amount or slot, and a step in Python's
 integers, where 64 bits do not do."""
@@ -412,18 +414,28 @@ def _by_split(cost: Any, rate: Any, work: int, far: int, counts: list[int], what
     steps.take((width + 1) * (sum(counts) + 2) * SPLIT * scale, what)
     order = np.argsort(cost[0] - cost[1], kind="stable")
     # (places, cells) least cost of so many cells of the first type before a place, of the second type from it on.
-    first, second = (np.full((width + 1, count + 1), far, dtype=cost.dtype) for count in counts)
-    first[:, 0] = second[:, 0] = 0
-    for place in range(width):
-        np.minimum(first[place, 1:], first[place, :-1] + cost[0, order[place]], out=first[place + 1, 1:])
-    for place in reversed(range(width)):
-        np.minimum(second[place + 1, 1:], second[place + 1, :-1] + cost[1, order[place]], out=second[place, 1:])
+    first, second = _cheapest(cost[0, order], counts[0], far), _cheapest(cost[1, order[::-1]], counts[1], far)[::-1]
     if cost.min() < 0:
         second = np.minimum.accumulate(second[:, ::-1], axis=1)[:, ::-1]  # so many cells or more
     cells = np.arange(counts[0] + 1)
     need = np.maximum(0, -(-(work - cells * int(rate[0])) // int(rate[1])))
     can = need <= counts[1]
     return int((first[:, can] + second[:, need[can]]).min(initial=far))
+
+
+def _cheapest(cost: Any, count: int, far: int) -> Any:
+    """(slots + 1, count + 1) least cost of so many of the first slots, from none to all of them; `far` for too many."""
+    slots = len(cost)
+    table = np.full((slots + 1, count + 1), far, dtype=cost.dtype)
+    table[:, 0] = 0
+    if slots <= FEW_SLOTS:
+        outside = np.arange(slots) >= np.arange(slots + 1)[:, None]
+        sums = np.cumsum(np.sort(np.where(outside, cost.max(), cost), axis=1), axis=1)
+        table[:, 1 : slots + 1] = np.where(outside, far, sums)[:, :count]
+    else:
+        for at in range(slots):
+            np.minimum(table[at, 1:], table[at, :-1] + cost[at], out=table[at + 1, 1:])
+    return table
 
 
 def _by_amounts(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,9 @@ import pytest
 from bench.cli.main import main
 from bench.family.known import families, find_suite
 from bench.family.standard import StandardSet, ends_of, read_set
-from bench.running.standard import check_entry
+from bench.running import work
+from bench.running.standard import check_entry, make_entry
+from bench.storage.store import Piece
 from bench.tables import standard as tables
 from instances import packed
 
@@ -239,6 +243,44 @@ def test_runs_take_opt_from_the_certificates(tmp_path: Path, capsys: pytest.Capt
     assert list(known["instance"]) == list(solved["instance"])
     assert (known["opt_lower"] <= solved["opt_lower"]).all()
     assert (solved["opt_upper"] <= known["opt_upper"]).all()
+
+
+def test_claims_are_checked_where_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A standard set takes the algorithms' time, and says what it left out; the same folder takes both."""
+    run = ["run", "standard", "--only", "tiny_contention", "--workers", "1", "--quiet", "--out", str(tmp_path)]
+    left_out = "Claims were not checked on these runs"
+    assert main(run) == 0
+    assert left_out in capsys.readouterr().out
+    assert left_out in (tmp_path / "report.html").read_text()
+    assert "theorem_g" not in pd.read_csv(tmp_path / "results.csv")
+    assert main([*run, "--audits"]) == 0
+    assert left_out not in capsys.readouterr().out
+    assert "theorem_g" in pd.read_csv(tmp_path / "results.csv")
+    about = json.loads((tmp_path / "provenance.json").read_text())
+    assert about["command"].endswith("--only tiny_contention --audits")
+
+
+def test_what_was_verified_is_not_verified_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the very same bytes only; a piece is the same either way."""
+    monkeypatch.setenv("RATIOBENCH_CACHE", str(tmp_path))
+    entry = R1.find("tiny_contention")
+    house, instance = make_entry(entry)
+    certificate = R1.certificate(entry).read_bytes()
+    data = gzip.compress(house.dumps(instance).encode())
+    other = gzip.compress(house.dumps(house.make(R1.find("tiny_vendors").recipe)).encode())
+
+    def certified(data: bytes, certificate: bytes) -> Piece:
+        found = work.certify(house.name, data, entry.instance, "R1/tiny_contention", certificate, "key")
+        return replace(found, seconds=0.0)
+
+    first = certified(data, certificate)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(house), "certified", lambda *_: pytest.fail("verified again"))
+        assert certified(data, certificate) == first
+    assert first.ok
+    assert not certified(other, certificate).ok
+    assert not certified(data, R1.certificate(R1.find("tiny_vendors")).read_bytes()).ok
+    assert not certified(other, certificate).ok  # what is wrong is not kept
 
 
 def test_a_certificate_that_is_not_valid_is_not_believed(
