@@ -327,4 +327,4 @@ def _source(spec: Spec, other: object) -> Source:
 
 def _not_handed_over(spec: Spec) -> InputError:
     what = "the other day of a suite" if spec.prior == YESTERDAY else "days before, which `backtest` knows"
-    return InputError("algorithm", f"{spec.head}:prior", f"`{spec.prior}` is {what}; name a file")
+    return InputError("algorithm", f"{spec.head}:prior", f"`{spec.prior}` is {what}; a file: `./{spec.prior}`")

@@ -34,6 +34,7 @@ from instances.eapm.generate import generate as generate_eapm
 from instances.eapm.paper import GAMMAS, TABLE1
 from instances.lora.named import path
 from online.eapm.run import run as run_eapm
+from online.spec import HANDED_OVER
 from tests.tools import readme_eapm, readme_learned, readme_tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,7 +156,12 @@ def test_every_command_line_can_be_parsed(file: str) -> None:
             continue
         before, _, words = line.partition(" -m bench ")
         if words and before.endswith("python"):
-            assert make_parser().parse_args(shlex.split(words.replace("--task I", "--task 0"))).run, line
+            args = make_parser().parse_args(shlex.split(words.replace("--task I", "--task 0")))
+            assert args.run, line
+            if words.startswith(("online", "audit")):  # of one instance: nobody hands over other days
+                names = [args.algorithm] if isinstance(args.algorithm, str) else args.algorithm
+                handed = {f"{key}={word}" for key in ("prior", "history") for word in HANDED_OVER}
+                assert not handed & {option for name in names for option in re.split("[:,]", name)}, line
         for session, _, arguments in re.findall(r"nox -s (\w+)( -- (.*))?$", line):
             assert session in sessions, line
             names = [word for word in shlex.split(arguments.partition(" --")[0]) if session == "bench"]

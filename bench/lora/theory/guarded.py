@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cache
 
 from bench.family.checks import Check, Verdict
 from bench.lora.theory.basis.case import Case, Figures
 from bench.lora.theory.guarantees import ROUNDING
+from instances.lora.model import Instance
 from online.lora.guard import Announced, weigh
 from online.lora.posting import PostedTrace
 from online.lora.public_constants import served
@@ -49,6 +51,26 @@ def find_excess(case: Case, announced: Announced) -> tuple[Fraction, int]:
     return total, beyond
 
 
+def least_factor(instance: Instance, announced: Announced, rest: Fraction) -> Fraction:
+    """ln(V / rest), rounded down to thousandths: OPT <= F ALG + rest needs such an F at least (Theorem L); 0 for none.
+
+    V is what one class of each node type can be worth on the empty nodes of all slots, sum_g T K_g max_j n_j X_j w_j,
+    n_j of its tasks fitting a node.
+    """
+    public, most = instance.public(""), Fraction(0)
+    for kind, node, room in zip(announced.kinds, instance.node_types, public.memory_mb.tolist(), strict=True):
+        worth = (
+            min(node.compute // s, room // r) * cap * weigh(s, r, node.compute, room)
+            for s, r, cap in zip(kind.rate, kind.memory, kind.cap, strict=True)
+        )
+        most += instance.slots * node.count * max(worth, default=Fraction(0))
+    if not 0 < rest < most:
+        return Fraction(0)
+    quotient = most / rest
+    log = math.log(quotient.numerator) - math.log(quotient.denominator)
+    return max(Fraction(0), Fraction(math.floor(1000 * (log - 1e-9)), 1000))
+
+
 def theorem_h(case: Case) -> Check:
     """OPT <= D <= (rho + max(1, Omega beta)) ALG + A0 + E with D = sum Omega K c + sum mu_i + E."""
     trace = case.run.trace
@@ -71,6 +93,7 @@ def theorem_h(case: Case) -> Check:
         "opt_lower": case.lower,
         "opt_upper": case.upper,
         "factor": announced.factor,
+        "least_factor": least_factor(case.instance, announced, trace.start),
         "omega": max(kind.omega for kind in announced.kinds),
         "classes": max(len(kind.rate) for kind in announced.kinds),
         "a0": trace.start,

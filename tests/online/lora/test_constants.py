@@ -115,7 +115,7 @@ def test_yesterday_without_another_day_is_an_input_error(name: str) -> None:
     with pytest.raises(InputError) as caught:
         run(instance, text)
     assert (caught.value.source, caught.value.field) == ("algorithm", f"{head}:prior")
-    assert caught.value.problem == "`yesterday` is the other day of a suite; name a file"
+    assert caught.value.problem == "`yesterday` is the other day of a suite; a file: `./yesterday`"
     same = parse(document(instance) | {"name": "another"})
     if name in MECHANISMS:
         with pytest.raises(InputError, match="yesterday is the instance under test"):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
 from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from bench.lora.theory.guarded import least_factor
 from instances.errors import InputError
 from instances.lora.model import Instance
 from online.lora.algorithms.guarded import INNER, Nothing
+from online.lora.guard import Guard, announce
 from online.lora.posting import GuardSettings, PostedPrices
 from online.lora.run import play, run
 
@@ -71,3 +75,47 @@ def test_who_waits_can_gain() -> None:
 
     assert played(truth)[2] is None
     assert played(late)[3] == 0
+
+
+def _least(levels: list[int], rest: Fraction) -> Fraction:
+    """The least F of Theorem L where the bids of a node's tasks rise through these levels; `rest` is A over the nodes.
+
+    Sold so far is worth (level - rest) / F at least, and a node-slot sold at a level adds no more than that level.
+    """
+    steps = pairwise(levels)
+    return 1 - rest / levels[-1] + sum(max(Fraction(0), a - rest) * (Fraction(1, a) - Fraction(1, b)) for a, b in steps)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "greedy",
+        *(f"{name}:prior=history" for name in ("posted", "capped", "bbar-rule", "minimal-edit")),
+        *(f"{name},history=history" for name in ("learned:total=unknown", "guarded:beta=9", "guarded:beta=2,rho=0")),
+    ],
+)
+@pytest.mark.parametrize("share", [8, 64])
+def test_every_algorithm_needs_the_factor_of_theorem_l(name: str, share: int) -> None:
+    """Tasks that fill a node, worth more from level to level: it may end with each of them."""
+    nodes, levels = 5, [1000 * 2**j for j in range(9)]
+    kinds, rest = (Kind(nodes, 6, 6),), Fraction(levels[-1], share)
+    before = _of_one_slot(kinds, [levels[-1]] * nodes)
+    factors = []
+    for last, level in enumerate(levels, 1):
+        bids = [bid for bid in levels[:last] for _ in range(nodes)]
+        welfare = run(_of_one_slot(kinds, bids), name, prior=before).welfare
+        factors.append(nodes * (level - rest) / max(1, welfare))
+    assert max(factors) >= _least(levels, rest)
+
+
+def test_theorem_l_is_reached_by_the_guard_where_tasks_fill_nodes() -> None:
+    """Of K nodes a guard's factor is beta, and K ln(1 + beta / K) is needed, which is nearly beta where K is large."""
+    for nodes, beta in ((1, 3), (10, 5), (400, 8)):
+        before = _of_one_slot((Kind(nodes, 6, 6),), [10**6])
+        announced = announce(before, Fraction(beta), Fraction(0), Fraction(1))
+        start = Guard(before.public(""), announced, exact=False).start
+        needed = nodes * math.log(1 + beta / nodes)
+        assert announced.factor == beta
+        assert needed - 0.0011 <= least_factor(before, announced, Fraction(start)) <= needed
+    fine = [2**20 + 2**12 * j for j in range(2**10)]
+    assert abs(float(_least(fine, Fraction(fine[0]))) - math.log(fine[-1] / fine[0])) < 0.01
