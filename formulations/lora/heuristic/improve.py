@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from formulations.lora.bound.lagrangian import LAST_PENALTY, DualBound, never, value_density
 from formulations.lora.bound.patterns import node_patterns
 from formulations.lora.bound.pricing import Pool
+from formulations.lora.heuristic import gathering
 from formulations.lora.heuristic.blocks import anneal, descend, insert_all
+from formulations.lora.heuristic.gathering import gather
 from formulations.lora.heuristic.insertion import Desk, another_desk, begin, new_desk, pack_pooled
 from formulations.lora.heuristic.state import State, copy_state, empty_state, running_cells, solution_of_state, state_of
 from instances.lora.model import Instance, IntArray
@@ -26,8 +28,8 @@ from instances.lora.solution import Solution
 
 FEW = 1_000
 """Below this many tasks more constructions are tried, and the search is an annealing; else a descent."""
-CORRECTIONS = 8
-"""Packings of the pooled answer, with capacities corrected between them."""
+CORRECTIONS, UNLISTED_CORRECTIONS = 8, 12
+"""Packings of the pooled answer, with capacities corrected between them; more where patterns are not known."""
 ANSWERS = 6
 """Rounds of the method of multipliers between two packings."""
 FIRMNESS = 8
@@ -112,6 +114,7 @@ def warm(p: Pool, bound: DualBound) -> None:
     """Compile both improvements by use; `heuristic` takes one of them, by the number of tasks, or none."""
     listed = node_patterns(p) if bound.state is None else bound.state.capacity.patterns
     desk = new_desk(p, listed, bound.rent, 1)
+    gathering.warm(p, empty_state(p), desk)
     with ThreadPoolExecutor(1) as workers:
         for improve in (_anneal, _descend):
             next(improve(p, desk, empty_state(p), value_density(p), 1, 1, never, workers))
@@ -133,6 +136,7 @@ def _constructed(
     def finished(s: State, order: IntArray, shares: tuple[float, ...]) -> State:
         begin(p, desk, s)
         for share in (*shares, 0.0):
+            gather(p, s, desk)
             insert_all(p, s, desk, order, share)
         return s
 
@@ -144,8 +148,11 @@ def _constructed(
         pairs = [(order, share) for order in orders for share in (0.0, 0.5, 1.0)]
         attempts += [partial(finished, empty_state(p), order, (share,)) for order, share in pairs]
     if bound.state is not None:
-        packings = _corrected(p, desk, bound, lambda s: finished(s, orders[0], (1.0, 0.5)))
-        attempts += [partial(next, packings)] * CORRECTIONS
+        # Gathered room is filled at the full price once more before it is sold for less.
+        many = gathering.unlisted(desk)
+        shares = (1.0, 1.0, 0.5) if many else (1.0, 0.5)
+        packings = _corrected(p, desk, bound, lambda s: finished(s, orders[0], shares))
+        attempts += [partial(next, packings)] * (UNLISTED_CORRECTIONS if many else CORRECTIONS)
     for attempt in attempts:
         if best.welfare >= target or over():
             break
@@ -192,6 +199,7 @@ def _anneal(
         for first in range(0, last, BLOCKS):
             if over():
                 break
+            gather(p, state, desk)
             anneal(p, state, desk, rank, first, min(last, first + BLOCKS), blocks, heat, kept)
         return kept
 
@@ -219,6 +227,7 @@ def _descend(
         quantile = 0.25 + 0.5 * ((turn * 0.6180339887498949) % 1.0)
         meet = int(np.quantile(last, quantile, method="lower"))
         spans = ((0, meet), (meet, slots))
+        gather(p, best, desk, turn)
         sizes = [int(((p.first >= low) & (last <= high)).sum()) for low, high in spans]
         blocks = min(left, CHUNK)
         shares = [blocks * size // max(1, sum(sizes)) for size in sizes]

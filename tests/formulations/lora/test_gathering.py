@@ -1,0 +1,122 @@
+"""Free room is gathered without a change in what runs, and a search that gathers fills it."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.lora.bound.lagrangian import DualBound, dual_bound
+from formulations.lora.bound.pricing import Pool, Pricer, pool
+from formulations.lora.check import check
+from formulations.lora.heuristic import gathering, improve
+from formulations.lora.heuristic.gathering import STEPS, gather, unlisted
+from formulations.lora.heuristic.improve import heuristic
+from formulations.lora.heuristic.insertion import Desk, begin, new_desk
+from formulations.lora.heuristic.state import State, solution_of_state, state_of
+from formulations.lora.solve import solve
+from instances.lora import Instance
+from instances.lora.generate import generate
+
+DAY = "1970-03-02"
+
+
+def _day(tasks: int, nodes: int, seed: int) -> Instance:
+    own = {"sizes": "own", "seed": ["gathering", seed]}
+    size = {"tasks": tasks, "nodes": nodes, "slots": 24, "start": 60}
+    return generate({"kind": "paper", "name": "day", "arrivals": {"trace": "pai", "day": DAY}, **own, **size})
+
+
+def _worked(instance: Instance) -> tuple[Pool, DualBound, Desk, State]:
+    """A searched state of the instance, as it is without gathering."""
+    p = pool(instance)
+    bound = dual_bound(Pricer(p))
+    desk = new_desk(p, [None] * len(p.nodes), bound.rent, 1)
+    s = state_of(instance, p, heuristic(instance, p, bound).solution)
+    begin(p, desk, s)
+    return p, bound, desk, s
+
+
+def _holes(p: Pool, d: Desk, s: State) -> float:
+    """The sum over types and slots of the largest room of a node, in nodes."""
+    spans = [slice(d.first_node[g], d.first_node[g + 1]) for g in range(len(p.nodes))]
+    return float(sum((s.free[span].max(axis=0) / p.compute[g]).sum() for g, span in enumerate(spans)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("turn", [None, 0, 3])
+def test_cells_change_nodes_of_their_type_and_nothing_else(
+    seed: int, turn: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same tasks in the same slots on the same types, feasible, with the free room that the places say."""
+    monkeypatch.setattr(gathering, "AT_ONCE", 30)
+    instance = _day(120, 6, seed)
+    p, _, d, s = _worked(instance)
+    assert unlisted(d) == [0, 1]
+    before, holes, versions = s.place.copy(), _holes(p, d, s), d.version.copy()
+    welfare = s.welfare
+    gather(p, s, d, turn)
+    assert np.array_equal(np.where(before >= 0, d.type_of[before], -1), np.where(s.place >= 0, d.type_of[s.place], -1))
+    solution = solution_of_state(instance, p, s)
+    report = check(instance, solution)
+    assert report.valid, report.violations
+    assert report.welfare == welfare == s.welfare
+    again = state_of(instance, p, solution)
+    assert np.array_equal(again.free, s.free)
+    assert np.array_equal(again.free_mb, s.free_mb)
+    if turn is None:
+        assert (before != s.place).any()
+        assert _holes(p, d, s) > holes
+        assert ((d.version > versions).any(axis=0) == _changed(p, d, before, s.place)).all()
+
+
+def _changed(p: Pool, d: Desk, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """(T,) whether some cell of the slot stands on another node."""
+    tasks = np.repeat(np.arange(p.tasks), p.width)
+    slot = p.first[tasks] + np.arange(len(tasks)) - d.at[tasks]
+    found = np.zeros(p.tariff.shape[1], np.bool_)
+    found[slot[before != after]] = True
+    return found
+
+
+_ITEM = st.tuples(st.integers(0, 20), st.integers(1, 9), st.integers(1, 9))
+
+
+@settings(max_examples=300)
+@given(items=st.lists(st.tuples(_ITEM, st.booleans()), max_size=8), room=st.integers(5, 40), room_mb=st.integers(5, 40))
+def test_the_fuller_node_is_the_best_one_by_brute_force(items: list, room: int, room_mb: int) -> None:
+    """Of all ways to put the items onto two nodes, where the given one is feasible."""
+    items.sort(key=lambda each: -each[0][0])
+    value, rate, memory = (np.array([each[j] for each, _ in items], np.int64) for j in range(3))
+    best = np.array([inside for _, inside in items], np.bool_)
+
+    def fits(chosen: np.ndarray) -> bool:
+        return all(
+            each[side].sum() <= most for each, most in ((rate, room), (memory, room_mb)) for side in (chosen, ~chosen)
+        )
+
+    if not fits(best):
+        return
+    start = value[best].sum()
+    choices = (np.array(choice, np.bool_) for choice in product((False, True), repeat=len(items)))
+    most = max(value[choice].sum() for choice in choices if fits(choice))
+    least, least_mb = rate.sum() - room, memory.sum() - room_mb
+    scratch = np.empty(len(items), np.int64)
+    found = gathering._fuller(
+        len(items), value.astype(float), rate, memory, least, least_mb, room, room_mb, STEPS, scratch, best
+    )
+    assert fits(best)
+    assert found == (most > start)
+    assert value[best].sum() == most
+
+
+def test_a_search_that_gathers_finds_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On days whose tasks each have a size of their own, over several draws."""
+    instances = [_day(300, 12, seed) for seed in range(10, 14)]
+    with_it = [solve(each, backend="none").lower for each in instances]
+    monkeypatch.setattr(improve, "gather", lambda *_: None)
+    without = [solve(each, backend="none").lower for each in instances]
+    assert sum(with_it) > sum(without)
