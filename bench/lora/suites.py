@@ -67,6 +67,8 @@ MECHANISMS = (
 )
 LATE = ("learned:binding=late,prior=history", "learned:binding=late,guard=200,prior=history")
 """The same, where tasks may move to other nodes until a slot begins."""
+VOLUME = "learned:guard=200,room=volume,prior=history"
+"""The guard that looks at the volume that is left, too: by count alone it promises little where sizes are many."""
 GUARDS = (
     "learned:prior=history",
     *(f"learned:guard={beta},prior=history" for beta in (400, 200, 100, 50)),
@@ -234,7 +236,7 @@ def _learning(divisor: int) -> Iterator[Case]:
     _, tasks, nodes = _LOADS[1]
     unknown = ("learned:total=unknown,prior=history", "learned:prior=history")
     for group, more, algorithms, trace in (
-        *(("own sizes", {"sizes": "own"}, rows, trace) for trace in _NAMES[:2]),
+        *(("own sizes", {"sizes": "own"}, (*rows[:2], VOLUME, *rows[2:]), trace) for trace in _NAMES[:2]),
         ("unknown number", {}, unknown, "philly"),
     ):
         day, name = days(trace)[3], f"{trace} {group} run 0"
