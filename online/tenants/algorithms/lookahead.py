@@ -38,6 +38,7 @@ Beside `replan`, the price times the load so far, 30 cases of 60 jobs with each 
     0.8 theta and the GPU's own price         0.983, 0.978
     half of that                              0.982, 0.978; as here; without scenarios 0.995, 0.993
     half of that, 200 jobs, no scenarios      0.999 (18 cases), all of it 1.006: the more GPUs, the less a price brings
+    200 jobs, 18 cases with `wait=backlog`    0.993; without scenarios 1.002, without a price 0.992
 """
 
 from __future__ import annotations
