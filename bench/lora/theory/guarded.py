@@ -52,23 +52,30 @@ def find_excess(case: Case, announced: Announced) -> tuple[Fraction, int]:
 
 
 def least_factor(instance: Instance, announced: Announced, rest: Fraction) -> Fraction:
-    """ln(V / rest), rounded down to thousandths: OPT <= F ALG + rest needs such an F at least (Theorem L); 0 for none.
+    """What F is at least where OPT <= F ALG + rest always, rounded down to thousandths (Theorem L); 0 for nothing.
 
-    V is what one class of each node type can be worth on the empty nodes of all slots, sum_g T K_g max_j n_j X_j w_j,
-    n_j of its tasks fitting a node.
+    Bids are whole micro-dollars: on each node type those of its best class rise together in m equal steps, m being the
+    least X_j w_j of these classes. With a = rest m / V of these steps and k = max(1, ceil a), F is at least
+    1 + H_m - H_k - a / k, H being harmonic numbers.
     """
-    public, most = instance.public(""), Fraction(0)
+    public, best = instance.public(""), []
     for kind, node, room in zip(announced.kinds, instance.node_types, public.memory_mb.tolist(), strict=True):
-        worth = (
-            min(node.compute // s, room // r) * cap * weigh(s, r, node.compute, room)
+        classes = [
+            (min(node.compute // s, room // r), math.floor(cap * weigh(s, r, node.compute, room)))
             for s, r, cap in zip(kind.rate, kind.memory, kind.cap, strict=True)
-        )
-        most += instance.slots * node.count * max(worth, default=Fraction(0))
-    if not 0 < rest < most:
+        ]
+        fit, bid = max(classes, key=lambda each: each[0] * each[1], default=(0, 0))
+        if fit * bid:
+            best.append((node.count * fit, bid))
+    steps = min((bid for _, bid in best), default=0)
+    step = instance.slots * sum(cells * (bid // steps) for cells, bid in best)
+    if not 0 < rest < step * steps:
         return Fraction(0)
-    quotient = most / rest
-    log = math.log(quotient.numerator) - math.log(quotient.denominator)
-    return max(Fraction(0), Fraction(math.floor(1000 * (log - 1e-9)), 1000))
+    lost = rest / step
+    first = max(1, math.ceil(lost))
+    harmonic = math.log(steps) - math.log(first)  # H_m - H_k, less than it is by what follows
+    harmonic += 0.5 / steps - 1 / (12 * steps**2) + (0.5772156649 - 1 if first == 1 else -0.5 / first)
+    return max(Fraction(0), Fraction(math.floor(1000 * (1 + harmonic - float(lost / first) - 1e-9)), 1000))
 
 
 def theorem_h(case: Case) -> Check:
