@@ -258,23 +258,24 @@ def _learning_case(
 
 
 def _guards(divisor: int) -> Iterator[Case]:
-    """A day of PAI, with true history and with false ones."""
+    """A day of each trace, with true history and with false ones."""
     settings = SolveSettings(backend="none")
     _, tasks, nodes = _LOADS[1]
-    trace, other, day = "pai", "philly", days("pai")[6]
-    today = {
-        "kind": "paper", "name": f"{trace} {day}", "seed": ["guards", trace], "nodes": nodes // divisor,
-        "tasks": tasks // divisor, "arrivals": {"trace": trace, "day": day}, "prices": prices(0),
-    }  # fmt: skip
-    for group, load, number in _LOADS_OF_HISTORY:
-        given = today | {"tasks": int(tasks * load) // divisor, "seed": ["guards", trace, f"{load:g}"]}
-        history = days_before(given, trace, day, number)
-        yield _guarded_case(f"{trace}, {group}", group, today, history, settings)
-    history = days_before(today | {"seed": ["guards", trace, other]}, other, days(other)[6], 3)
-    yield _guarded_case(f"{trace}, history of {other}", _FALSE[2], today, history, settings)
-    dear = {"seed": ["guards", trace, "dear"], "bids": {"per_1000": [600, 3600]}}
-    history = days_before(today | dear, trace, day, 3)
-    yield _guarded_case(f"{trace}, {_FALSE[3]}", _FALSE[3], today, history, settings)
+    for trace, other in zip(_NAMES, (*_NAMES[1:], _NAMES[0]), strict=True):
+        day = days(trace)[6]
+        today = {
+            "kind": "paper", "name": f"{trace} {day}", "seed": ["guards", trace], "nodes": nodes // divisor,
+            "tasks": tasks // divisor, "arrivals": {"trace": trace, "day": day}, "prices": prices(0),
+        }  # fmt: skip
+        for group, load, number in _LOADS_OF_HISTORY:
+            given = today | {"tasks": int(tasks * load) // divisor, "seed": ["guards", trace, f"{load:g}"]}
+            history = days_before(given, trace, day, number)
+            yield _guarded_case(f"{trace}, {group}", group, today, history, settings)
+        history = days_before(today | {"seed": ["guards", trace, other]}, other, days(other)[6], 3)
+        yield _guarded_case(f"{trace}, history of {other}", _FALSE[2], today, history, settings)
+        dear = {"seed": ["guards", trace, "dear"], "bids": {"per_1000": [600, 3600]}}
+        history = days_before(today | dear, trace, day, 3)
+        yield _guarded_case(f"{trace}, {_FALSE[3]}", _FALSE[3], today, history, settings)
 
 
 def _guarded_case(name: str, group: str, today: dict[str, Any], history: dict[str, Any], how: SolveSettings) -> Case:
