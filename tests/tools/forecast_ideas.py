@@ -1,0 +1,250 @@
+"""What better forecasts of the number of tasks would give `learned`: the table in online/lora/README.md.
+
+`python -m tests.tools.forecast_ideas` plays every idea on five days of each trace (load 1.6, tasks of their own seeds,
+the days before as history; 40 minutes of one core) and writes online/lora/forecasts.csv: the welfare of every run. The
+table has welfare over that of the same policy with the true counts. Constants were chosen on Philly 2017-10-02 to 08.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from bench.lora.paper_suites import TRACES, days_before, prices
+from bench.tables.ratios import decimal
+from instances.lora.arrivals import days
+from instances.lora.format import content_hash
+from instances.lora.generate import generate
+from instances.lora.history import join
+from instances.lora.model import Instance
+from online.lora.learned import forecast, policy
+from online.lora.learned.filling import find_shares
+from online.lora.learned.past import Floats
+from online.lora.run import run
+from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
+
+TABLE = ROOT / "online" / "lora" / "forecasts.csv"
+FLAT = 10 * 86_400
+"""Seconds of smoothing after which nothing is left of the hour."""
+TASKS, NODES, BEFORE = 6850, 50, 7
+PATHS, BLOCK, NEAR, RECENT = 8, 12, 12, 3
+"""Paths of counts that are drawn; slots of a piece; pieces of earlier days that begin alike; slots that say how."""
+
+
+class AsItIs(forecast.Forecast):
+    """What the product does; `true` has the counts of the day itself, which only one idea may look at."""
+
+    true: Floats
+
+
+class True_(AsItIs):
+    """Known to nobody."""
+
+    def __call__(self, now: int, came: Floats) -> Floats:
+        left = self.true.copy()
+        left[:now] = 0
+        left[now] = max(0.0, left[now] - came[now])
+        return left
+
+
+class Weekday(AsItIs):
+    """The same day of the last week counts as much as all others together."""
+
+    def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str) -> None:
+        super().__init__([*days, *[days[-7]] * (len(days) - 1)] if len(days) >= 7 else days, slots, seconds, total)
+
+
+def far(factor: float, hours: int) -> type[AsItIs]:
+    """Demand that is further away is multiplied: a quantile of it in place of its mean."""
+
+    class Far(AsItIs):
+        def __call__(self, now: int, came: Floats) -> Floats:
+            left = super().__call__(now, came).copy()
+            left[now + 6 * hours :] *= factor
+            return left
+
+    return Far
+
+
+class Analogs(AsItIs):
+    """What follows is put together from pieces of earlier days that began as the last half hour did."""
+
+    def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str) -> None:
+        super().__init__(days, slots, seconds, total)
+        self._stream = np.random.default_rng(5)
+        self._days = [day * slots / max(1.0, day.sum()) for day in days]
+        places = [(a, u) for a in range(len(days)) for u in range(RECENT, slots - BLOCK)]
+        level = np.log(np.array([self._days[a][u - RECENT : u].mean() for a, u in places]) + 0.1)
+        order = np.argsort(level, kind="stable")
+        self._level, self._places = level[order], [places[k] for k in order.tolist()]
+
+    def _path(self, now: int, slots: int, recent: float) -> Floats:
+        path, t = np.zeros(slots), now
+        while t < slots:
+            near = int(np.searchsorted(self._level, np.log(recent + 0.1)) + self._stream.integers(-NEAR, NEAR + 1))
+            a, u = self._places[min(max(near, 0), len(self._places) - 1)]
+            piece = self._days[a][u : u + min(BLOCK, slots - t)]
+            path[t : t + len(piece)] = piece
+            recent, t = float(piece[-RECENT:].mean()), t + len(piece)
+        return path
+
+    def paths(self, now: int, came: Floats) -> list[Floats]:
+        """So many ways in which the day may go on, each with the tasks that are left."""
+        slots = len(came)
+        usual, first = super().__call__(now, came), max(0, now - RECENT + 1)
+        recent = float(came[first : now + 1].sum()) * slots / self.total / max(0.5, min(RECENT, now + 1) - 0.5)
+        found = []
+        for _ in range(PATHS):
+            path = self._path(now, slots, recent) * self.total / slots
+            path[now] = usual[now]
+            found.append(path * max(0.0, self.total - float(came.sum())) / max(1e-9, float(path.sum())))
+        return found
+
+    def __call__(self, now: int, came: Floats) -> Floats:
+        return np.asarray(np.mean(self.paths(now, came), axis=0))
+
+
+class Scenarios(Analogs):
+    """The same, but prices are the means of those of every path, not those of the mean path."""
+
+    path: Floats
+
+    def __call__(self, now: int, came: Floats) -> Floats:
+        return self.path
+
+
+class Prices(policy.LearnedPrices):
+    """Solves once per path where the forecast is one of scenarios."""
+
+    def _solve(self, now: int) -> None:
+        if not isinstance(self._forecast, Scenarios):
+            super()._solve(now)
+            return
+        before, found = self._nu, []
+        for path in self._forecast.paths(now, self._came):
+            self._nu, self._forecast.path = before, path
+            super()._solve(now)
+            found.append(self._nu)
+        self._nu = np.asarray(np.mean(found, axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Idea:
+    """A forecast, constants of it, options of `learned`, and days of history."""
+
+    told: str
+    forecast: type[AsItIs] = AsItIs
+    constants: Mapping[str, float] = field(default_factory=dict)
+    options: str = ""
+    days: int = BEFORE
+
+
+_FLAT = {"SMOOTH": FLAT}
+_SHORT = {"SMOOTH": FLAT, "MEMORY": 7200}
+_LONGER: Mapping[str, float] = {**_SHORT, "STRENGTH": 1.2, "BURST": 0.8}
+IDEAS = (
+    Idea("the true counts, known to nobody", True_),
+    Idea("as it is"),
+    Idea("14 days of history in place of 7", days=14),
+    Idea("the same weekday counts as much as the six others", Weekday),
+    Idea("the mean day smoothed over 6 hours", constants={"SMOOTH": 21_600}),
+    Idea("a flat mean day", constants=_FLAT),
+    Idea("flat, what is particular of now fades in 2 hours", constants=_SHORT),
+    Idea("flat, 2 hours, .9 of the price", constants=_SHORT, options="scale=0.9,"),
+    Idea("flat, 2 hours, more of a burst is expected to follow", constants=_LONGER),
+    Idea("demand beyond an hour times .9", far(0.9, 1)),
+    Idea("demand beyond an hour times 1.1", far(1.1, 1)),
+    Idea("pieces of earlier days that began alike", Analogs),
+    Idea("mean of the prices of eight such days", Scenarios, options="every=60,"),
+    Idea("the number of tasks is unknown", options="total=unknown,"),
+    Idea("unknown, flat, 2 hours", constants=_SHORT, options="total=unknown,"),
+)
+TRUE = IDEAS[0].told
+
+
+def day(trace: str, date: str, number: int, j: int) -> tuple[Instance, Instance]:
+    """The day and so many days before it."""
+    recipe = {
+        "kind": "paper", "name": f"{trace} {date}", "seed": ["forecasts", trace, date], "nodes": NODES,
+        "tasks": TASKS, "arrivals": {"trace": trace, "day": date}, "prices": prices(j),
+    }  # fmt: skip
+    return generate(recipe), join([generate(each) for each in days_before(recipe, trace, date, number)["recipes"]])
+
+
+class _Shares(dict[str, Any]):
+    """The shares of a day, found once for all ideas."""
+
+    def __call__(self, day: Instance) -> Any:
+        key = content_hash(day)
+        if key not in self:
+            self[key] = find_shares(day)
+        return self[key]
+
+
+_SHARES = _Shares()
+
+
+def play(idea: Idea, today: Instance, history: Instance) -> int:
+    """Welfare of `learned` with the idea."""
+    policy._KEPT.clear()
+    idea.forecast.true = np.bincount(today.arrival - 1, minlength=today.slots).astype(float)
+    with ExitStack() as changed:
+        for name, value in idea.constants.items():
+            changed.enter_context(patch.object(forecast, name, value))
+        changed.enter_context(patch.object(policy, "Forecast", idea.forecast))
+        changed.enter_context(patch.object(policy, "find_shares", _SHARES))
+        changed.enter_context(patch("online.lora.algorithms.learned.LearnedPrices", Prices))
+        return int(run(today, f"learned:{idea.options}prior=history", prior=history).welfare)
+
+
+def table() -> str:
+    """The mean over the days of each trace, in Markdown, rounded down."""
+    rows = figures(TABLE)
+    earned = {(row["trace"], row["day"], row["idea"]): int(row["welfare"]) for row in rows.to_dict("records")}
+    lines = []
+    for idea in dict.fromkeys(rows["idea"]):
+        cells = []
+        for trace in dict.fromkeys(rows["trace"]):
+            shares = [
+                Fraction(found, earned[trace, date, TRUE])
+                for (of, date, told), found in earned.items()
+                if (of, told) == (trace, idea)
+            ]
+            cells.append(decimal(sum(shares, Fraction(0)) / len(shares), 3, up=False) if shares else "-")
+        lines.append([str(idea), *cells])
+    return make_table(["idea", *dict.fromkeys(rows["trace"])], lines)
+
+
+TABLES = {("online/lora/README.md", "forecasts"): table}
+"""Where the table stands, and what makes it."""
+
+
+def measure() -> Iterator[tuple[str, str, str, int]]:
+    """Every idea on five days of the shipped weeks, Philly first."""
+    for trace in sorted(TRACES, key=lambda name: name != "philly"):
+        for j, date in enumerate(days(trace)[1:6]):
+            for number in (BEFORE, 14):
+                today, history = day(trace, date, number, j)
+                for idea in (each for each in IDEAS if each.days == number):
+                    yield trace, date, idea.told, play(idea, today, history)
+                    print(f"{trace} {date}: {idea.told}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--table"]:
+        os.environ["RATIOBENCH_CACHE"] = ""
+        found = list(measure())
+        with TABLE.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["trace", "day", "idea", "welfare"])
+            writer.writerows(found)
+    write_tables(TABLES)
