@@ -72,9 +72,10 @@ VOLUME = "learned:guard=200,room=volume,prior=history"
 GUARDS = (
     "learned:prior=history",
     *(f"learned:guard={beta},prior=history" for beta in (400, 200, 100, 50)),
+    *(f"learned:guard={beta},room=volume,prior=history" for beta in (100, 50, 30)),
     "posted:prior=history",
 )
-"""A guarantee that gets better from row to row, and what to hold it against."""
+"""A guarantee that gets better from row to row, by count and by volume, and what to hold it against."""
 _LOADS_OF_HISTORY = (("true history", 1.0, 3), ("a tenth of the load", 0.1, 3), ("ten times the load", 10.0, 1))
 """The load of history over that of the day, and days of history."""
 _FALSE = ("a tenth of the load", "ten times the load", "another trace's history", "bids ten times as high")

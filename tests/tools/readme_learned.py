@@ -111,7 +111,11 @@ def guards_by_trace() -> str:
     return make_table(["mechanism", *heads], lines)
 
 
-BETAS = ("", "guard=400,", "guard=200,", "guard=100,", "guard=50,")
+GUARDS = (
+    ("", "no guard"),
+    *((f"guard={beta},", f"beta {beta}") for beta in (400, 200, 100, 50)),
+    *((f"guard={beta},room=volume,", f"{beta}, volume") for beta in (100, 50, 30)),
+)
 
 
 def draw_guards() -> str:
@@ -124,8 +128,8 @@ def draw_guards() -> str:
     for row in table.to_dict("records"):
         earned.setdefault((row["group"], row["algorithm"]), []).append(float(reached(row)))
     shown = {key: sum(values) / len(values) for key, values in earned.items()}
-    names = [f"learned:{beta}prior=history" for beta in BETAS] + ["posted:prior=history"]
-    texts = ["no guard", *(f"beta {beta[6:-1]}" for beta in BETAS[1:]), "Theorem A"]
+    names = [*(f"learned:{options}prior=history" for options, _ in GUARDS), "posted:prior=history"]
+    texts = [*(text for _, text in GUARDS), "Theorem A"]
     groups = list(dict.fromkeys(table["group"]))
     x = Axis(-0.4, len(names) - 0.6, "guarantee", labels=list(enumerate(texts)))
     y = Axis(0.0, 1.0, "welfare / upper bound on OPT", labels=[(k / 5, f"{k / 5:g}") for k in range(6)])

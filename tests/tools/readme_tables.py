@@ -1,13 +1,14 @@
 """The tables of bench/lora/README.md (Figures 7, 8, 12, what the paper prints, the mechanisms) and the README's one.
 
 `python -m tests.tools.readme_tables` writes them into both files. Those of `lora` are made from committed figures, the
-README's from the table of `quick` in bench/README.md. With a FOLDER behind it, it first takes what the table of the
-mechanisms needs from the results of `run mechanisms` in the folder and writes it to bench/lora/results.
+README's from the table of `quick` in bench/README.md. With a FOLDER behind it, it first takes what the tables need from
+the results of `run mechanisms` or `run leaderboard` in the folder and writes it to bench/lora/results.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shutil
 import sys
@@ -28,6 +29,7 @@ PRINTED = PAPER.with_name("paper_printed.csv")
 MECHANISMS = PAPER.with_name("mechanisms.csv")
 VERDICTS = PAPER.with_name("mechanisms_verdicts.csv")
 PROVENANCE = PAPER.with_name("mechanisms_provenance.json")
+LEADERBOARD = PAPER.with_name("leaderboard.csv")
 LOADS = ("0.8", "1.6", "2.5")
 GUARANTEES = {
     "pdftsp": "theorem5_repaired",
@@ -156,6 +158,24 @@ def mechanisms(rows: pd.DataFrame, verdicts: pd.DataFrame) -> str:
     return make_table([*head, "truthful on"], lines)
 
 
+def leaderboard(rows: pd.DataFrame) -> str:
+    """Which algorithm to take, in Markdown: means over the days, by group and of all, and what is known of each."""
+
+    def down(figure: str) -> str:
+        return decimal(Fraction(figure), 3, up=False) if figure else "-"
+
+    groups = [f"mean in {group}" for group in DAYS]
+    lines = [
+        [row["algorithm"] + " *" * ("oracle" in row["constants"]), down(row["mean_reached"])]
+        + [down(row[group]) for group in groups]
+        + [decimal(Fraction(row["certificate"]), 3, up=True) if row["certificate"] else "-"]
+        + [down(row["revenue_share"]), row["truthful"], row["guarantee"].replace("|", "\\|")]
+        for row in rows.to_dict("records")
+    ]
+    head = ["algorithm", "mean", *(group.rpartition(", ")[2] for group in DAYS), "certificate", "revenue"]
+    return make_table([*head, "truthful", "guarantee"], lines)
+
+
 def one_day() -> str:
     """A case of the table of `quick` in bench/README.md, in Markdown; the bound where Theorem 5 has a verdict."""
     lines = block("bench/README.md", "table of the quick suite").splitlines()
@@ -173,6 +193,7 @@ TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
     ("bench/lora/README.md", "paper welfare"): lambda: welfare(figures()),
     ("bench/lora/README.md", "paper printed"): lambda: printed(figures(PRINTED)),
     ("bench/lora/README.md", "paper ratios"): lambda: ratios(figures()),
+    ("bench/lora/README.md", "leaderboard"): lambda: leaderboard(figures(LEADERBOARD)),
     ("bench/lora/README.md", "mechanisms"): lambda: mechanisms(figures(MECHANISMS), figures(VERDICTS)),
 }
 """Where each table stands, and what makes it."""
@@ -194,7 +215,7 @@ def write_tables(tables: Mapping[tuple[str, str], Callable[[], str]]) -> None:
         path.write_text("".join((before, found, made(), *rest[1:])), encoding="utf-8")
 
 
-def take(folder: Path) -> None:
+def take_mechanisms(folder: Path) -> None:
     """Copy the figures of a run of `mechanisms`, count its verdicts, and keep its provenance."""
     table = pd.read_csv(folder / "results.csv", dtype=str, keep_default_na=False)
     shutil.copyfile(folder / "figures.csv", MECHANISMS)
@@ -217,7 +238,26 @@ def take(folder: Path) -> None:
             writer.writerow([name, claim, len(part), *counts, told, truthful, gains])
 
 
+def take_leaderboard(folder: Path) -> None:
+    """The table of a run of `leaderboard`, with means of certificate and revenue over welfare, and its provenance."""
+    board = figures(folder / "leaderboard_table.csv")
+    runs = figures(folder / "results.csv").groupby("algorithm")
+    for column in ("certificate", "revenue_share"):
+        means = {}
+        for name, part in runs:
+            found = [Fraction(each) for each in part[column] if each]
+            means[name] = str(sum(found, Fraction(0)) / len(found)) if len(found) == len(part) else ""
+        board[column] = [means[name] for name in board["algorithm"]]
+    # By the clock of a machine with other work.
+    board.drop(columns="decisions_per_second").to_csv(LEADERBOARD, index=False, lineterminator="\n")
+    shutil.copyfile(folder / "provenance.json", LEADERBOARD.with_name("leaderboard_provenance.json"))
+
+
+TAKERS = {"mechanisms": take_mechanisms, "leaderboard": take_leaderboard}
+
+
 if __name__ == "__main__":
     if sys.argv[1:]:
-        take(Path(sys.argv[1]))
+        given = Path(sys.argv[1])
+        TAKERS[json.loads((given / "provenance.json").read_text(encoding="utf-8"))["suite"]](given)
     write_tables(TABLES)

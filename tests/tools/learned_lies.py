@@ -1,0 +1,123 @@
+"""Who gains by which lie from `learned`: the table in online/lora/README.md.
+
+`python -m tests.tools.learned_lies` plays a day of 600 tasks of each trace on six nodes again for every lie of every
+tenth task (load 1.6, the three days before as history; 15 minutes of one core) and writes online/lora/lies.csv. No lie
+is a proof of truthfulness: what is proved stands in the text, this counts what was found.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+
+import pandas as pd
+
+from bench.lora.paper_suites import TRACES, days_before, prices
+from bench.lora.theory.payments.again import Again, Report
+from instances.lora.arrivals import days
+from instances.lora.generate import generate
+from instances.lora.history import join
+from instances.lora.model import Instance
+from instances.lora.solution import Decision
+from online.lora.run import run
+from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
+
+TABLE = ROOT / "online" / "lora" / "lies.csv"
+FORMS = {
+    "as it is": "",
+    "no waste": "waste=0,",
+    "`wish=monotone`": "wish=monotone,",
+    "`guard=50,room=volume`": "guard=50,room=volume,",
+}
+LIES = ("another bid", "a later arrival", "an earlier deadline", "more work", "more memory")
+TASKS, NODES, BEFORE, DAY, STRIDE = 600, 6, 3, 3, 10
+EVERYTHING = 10**9
+"""Decisions that all runs of a day may take: none is left out."""
+
+
+def reports(truth: Report) -> Iterator[tuple[str, Report]]:
+    """The lies about one field each, with what they are about."""
+    for bid in (truth.bid // 2, truth.bid * 3 // 4, truth.bid * 5 // 4, 2 * truth.bid):
+        yield LIES[0], truth._replace(bid=bid)
+    for later in (1, 2, 4, 8):
+        if truth.arrival + later <= truth.deadline:
+            yield LIES[1], truth._replace(arrival=truth.arrival + later)
+    for less in (1, 2, 4, 8):
+        if truth.deadline - less >= truth.arrival:
+            yield LIES[2], truth._replace(deadline=truth.deadline - less)
+    for percent in (1, 10, 30):
+        yield LIES[3], truth._replace(work=truth.work + max(1, truth.work * percent // 100))
+    for percent in (1, 10, 30, 100):
+        yield LIES[4], truth._replace(memory_mb=truth.memory_mb * (100 + percent) // 100)
+
+
+def utility(value: int, decision: Decision | None) -> int:
+    """Micro-dollars that a task keeps."""
+    return 0 if decision is None else value - (decision.payment or 0)
+
+
+def day(trace: str) -> tuple[Instance, Instance]:
+    """The day, and the days before it."""
+    date = days(trace)[DAY]
+    recipe = {
+        "kind": "paper", "name": f"{trace} {date}", "seed": ["lies", trace], "nodes": NODES, "tasks": TASKS,
+        "arrivals": {"trace": trace, "day": date}, "prices": prices(0),
+    }  # fmt: skip
+    return generate(recipe), join([generate(each) for each in days_before(recipe, trace, date, BEFORE)["recipes"]])
+
+
+def tried(trace: str) -> Iterator[list[object]]:
+    """For each form and kind of lie: how many tasks were asked, how many lied with gain, and the most that one gained.
+
+    The last is in parts of 10,000 of its valuation.
+    """
+    today, history = day(trace)
+    for form, options in FORMS.items():
+        told = run(today, f"learned:{options}prior=history", prior=history)
+        again = Again(today, told, EVERYTHING)
+        gained: dict[str, list[int]] = {lie: [] for lie in LIES}
+        asked = range(0, today.tasks, STRIDE)
+        for i in asked:
+            truth = again.truth(i)
+            most = dict.fromkeys(LIES, 0)
+            for lie, report in reports(truth):
+                valid, decision = again.decision(i, report)
+                if valid:
+                    more = utility(truth.bid, decision) - utility(truth.bid, told.decisions[i])
+                    most[lie] = max(most[lie], more * 10_000 // truth.bid)
+            for lie, gain in most.items():
+                gained[lie].append(gain)
+        for lie, gains in gained.items():
+            yield [trace, form, lie, len(asked), sum(gain > 0 for gain in gains), max(gains)]
+            print(trace, form, lie, sum(gain > 0 for gain in gains), file=sys.stderr, flush=True)
+
+
+def table() -> str:
+    """How many tasks of those that were asked gain, over all traces, and the most that one gains, in Markdown."""
+    rows = figures(TABLE)
+
+    def cell(part: pd.DataFrame) -> str:
+        gain, asked, most = (part[name].astype(int) for name in ("gain", "asked", "most"))
+        worth = f", at most {max(most) / 100:.1f} % of its value" if gain.sum() else ""
+        return f"{gain.sum()} of {asked.sum()}{worth}"
+
+    lines = [
+        [form, *(cell(rows[(rows["form"] == form) & (rows["lie"] == lie)]) for lie in LIES)]
+        for form in dict.fromkeys(rows["form"])
+    ]
+    return make_table(["`learned`", *LIES], lines)
+
+
+TABLES = {("online/lora/README.md", "lies"): table}
+"""Where the table stands, and what makes it."""
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--table"]:
+        found = [row for trace in TRACES for row in tried(trace)]
+        with TABLE.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["trace", "form", "lie", "asked", "gain", "most"])
+            writer.writerows(found)
+    write_tables(TABLES)
