@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -52,7 +53,7 @@ def take(folder: Path) -> None:
         shutil.copyfile(folder / suite / "provenance.json", RESULTS / f"{suite}_provenance.json")
 
 
-def reached(row: Mapping[str, str]) -> Fraction:
+def reached(row: Mapping[Any, Any]) -> Fraction:
     """Welfare over the upper bound on OPT."""
     return Fraction(int(row["welfare"]), int(row["opt_upper"]))
 
