@@ -60,27 +60,16 @@ class True_(AsItIs):
 class Weekday(AsItIs):
     """The same day of the last week counts as much as all others together."""
 
-    def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str) -> None:
-        super().__init__([*days, *[days[-7]] * (len(days) - 1)] if len(days) >= 7 else days, slots, seconds, total)
-
-
-def far(factor: float, hours: int) -> type[AsItIs]:
-    """Demand that is further away is multiplied: a quantile of it in place of its mean."""
-
-    class Far(AsItIs):
-        def __call__(self, now: int, came: Floats) -> Floats:
-            left = super().__call__(now, came).copy()
-            left[now + 6 * hours :] *= factor
-            return left
-
-    return Far
+    def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str, ahead: float) -> None:
+        weighed = [*days, *[days[-7]] * (len(days) - 1)] if len(days) >= 7 else days
+        super().__init__(weighed, slots, seconds, total, ahead)
 
 
 class Analogs(AsItIs):
     """What follows is put together from pieces of earlier days that began as the last half hour did."""
 
-    def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str) -> None:
-        super().__init__(days, slots, seconds, total)
+    def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str, ahead: float) -> None:
+        super().__init__(days, slots, seconds, total, ahead)
         self._stream = np.random.default_rng(5)
         self._days = [day * slots / max(1.0, day.sum()) for day in days]
         places = [(a, u) for a in range(len(days)) for u in range(RECENT, slots - BLOCK)]
@@ -162,8 +151,8 @@ IDEAS = (
     Idea("flat, what is particular of now fades in 2 hours", constants=_SHORT),
     Idea("flat, 2 hours, .9 of the price", constants=_SHORT, options="scale=0.9,"),
     Idea("flat, 2 hours, more of a burst is expected to follow", constants=_LONGER),
-    Idea("demand beyond an hour times .9", far(0.9, 1)),
-    Idea("demand beyond an hour times 1.1", far(1.1, 1)),
+    Idea("demand beyond an hour times .9", options="ahead=0.9,"),
+    Idea("demand beyond an hour times 1.1", options="ahead=1.1,"),
     Idea("pieces of earlier days that began alike", Analogs),
     Idea("mean of the prices of eight such days", Scenarios, options="every=60,"),
     Idea("the number of tasks is unknown", options="total=unknown,"),

@@ -40,6 +40,7 @@ _NUMBERS = {
     "step": ("0.2", "first step of a solution, in mean prices of a node"),
     "scale": ("0.95", "part of the solved price that is posted"),
     "waste": ("0.1", "price of a node's expected waste, in prices of a node"),
+    "ahead": ("1", "demand beyond an hour counts so many times; ahead=1.2,scale=0.9 earns more where days are regular"),
 }
 GUARD = {
     "rho": Option("10", None, "of the guard: credits are raised for wishes up to rho times the welfare so far"),

@@ -20,7 +20,7 @@ SAME = 0.01
 ALONE = 0.5
 """The spread of totals where a single day does not tell it."""
 HOUR = 3600
-"""Seconds over which the bursts of earlier days are measured."""
+"""Seconds over which the bursts of earlier days are measured, and behind which demand is ahead."""
 
 
 class Forecast:
@@ -36,9 +36,11 @@ class Forecast:
     seconds : length of a slot.
     total : `known`: the day's total is that of the earlier days; `unknown`: it is not, and the level stays 1;
         `auto`: known where the totals of two earlier days or more are alike, else the level is learned.
+    ahead : what is expected beyond an hour counts so many times.
     """
 
-    def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str) -> None:
+    def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str, ahead: float = 1.0) -> None:
+        self._ahead, self._hour = ahead, max(1, round(HOUR / seconds))
         self.total = sum(float(day.sum()) for day in days) / len(days) if days else 0.0
         mean = np.zeros(slots)
         for day in days:
@@ -53,11 +55,16 @@ class Forecast:
         spread = float(totals.std()) / self.total if len(days) > 1 and self.total > 0 else ALONE
         self._known = total == "known" or (total == "auto" and spread <= SAME)
         self._doubt = spread * spread if total == "auto" and not self._known else 0.0
-        self._bursts = self._measure_bursts(days, max(1, round(HOUR / seconds)))
+        self._bursts = self._measure_bursts(days, self._hour)
         self._fade = powers(MEMORY / seconds, slots)
 
     def __call__(self, now: int, came: Floats) -> Floats:
         """(T,) expected arrivals from now on; those of slot `now` are the rest of it. came : (T,) so far."""
+        left = self._expected(now, came)
+        left[now + self._hour :] *= self._ahead
+        return left
+
+    def _expected(self, now: int, came: Floats) -> Floats:
         profile, here, seen = self.profile, float(came[now]), float(came.sum())
         if self.total == 0:  # no history: as it has been so far
             left = np.zeros(len(profile))

@@ -47,6 +47,7 @@ class Settings:
     scale: float = 0.95
     waste: float = 0.1
     days: int = 3
+    ahead: float = 1.0
     monotone: bool = False
 
 
@@ -138,7 +139,7 @@ class LearnedPrices:
             counts = [np.bincount(day.arrival - 1, minlength=slots).astype(float) for day in days]
             past, last = together([read_past(day, slots) for day in days[-s.days :]]), days[-1]
         self._past = past
-        self._forecast = Forecast(counts, slots, public.slot_seconds, s.total)
+        self._forecast = Forecast(counts, slots, public.slot_seconds, s.total, s.ahead)
         kept = None if key is None or past.tasks < KEPT_FROM else [*key[:2], asdict(s), code_mark(CODE)]
         known = None if kept is None else read_prices(recall(kept))
         shares = find_shares(last) if known is None and last is not None and last.tasks else None

@@ -37,6 +37,17 @@ def test_the_level_follows_what_came_where_totals_differ() -> None:
     assert late[0] < late[1]
 
 
+def test_demand_ahead_counts_more_beyond_an_hour() -> None:
+    """The slots of the next hour are as foretold, all others so many times."""
+    days = [_day(10), _day(10)]
+    came = np.zeros(24)
+    came[:3] = 10.0
+    plain, more = (Forecast(days, 24, 1200, "known", ahead)(2, came) for ahead in (1.0, 1.5))
+    assert plain[2:5].sum() > 0 < plain[5:].sum()
+    assert (more[:5] == plain[:5]).all()
+    assert (more[5:] == 1.5 * plain[5:]).all()
+
+
 def test_bursts_teach_less_of_the_level() -> None:
     """The same totals with arrivals in heaps: as many tasks so far say less of the day."""
     heaps = [np.where(np.arange(24) % 6 == phase, 6.0 * level, 0.0) for phase, level in ((0, 5), (3, 15))]
