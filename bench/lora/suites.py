@@ -146,7 +146,7 @@ def suites() -> tuple[Suite, ...]:
                     ("true history", *_FALSE),
                     "history",
                     note="With true history one sees what the guard costs, with false history what it saves. A day of "
-                    "PAI at load 1.6.",
+                    "each of three traces at load 1.6, and their means.",
                 ),
             ),
             tuple(_guards(divisor=10)),

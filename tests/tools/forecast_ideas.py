@@ -61,7 +61,7 @@ class Weekday(AsItIs):
     """The same day of the last week counts as much as all others together."""
 
     def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str, ahead: float) -> None:
-        weighed = [*days, *[days[-7]] * (len(days) - 1)] if len(days) >= 7 else days
+        weighed = [*days, *[days[-7]] * (len(days) - 2)] if len(days) >= 7 else days
         super().__init__(weighed, slots, seconds, total, ahead)
 
 
@@ -154,11 +154,12 @@ IDEAS = (
     Idea("demand beyond an hour times .9", options="ahead=0.9,"),
     Idea("demand beyond an hour times 1.1", options="ahead=1.1,"),
     Idea("pieces of earlier days that began alike", Analogs),
-    Idea("mean of the prices of eight such days", Scenarios, options="every=60,"),
+    Idea("the same, prices solved every 60 arrivals", Analogs, options="every=60,"),
+    Idea("mean of the prices of eight such days, every 60 arrivals", Scenarios, options="every=60,"),
     Idea("the number of tasks is unknown", options="total=unknown,"),
     Idea("unknown, flat, 2 hours", constants=_SHORT, options="total=unknown,"),
     Idea("prices look at no waste", options="waste=0,"),
-    Idea("prices never fall within the day, and look at no waste", options="wish=monotone,"),
+    Idea("`wish=monotone`", options="wish=monotone,"),
 )
 TRUE = IDEAS[0].told
 

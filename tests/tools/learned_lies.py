@@ -1,6 +1,6 @@
 """Who gains by which lie from `learned`: the table in online/lora/README.md.
 
-`python -m tests.tools.learned_lies` plays a day of 600 tasks of each trace on six nodes again for every lie of every
+`python -m tests.tools.learned_lies` plays a day of 550 tasks of each trace on four nodes again for every lie of every
 tenth task (load 1.6, the three days before as history; 15 minutes of one core) and writes online/lora/lies.csv. No lie
 is a proof of truthfulness: what is proved stands in the text, this counts what was found.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -31,13 +31,13 @@ FORMS = {
     "`guard=50,room=volume`": "guard=50,room=volume,",
 }
 LIES = ("another bid", "a later arrival", "an earlier deadline", "more work", "more memory")
-TASKS, NODES, BEFORE, DAY, STRIDE = 600, 6, 3, 3, 10
+TASKS, NODES, BEFORE, DAY, STRIDE = 550, 4, 3, 3, 10
 EVERYTHING = 10**9
 """Decisions that all runs of a day may take: none is left out."""
 
 
-def reports(truth: Report) -> Iterator[tuple[str, Report]]:
-    """The lies about one field each, with what they are about."""
+def reports(truth: Report, sizes: Sequence[int]) -> Iterator[tuple[str, Report]]:
+    """The lies about one field each, with what they are about. sizes : the memory of all tasks, ascending."""
     for bid in (truth.bid // 2, truth.bid * 3 // 4, truth.bid * 5 // 4, 2 * truth.bid):
         yield LIES[0], truth._replace(bid=bid)
     for later in (1, 2, 4, 8):
@@ -48,8 +48,11 @@ def reports(truth: Report) -> Iterator[tuple[str, Report]]:
             yield LIES[2], truth._replace(deadline=truth.deadline - less)
     for percent in (1, 10, 30):
         yield LIES[3], truth._replace(work=truth.work + max(1, truth.work * percent // 100))
-    for percent in (1, 10, 30, 100):
-        yield LIES[4], truth._replace(memory_mb=truth.memory_mb * (100 + percent) // 100)
+    larger = [size for size in sizes if size > truth.memory_mb]
+    more = {truth.memory_mb * (100 + percent) // 100 for percent in (1, 10, 25, 50, 75, 100, 200)}
+    more |= {*larger, *((truth.memory_mb + size) // 2 + 1 for size in larger)}
+    for size in sorted(more - {truth.memory_mb}):
+        yield LIES[4], truth._replace(memory_mb=size)
 
 
 def utility(value: int, decision: Decision | None) -> int:
@@ -70,9 +73,10 @@ def day(trace: str) -> tuple[Instance, Instance]:
 def tried(trace: str) -> Iterator[list[object]]:
     """For each form and kind of lie: how many tasks were asked, how many lied with gain, and the most that one gained.
 
-    The last is in parts of 10,000 of its valuation.
+    The last is in parts of 10,000 of its valuation, rounded up.
     """
     today, history = day(trace)
+    sizes = sorted(set(today.memory_mb.tolist()))
     for form, options in FORMS.items():
         told = run(today, f"learned:{options}prior=history", prior=history)
         again = Again(today, told, EVERYTHING)
@@ -81,11 +85,11 @@ def tried(trace: str) -> Iterator[list[object]]:
         for i in asked:
             truth = again.truth(i)
             most = dict.fromkeys(LIES, 0)
-            for lie, report in reports(truth):
+            for lie, report in reports(truth, sizes):
                 valid, decision = again.decision(i, report)
                 if valid:
                     more = utility(truth.bid, decision) - utility(truth.bid, told.decisions[i])
-                    most[lie] = max(most[lie], more * 10_000 // truth.bid)
+                    most[lie] = max(most[lie], -(-more * 10_000 // truth.bid))
             for lie, gain in most.items():
                 gained[lie].append(gain)
         for lie, gains in gained.items():
@@ -99,7 +103,7 @@ def table() -> str:
 
     def cell(part: pd.DataFrame) -> str:
         gain, asked, most = (part[name].astype(int) for name in ("gain", "asked", "most"))
-        worth = f", at most {max(most) / 100:.1f} % of its value" if gain.sum() else ""
+        worth = f", at most {-(-max(most) // 10) / 10:.1f} % of its value" if gain.sum() else ""
         return f"{gain.sum()} of {asked.sum()}{worth}"
 
     lines = [

@@ -13,8 +13,9 @@ first tasks join the past ones, and more as they come.
 No guarantee, unless `guard=BETA` puts Theorem H around it (`online.lora.guard`). Truthful in the bid: a task's prices
 come from history, counts and earlier tasks. Not in the arrival: prices may fall when they are solved again; not in the
 memory: more of it may fill a gap, or be nearest to another class, and so be cheaper. With `wish=monotone` and history a
-cell's price never falls within the day, does not look at the waste, and is not raised by what the task itself sets off,
-so that to arrive later gains nothing; larger work or a shorter window never did.
+cell's price never falls within the day, does not look at the waste, is not lower for a task that takes more, and is not
+raised by what the task itself sets off, so that neither to arrive later nor to ask for more memory gains anything; more
+work or an earlier deadline never did.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ _NUMBERS = {
     "step": ("0.2", "first step of a solution, in mean prices of a node"),
     "scale": ("0.95", "part of the solved price that is posted"),
     "waste": ("0.1", "price of a node's expected waste, in prices of a node"),
-    "ahead": ("1", "demand beyond an hour counts so many times; ahead=1.2,scale=0.9 earns more where days are regular"),
+    "ahead": ("1", "demand beyond an hour counts so many times, at most 10"),
 }
+MOST_AHEAD = 10
 GUARD = {
     "rho": Option("10", None, "of the guard: credits are raised for wishes up to rho times the welfare so far"),
     "room": Option(
@@ -89,6 +91,8 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
     given: dict[str, Any] = {key: _count(key, options) for key in _COUNTS}
     given |= {key: _number(key, options) for key in _NUMBERS}
     settings = Settings(total=options["total"], monotone=options["wish"] == "monotone", **given)
+    if given["ahead"] > MOST_AHEAD:
+        raise InputError("algorithm", "learned:ahead", f"{shown(options['ahead'])} is above {MOST_AHEAD}")
     guard = guard_settings("learned", options, "guard")
     exact, late = options["arith"] == "exact", options["binding"] == "late"
     return PostedPrices(LearnedPrices(settings), guard, exact=exact, late=late)
@@ -97,7 +101,7 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
 def _standing(options: Mapping[str, str], oracle: bool) -> Mapping[str, str]:
     proved = "none; guard=BETA has one" if Fraction(options["guard"]) == 0 else guarantee(options, "guard")
     monotone = options["wish"] == "monotone" and Fraction(options["guard"]) == 0
-    return {"guarantee": proved, "truthful": "in bid, window and work" if monotone else "in the bid"}
+    return {"guarantee": proved, "truthful": "in bid, window, work and memory" if monotone else "in the bid"}
 
 
 register(
@@ -108,7 +112,9 @@ register(
         {
             "guard": Option("0", None, "beta of the guard of Theorem H; 0: none"),
             "wish": Option(
-                "solved", ("solved", "monotone"), "monotone: prices never fall within a day, nor look at waste"
+                "solved",
+                ("solved", "monotone"),
+                "monotone: prices never fall within a day, nor for a larger task, nor look at waste",
             ),
             "total": Option(
                 "auto",

@@ -212,6 +212,21 @@ class Filling:
             found[:, g] = known.share[near] * (wide / np.maximum(one, other)[near])
         return found
 
+    def rising(self, rate: IntArray, memory: IntArray) -> Floats:
+        """(n, G) shares that never fall as a task takes more: the least of the classes that are as large in both.
+
+        Where none is, it is the largest of all, or of what the task takes most of if that is more.
+        """
+        found = self.shares(rate, memory)
+        for g, known in enumerate(self.known or ()):
+            if len(known.rate) == 0:
+                continue
+            wide = np.maximum(rate[:, g] / self._compute[g], memory / self._memory[g])
+            holds = (known.rate >= rate[:, g, None]) & (known.memory >= memory[:, None])
+            least = np.where(holds, known.share, np.inf).min(axis=1)
+            found[:, g] = np.where(holds.any(axis=1), least, np.maximum(wide, known.share.max()))
+        return found
+
     def part(self, g: int) -> float:
         """The part of a node's worth that is its compute, such that shares are nearly linear in samples and MB."""
         if self.known is None:

@@ -202,7 +202,7 @@ class LearnedPrices:
         if found is None:
             return None
         types, first = found
-        share = self._share(task)
+        share = self._share(task, rising=self._settings.monotone)
         shape = len(types), task.deadline - first
         node, price = np.empty(shape, np.int64), np.empty(shape)
         best_filled(
@@ -215,9 +215,10 @@ class LearnedPrices:
         """A task's bid, after it was answered."""
         self._seen.append(task)
 
-    def _share(self, task: Task) -> Floats:
+    def _share(self, task: Task, *, rising: bool = False) -> Floats:
         rate: IntArray = np.where(task.rate <= self._public.compute, task.rate, 0)
-        return np.asarray(self._filling.shares(rate[None], np.array([task.memory_mb]))[0])
+        shares = self._filling.rising if rising else self._filling.shares
+        return np.asarray(shares(rate[None], np.array([task.memory_mb]))[0])
 
     def _solve(self, now: int) -> None:
         if len(self._seen) >= self._noted:

@@ -1,14 +1,17 @@
-"""`learned:wish=monotone`: who arrives later meets no lower price."""
+"""`learned:wish=monotone`: who arrives later, or asks for more memory, meets no lower price."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 
+import numpy as np
 import pytest
 
 from bench.lora.hunt.moves import Draws
 from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
 from instances.lora.model import Instance
+from online.lora.learned.filling import Filling, Shares
+from online.lora.learned.past import no_past
 from online.lora.registry import REGISTRY
 from online.lora.run import play
 
@@ -51,3 +54,40 @@ def test_what_a_task_triggers_does_not_raise_its_own_price(number: int, task: in
         place = bisect_right([job.arrival for job in others], slot)
         late = (*others[:place], true._replace(arrival=slot), *others[place:])
         assert _utility(instance(Sketch(slots, kinds, late)), history, place) <= honest
+
+
+def test_more_memory_gains_nothing() -> None:
+    """On 40 random days every larger memory of every task, where the nearest class may have a smaller share."""
+    admitted = cheaper = 0
+    for number in range(40):
+        draws = Draws("memory", number)
+        slots, kinds = 3 + draws.below(3), (Kind(1 + draws.below(3), 8, 8),)
+        before = [_job(draws, slots, early=False) for _ in range(4 + draws.below(8))]
+        history = instance(Sketch(slots, kinds, _sorted(before)))
+        jobs = _sorted([_job(draws, slots, early=True) for _ in range(6 + draws.below(10))])
+        for task in range(0, len(jobs), 3):
+            honest = _utility(instance(Sketch(slots, kinds, jobs)), history, task)
+            admitted += honest > 0
+            for memory in range(jobs[task].memory + 1, 9):
+                larger = (*jobs[:task], jobs[task]._replace(memory=memory), *jobs[task + 1 :])
+                found = _utility(instance(Sketch(slots, kinds, larger)), history, task)
+                assert found <= honest
+                cheaper += found < honest
+    assert min(admitted, cheaper) > 20
+
+
+def test_shares_rise_with_what_a_task_takes() -> None:
+    """Against every pair of tasks of which one takes no less than the other; plain shares may fall."""
+    stream = np.random.default_rng(3)
+    given = instance(Sketch(3, (Kind(2, 50, 50),), (Job(1, 3, 5, 4, 9, (2,)),)))
+    public, falls = given.public(""), 0
+    for _ in range(50):
+        rate, memory = stream.integers(1, 40, 6), stream.integers(1, 40, 6)
+        known = Shares(rate, memory, stream.integers(1, 40, 6) / 40, (1.0, 0.0))
+        filling = Filling(no_past(1), public, [known])
+        asked, size = stream.integers(1, 50, (60, 1)), stream.integers(1, 50, 60)
+        rising, plain = filling.rising(asked, size)[:, 0], filling.shares(asked, size)[:, 0]
+        more = (asked >= asked.T) & (size[:, None] >= size)
+        assert (rising[:, None] >= rising)[more].all()
+        falls += int((plain[:, None] < plain)[more].sum())
+    assert falls > 100
