@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import random
+import re
 import shutil
 from dataclasses import replace
+from fnmatch import fnmatch
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -306,3 +310,28 @@ def test_the_readme_has_the_sets_table() -> None:
     """Which `standard table --write` puts there."""
     text = (ROOT / "bench" / "standard" / "README.md").read_text(encoding="utf-8")
     assert tables.BEGIN + tables.markdown(R1, families()) + tables.END in text
+
+
+def test_the_goals_in_the_readme_are_told_as_the_set_has_them() -> None:
+    """Gaps by pattern from the manifest, rounded up to three digits; met or missed as the numbers say."""
+    text = (R1.path.parent / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| `(\S+)`, (few|own) sizes \| (\S+)(?: %)? \| (.+?) % \| (\w+)(.*?) \|$", text, flags=re.MULTILINE
+    )
+    assert len(rows) == 11
+    for pattern, sizes, meant, shown, said, more in rows:
+        named = [each for each in R1.entries if fnmatch(each.name, pattern)]
+        those = [
+            each.best for each in named if each.name.endswith("_own") == (sizes == "own") and each.best is not None
+        ]
+        gaps = [Fraction(best.upper - best.lower, best.upper) * 100 for best in those]
+        assert shown == " to ".join(dict.fromkeys(decimal_digits(end) for end in (min(gaps), max(gaps))))
+        met = sum(gap <= Fraction("0" if meant == "proved" else meant) for gap in gaps)
+        assert said == ("met" if met else "missed")
+        assert (f"on one of {len(gaps)}" in more) == (0 < met < len(gaps))
+
+
+def decimal_digits(value: Fraction) -> str:
+    """Three significant digits, rounded up."""
+    places = 2 - math.floor(math.log10(value))
+    return f"{float(Fraction(math.ceil(value * 10**places), 10**places)):g}"
