@@ -47,7 +47,7 @@ class AsItIs(forecast.Forecast):
     true: Floats
 
 
-class True_(AsItIs):
+class TrueCounts(AsItIs):
     """Known to nobody."""
 
     def __call__(self, now: int, came: Floats) -> Floats:
@@ -142,7 +142,7 @@ _FLAT = {"SMOOTH": FLAT}
 _SHORT = {"SMOOTH": FLAT, "MEMORY": 7200}
 _LONGER: Mapping[str, float] = {**_SHORT, "STRENGTH": 1.2, "BURST": 0.8}
 IDEAS = (
-    Idea("the true counts, known to nobody", True_),
+    Idea("the true counts, known to nobody", TrueCounts),
     Idea("as it is"),
     Idea("14 days of history in place of 7", days=14),
     Idea("the same weekday counts as much as the six others", Weekday),
@@ -239,10 +239,10 @@ def measure(found: dict[Run, int]) -> dict[Run, int]:
             for number in (BEFORE, 14):
                 wanted = {(trace, date, each.told): each for each in IDEAS if each.days == number}
                 made = day(trace, date, number, j) if wanted.keys() - found.keys() else None
-                for run_, idea in wanted.items():
-                    if run_ not in found and made is not None:
-                        print(*run_, sep=", ", file=sys.stderr, flush=True)
-                    earned[run_] = found[run_] if run_ in found or made is None else play(idea, *made)
+                for one, idea in wanted.items():
+                    if one not in found and made is not None:
+                        print(*one, sep=", ", file=sys.stderr, flush=True)
+                    earned[one] = found[one] if one in found or made is None else play(idea, *made)
     return earned
 
 

@@ -113,9 +113,9 @@ def guards_by_trace() -> str:
 
 
 GUARDS = (
-    ("", "no guard"),
-    *((f"guard={beta},", f"beta {beta}") for beta in (400, 200, 100, 50)),
-    *((f"guard={beta},room=volume,", f"{beta}, volume") for beta in (100, 50, 30)),
+    ("", "none"),
+    *((f"guard={beta},", str(beta)) for beta in (400, 200, 100, 50)),
+    *((f"guard={beta},room=volume,", f"v{beta}") for beta in (100, 50, 30)),
 )
 
 
@@ -130,9 +130,9 @@ def draw_guards() -> str:
         earned.setdefault((row["group"], row["algorithm"]), []).append(float(reached(row)))
     shown = {key: sum(values) / len(values) for key, values in earned.items()}
     names = [*(f"learned:{options}prior=history" for options, _ in GUARDS), "posted:prior=history"]
-    texts = [*(text for _, text in GUARDS), "Theorem A"]
+    texts = [*(text for _, text in GUARDS), "Thm A"]
     groups = list(dict.fromkeys(table["group"]))
-    x = Axis(-0.4, len(names) - 0.6, "guarantee", labels=list(enumerate(texts)))
+    x = Axis(-0.4, len(names) - 0.6, "beta of the guard (v: by volume); Theorem A", labels=list(enumerate(texts)))
     y = Axis(0.0, 1.0, "welfare / upper bound on OPT", labels=[(k / 5, f"{k / 5:g}") for k in range(6)])
     frame = Frame("Consistency against robustness", x, y, width=ALONE, height=300, right=groups)
     lines = [[(frame.x(k), frame.y(shown[group, name])) for k, name in enumerate(names)] for group in groups]

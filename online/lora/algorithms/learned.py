@@ -108,7 +108,7 @@ register(
     Entry(
         "learned",
         "prices learned from earlier days and solved again within the day; guard=BETA adds Theorem H",
-        "1",
+        "2",
         {
             "guard": Option("0", None, "beta of the guard of Theorem H; 0: none"),
             "wish": Option(
