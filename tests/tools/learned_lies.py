@@ -1,7 +1,7 @@
 """Who gains by which lie from `learned`: the table in online/lora/README.md.
 
 `python -m tests.tools.learned_lies` plays a day of 550 tasks of each trace on four nodes again for every lie of every
-tenth task (load 1.6, the three days before as history; 15 minutes of one core) and writes online/lora/lies.csv. No lie
+tenth task (load 1.6, the three days before as history; 10 minutes of one core) and writes online/lora/lies.csv. No lie
 is a proof of truthfulness: what is proved stands in the text, this counts what was found.
 """
 
