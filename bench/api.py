@@ -185,6 +185,7 @@ def run(
     out: AnyPath | None = None,
     *,
     only: Sequence[str] | str = (),
+    rows: Sequence[str] | str = (),
     workers: int | None = None,
     dask: str | None = None,
     effort: int = 1,
@@ -208,6 +209,7 @@ def run(
         ``package.module:Class``, classes, or objects of such classes (`online.own`).
     out : folder of the results; ``results/SUITE`` by default.
     only : patterns of names of cases; empty for all.
+    rows : patterns of names of the suite's algorithms; empty for all.
     workers : number of processes; None for one per core.
     dask : address of a dask scheduler, instead of processes of our own.
     effort : how many times the suite's own effort goes into OPT.
@@ -250,6 +252,7 @@ def run(
         repeat=repeat,
         share=library,
         only=(only,) if isinstance(only, str) else tuple(only),
+        rows=(rows,) if isinstance(rows, str) else tuple(rows),
         effort=effort,
         audits=audits,
         scale=scale,

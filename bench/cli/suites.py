@@ -39,6 +39,13 @@ def add_run(command: Command) -> None:
         algorithm_names,
     )
     add_part_of_suite(sub)
+    sub.add_argument(
+        "--rows",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="of the suite's algorithms these only (* ? [...]); may be repeated",
+    )
     sub.add_argument("--solve", action="store_true", help="compute OPT afresh where a shipped certificate has it")
     sub.add_argument(
         "--audits",
@@ -138,6 +145,7 @@ def run_options(options: argparse.Namespace, out: Path, share: Path | None) -> R
         algorithms=tuple(options.algorithm),
         share=share,
         only=tuple(options.only),
+        rows=tuple(getattr(options, "rows", ())),
         tiers=tuple(getattr(options, "tier", ())),
         solve=getattr(options, "solve", False),
         audits=getattr(options, "audits", None),

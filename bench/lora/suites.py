@@ -67,8 +67,8 @@ MECHANISMS = (
 )
 LATE = ("learned:binding=late,prior=history", "learned:binding=late,guard=200,prior=history")
 """The same, where tasks may move to other nodes until a slot begins."""
-AHEAD = "learned:ahead=1.2,scale=0.9,prior=history"
-"""More demand is expected beyond an hour than counts foretell, and less of the price is posted."""
+PLAIN = "learned:ahead=1,scale=0.95,prior=history"
+"""No more demand is expected beyond an hour than counts foretell, and more of the price is posted: as in version 2."""
 VOLUME = "learned:guard=200,room=volume,prior=history"
 """The guard that looks at the volume that is left, too: by count alone it promises little where sizes are many."""
 GUARDS = (
@@ -227,7 +227,7 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
 def _learning(divisor: int) -> Iterator[Case]:
     """Days on which nothing was tuned, with the week before each, or as many days of Poisson arrivals."""
     settings = SolveSettings(backend="none")
-    rows = (*LEARNED[:2], AHEAD, "bbar-rule:prior=yesterday", "greedy")
+    rows = (*LEARNED[:2], PLAIN, "bbar-rule:prior=yesterday", "greedy")
     for load, tasks, nodes in _LOADS:
         name = f"poisson load {load} run 0"
         size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(0)}
@@ -237,7 +237,7 @@ def _learning(divisor: int) -> Iterator[Case]:
         )
         yield _learning_case(name, f"poisson {load}", today, before, rows, settings)
     _, tasks, nodes = _LOADS[1]
-    unknown = ("learned:total=unknown,prior=history", *rows[:1], AHEAD)
+    unknown = ("learned:total=unknown,prior=history", *rows[:1], PLAIN)
     for group, more, algorithms, trace in (
         *(("own sizes", {"sizes": "own"}, (*rows[:2], VOLUME, *rows[2:]), trace) for trace in _NAMES[:2]),
         ("unknown number", {}, unknown, "philly"),

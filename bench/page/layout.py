@@ -28,6 +28,8 @@ from bench.tables.sayings import said_below
 from bench.tables.text import opt_text
 from bench.tables.verdicts import Settled
 
+PARTS = (("only", "cases"), ("rows", "algorithms"))
+"""What may be chosen of a suite, as the store names it, and what that is of."""
 FOLDED = 12
 """Charts in a gallery above which they are folded away."""
 DRAWN = 40
@@ -54,12 +56,12 @@ def render_page(
         suite=str(about.get("suite", "")),
         summary=str(about.get("summary", "")),
         scale=about.get("scale", "full"),
-        only=about.get("only") or (),
+        only=[f"the {kind} {', '.join(about[name])}" for name, kind in PARTS if about.get(name)],
         objective=family.objective,
         sense=found.sense,
         figures=[each for each in drawn if not each.is_empty],
         # What nobody asked for is not missed.
-        figures_without_data=[each for each in drawn if each.is_empty and not about.get("only")],
+        figures_without_data=[each for each in drawn if each.is_empty and not found.is_part],
         make_download=make_download,
         overview=_overview(found, family, every),
         compared=compare_algorithms(found),

@@ -63,6 +63,7 @@ class RunOptions:
     share : file of the library, in which runs find each other's results; None for none.
     only : patterns (``*``, ``?``, ``[...]``) of names of cases, others are left out; empty for all.
     tiers : groups of cases, others are left out; empty for all.
+    rows : patterns of names of the suite's algorithms, others are left out; empty for all.
     effort : how many times the suite's own effort goes into OPT.
     scale : ``full``, or ``small`` for the suite's cases at a small scale.
     repeat : how many times an algorithm that draws is run on each case, with a seed of its own each time.
@@ -83,6 +84,7 @@ class RunOptions:
     share: Path | None = None
     only: tuple[str, ...] = ()
     tiers: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
     effort: int = 1
     scale: str = "full"
     repeat: int = 1
@@ -418,14 +420,39 @@ def named_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()
     return chosen
 
 
+def _with_rows(suite: Suite, cases: list[Case], patterns: Sequence[str]) -> list[Case]:
+    """The cases with those algorithms and studies whose names fit, if any do; all, where there is no pattern."""
+    if not patterns:
+        return cases
+
+    def fits(name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+    known = dict.fromkeys(name for case in cases for name in case.algorithms)
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            some = ", ".join(list(known)[:5]) + (", ..." if len(known) > 5 else "")
+            raise InputError("--rows", "", f"{shown(pattern)} fits no algorithm of {suite.name}: {some}")
+    kept = [
+        replace(
+            case,
+            algorithms=tuple(filter(fits, case.algorithms)),
+            studies=tuple(study for study in case.studies if fits(study.algorithm)),
+        )
+        for case in cases
+    ]
+    return [case for case in kept if case.algorithms]
+
+
 def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
     """The cases that are to be run, with what the options add to them.
 
     Raises
     ------
-    InputError : a pattern that no case's name fits; an algorithm that asks for another day where a case has none.
+    InputError : a pattern that no case's or no algorithm's name fits; an algorithm that asks for another day where a
+        case has none.
     """
-    chosen = named_cases(suite, options.only, options.tiers)
+    chosen = _with_rows(suite, named_cases(suite, options.only, options.tiers), options.rows)
     if not any(case.algorithms or options.algorithms for case in chosen):
         raise InputError(suite.file or suite.name, "algorithms", "nothing is to be run: name some, or --algorithm NAME")
     for case in chosen if suite.file else ():
@@ -552,6 +579,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     "date": datetime.now(UTC).date().isoformat(),
                     "algorithms": list(options.algorithms),
                     "only": [*options.only, *options.tiers],
+                    **({"rows": list(options.rows)} if options.rows else {}),
                     "effort": options.effort,
                     "scale": options.scale,
                     **({"history": suite.history} if suite.history else {}),
@@ -591,6 +619,7 @@ def command(suite: Suite, options: RunOptions) -> str:
     words = ["python", "-m", "bench", *(suite.command or ("run", Path(suite.file).name or suite.name))]
     words += [word for pattern in options.only for word in ("--only", pattern)]
     words += [word for tier in options.tiers for word in ("--tier", tier)]
+    words += [word for pattern in options.rows for word in ("--rows", pattern)]
     words += [word for name in options.algorithms for word in ("--algorithm", name)]
     words += ["--scale", options.scale] if options.scale != SCALES[0] else []
     words += ["--solve"] if options.solve else []

@@ -176,7 +176,7 @@ def _differences(a: Mapping[str, Any] | None, b: Mapping[str, Any] | None, check
 
 
 def _unlike(a: Results, b: Results) -> Iterator[tuple[str, str, str]]:
-    for name in ("suite", "effort", "only"):
+    for name in ("suite", "effort", "only", "rows"):
         values = [found.about.get(name) for found in (a, b)]
         if values[0] != values[1]:
             yield name, _told(values[0]), _told(values[1])

@@ -117,9 +117,14 @@ class Results:
         return sense_of(self.about)
 
     @property
+    def is_part(self) -> bool:
+        """Whether some cases or algorithms of the suite were left out (`--only`, `--rows`)."""
+        return bool(self.about.get("only") or self.about.get("rows"))
+
+    @property
     def plots(self) -> list[Plot]:
-        """The figures that the suite asks for; of a part of it (`--only`), without the groups that have no case."""
-        present = {case.group for case in self.cases} if self.about.get("only") else None
+        """The figures that the suite asks for; of a part of it, without the groups that have no case."""
+        present = {case.group for case in self.cases} if self.is_part else None
         return [
             Plot(
                 **each

@@ -126,7 +126,13 @@ class _Guard:
     def stop(self) -> None:
         """No more killing."""
         self._done.set()
-        self._thread.join()
+        _await_end(self._thread)
+
+
+def _await_end(thread: threading.Thread, seconds: float | None = None) -> None:
+    """Wait for the end of a thread, not for one's own: garbage, with what it closes, is collected in any thread."""
+    if thread is not threading.current_thread():
+        thread.join(seconds)
 
 
 class Echo:
@@ -162,7 +168,7 @@ class _Shut:
     """While anyone's algorithm runs, its processes may not look into the memory of this one (root's may)."""
 
     def __init__(self) -> None:
-        self._lock, self._holders, self._before = threading.Lock(), 0, False
+        self._lock, self._holders, self._before = threading.RLock(), 0, False
 
     def change(self, by: int) -> None:
         """One holder more or less."""
@@ -334,7 +340,7 @@ class Player:
         self._guard.stop()
         end_kept(self._process)
         self._process.wait()
-        self._echo.join(1)
+        _await_end(self._echo, 1)
         _shut.change(-1)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:

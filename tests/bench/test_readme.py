@@ -301,13 +301,26 @@ def test_the_table_of_the_mechanisms_is_that_of_the_committed_run() -> None:
     verdicts = readme_tables.figures(readme_tables.VERDICTS)
     assert readme_tables.block(EVALUATION, "mechanisms") == readme_tables.TABLES[EVALUATION, "mechanisms"]()
     suite = find_suite("mechanisms")[1]
-    about = json.loads(readme_tables.PROVENANCE.read_text(encoding="utf-8"))
-    assert (about["suite"], about["cases"], about["effort"], about["scale"]) == ("mechanisms", 45, 1, "full")
-    assert about["only"] == about["algorithms"] == []
-    assert about["provenance"]["code"]["commit"][:7] in _text(EVALUATION)
+    _are_of_whole_runs("mechanisms", 45)
     assert list(verdicts["algorithm"]) == list(suite.cases[0].algorithms)
     assert set(verdicts["days"]) == {"45"} == {str(len(suite.cases))}
     assert set(verdicts["violated"]) == {"0"}
+
+
+def _are_of_whole_runs(name: str, cases: int) -> None:
+    """The figures of a suite are of all cases, and of the present versions: of a later run where there is one."""
+    left = set(find_suite(name)[1].cases[0].algorithms)
+    files = [readme_tables.provenance_of(name, rows=rows) for rows in (True, False)]
+    for file in filter(Path.exists, files):
+        about = json.loads(file.read_text(encoding="utf-8"))
+        assert (about["suite"], about["cases"], about["effort"], about["scale"]) == (name, cases, 1, "full")
+        assert about["only"] == about["algorithms"] == []
+        assert about["provenance"]["code"]["changed since"] == "no"
+        assert about["provenance"]["code"]["commit"][:7] in _text(EVALUATION)
+        found = {each for each in left if any(fnmatch(each, pattern) for pattern in about.get("rows", ["*"]))}
+        assert {families()["lora"].algorithm_key(each) for each in found} <= set(about["versions"])
+        left -= found
+    assert not left
 
 
 def test_the_leaderboard_is_that_of_the_committed_run() -> None:
@@ -315,10 +328,7 @@ def test_the_leaderboard_is_that_of_the_committed_run() -> None:
     assert readme_tables.block(EVALUATION, "leaderboard") == readme_tables.TABLES[EVALUATION, "leaderboard"]()
     rows = readme_tables.figures(readme_tables.LEADERBOARD)
     suite = find_suite("leaderboard")[1]
-    about = json.loads(readme_tables.LEADERBOARD.with_name("leaderboard_provenance.json").read_text(encoding="utf-8"))
-    assert (about["suite"], about["cases"], about["effort"], about["scale"]) == ("leaderboard", 30, 1, "full")
-    assert about["only"] == about["algorithms"] == []
-    assert about["provenance"]["code"]["commit"][:7] in _text(EVALUATION)
+    _are_of_whole_runs("leaderboard", 30)
     assert set(rows["algorithm"]) == set(suite.cases[0].algorithms)
     assert set(rows["cases"]) == {"30"} == {str(len(suite.cases))}
     paper = readme_tables.figures()
@@ -347,7 +357,7 @@ def test_the_studies_of_what_is_learned_are_those_of_their_files() -> None:
 
 
 SMALL = (
-    "as it is",
+    "as it was in version 2",
     "pieces of earlier days that began alike",
     "mean of the prices of eight such days, every 60 arrivals",
 )
@@ -355,7 +365,7 @@ SMALL = (
 
 @pytest.mark.parametrize("told", SMALL)
 def test_an_idea_of_a_forecast_is_played_on_a_small_day(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`as it is` earns what `learned` earns; the others are valid runs."""
+    """As it was it earns what `learned` with these options earns; the others are valid runs."""
     monkeypatch.setattr(forecast_ideas, "TASKS", 200)
     monkeypatch.setattr(forecast_ideas, "NODES", 2)
     monkeypatch.setenv("RATIOBENCH_CACHE", "")
@@ -363,7 +373,7 @@ def test_an_idea_of_a_forecast_is_played_on_a_small_day(told: str, monkeypatch: 
     [idea] = [each for each in forecast_ideas.IDEAS if each.told == told]
     earned = forecast_ideas.play(idea, today, history)
     plain = int(run_lora(today, f"learned:{idea.options}prior=history", prior=history).welfare)
-    assert earned == plain if told == "as it is" else 0 < earned != plain
+    assert earned == plain if told == SMALL[0] else 0 < earned != plain
 
 
 def test_the_tables_of_what_is_learned_are_those_of_the_committed_runs() -> None:

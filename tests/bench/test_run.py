@@ -335,6 +335,30 @@ def test_some_cases_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "--only: 'nothing*' fits no case of toy: toy0, toy1, toy2, toy3, twin" in capsys.readouterr().err
 
 
+def test_some_algorithms_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--rows` runs the suite's algorithms that its patterns fit, beside those that are added; others stay stored."""
+    assert run("toy", tmp_path, "--rows", "fir*", "--algorithm", "above:mark=9") == 0
+    found = pd.read_csv(tmp_path / "results.csv")
+    assert list(found["algorithm"].unique()) == ["first", "above:mark=9"]
+    assert found["case"].nunique() == 5
+    with Store.open(tmp_path / "results.sqlite") as store:
+        assert store.about()["command"] == "python -m bench run toy --rows 'fir*' --algorithm above:mark=9"
+        assert store.about()["rows"] == ["fir*"]
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Only the algorithms fir* of the suite." in page
+    assert "above:mark=9" in page
+    assert run("toy", tmp_path) == 0
+    whole = set(pd.read_csv(tmp_path / "results.csv")["algorithm"])
+    assert {"first", "one"} < whole
+    done = pieces(tmp_path)
+    assert run("toy", tmp_path, "--rows", "one") == 0
+    assert pieces(tmp_path) == done
+    assert set(pd.read_csv(tmp_path / "results.csv")["algorithm"]) == {"one"}
+    capsys.readouterr()
+    assert run("toy", tmp_path, "--rows", "nothing*") == 2
+    assert "--rows: 'nothing*' fits no algorithm of toy: " in capsys.readouterr().err
+
+
 def test_the_command_that_makes_the_table_stands_in_the_store(tmp_path: Path) -> None:
     """What is run and how hard, quoted for a shell; not where, nor by how many workers."""
     assert (

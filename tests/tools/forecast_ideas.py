@@ -129,12 +129,12 @@ class Prices(policy.LearnedPrices):
 
 @dataclass(frozen=True, slots=True)
 class Idea:
-    """A forecast, constants of it, options of `learned`, and days of history."""
+    """A forecast, constants of it, options of `learned` (beside those of version 2), and days of history."""
 
     told: str
     forecast: type[AsItIs] = AsItIs
     constants: Mapping[str, float] = field(default_factory=dict)
-    options: str = ""
+    options: str = "ahead=1,scale=0.95,"
     days: int = BEFORE
 
 
@@ -143,23 +143,23 @@ _SHORT = {"SMOOTH": FLAT, "MEMORY": 7200}
 _LONGER: Mapping[str, float] = {**_SHORT, "STRENGTH": 1.2, "BURST": 0.8}
 IDEAS = (
     Idea("the true counts, known to nobody", TrueCounts),
-    Idea("as it is"),
+    Idea("as it was in version 2"),
     Idea("14 days of history in place of 7", days=14),
     Idea("the same weekday counts as much as the six others", Weekday),
     Idea("the mean day smoothed over 6 hours", constants={"SMOOTH": 21_600}),
     Idea("a flat mean day", constants=_FLAT),
     Idea("flat, what is particular of now fades in 2 hours", constants=_SHORT),
-    Idea("flat, 2 hours, .9 of the price", constants=_SHORT, options="scale=0.9,"),
+    Idea("flat, 2 hours, .9 of the price", constants=_SHORT, options="ahead=1,scale=0.9,"),
     Idea("flat, 2 hours, more of a burst is expected to follow", constants=_LONGER),
-    Idea("demand beyond an hour times .9", options="ahead=0.9,"),
-    Idea("demand beyond an hour times 1.1", options="ahead=1.1,"),
+    Idea("demand beyond an hour times .9", options="ahead=0.9,scale=0.95,"),
+    Idea("demand beyond an hour times 1.1", options="ahead=1.1,scale=0.95,"),
     Idea("pieces of earlier days that began alike", Analogs),
-    Idea("the same, prices solved every 60 arrivals", Analogs, options="every=60,"),
-    Idea("mean of the prices of eight such days, every 60 arrivals", Scenarios, options="every=60,"),
-    Idea("the number of tasks is unknown", options="total=unknown,"),
-    Idea("unknown, flat, 2 hours", constants=_SHORT, options="total=unknown,"),
-    Idea("prices look at no waste", options="waste=0,"),
-    Idea("`wish=monotone`", options="wish=monotone,"),
+    Idea("the same, prices solved every 60 arrivals", Analogs, options="ahead=1,scale=0.95,every=60,"),
+    Idea("mean of the prices of eight such days, every 60 arrivals", Scenarios, options="ahead=1,scale=0.95,every=60,"),
+    Idea("the number of tasks is unknown", options="ahead=1,scale=0.95,total=unknown,"),
+    Idea("unknown, flat, 2 hours", constants=_SHORT, options="ahead=1,scale=0.95,total=unknown,"),
+    Idea("prices look at no waste", options="ahead=1,scale=0.95,waste=0,"),
+    Idea("`wish=monotone`", options="ahead=1,scale=0.95,wish=monotone,"),
 )
 TRUE = IDEAS[0].told
 

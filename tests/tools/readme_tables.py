@@ -2,18 +2,18 @@
 
 `python -m tests.tools.readme_tables` writes them into both files. Those of `lora` are made from committed figures, the
 README's from the table of `quick` in bench/README.md. With a FOLDER behind it, it first takes what the tables need from
-the results of `run mechanisms` or `run leaderboard` in the folder and writes it to bench/lora/results.
+the results of `run mechanisms` or `run leaderboard` in the folder and writes it to bench/lora/results. Where that run
+was one of some algorithms (`--rows`), its lines take the place of theirs, and its provenance stands beside the other.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -28,7 +28,6 @@ PRINTED = PAPER.with_name("paper_printed.csv")
 """The paper's percentages beside ours: `printed.csv` of the same run."""
 MECHANISMS = PAPER.with_name("mechanisms.csv")
 VERDICTS = PAPER.with_name("mechanisms_verdicts.csv")
-PROVENANCE = PAPER.with_name("mechanisms_provenance.json")
 LEADERBOARD = PAPER.with_name("leaderboard.csv")
 LOADS = ("0.8", "1.6", "2.5")
 GUARANTEES = {
@@ -165,12 +164,16 @@ def leaderboard(rows: pd.DataFrame) -> str:
         return decimal(Fraction(figure), 3, up=False) if figure else "-"
 
     groups = [f"mean in {group}" for group in DAYS]
+
+    def place(row: Mapping[Hashable, str]) -> tuple[bool, Fraction]:
+        return "oracle" in row["constants"], -Fraction(row["mean_reached"])
+
     lines = [
         [row["algorithm"] + " *" * ("oracle" in row["constants"]), down(row["mean_reached"])]
         + [down(row[group]) for group in groups]
         + [decimal(Fraction(row["certificate"]), 3, up=True) if row["certificate"] else "-"]
         + [down(row["revenue_share"]), row["truthful"], row["guarantee"].replace("|", "\\|")]
-        for row in rows.to_dict("records")
+        for row in sorted(rows.to_dict("records"), key=place)
     ]
     head = ["algorithm", "mean", *(group.rpartition(", ")[2] for group in DAYS), "certificate", "revenue"]
     return make_table([*head, "truthful", "guarantee"], lines)
@@ -215,27 +218,54 @@ def write_tables(tables: Mapping[tuple[str, str], Callable[[], str]]) -> None:
         path.write_text("".join((before, found, made(), *rest[1:])), encoding="utf-8")
 
 
+def provenance_of(suite: str, *, rows: bool = False) -> Path:
+    """Where the run of a suite is told that the committed figures are of; `rows`: a later one of some algorithms."""
+    return PAPER.with_name(f"{suite}_rows_provenance.json" if rows else f"{suite}_provenance.json")
+
+
+def take(folder: Path, made: Mapping[Path, pd.DataFrame]) -> None:
+    """Write tables of a run, and its provenance; of a run of some algorithms their lines, in the place of the old ones.
+
+    Raises
+    ------
+    ValueError : the lines of a run of some algorithms are not those that the committed table has of them.
+    """
+    about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    part = bool(about.get("rows"))
+    for file, new in made.items():
+        keys = [name for name in ("plot", "group", "algorithm") if name in new]
+        table = new.astype(str).set_index(keys)
+        if part:
+            old = figures(file).set_index(keys)
+            mine = old.index[old.index.get_level_values("algorithm").isin(table.index.get_level_values("algorithm"))]
+            if set(table.index) != set(mine) or list(table) != list(old):
+                raise ValueError(f"{file.name}: other lines or columns than those of the run")
+            old.loc[table.index] = table
+            table = old
+        table.reset_index().to_csv(file, index=False, lineterminator="\n")
+    shutil.copyfile(folder / "provenance.json", provenance_of(about["suite"], rows=part))
+    if not part:
+        provenance_of(about["suite"], rows=True).unlink(missing_ok=True)
+
+
 def take_mechanisms(folder: Path) -> None:
-    """Copy the figures of a run of `mechanisms`, count its verdicts, and keep its provenance."""
-    table = pd.read_csv(folder / "results.csv", dtype=str, keep_default_na=False)
-    shutil.copyfile(folder / "figures.csv", MECHANISMS)
-    shutil.copyfile(folder / "provenance.json", PROVENANCE)
-    with VERDICTS.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        names = [verdict.value for verdict in Verdict]
-        writer.writerow(["algorithm", "claim", "days", *names, "else", "truthful", "lie_gains"])
-        for name, part in table.groupby("algorithm", sort=False):
-            claim = GUARANTEES[str(name).partition(":")[0]]
-            counts = [int((part[claim] == verdict.value).sum()) for verdict in Verdict]
-            reasons = part.loc[part[claim] == Verdict.NOT_APPLICABLE.value, f"{claim}_reason"]
-            why = Counter(re.split(r":| \(| = ", reason)[0] for reason in reasons)
-            asked = part[
-                ["theorem3", "theorem3_types"] if claim == "theorem5_repaired" else ["truthful_bid", "truthful_type"]
-            ]
-            truthful = int((asked == Verdict.HOLDS.value).all(axis=1).sum())
-            gains = int((asked == Verdict.VIOLATED.value).any(axis=1).sum())
-            told = "; ".join(f"{reason} ({count})" for reason, count in why.most_common())
-            writer.writerow([name, claim, len(part), *counts, told, truthful, gains])
+    """The figures of a run of `mechanisms`, the count of its verdicts, and its provenance."""
+    lines = []
+    for name, part in figures(folder / "results.csv").groupby("algorithm", sort=False):
+        claim = GUARANTEES[str(name).partition(":")[0]]
+        counts = {verdict.value: int((part[claim] == verdict.value).sum()) for verdict in Verdict}
+        reasons = part.loc[part[claim] == Verdict.NOT_APPLICABLE.value, f"{claim}_reason"]
+        why = Counter(re.split(r":| \(| = ", reason)[0] for reason in reasons)
+        asked = part[
+            ["theorem3", "theorem3_types"] if claim == "theorem5_repaired" else ["truthful_bid", "truthful_type"]
+        ]
+        lines.append(
+            {"algorithm": name, "claim": claim, "days": len(part), **counts}
+            | {"else": "; ".join(f"{reason} ({count})" for reason, count in why.most_common())}
+            | {"truthful": int((asked == Verdict.HOLDS.value).all(axis=1).sum())}
+            | {"lie_gains": int((asked == Verdict.VIOLATED.value).any(axis=1).sum())}
+        )
+    take(folder, {MECHANISMS: figures(folder / "figures.csv"), VERDICTS: pd.DataFrame(lines)})
 
 
 def take_leaderboard(folder: Path) -> None:
@@ -249,8 +279,7 @@ def take_leaderboard(folder: Path) -> None:
             means[name] = str(sum(found, Fraction(0)) / len(found)) if len(found) == len(part) else ""
         board[column] = [means[name] for name in board["algorithm"]]
     # By the clock of a machine with other work.
-    board.drop(columns="decisions_per_second").to_csv(LEADERBOARD, index=False, lineterminator="\n")
-    shutil.copyfile(folder / "provenance.json", LEADERBOARD.with_name("leaderboard_provenance.json"))
+    take(folder, {LEADERBOARD: board.drop(columns="decisions_per_second")})
 
 
 TAKERS = {"mechanisms": take_mechanisms, "leaderboard": take_leaderboard}

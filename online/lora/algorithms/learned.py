@@ -12,10 +12,10 @@ first tasks join the past ones, and more as they come.
 
 No guarantee, unless `guard=BETA` puts Theorem H around it (`online.lora.guard`). Truthful in the bid: a task's prices
 come from history, counts and earlier tasks. Not in the arrival: prices may fall when they are solved again; not in the
-memory: more of it may fill a gap, or be nearest to another class, and so be cheaper. With `wish=monotone` and history a
-cell's price never falls within the day, does not look at the waste, is not lower for a task that takes more, and is not
-raised by what the task itself sets off, so that neither to arrive later nor to ask for more memory gains anything; more
-work or an earlier deadline never did.
+memory: more of it may fill a gap, and so be cheaper; with `waste=0` prices do not look at that, and a share of a node
+never falls as a task takes more. With `wish=monotone` and history prices do not either, never fall within the day, and
+are not raised by what the task itself sets off, so that neither to arrive later nor to ask for more memory gains
+anything; more work or an earlier deadline never did.
 """
 
 from __future__ import annotations
@@ -39,11 +39,10 @@ _COUNTS = {
 }
 _NUMBERS = {
     "step": ("0.2", "first step of a solution, in mean prices of a node"),
-    "scale": ("0.95", "part of the solved price that is posted"),
+    "scale": ("0.9", "part of the solved price that is posted"),
     "waste": ("0.1", "price of a node's expected waste, in prices of a node"),
-    "ahead": ("1", "demand beyond an hour counts so many times, at most 10"),
 }
-MOST_AHEAD = 10
+AHEAD, MOST_AHEAD = 1.2, 10
 GUARD = {
     "rho": Option("10", None, "of the guard: credits are raised for wishes up to rho times the welfare so far"),
     "room": Option(
@@ -87,12 +86,20 @@ def _count(key: str, options: Mapping[str, str]) -> int:
     return int(value)
 
 
+def _ahead(options: Mapping[str, str]) -> float:
+    if options["ahead"] == "auto":  # prices that never fall begin lower
+        return 1.0 if options["wish"] == "monotone" else AHEAD
+    value = fraction("learned:ahead", options["ahead"])
+    if value > MOST_AHEAD:
+        raise InputError("algorithm", "learned:ahead", f"{shown(options['ahead'])} is above {MOST_AHEAD}")
+    return float(value)
+
+
 def _make(options: Mapping[str, str]) -> PostedPrices:
     given: dict[str, Any] = {key: _count(key, options) for key in _COUNTS}
     given |= {key: _number(key, options) for key in _NUMBERS}
-    settings = Settings(total=options["total"], monotone=options["wish"] == "monotone", **given)
-    if given["ahead"] > MOST_AHEAD:
-        raise InputError("algorithm", "learned:ahead", f"{shown(options['ahead'])} is above {MOST_AHEAD}")
+    monotone = options["wish"] == "monotone"
+    settings = Settings(total=options["total"], monotone=monotone, ahead=_ahead(options), **given)
     guard = guard_settings("learned", options, "guard")
     exact, late = options["arith"] == "exact", options["binding"] == "late"
     return PostedPrices(LearnedPrices(settings), guard, exact=exact, late=late)
@@ -108,13 +115,13 @@ register(
     Entry(
         "learned",
         "prices learned from earlier days and solved again within the day; guard=BETA adds Theorem H",
-        "2",
+        "3",
         {
             "guard": Option("0", None, "beta of the guard of Theorem H; 0: none"),
             "wish": Option(
                 "solved",
                 ("solved", "monotone"),
-                "monotone: prices never fall within a day, nor for a larger task, nor look at waste",
+                "monotone: prices never fall within a day, nor look at waste",
             ),
             "total": Option(
                 "auto",
@@ -127,6 +134,12 @@ register(
                 "late: tasks admitted before may move to other nodes of their type, in slots to come, to make room",
             ),
             **{key: Option(default, None, told) for key, (default, told) in (_COUNTS | _NUMBERS).items()},
+            "ahead": Option(
+                "auto",
+                None,
+                f"demand beyond an hour counts so many times, at most {MOST_AHEAD}; auto: {AHEAD}, and with "
+                "wish=monotone 1",
+            ),
             **GUARD,
         },
         _make,

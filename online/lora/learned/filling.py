@@ -2,7 +2,7 @@
 
 The share of a task is what its cells pay at the dual prices of an earlier day (the bound of `formulations.lora.bound`),
 over what a whole node is worth there. Where that day's tasks fall into few classes each class has a share of its own,
-and a task takes that of the nearest class, times how much larger it is; else the share is linear in samples and MB.
+and a task takes the least of the classes that it fits in; else the share is linear in samples and MB.
 
 The waste W(x, y) of a node on which x samples and y MB are left is the part of it that is never used if each later task
 is the best of `CHOICE` random ones: W of a node that no shape fits any more is all that is left, and otherwise the mean
@@ -195,37 +195,32 @@ class Filling:
                 self.tables[g] = waste_table(*each, *kind, COMPUTE, CHOICE)
 
     def shares(self, rate: IntArray, memory: IntArray) -> Floats:
-        """(n, G) the share of a node that tasks take."""
+        """(n, G) the share of a node that tasks take; it never falls as a task takes more."""
         found = np.zeros(rate.shape)
         for g in range(rate.shape[1]):
-            c, m = rate[:, g] / self._compute[g], memory / self._memory[g]
-            wide = np.maximum(c, m)
-            if self.known is None:
-                found[:, g] = wide
-                continue
-            known = self.known[g]
-            if len(known.rate) == 0:
-                found[:, g] = known.linear[0] * c + known.linear[1] * m
-                continue
-            one, other = known.rate / self._compute[g], known.memory / self._memory[g]
-            near = ((c[:, None] - one) ** 2 + (m[:, None] - other) ** 2).argmin(axis=1)
-            found[:, g] = known.share[near] * (wide / np.maximum(one, other)[near])
+            size = np.stack([rate[:, g] / self._compute[g], memory / self._memory[g]], axis=1)
+            known = None if self.known is None else self.known[g]
+            if known is None:
+                found[:, g] = size.max(axis=1)
+            elif len(known.rate) == 0:
+                found[:, g] = known.linear[0] * size[:, 0] + known.linear[1] * size[:, 1]
+            else:
+                found[:, g] = self._by_class(size, known, g)
         return found
 
-    def rising(self, rate: IntArray, memory: IntArray) -> Floats:
-        """(n, G) shares that never fall as a task takes more: the least of the classes that are as large in both.
+    def _by_class(self, size: Floats, known: Shares, g: int) -> Floats:
+        """(n,) the least share of the classes that are as large in both.
 
-        Where none is, it is the largest of all, or of what the task takes most of if that is more.
+        A task that is larger than all in one is moved to the largest, and its share grows as much. What is then in none
+        takes most of what it takes, or the largest share of all if that is more.
         """
-        found = self.shares(rate, memory)
-        for g, known in enumerate(self.known or ()):
-            if len(known.rate) == 0:
-                continue
-            wide = np.maximum(rate[:, g] / self._compute[g], memory / self._memory[g])
-            holds = (known.rate >= rate[:, g, None]) & (known.memory >= memory[:, None])
-            least = np.where(holds, known.share, np.inf).min(axis=1)
-            found[:, g] = np.where(holds.any(axis=1), least, np.maximum(wide, known.share.max()))
-        return found
+        classes = np.stack([known.rate / self._compute[g], known.memory / self._memory[g]], axis=1)
+        most = classes.max(axis=0)
+        inside = np.minimum(size, most)
+        holds = (classes >= inside[:, None]).all(axis=2)
+        least = np.where(holds, known.share, np.inf).min(axis=1)
+        share = np.where(holds.any(axis=1), least, max(float(most.max()), float(known.share.max())))
+        return np.asarray(share * np.maximum(1.0, (size / most).max(axis=1)))
 
     def part(self, g: int) -> float:
         """The part of a node's worth that is its compute, such that shares are nearly linear in samples and MB."""

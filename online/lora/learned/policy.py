@@ -44,10 +44,10 @@ class Settings:
     size: int = 8
     rounds: int = 12
     step: float = 0.2
-    scale: float = 0.95
+    scale: float = 0.9
     waste: float = 0.1
     days: int = 3
-    ahead: float = 1.0
+    ahead: float = 1.2
     monotone: bool = False
 
 
@@ -202,7 +202,7 @@ class LearnedPrices:
         if found is None:
             return None
         types, first = found
-        share = self._share(task, rising=self._settings.monotone)
+        share = self._share(task)
         shape = len(types), task.deadline - first
         node, price = np.empty(shape, np.int64), np.empty(shape)
         best_filled(
@@ -215,10 +215,9 @@ class LearnedPrices:
         """A task's bid, after it was answered."""
         self._seen.append(task)
 
-    def _share(self, task: Task, *, rising: bool = False) -> Floats:
+    def _share(self, task: Task) -> Floats:
         rate: IntArray = np.where(task.rate <= self._public.compute, task.rate, 0)
-        shares = self._filling.rising if rising else self._filling.shares
-        return np.asarray(shares(rate[None], np.array([task.memory_mb]))[0])
+        return np.asarray(self._filling.shares(rate[None], np.array([task.memory_mb]))[0])
 
     def _solve(self, now: int) -> None:
         if len(self._seen) >= self._noted:

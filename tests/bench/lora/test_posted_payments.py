@@ -1,4 +1,4 @@
-"""What audits say of the payments of `learned` and `guarded`: the bid is settled, arrival and memory are not safe."""
+"""What audits say of the payments of `learned` and `guarded`: the bid is settled, arrival is not safe, memory without waste alone."""
 
 from __future__ import annotations
 
@@ -56,32 +56,29 @@ def _job(deadline: int, memory: int, work: int, bid: int, rate: int) -> Job:
     return Job(1, deadline, memory, work, bid, (rate,))
 
 
-WITNESSES = {
-    "arrival": (
-        Sketch(3, (Kind(1, 8, 3),), (_job(3, 1, 1, 50_000, 1),)),
-        (_job(3, 1, 12, 160_000, 6), _job(3, 2, 8, 120_000, 6), _job(3, 2, 8, 80_000, 6)),
-    ),
-    "memory_mb": (
-        Sketch(2, (Kind(1, 29, 6),), (_job(2, 1, 20, 30_000, 10), _job(2, 1, 20, 100_000, 10))),
-        (_job(1, 6, 1, 60_000, 1), *[_job(2, 1, 20, 200_000, 10)] * 2, _job(2, 1, 13, 720_000, 13),
-         _job(2, 1, 13, 240_000, 13)),
-    ),
-}  # fmt: skip
-"""By what is misreported: a day, and the tasks of the day before."""
-
-
-@pytest.mark.parametrize("what", WITNESSES)
-def test_learned_is_not_truthful_in_arrival_or_memory(what: str) -> None:
-    """Prices fall when they are solved again; more memory is nearest to a class with a smaller share, without waste."""
-    day, before = WITNESSES[what]
+def test_learned_is_not_truthful_in_arrival() -> None:
+    """Prices fall when they are solved again."""
+    day = Sketch(3, (Kind(1, 8, 3),), (_job(3, 1, 1, 50_000, 1),))
+    before = (_job(3, 1, 12, 160_000, 6), _job(3, 2, 8, 120_000, 6), _job(3, 2, 8, 80_000, 6))
     given = instance(day)
     found = _asked(given, "learned:every=1,waste=0", "truthful_type", instance(day._replace(jobs=before)))
     assert found.status is Verdict.VIOLATED
     assert found.witness is not None
     task = found.witness["task"]
-    assert found.witness[what] != getattr(given, what)[task]
-    others = {"arrival", "deadline", "work"} - {what}
-    assert all(found.witness[field] == getattr(given, field)[task] for field in others)
+    assert found.witness["arrival"] != given.arrival[task]
+    assert all(found.witness[field] == getattr(given, field)[task] for field in ("deadline", "work", "memory_mb"))
+
+
+def test_more_memory_gains_nothing_without_waste() -> None:
+    """A day on which it did while a task had the share of the class nearest to it, whatever its memory."""
+    day = Sketch(2, (Kind(1, 29, 6),), (_job(2, 1, 20, 30_000, 10), _job(2, 1, 20, 100_000, 10)))
+    before = (
+        _job(1, 6, 1, 60_000, 1), *[_job(2, 1, 20, 200_000, 10)] * 2, _job(2, 1, 13, 720_000, 13),
+        _job(2, 1, 13, 240_000, 13),
+    )  # fmt: skip
+    found = _asked(instance(day), "learned:every=1,waste=0", "truthful_type", instance(day._replace(jobs=before)))
+    assert found.status is not Verdict.VIOLATED
+    assert int(str(found.figures["misreports_tried"])) > 0
 
 
 def test_more_memory_can_fill_a_gap() -> None:

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +48,25 @@ def _dead(process: Path) -> bool:
         return "Z" in (process / "stat").read_text().split()[2]
     except (FileNotFoundError, ProcessLookupError):
         return True
+
+
+def test_a_process_can_be_closed_from_the_thread_that_watches_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Garbage is collected in any thread: one that waited for its own end would fail."""
+    closed, within = threading.Event(), []
+
+    def collect(_: int) -> int:
+        within.append(threading.current_thread())
+        guard.stop()
+        closed.set()
+        return 0
+
+    monkeypatch.setattr(isolation, "tree_memory_mb", collect)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        guard = isolation._Guard(process)
+        assert closed.wait(10)
+        guard.stop()
+        assert not within[0].is_alive()
+        process.kill()
 
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs the kernel to hand orphans over")

@@ -77,7 +77,7 @@ def test_more_memory_gains_nothing() -> None:
 
 
 def test_shares_rise_with_what_a_task_takes() -> None:
-    """Against every pair of tasks of which one takes no less than the other; plain shares may fall."""
+    """Against every pair of tasks of which one takes no less than the other; classes' own shares may fall."""
     stream = np.random.default_rng(3)
     given = instance(Sketch(3, (Kind(2, 50, 50),), (Job(1, 3, 5, 4, 9, (2,)),)))
     public, falls = given.public(""), 0
@@ -86,8 +86,10 @@ def test_shares_rise_with_what_a_task_takes() -> None:
         known = Shares(rate, memory, stream.integers(1, 40, 6) / 40, (1.0, 0.0))
         filling = Filling(no_past(1), public, [known])
         asked, size = stream.integers(1, 50, (60, 1)), stream.integers(1, 50, 60)
-        rising, plain = filling.rising(asked, size)[:, 0], filling.shares(asked, size)[:, 0]
+        share = filling.shares(asked, size)[:, 0]
         more = (asked >= asked.T) & (size[:, None] >= size)
-        assert (rising[:, None] >= rising)[more].all()
-        falls += int((plain[:, None] < plain)[more].sum())
+        assert (share[:, None] >= share)[more].all()
+        larger = (rate[:, None] >= rate) & (memory[:, None] >= memory)
+        falls += int((known.share[:, None] < known.share)[larger].sum())
+        assert (filling.shares(rate[:, None], memory)[:, 0] <= known.share).all()
     assert falls > 100
