@@ -69,15 +69,15 @@ LATE = ("learned:binding=late,prior=history", "learned:binding=late,guard=200,pr
 """The same, where tasks may move to other nodes until a slot begins."""
 PLAIN = "learned:ahead=1,scale=0.95,prior=history"
 """No more demand is expected beyond an hour than counts foretell, and more of the price is posted: as in version 2."""
-VOLUME = "learned:guard=200,room=volume,prior=history"
-"""The guard that looks at the volume that is left, too: by count alone it promises little where sizes are many."""
+WEIGHT = "learned:guard=59,room=weight,prior=history"
+"""The guard by weight, of a factor of 60."""
 GUARDS = (
     "learned:prior=history",
     *(f"learned:guard={beta},prior=history" for beta in (400, 200, 100, 50)),
-    *(f"learned:guard={beta},room=volume,prior=history" for beta in (100, 50, 30)),
+    *(f"learned:guard={beta},room=weight,prior=history" for beta in (99, 59, 39, 29)),
     "posted:prior=history",
 )
-"""A guarantee that gets better from row to row, by count and by volume, and what to hold it against."""
+"""A guarantee that gets better from row to row, by count and by weight, and what to hold it against."""
 _LOADS_OF_HISTORY = (("true history", 1.0, 3), ("a tenth of the load", 0.1, 3), ("ten times the load", 10.0, 1))
 """The load of history over that of the day, and days of history."""
 _FALSE = ("a tenth of the load", "ten times the load", "another trace's history", "bids ten times as high")
@@ -227,7 +227,7 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
 def _learning(divisor: int) -> Iterator[Case]:
     """Days on which nothing was tuned, with the week before each, or as many days of Poisson arrivals."""
     settings = SolveSettings(backend="none")
-    rows = (*LEARNED[:2], PLAIN, "bbar-rule:prior=yesterday", "greedy")
+    rows = (*LEARNED[:2], WEIGHT, PLAIN, "bbar-rule:prior=yesterday", "greedy")
     for load, tasks, nodes in _LOADS:
         name = f"poisson load {load} run 0"
         size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(0)}
@@ -239,7 +239,7 @@ def _learning(divisor: int) -> Iterator[Case]:
     _, tasks, nodes = _LOADS[1]
     unknown = ("learned:total=unknown,prior=history", *rows[:1], PLAIN)
     for group, more, algorithms, trace in (
-        *(("own sizes", {"sizes": "own"}, (*rows[:2], VOLUME, *rows[2:]), trace) for trace in _NAMES[:2]),
+        *(("own sizes", {"sizes": "own"}, rows, trace) for trace in _NAMES[:2]),
         ("unknown number", {}, unknown, "philly"),
     ):
         day, name = days(trace)[3], f"{trace} {group} run 0"

@@ -11,9 +11,15 @@ c is never below Phi(N): it begins there, and a task of weight w is sold the cel
 L = (Phi(N after it) - c) K / beta, and c grows by beta P / K. Any wish P* becomes such a P. Where a wish is above c w,
 c is raised for it first, as far as rho ALG allows.
 
-Theorem H. OPT <= (rho + max(1, Omega beta)) ALG + A0 + E, where Omega bounds the weight of what fits a node, A0 =
-sum Omega_g K_g Phi(N of empty nodes), and E, 0 where what was announced bounds the day, is the worth of the tasks of no
-class and what others are worth above X_j w. `online/lora/README.md` has the proof.
+That is by count. By weight, w = max(a s / C, b r / D) with (a, b) as announced, and for beta a type's credits have
+beta_g = beta / Omega_g. R_j is the least that tasks add up to, each ln(1 + beta_g w / K), when no node has room for
+class j any more, and Phi = max_j X_j e^(-R_j). Raises may take all that sales and surplus leave of (rho + max(1, beta))
+ALG, and a sale may be below L where a raise makes up for it.
+
+Theorem H. OPT <= (rho + max(1, Omega beta)) ALG + A0 + E (by weight Omega_g beta_g = beta for Omega beta). Here Omega
+bounds the weight of what fits a node, A0 = sum Omega_g K_g Phi(N of empty nodes), and E, 0 where what was announced
+bounds the day, is the worth of the tasks of no class and what others are worth above X_j w. `online/lora/README.md` has
+the proof.
 """
 
 from __future__ import annotations
@@ -46,8 +52,14 @@ _DEGREE = 2**12
 """Above it a root is taken for 1, which it nearly is."""
 _MOST_LEFT, _MOST_LEFT_EXACTLY = 2**15, 2**8
 """Tasks left of a class that Phi counts; with more it stays where it is, and so above what it must be."""
-_FEWEST_PARTS, _MOST_PARTS = 8, 1024
-"""Parts of a node that volume is measured in, as many as keep its table within those lengths."""
+_FINEST = 16
+"""By weight the lightest class counts so many units at most, fewer where its table would be longer than that."""
+_MIXES = tuple((Fraction(z, 4), Fraction(1)) for z in range(4)) + tuple((Fraction(1), Fraction(z, 4)) for z in range(5))
+"""How much of a task's part of the compute, and of the memory, counts in its weight: what is tried by weight."""
+_RISE = 2
+"""About the logarithm of what credits rise by while a node fills up: it decides between those, no more."""
+_KEPT_BACK = Fraction(1, 2**24)
+"""Part of what may be raised that rounding could take, in doubles."""
 
 
 class Kind(NamedTuple):
@@ -59,6 +71,7 @@ class Kind(NamedTuple):
     cap : X_j, micro-dollars per unit of weight.
     step : tasks of a class are no smaller than its sizes over this; 1 for exact classes.
     omega : at least the weight of any tasks of the classes that fit one node.
+    unit : weight of a sample, and of a megabyte; a task has the larger one of its two.
     """
 
     rate: tuple[int, ...]
@@ -66,6 +79,11 @@ class Kind(NamedTuple):
     cap: tuple[Fraction, ...]
     step: Fraction
     omega: Fraction
+    unit: tuple[Fraction, Fraction]
+
+    def weigh(self, rate: int, memory: int) -> Fraction:
+        """w of a task."""
+        return max(rate * self.unit[0], memory * self.unit[1])
 
     def find(self, rate: int, memory: int) -> int:
         """The class of a task; -1 where it has none."""
@@ -84,25 +102,24 @@ class Announced:
     Parameters
     ----------
     kinds : by node type. beta, rho : the two parts of the guarantee; beta > 0. margin : that the caps were widened by.
-    by_volume : Phi looks at the volume that is left as well, and takes the smaller one of each class.
+    by_weight : Phi follows the least weight that fills the nodes, not how many tasks fit; beta is Omega_g beta_g then.
     """
 
     kinds: tuple[Kind, ...]
     beta: Fraction
     rho: Fraction
     margin: Fraction
-    by_volume: bool = False
+    by_weight: bool = False
 
     @property
     def factor(self) -> Fraction:
         """rho + max(1, Omega beta)."""
         omega = max((kind.omega for kind in self.kinds), default=Fraction(1))
-        return self.rho + max(Fraction(1), omega * self.beta)
+        return self.rho + max(Fraction(1), self.beta if self.by_weight else omega * self.beta)
 
-
-def weigh(rate: int, memory: int, compute: int, memory_mb: int) -> Fraction:
-    """w = max(s / C, r / D)."""
-    return max(Fraction(rate, compute), Fraction(memory, memory_mb))
+    def beta_of(self, kind: Kind) -> Fraction:
+        """beta of the type's credits."""
+        return self.beta / kind.omega if self.by_weight else self.beta
 
 
 @lru_cache(maxsize=8)
@@ -112,29 +129,62 @@ def announce(
     rho: Fraction,
     margin: Fraction,
     classes: int = CLASSES,
-    by_volume: bool = False,
+    by_weight: bool = False,
 ) -> Announced:
     """Classes, caps and Omega from the tasks of an instance that have a schedule: best of earlier days.
 
     Parameters
     ----------
     margin : caps are this times what the tasks need. classes : above so many shapes of a node type, cells of a grid.
+    by_weight : with weights, too, that leave most room to be sold by what these tasks need.
     """
     public = instance.public("")
     tasks = served(instance)
-    kinds = []
-    for g, (compute, memory_mb) in enumerate(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True)):
-        shapes: dict[tuple[int, int], int] = {}
+    shapes: list[dict[tuple[int, int], int]] = []
+    need = [Fraction(0), Fraction(0)]
+    sizes = list(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True))
+    for g, (compute, memory_mb) in enumerate(sizes):
+        shapes.append({})
         for each in tasks:
             rate = int(instance.rate[each.task, g])
             if 0 < rate <= compute and each.memory_mb <= memory_mb:
-                shape = rate, each.memory_mb
-                shapes[shape] = max(shapes.get(shape, 0), each.worth)
-        kinds.append(_classify(shapes, compute, memory_mb, margin, classes))
-    return Announced(tuple(kinds), beta, rho, margin, by_volume)
+                shape, cells = (rate, each.memory_mb), -(-each.work // rate) * public.node_types[g].count
+                shapes[g][shape] = max(shapes[g].get(shape, 0), each.worth)
+                need[0] += Fraction(rate * cells, compute)
+                need[1] += Fraction(each.memory_mb * cells, memory_mb)
+    kinds = []
+    for here, size in zip(shapes, sizes, strict=True):
+        mixes = [
+            _classify(here, (a / size[0], b / size[1]), *size, margin, classes)
+            for a, b in (_MIXES if by_weight else _MIXES[-1:])
+        ]
+        kinds.append(max(reversed(mixes), key=lambda kind: _most_filled(kind, need, *size, beta)))
+    return Announced(tuple(kinds), beta, rho, margin, by_weight)
 
 
-def _classify(shapes: dict[tuple[int, int], int], compute: int, memory_mb: int, margin: Fraction, most: int) -> Kind:
+def _most_filled(kind: Kind, need: Sequence[Fraction], compute: int, memory_mb: int, beta: Fraction) -> Fraction:
+    """About the part of what is in demand that is sold before credits are high: a weight of Omega _RISE / beta is not.
+
+    So much weight stands for that over `least` of a node's compute, or of its memory. On a cluster of which `need` is
+    asked, in nodes and slots, the one that is more in demand runs out.
+    """
+    filled = [Fraction(1)]
+    for sizes, whole, asked in zip((kind.rate, kind.memory), (compute, memory_mb), need, strict=True):
+        weights = [kind.weigh(*both) * whole / own for *both, own in zip(kind.rate, kind.memory, sizes, strict=True)]
+        if weights:
+            left = 1 - kind.omega * _RISE / (beta * min(weights))
+            filled.append(max(Fraction(0), left) * max(need) / asked)
+    return min(filled)
+
+
+def _classify(
+    shapes: dict[tuple[int, int], int],
+    unit: tuple[Fraction, Fraction],
+    compute: int,
+    memory_mb: int,
+    margin: Fraction,
+    most: int,
+) -> Kind:
     step, classes = Fraction(1), {shape: shape for shape in shapes}
     if len(shapes) > most:
         for step in STEPS:
@@ -144,12 +194,13 @@ def _classify(shapes: dict[tuple[int, int], int], compute: int, memory_mb: int, 
                 break
     caps: dict[tuple[int, int], Fraction] = {}
     for shape, worth in shapes.items():
-        cap = margin * worth / weigh(*shape, compute, memory_mb)
+        cap = margin * worth / max(shape[0] * unit[0], shape[1] * unit[1])
         caps[classes[shape]] = max(caps.get(classes[shape], Fraction(0)), cap)
     listed = sorted(caps)
     rate, memory = tuple(s for s, _ in listed), tuple(r for _, r in listed)
-    omega = bound_weight(rate, memory, step, compute, memory_mb)
-    return Kind(rate, memory, tuple(caps[shape] for shape in listed), step, omega)
+    mix = unit[0] * compute, unit[1] * memory_mb
+    omega = bound_weight(rate, memory, step, compute, memory_mb, mix)
+    return Kind(rate, memory, tuple(caps[shape] for shape in listed), step, omega, unit)
 
 
 def _levels(largest: int, step: Fraction) -> list[int]:
@@ -165,29 +216,40 @@ def _level(levels: Sequence[int], size: int) -> int:
     return min(level for level in levels if level >= size)
 
 
-def bound_weight(rate: Sequence[int], memory: Sequence[int], step: Fraction, compute: int, memory_mb: int) -> Fraction:
-    """An upper bound on the weight of tasks of these classes that fit one node: 2, or a linear one, or by patterns.
+def bound_weight(
+    rate: Sequence[int],
+    memory: Sequence[int],
+    step: Fraction,
+    compute: int,
+    memory_mb: int,
+    mix: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1)),
+) -> Fraction:
+    """An upper bound on the weight of tasks of these classes that fit one node.
 
-    For any part a, w <= theta (a s / C + (1 - a) r / D) with the largest such quotient theta, and the bracket sums to 1
+    With (a, b) = `mix` a task weighs w = max(a s / C, b r / D). The bound is a + b, or a linear one, or by patterns.
+    For any part z, w <= theta (z s / C + (1 - z) r / D) with the largest such quotient theta, and the bracket sums to 1
     at most.
     """
-    best = Fraction(2)
+    a, b = mix
+    best = a + b
     pairs = [(Fraction(s, compute), Fraction(r, memory_mb)) for s, r in zip(rate, memory, strict=True)]
     if not pairs:
         return Fraction(1)
     for part in (Fraction(z, _PARTS) for z in range(_PARTS + 1)):
-        worst = Fraction(1)
+        worst = Fraction(0)
         for c, m in pairs:
-            by_compute = part + (1 - part) * min(Fraction(1), m / (step * c))
-            by_memory = part * min(Fraction(1), c / (step * m)) + (1 - part)
-            least = min(by_compute, by_memory)
-            worst = max(worst, 1 / least) if least > 0 else Fraction(2)
+            # where one side of the weight is the larger one, the other size is at most so much of its own
+            other = min(a / b, m / (step * c)) if b else m / (step * c)
+            own = min(b / a, c / (step * m)) if a else c / (step * m)
+            for weight, least in ((a, part + (1 - part) * other), (b, part * own + (1 - part))):
+                if weight:
+                    worst = max(worst, weight / least if least else a + b)
         best = min(best, worst)
     if step == 1:
         patterns = maximal_patterns(np.array(rate, np.int64), np.array(memory, np.int64), compute, memory_mb)
         if patterns is not None:
-            unit = compute * memory_mb
-            weights = [int(max(pair) * unit) for pair in pairs]
+            unit = compute * memory_mb * math.lcm(a.denominator, b.denominator)
+            weights = [int(max(a * c, b * m) * unit) for c, m in pairs]
             most = max(sum(map(mul, row, weights)) for row in patterns.tolist())
             best = min(best, Fraction(most, unit))
     return best
@@ -202,6 +264,38 @@ def root_below(value: Fraction, degree: int) -> Fraction:
     while guess > unit and Fraction(guess, unit) ** degree > value:
         guess -= 1
     return Fraction(guess, unit)
+
+
+def _units(grows: Sequence[Fraction], most: Fraction) -> tuple[Fraction, list[int]]:
+    """(q, (J,) n): q^n is at most what a sale of the class multiplies a credit by, and nearly that.
+
+    Parameters
+    ----------
+    grows : (J,) above 1. most : units of the lightest class, if that many are to be had; each n is at least 1.
+    """
+    if not grows:
+        return Fraction(2), []
+    unit = root_below(min(grows), max(1, min(_FINEST, math.floor(most))))
+    if unit == 1:  # a class that weighs nothing to speak of
+        return unit, [1] * len(grows)
+    falls = []
+    for grow in grows:
+        n = min(_MOST_LEFT, int(math.log(grow) / math.log(unit)) + 1)
+        while n > 1 and unit**n > grow:
+            n -= 1
+        falls.append(n)
+    return unit, falls
+
+
+@lru_cache(maxsize=32)
+def _covered(sizes: tuple[int, ...], falls: tuple[int, ...], whole: int, longest: int) -> IntArray:
+    """By units n = 0, 1, ...: the most that tasks of so many units take, up to all of a node, or `longest` units."""
+    most = [0]
+    while most[-1] <= whole and len(most) <= longest and sizes:
+        n = len(most)
+        best = max((most[n - fall] + size for size, fall in zip(sizes, falls, strict=True) if fall <= n), default=0)
+        most.append(max(best, most[-1]))
+    return np.array(most, np.int64)
 
 
 class Guard:
@@ -222,95 +316,97 @@ class Guard:
         self._dtype = object if exact else np.float64
         self._capacity = list(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True))
         self._nodes = [kind.count for kind in public.node_types]
-        self._beta, self._rho = self._number(announced.beta), self._number(announced.rho)
-        self._welfare, self._spent = 0, self._number(0)
+        self._betas = [announced.beta_of(kind) for kind in announced.kinds]
+        self._beta = [self._number(beta) for beta in self._betas]
+        self._rho, self._factor = self._number(announced.rho), self._number(announced.factor)
+        self._welfare, self._spent, self._surplus = 0, self._number(0), self._number(0)
         self._weights: dict[tuple[int, int, int], tuple[Any, bool]] = {}
         self._worth = [
             self._number(kind.omega * count) for kind, count in zip(announced.kinds, self._nodes, strict=True)
         ]
-        self._tables: list[list[NDArray[Any]]] = []
-        self._left: list[list[IntArray]] = []
+        self._tables: list[NDArray[Any]] = []
+        self._left: list[IntArray] = []
         self._sizes: list[tuple[IntArray, IntArray]] = []
-        self._parts: list[int] = []
+        self._covers: list[tuple[IntArray, IntArray]] = []
         self.credit: list[NDArray[Any]] = []
         self.start = Fraction(0)
         for kind, count, (compute, memory_mb) in zip(announced.kinds, self._nodes, self._capacity, strict=True):
             g, longest = len(self._sizes), _MOST_LEFT_EXACTLY if exact else _MOST_LEFT
             self._sizes.append((np.array(kind.rate, np.int64), np.array(kind.memory, np.int64)))
-            self._parts.append(max(_FEWEST_PARTS, min(_MOST_PARTS, longest // count)))
-            whole = np.array([compute]), np.array([memory_mb])
-            left = [count * here for here in self._room(g, *whole)]
-            falls = [self._count_falls(kind)] + [self._volume_falls(g, kind)] * announced.by_volume
-            self._tables.append(
-                [
-                    self._table(g, kind, fall, min(int(most.max(initial=0)), longest))
-                    for fall, most in zip(falls, left, strict=True)
+            grows = self._grows(g, kind)
+            if announced.by_weight:
+                lightest = min((kind.weigh(s, r) for s, r in zip(kind.rate, kind.memory, strict=True)), default=1)
+                unit, falls = _units(grows, Fraction(longest) * lightest / count)
+                self._covers.append(
+                    (
+                        _covered(kind.rate, tuple(falls), compute, longest),
+                        _covered(kind.memory, tuple(falls), memory_mb, longest),
+                    )
+                )
+                scale = [unit] * len(grows)
+            else:
+                scale = [
+                    min(root_below(grow, down) for grow, down in zip(grows, fall, strict=True))
+                    for fall in self._count_falls(kind)
                 ]
-            )
-            self._left.append([np.repeat(here, public.slots, axis=0) for here in left])
+            left = count * self._room(g, np.array([compute]), np.array([memory_mb]))
+            self._tables.append(self._table(kind, scale, min(int(left.max(initial=0)), longest)))
+            self._left.append(np.repeat(left, public.slots, axis=0))
             first = self._floor(g, left)[0]
             self.credit.append(np.full(public.slots, first, self._dtype))
             self.start += public.slots * kind.omega * count * Fraction(first)
+
+    def _grows(self, g: int, kind: Kind) -> list[Fraction]:
+        """By class: what a sale at c w multiplies c by, at least."""
+        step = kind.step * self._nodes[g]
+        return [1 + self._betas[g] * kind.weigh(s, r) / step for s, r in zip(kind.rate, kind.memory, strict=True)]
 
     def _count_falls(self, kind: Kind) -> list[list[int]]:
         """By class j and class c: how many tasks of j no longer fit, at most, when one of c is placed."""
         sizes = list(zip(kind.rate, kind.memory, strict=True))
         return [[max(-(-a // s), -(-m // r)) for a, m in sizes] for s, r in sizes]
 
-    def _volume_falls(self, g: int, kind: Kind) -> list[list[int]]:
-        """The same of the volume that can be sold before j no longer fits: at most the weight of c, in parts."""
-        sizes = list(zip(kind.rate, kind.memory, strict=True))
-        return [[math.ceil(weigh(a, m, *self._capacity[g]) * self._parts[g]) for a, m in sizes]] * len(sizes)
-
-    def _table(self, g: int, kind: Kind, falls: list[list[int]], most: int) -> NDArray[Any]:
+    def _table(self, kind: Kind, scale: Sequence[Fraction], most: int) -> NDArray[Any]:
         """(J, most + 1) X_j kappa_j^(-n)."""
         rows = []
-        sizes = list(zip(kind.rate, kind.memory, strict=True))
-        grows = [
-            1 + self._announced.beta * weigh(a, m, *self._capacity[g]) / (kind.step * self._nodes[g]) for a, m in sizes
-        ]
-        for cap, fall in zip(kind.cap, falls, strict=True):
-            kappa = min(root_below(grow, down) for grow, down in zip(grows, fall, strict=True))
+        for cap, kappa in zip(kind.cap, scale, strict=True):
             factor = self._number(1 / kappa)
             row = [self._number(cap if self._exact else cap * (1 + _SLACK))]
             for _ in range(most):
                 row.append(row[-1] * factor)
             rows.append(row)
-        return np.array(rows, self._dtype).reshape(len(sizes), most + 1)
+        return np.array(rows, self._dtype).reshape(len(kind.cap), most + 1)
 
-    def _floor(self, g: int, left: Sequence[IntArray]) -> NDArray[Any]:
-        """(n,) Phi of rows (n, J) of what is left, by count and by volume."""
-        if left[0].shape[1] == 0:
-            return np.full(len(left[0]), self._number(0), self._dtype)
-        classes = np.arange(left[0].shape[1])
-        values = [
-            table[classes, np.minimum(here, table.shape[1] - 1)]
-            for table, here in zip(self._tables[g], left, strict=True)
-        ]
-        return np.asarray(np.maximum.reduce(np.minimum.reduce(values), axis=1))
+    def _floor(self, g: int, left: IntArray) -> NDArray[Any]:
+        """(n,) Phi of rows (n, J) of what is left."""
+        if left.shape[1] == 0:
+            return np.full(len(left), self._number(0), self._dtype)
+        table = self._tables[g]
+        found = table[np.arange(left.shape[1]), np.minimum(left, table.shape[1] - 1)]
+        return np.asarray(np.maximum.reduce(found, axis=1))
 
-    def _room(self, g: int, compute: IntArray, megabytes: IntArray) -> list[IntArray]:
-        """(n, J) each: how many tasks of a class fit on nodes with so much left, and the volume before none does."""
+    def _room(self, g: int, compute: IntArray, megabytes: IntArray) -> IntArray:
+        """(n, J) how many tasks of a class fit on nodes with so much left; by weight the units before none does."""
         size, size_mb = self._sizes[g]
-        fits = np.minimum(compute[:, None] // size, megabytes[:, None] // size_mb)
-        if not self._announced.by_volume:
-            return [fits]
-        (whole, whole_mb), parts = self._capacity[g], self._parts[g]
-        spare = np.minimum(
-            (compute[:, None] - size) * parts // whole, (megabytes[:, None] - size_mb) * parts // whole_mb
+        if not self._announced.by_weight:
+            return np.asarray(np.minimum(compute[:, None] // size, megabytes[:, None] // size_mb))
+        spare, spare_mb = compute[:, None] - size, megabytes[:, None] - size_mb
+        by_compute, by_memory = self._covers[g]
+        units = np.minimum(
+            np.searchsorted(by_compute, spare, side="right"), np.searchsorted(by_memory, spare_mb, side="right")
         )
-        return [fits, np.maximum(spare, 0)]
+        return np.asarray(np.where((spare >= 0) & (spare_mb >= 0), units, 0))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Guard:
         twin = copy(self)
         twin.credit = [each.copy() for each in self.credit]
-        twin._left = [[each.copy() for each in kind] for kind in self._left]
+        twin._left = [each.copy() for each in self._left]
         return twin
 
     def raise_credit(
         self, task: tuple[int, int, list[int]], types: Sequence[int], wish: Sequence[NDArray[Any]]
     ) -> None:
-        """Raise credits towards what wishes need, all by the same part of the need, as far as rho ALG allows.
+        """Raise credits towards what wishes need, all by the same part of the need, as far as `_may_raise` allows.
 
         Parameters
         ----------
@@ -326,19 +422,26 @@ class Guard:
             total += self._worth[g] * need.sum()
         if total <= 0:
             return
-        part = min(self._number(1), max(self._number(0), self._rho * self._welfare - self._spent) / total)
+        part = min(self._number(1), self._may_raise() / total)
         if part <= 0:
             return
         for g, need in zip(types, needs, strict=True):
             self.credit[g][first : first + len(need)] += part * need
         self._spent += part * total
 
+    def _may_raise(self) -> Any:
+        """What raises may still cost: of rho ALG; by weight of all that is proved, less what sales and surplus take."""
+        if not self._announced.by_weight:
+            return max(self._number(0), self._rho * self._welfare - self._spent)
+        left = self._factor * self._welfare - self._surplus - self._spent
+        return max(self._number(0), left if self._exact else left * float(1 - _KEPT_BACK))
+
     def _weight(self, g: int, rate: int, memory: int) -> tuple[Any, bool]:
         """w, and whether the task is of an announced class; kept."""
         key = g, rate, memory
         if key not in self._weights:
-            known = self._announced.kinds[g].find(rate, memory) >= 0
-            self._weights[key] = self._number(weigh(rate, memory, *self._capacity[g])), known
+            kind = self._announced.kinds[g]
+            self._weights[key] = self._number(kind.weigh(rate, memory)), kind.find(rate, memory) >= 0
         return self._weights[key]
 
     def limits(
@@ -352,9 +455,8 @@ class Guard:
         """
         span = slice(first, first + len(room[0]))
         credit = self.credit[g][span]
-        lost = self._lost(g, rate, memory, *room)
-        after = [left[span] - down for left, down in zip(self._left[g], lost, strict=True)]
-        least = np.maximum((self._floor(g, after) - credit) * self._nodes[g] / self._beta, self._number(0))
+        after = self._left[g][span] - self._lost(g, rate, memory, *room)
+        least = np.maximum((self._floor(g, after) - credit) * self._nodes[g] / self._beta[g], self._number(0))
         weight, known = self._weight(g, rate, memory)
         top = credit * weight
         if known:
@@ -365,7 +467,19 @@ class Guard:
     @property
     def spares(self) -> bool:
         """Whether a task whose wish is below L goes to the node on which L is least."""
-        return self._announced.by_volume
+        return self._announced.by_weight
+
+    def discount(self, least: NDArray[Any], price: NDArray[Any]) -> NDArray[Any]:
+        """(W,) L less what a raise would make up for: towards the wish, by weight, an equal part of it for every slot.
+
+        Parameters
+        ----------
+        least, price : (W,) L, and what is wished for, of a task's window; it takes a cell of each slot at most.
+        """
+        if not self._announced.by_weight:
+            return least
+        most = self._may_raise() / (self._number(self._announced.beta) * len(least))
+        return np.asarray(least - np.minimum(np.maximum(least - price, self._number(0)), most))
 
     def spare(self, g: int, slots: IntArray, rate: int, memory: int, room: tuple[IntArray, IntArray]) -> IntArray:
         """(n,) of the type's nodes with room the one that leaves the least Phi, the first of equals.
@@ -376,30 +490,31 @@ class Guard:
         """
         shape = room[0].shape
         lost = self._lost(g, rate, memory, room[0].reshape(-1), room[1].reshape(-1))
-        after = [
-            (left[slots] - down.reshape(*shape, -1)).reshape(shape[0] * shape[1], -1)
-            for left, down in zip(self._left[g], lost, strict=True)
-        ]
-        phi = self._floor(g, after).reshape(shape)
+        after = self._left[g][slots] - lost.reshape(*shape, -1)
+        phi = self._floor(g, after.reshape(shape[0] * shape[1], -1)).reshape(shape)
         fits = (room[0] >= rate) & (room[1] >= memory)
-        most = self._tables[g][0].max() if self._tables[g][0].size else self._number(0)
+        most = self._tables[g].max() if self._tables[g].size else self._number(0)
         return np.asarray(np.where(fits, phi, most + 1).argmin(axis=0))
 
-    def _lost(self, g: int, rate: int, memory: int, compute: IntArray, megabytes: IntArray) -> list[IntArray]:
-        """(W, J) each: what a node's room falls by with this task; 0 where it does not fit itself."""
+    def _lost(self, g: int, rate: int, memory: int, compute: IntArray, megabytes: IntArray) -> IntArray:
+        """(W, J) what a node's room falls by with this task; 0 where it does not fit itself."""
         fits = ((compute >= rate) & (megabytes >= memory))[:, None]
         rest = np.where(fits[:, 0], compute - rate, compute), np.where(fits[:, 0], megabytes - memory, megabytes)
-        return [
-            before - after
-            for before, after in zip(self._room(g, compute, megabytes), self._room(g, *rest), strict=True)
-        ]
+        return self._room(g, compute, megabytes) - self._room(g, *rest)
 
     def sell(self, g: int, slot: int, rate: int, memory: int, price: Any, compute: int, megabytes: int) -> None:
         """A cell is sold: its credit grows and its room shrinks; compute, megabytes : free on its node before."""
-        lost = self._lost(g, rate, memory, np.array([compute]), np.array([megabytes]))
-        self.credit[g][slot] += self._beta * price / self._nodes[g]
-        for left, down in zip(self._left[g], lost, strict=True):
-            left[slot] -= down[0]
+        self._sold(g, slot, price, self._lost(g, rate, memory, np.array([compute]), np.array([megabytes]))[0])
+
+    def _sold(self, g: int, slot: int, price: Any, lost: IntArray) -> None:
+        self._left[g][slot] -= lost
+        credit = self.credit[g][slot] + self._beta[g] * price / self._nodes[g]
+        if self._announced.by_weight:
+            self._spent += self._worth[g] * self._beta[g] * price / self._nodes[g]
+            raised = max(credit, self._floor(g, self._left[g][slot : slot + 1])[0])
+            self._spent += self._worth[g] * (raised - credit)
+            credit = raised
+        self.credit[g][slot] = credit
 
     def least_moved(
         self, g: int, slot: int, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray
@@ -410,32 +525,24 @@ class Guard:
         ----------
         compute, megabytes, later, later_mb : (n,) what is free on the nodes that change, before and after the sale.
         """
-        after = [
-            left[slot : slot + 1] - down
-            for left, down in zip(self._left[g], self._moved(g, compute, megabytes, later, later_mb), strict=True)
-        ]
-        least = (self._floor(g, after)[0] - self.credit[g][slot]) * self._nodes[g] / self._beta
+        after = self._left[g][slot : slot + 1] - self._moved(g, compute, megabytes, later, later_mb)
+        least = (self._floor(g, after)[0] - self.credit[g][slot]) * self._nodes[g] / self._beta[g]
         return max(least, self._number(0))
 
     def sell_moved(
         self, g: int, slot: int, price: Any, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray
     ) -> None:
         """Such a cell is sold; parameters as for `least_moved`."""
-        lost = self._moved(g, compute, megabytes, later, later_mb)
-        self.credit[g][slot] += self._beta * price / self._nodes[g]
-        for left, down in zip(self._left[g], lost, strict=True):
-            left[slot] -= down
+        self._sold(g, slot, price, self._moved(g, compute, megabytes, later, later_mb))
 
-    def _moved(
-        self, g: int, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray
-    ) -> list[IntArray]:
-        """(J,) each: what the room falls by, or rises if negative, on nodes that change."""
-        before, after = self._room(g, compute, megabytes), self._room(g, later, later_mb)
-        return [(x - y).sum(axis=0) for x, y in zip(before, after, strict=True)]
+    def _moved(self, g: int, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray) -> IntArray:
+        """(J,) what the room falls by, or rises if negative, on nodes that change."""
+        return np.asarray((self._room(g, compute, megabytes) - self._room(g, later, later_mb)).sum(axis=0))
 
-    def earn(self, net: int) -> None:
-        """An admitted task is worth so much."""
+    def earn(self, net: int, paid: Any) -> None:
+        """An admitted task is worth so much, and pays so much for its cells."""
         self._welfare += net
+        self._surplus += net - paid
 
     def worth(self) -> Fraction:
         """sum Omega_g K_g c over the cells."""

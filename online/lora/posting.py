@@ -105,14 +105,14 @@ class PostedTrace:
 
 class GuardSettings(NamedTuple):
     """The guard's options: beta > 0, rho, what caps from history are widened by, most classes of a node type,
-    and whether volume is looked at beside counts.
+    and whether room is measured by weight.
     """
 
     beta: Fraction
     rho: Fraction
     margin: Fraction
     classes: int = CLASSES
-    by_volume: bool = False
+    by_weight: bool = False
 
 
 class PostedPrices:
@@ -216,7 +216,7 @@ class PostedPrices:
                     continue
                 free = int(view.compute[k, t - 1]), int(view.memory_mb[k, t - 1])
                 self._guard.sell(g, t - 1, int(task.rate[g]), task.memory_mb, price, *free)
-            self._guard.earn(net)
+            self._guard.earn(net, sum(prices))
         self._poster.sold(task, cells, net)
         decision = Decision(option if task.vendors else None, cells, math.ceil(cost))
         moves = tuple(move for room in rooms.values() for move in room.moves)
@@ -324,6 +324,7 @@ class PostedPrices:
                 node[tight] = low + self._guard.spare(g, slots[tight], rates[g], task.memory_mb, free)
                 room = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
                 least, most = self._guard.limits(g, wish.first, rates[g], task.memory_mb, room)
+            least = self._guard.discount(least, price)
             rows.append(np.maximum(np.minimum(price, most), least))
             limits.append((least, most))
         self._limits = tuple(np.array(each) for each in zip(*limits, strict=True))

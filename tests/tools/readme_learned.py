@@ -115,7 +115,7 @@ def guards_by_trace() -> str:
 GUARDS = (
     ("", "none"),
     *((f"guard={beta},", str(beta)) for beta in (400, 200, 100, 50)),
-    *((f"guard={beta},room=volume,", f"v{beta}") for beta in (100, 50, 30)),
+    *((f"guard={beta},room=weight,", f"w{beta}") for beta in (99, 59, 39, 29)),
 )
 
 
@@ -132,7 +132,7 @@ def draw_guards() -> str:
     names = [*(f"learned:{options}prior=history" for options, _ in GUARDS), "posted:prior=history"]
     texts = [*(text for _, text in GUARDS), "Thm A"]
     groups = list(dict.fromkeys(table["group"]))
-    x = Axis(-0.4, len(names) - 0.6, "beta of the guard (v: by volume); Theorem A", labels=list(enumerate(texts)))
+    x = Axis(-0.4, len(names) - 0.6, "beta of the guard (w: by weight); Theorem A", labels=list(enumerate(texts)))
     y = Axis(0.0, 1.0, "welfare / upper bound on OPT", labels=[(k / 5, f"{k / 5:g}") for k in range(6)])
     frame = Frame("Consistency against robustness", x, y, width=ALONE, height=300, right=groups)
     lines = [[(frame.x(k), frame.y(shown[group, name])) for k, name in enumerate(names)] for group in groups]

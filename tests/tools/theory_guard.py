@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from instances.lora.model import Instance, Task
 from instances.lora.solution import Decision
 from online.lora.algorithms.guarded import INNER, Nothing
 from online.lora.binding import Late
-from online.lora.guard import CLASSES, Announced, Kind, root_below, weigh
+from online.lora.guard import CLASSES, Announced, Kind, root_below
 from online.lora.posting import GuardSettings, PostedPrices, PostedTrace, Wish
 from online.lora.protocol import View
 from online.lora.public_constants import served
@@ -114,6 +115,9 @@ class Watched(PostedPrices):
             if kind.rate:
                 here = np.flatnonzero(self._public.type_of_node == g)
                 compute, memory = int(self._public.compute[g]), int(self._public.memory_mb[g])
+                if self._announced.by_weight:
+                    self._weigh_left(g, kind, here, slots)
+                    continue
                 scale = [_scale(self._announced, kind, j, len(here), compute, memory) for j in range(len(kind.rate))]
                 for t in slots:
                     free = [(int(self._free[0][k, t]), int(self._free[1][k, t])) for k in here]
@@ -123,10 +127,35 @@ class Watched(PostedPrices):
                     )
                     self.short.append(self.credits()[g][t] - floor)
 
+    def _weigh_left(self, g: int, kind: Kind, here: Any, slots: range) -> None:
+        """Phi by weight: X_j over the least by which tasks multiply a credit that leave no node with room for j."""
+        assert self._announced is not None
+        beta = self._announced.beta / kind.omega / len(here) / kind.step
+        grows = tuple(1 + beta * max(s * kind.unit[0], r * kind.unit[1])
+                      for s, r in zip(kind.rate, kind.memory, strict=True))  # fmt: skip
+        for t in slots:
+            floor = Fraction(0)
+            for s, r, cap in zip(kind.rate, kind.memory, kind.cap, strict=True):
+                left = Fraction(1)
+                for k in here:
+                    x, y = int(self._free[0][k, t]), int(self._free[1][k, t])
+                    if x >= s and y >= r:
+                        left *= min(_least_growth(kind.rate, grows, x - s), _least_growth(kind.memory, grows, y - r))
+                floor = max(floor, cap / left)
+            self.short.append(self.credits()[g][t] - floor)
+
     def credits(self) -> list[Any]:
         """(G, T) the present credits."""
         assert self._guard is not None
         return self._guard.credit
+
+
+@cache
+def _least_growth(sizes: tuple[int, ...], grows: tuple[Fraction, ...], spare: int) -> Fraction:
+    """The least product of the growths of tasks that take more than `spare` together."""
+    if spare < 0:
+        return Fraction(1)
+    return min(grow * _least_growth(sizes, grows, spare - size) for size, grow in zip(sizes, grows, strict=True))
 
 
 _SCALES: dict[tuple[Any, ...], Fraction] = {}
@@ -141,7 +170,8 @@ def _scale(announced: Announced, kind: Kind, j: int, count: int, compute: int, m
         s, r = kind.rate[j], kind.memory[j]
         _SCALES[key] = min(
             root_below(
-                1 + announced.beta * weigh(a, m, compute, memory) / (kind.step * count), max(-(-a // s), -(-m // r))
+                1 + announced.beta * max(Fraction(a, compute), Fraction(m, memory)) / (kind.step * count),
+                max(-(-a // s), -(-m // r)),
             )
             for a, m in zip(kind.rate, kind.memory, strict=True)
         )
@@ -159,13 +189,15 @@ def judged_guards(j: int, sketch: Sketch, given: Instance, reference: SolveRepor
         Fraction(draws.below(4) * draws.below(4), 2),
         Fraction(1 + draws.below(2)),
         _SIZES[draws.below(len(_SIZES))],
+        bool(draws.below(2)),
     )
     wishes = Wishes(MODES[draws.below(6)], max(given.bid.tolist(), default=0) or 1, given.tasks // 2, draws)
     yield from _judged_watched(sketch, given, reference, past, Watched(wishes, settings, exact=True))
     name = NAMED[j % len(NAMED)]
     name = f"guarded:inner={name},beta" if name in INNER else f"learned:{'binding=late,' * draws.below(2)}guard"
     history = ",history=history" if past else ""
-    named = run(given, f"{name}={settings.beta},rho={settings.rho}{history}", prior=past)
+    room = ("", ",room=weight")[settings.by_weight]
+    named = run(given, f"{name}={settings.beta},rho={settings.rho}{room}{history}", prior=past)
     assert named.valid, named.violations[0]
     yield from (check for check in guarantees(given, named, reference) if check.name == "theorem_h")
     if j % 10 == 0:
@@ -202,7 +234,7 @@ def judged_late(j: int) -> tuple[list[Check], int]:
     reference = solve(given)
     settings = GuardSettings(
         Fraction(10 ** draws.below(6), 1 + draws.below(3)), Fraction(draws.below(20)), Fraction(1 + draws.below(2)),
-        _SIZES[draws.below(3)], by_volume=False,
+        _SIZES[draws.below(3)], bool(draws.below(2)),
     )  # fmt: skip
     wishes = Wishes(MODES[draws.below(6)], max(given.bid.tolist()), given.tasks // 2, draws)
     past = instance(_past(sketch, draws), f"before {j}") if draws.below(2) else None
@@ -248,7 +280,7 @@ def _every_schedule(sketch: Sketch, case: Case, watched: Watched) -> Check:
         for g, (kind, rate) in enumerate(zip(kinds, job.rates, strict=True)):
             compute, memory = int(public.compute[g]), int(public.memory_mb[g])
             if 0 < rate <= compute and job.memory <= memory:
-                weights[g] = max(Fraction(rate, compute), Fraction(job.memory, memory))
+                weights[g] = max(rate * kind.unit[0], job.memory * kind.unit[1])
                 of = kind.find(rate, job.memory)
                 beyond = worth[i] if of < 0 else worth[i] - kind.cap[of] * weights[g]
                 excess = max(excess, Fraction(beyond))
@@ -277,18 +309,26 @@ def _weights(given: Instance, case: Case) -> Iterator[Check]:
             pairs |= {pair for pair in tasks if pair[0] > 0 and kind.find(*pair) >= 0}
         if not pairs:
             continue
-        most = Fraction(heaviest(sorted(pairs), compute, memory), compute * memory)
+        unit = kind.unit[0] * 4, kind.unit[1] * 4  # quarters of sizes
+        whole = int(unit[0] * compute) * memory, int(unit[1] * memory) * compute
+        most = Fraction(heaviest(sorted(pairs), compute, memory, whole), 4 * compute * memory)
         holds = most <= kind.omega and (kind.step > 1 or most == kind.omega)
         yield _check("theorem_h_omega", holds, most, kind.omega)
 
 
-def heaviest(pairs: list[tuple[int, int]], compute: int, memory: int) -> int:
-    """C D times the largest weight of any number of these that fits a node, by a table of what is left."""
+def heaviest(pairs: list[tuple[int, int]], compute: int, memory: int, unit: tuple[int, int] | None = None) -> int:
+    """The largest weight of any number of these that fits a node, by a table of what is left.
+
+    Parameters
+    ----------
+    unit : weight of all of a node's compute / C, and of all its memory / D; D and C where not given.
+    """
+    by_compute, by_memory = unit or (memory, compute)
     best = np.zeros((compute + 1, memory + 1), np.int64)
     for x in range(1, compute + 1):
         best[x] = best[x - 1]
         for s, r in pairs:
             if s <= x and r <= memory:
-                weight = max(s * memory, r * compute)
+                weight = max(s * by_compute, r * by_memory)
                 np.maximum(best[x, r:], best[x - s, : memory + 1 - r] + weight, out=best[x, r:])
     return int(best[compute, memory])

@@ -10,7 +10,7 @@ from bench.family.checks import Check, Verdict
 from bench.lora.theory.basis.case import Case, Figures
 from bench.lora.theory.guarantees import ROUNDING
 from instances.lora.model import Instance
-from online.lora.guard import Announced, weigh
+from online.lora.guard import Announced
 from online.lora.posting import PostedTrace
 from online.lora.public_constants import served
 from online.outcome import OnlineRun
@@ -31,9 +31,9 @@ def find_excess(case: Case, announced: Announced) -> tuple[Fraction, int]:
     @cache
     def covered(g: int, rate: int, memory: int) -> Fraction | None:
         """X_j w of a task of this size; None without a class."""
-        kind, compute, memory_mb = kinds[g]
+        kind = announced.kinds[g]
         j = kind.find(rate, memory)
-        return None if j < 0 else kind.cap[j] * weigh(rate, memory, compute, memory_mb)
+        return None if j < 0 else kind.cap[j] * kind.weigh(rate, memory)
 
     for each in served(instance):
         own = Fraction(0)
@@ -61,7 +61,7 @@ def least_factor(instance: Instance, announced: Announced, rest: Fraction) -> Fr
     public, best = instance.public(""), []
     for kind, node, room in zip(announced.kinds, instance.node_types, public.memory_mb.tolist(), strict=True):
         classes = [
-            (min(node.compute // s, room // r), math.floor(cap * weigh(s, r, node.compute, room)))
+            (min(node.compute // s, room // r), math.floor(cap * kind.weigh(s, r)))
             for s, r, cap in zip(kind.rate, kind.memory, kind.cap, strict=True)
         ]
         fit, bid = max(classes, key=lambda each: each[0] * each[1], default=(0, 0))

@@ -43,10 +43,18 @@ _NUMBERS = {
     "waste": ("0.1", "price of a node's expected waste, in prices of a node"),
 }
 AHEAD, MOST_AHEAD = 1.2, 10
+UNFILLED, LEAST_FILL = 1.5, 0.5
+"""Under a guard by weight prices count on 1 - UNFILLED / beta of a node, LEAST_FILL at least."""
 GUARD = {
-    "rho": Option("10", None, "of the guard: credits are raised for wishes up to rho times the welfare so far"),
+    "rho": Option(
+        "auto",
+        None,
+        "of the guard: credits are raised for wishes up to rho times the welfare so far; auto: 10, by weight 1",
+    ),
     "room": Option(
-        "count", ("count", "volume"), "of the guard: what credits rise by: tasks that fit, or volume as well"
+        "count",
+        ("count", "weight"),
+        "of the guard: what credits follow: tasks that fit, or the least weight that fills",
     ),
     "margin": Option("3/2", None, "of the guard: caps are this times those of history"),
     "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
@@ -56,15 +64,23 @@ GUARD = {
 def guard_settings(name: str, options: Mapping[str, str], key: str) -> GuardSettings | None:
     """The guard that options ask for; None for beta = 0."""
     beta = fraction(f"{name}:{key}", options[key])
-    rho, margin = fraction(f"{name}:rho", options["rho"]), fraction(f"{name}:margin", options["margin"])
+    rho, margin = fraction(f"{name}:rho", _rho(options)), fraction(f"{name}:margin", options["margin"])
     if margin < 1:
         raise InputError("algorithm", f"{name}:margin", f"{shown(options['margin'])} is below 1")
-    return GuardSettings(beta, rho, margin, by_volume=options["room"] == "volume") if beta else None
+    return GuardSettings(beta, rho, margin, by_weight=options["room"] == "weight") if beta else None
+
+
+def _rho(options: Mapping[str, str]) -> str:
+    if options["rho"] != "auto":
+        return options["rho"]
+    return "1" if options["room"] == "weight" else "10"
 
 
 def guarantee(options: Mapping[str, str], key: str) -> str:
     """What is proved of a guarded run."""
-    rho, beta = options["rho"], options[key]
+    rho, beta = _rho(options), options[key]
+    if options["room"] == "weight":
+        return f"OPT <= ({rho} + max(1, {beta})) ALG + A0, where caps bound the day's (Theorem H)"
     return f"OPT <= ({rho} + max(1, {beta} Omega)) ALG + A0, Omega <= 2, where caps bound the day's (Theorem H)"
 
 
@@ -95,12 +111,22 @@ def _ahead(options: Mapping[str, str]) -> float:
     return float(value)
 
 
+def _fill(options: Mapping[str, str], guard: GuardSettings | None) -> float:
+    if options["fill"] == "auto":  # the last part of a node is dear under the guard
+        return 1.0 if guard is None or not guard.by_weight else max(LEAST_FILL, 1.0 - UNFILLED / float(guard.beta))
+    value = fraction("learned:fill", options["fill"])
+    if value > 1:
+        raise InputError("algorithm", "learned:fill", f"{shown(options['fill'])} is above 1")
+    return float(value)
+
+
 def _make(options: Mapping[str, str]) -> PostedPrices:
     given: dict[str, Any] = {key: _count(key, options) for key in _COUNTS}
     given |= {key: _number(key, options) for key in _NUMBERS}
     monotone = options["wish"] == "monotone"
-    settings = Settings(total=options["total"], monotone=monotone, ahead=_ahead(options), **given)
     guard = guard_settings("learned", options, "guard")
+    given["fill"] = _fill(options, guard)
+    settings = Settings(total=options["total"], monotone=monotone, ahead=_ahead(options), **given)
     exact, late = options["arith"] == "exact", options["binding"] == "late"
     return PostedPrices(LearnedPrices(settings), guard, exact=exact, late=late)
 
@@ -139,6 +165,11 @@ register(
                 None,
                 f"demand beyond an hour counts so many times, at most {MOST_AHEAD}; auto: {AHEAD}, and with "
                 "wish=monotone 1",
+            ),
+            "fill": Option(
+                "auto",
+                None,
+                f"part of the nodes that prices count on; auto: 1, under a guard by weight 1 - {UNFILLED} / beta",
             ),
             **GUARD,
         },

@@ -48,6 +48,7 @@ class Settings:
     waste: float = 0.1
     days: int = 3
     ahead: float = 1.2
+    fill: float = 1.0
     monotone: bool = False
 
 
@@ -174,7 +175,7 @@ class LearnedPrices:
 
     def _descend(self, now: int, expected: Floats, nu: Floats, rounds: int, step: float) -> Floats:
         sample = self._samples[self._solved % len(self._samples)]
-        free = np.maximum(0.0, self._empty - self._used)
+        free = np.maximum(0.0, self._settings.fill * self._empty - self._used)
         found: Floats = descend(sample, now, expected, free, self._nodes, self._tariff, nu, self._unit, rounds, step)
         found[:, :now] = nu[:, :now]
         return found

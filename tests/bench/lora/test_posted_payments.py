@@ -1,4 +1,4 @@
-"""What audits say of the payments of `learned` and `guarded`: the bid is settled, arrival is not safe, memory without waste alone."""
+"""What audits say of the payments of `learned` and `guarded`: the bid is settled, arrival and memory are not."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_more_memory_can_fill_a_gap() -> None:
     "name",
     [
         "learned:every=2,history=history",
-        "learned:arith=float,binding=late,every=2,guard=30,room=volume,history=history",
+        "learned:arith=float,binding=late,every=2,guard=30,room=weight,history=history",
         "guarded:arith=float,inner=capped,beta=30,history=history",
     ],
 )

@@ -69,7 +69,7 @@ def test_a_guard_that_is_too_weak_would_be_noticed(monkeypatch: pytest.MonkeyPat
 
 def test_who_moves_under_a_guard_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Theorem H with late binding; without the limit of moved cells credits fall below Phi."""
-    runs = [judged_late(j) for j in range(24)]
+    runs = [judged_late(j) for j in range(48)]
     assert sum(moved > 0 for _, moved in runs) >= 2
     assert all(check.status is Verdict.HOLDS for checks, _ in runs for check in checks)
     monkeypatch.setattr(guard.Guard, "least_moved", lambda self, *where: Fraction(0))

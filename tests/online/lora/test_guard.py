@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
 from instances.lora.model import Instance
-from online.lora.guard import STEPS, Announced, Guard, announce, bound_weight, root_below, weigh
+from online.lora.guard import STEPS, Announced, Guard, announce, bound_weight, root_below
 from tests.tools.theory_guard import heaviest
 
 ONE = Fraction(1)
@@ -103,7 +103,7 @@ def test_a_grid_has_a_class_for_every_task(classes: int) -> None:
         assert j >= 0
         assert rate <= kind.rate[j] <= rate * kind.step
         assert memory <= kind.memory[j] <= memory * kind.step
-        assert kind.cap[j] * weigh(rate, memory, 100, 100) >= bid
+        assert kind.cap[j] * kind.weigh(rate, memory) >= bid
 
 
 def test_a_sale_at_the_lower_limit_raises_the_next_one() -> None:
@@ -132,7 +132,7 @@ def test_credits_are_raised_within_what_was_earned() -> None:
     before, wish = guard.credit[0][0], [np.array([Fraction(10**4)], object)]
     guard.raise_credit((0, 3, [5]), [0], wish)
     assert guard.credit[0][0] == before
-    guard.earn(40)
+    guard.earn(40, Fraction(0))
     for _ in range(2):
         guard.raise_credit((0, 3, [5]), [0], wish)
         assert guard.credit[0][0] == before + 20
