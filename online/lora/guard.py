@@ -52,6 +52,8 @@ _DEGREE = 2**12
 """Above it a root is taken for 1, which it nearly is."""
 _MOST_LEFT, _MOST_LEFT_EXACTLY = 2**15, 2**8
 """Tasks left of a class that Phi counts; with more it stays where it is, and so above what it must be."""
+_MOST_UNITS, _CUTS = 2**20, 16
+"""Units of weight that are counted in doubles; parts that a class of a grid is cut into."""
 _FINEST = 16
 """By weight the lightest class counts so many units at most, fewer where its table would be longer than that."""
 _MIXES = tuple((Fraction(z, 4), Fraction(1)) for z in range(4)) + tuple((Fraction(1), Fraction(z, 4)) for z in range(5))
@@ -266,17 +268,35 @@ def root_below(value: Fraction, degree: int) -> Fraction:
     return Fraction(guess, unit)
 
 
+def _sorts(kind: Kind) -> list[tuple[Fraction, int, int]]:
+    """Tasks of the classes as (weight, samples, megabytes): each weighs no less than one of them that is as large.
+
+    A class of a grid is cut by weight: what weighs little is small, too.
+    """
+    found = []
+    for s, r in zip(kind.rate, kind.memory, strict=True):
+        top = kind.weigh(s, r)
+        cuts = [top] if kind.step == 1 else [top * (1 - (1 - 1 / kind.step) * z / _CUTS) for z in range(_CUTS + 1)]
+        for above, least in zip(cuts, cuts[1:] or cuts, strict=False):
+            sizes = [
+                min(size, math.floor(above / unit)) if unit else size
+                for size, unit in zip((s, r), kind.unit, strict=True)
+            ]
+            found.append((least, sizes[0], sizes[1]))
+    return found
+
+
 def _units(grows: Sequence[Fraction], most: Fraction) -> tuple[Fraction, list[int]]:
-    """(q, (J,) n): q^n is at most what a sale of the class multiplies a credit by, and nearly that.
+    """(q, n of each): q^n is at most what a sale multiplies a credit by, and nearly that.
 
     Parameters
     ----------
-    grows : (J,) above 1. most : units of the lightest class, if that many are to be had; each n is at least 1.
+    grows : above 1. most : units of the lightest sort, if that many are to be had; each n is at least 1.
     """
     if not grows:
         return Fraction(2), []
     unit = root_below(min(grows), max(1, min(_FINEST, math.floor(most))))
-    if unit == 1:  # a class that weighs nothing to speak of
+    if unit == 1:  # one that weighs nothing to speak of
         return unit, [1] * len(grows)
     falls = []
     for grow in grows:
@@ -288,14 +308,15 @@ def _units(grows: Sequence[Fraction], most: Fraction) -> tuple[Fraction, list[in
 
 
 @lru_cache(maxsize=32)
-def _covered(sizes: tuple[int, ...], falls: tuple[int, ...], whole: int, longest: int) -> IntArray:
-    """By units n = 0, 1, ...: the most that tasks of so many units take, up to all of a node, or `longest` units."""
-    most = [0]
-    while most[-1] <= whole and len(most) <= longest and sizes:
-        n = len(most)
-        best = max((most[n - fall] + size for size, fall in zip(sizes, falls, strict=True) if fall <= n), default=0)
-        most.append(max(best, most[-1]))
-    return np.array(most, np.int64)
+def _cover(sizes: tuple[int, ...], units: tuple[int, ...], whole: int, longest: int) -> IntArray:
+    """By n = 0, 1, ...: the most that tasks of n units take together, up to all of a node, or `longest` units."""
+    size, unit, most = np.array(sizes, np.int64), np.array(units, np.int64), np.zeros(longest + 1, np.int64)
+    for n in range(1, longest + 1 if sizes else 1):
+        here = unit <= n
+        most[n] = max(most[n - 1], (most[n - unit[here]] + size[here]).max(initial=0))
+        if most[n] > whole:
+            return most[: n + 1]
+    return most
 
 
 class Guard:
@@ -327,28 +348,19 @@ class Guard:
         self._tables: list[NDArray[Any]] = []
         self._left: list[IntArray] = []
         self._sizes: list[tuple[IntArray, IntArray]] = []
+        self._cap = [np.array(self._caps(kind), self._dtype) for kind in announced.kinds]
         self._covers: list[tuple[IntArray, IntArray]] = []
         self.credit: list[NDArray[Any]] = []
         self.start = Fraction(0)
         for kind, count, (compute, memory_mb) in zip(announced.kinds, self._nodes, self._capacity, strict=True):
-            g, longest = len(self._sizes), _MOST_LEFT_EXACTLY if exact else _MOST_LEFT
+            g = len(self._sizes)
+            longest = _MOST_LEFT_EXACTLY if exact else _MOST_UNITS if announced.by_weight else _MOST_LEFT
             self._sizes.append((np.array(kind.rate, np.int64), np.array(kind.memory, np.int64)))
-            grows = self._grows(g, kind)
             if announced.by_weight:
-                lightest = min((kind.weigh(s, r) for s, r in zip(kind.rate, kind.memory, strict=True)), default=1)
-                unit, falls = _units(grows, Fraction(longest) * lightest / count)
-                self._covers.append(
-                    (
-                        _covered(kind.rate, tuple(falls), compute, longest),
-                        _covered(kind.memory, tuple(falls), memory_mb, longest),
-                    )
-                )
-                scale = [unit] * len(grows)
+                scale, covers = self._weigh(g, kind, longest)
+                self._covers.append(covers)
             else:
-                scale = [
-                    min(root_below(grow, down) for grow, down in zip(grows, fall, strict=True))
-                    for fall in self._count_falls(kind)
-                ]
+                scale = self._count(g, kind)
             left = count * self._room(g, np.array([compute]), np.array([memory_mb]))
             self._tables.append(self._table(kind, scale, min(int(left.max(initial=0)), longest)))
             self._left.append(np.repeat(left, public.slots, axis=0))
@@ -356,33 +368,52 @@ class Guard:
             self.credit.append(np.full(public.slots, first, self._dtype))
             self.start += public.slots * kind.omega * count * Fraction(first)
 
-    def _grows(self, g: int, kind: Kind) -> list[Fraction]:
-        """By class: what a sale at c w multiplies c by, at least."""
-        step = kind.step * self._nodes[g]
-        return [1 + self._betas[g] * kind.weigh(s, r) / step for s, r in zip(kind.rate, kind.memory, strict=True)]
+    def _weigh(self, g: int, kind: Kind, longest: int) -> tuple[list[Fraction], tuple[IntArray, IntArray]]:
+        """([q], by units what they take of compute, and of memory)."""
+        count, sorts = self._nodes[g], _sorts(kind)
+        lightest = min((weight for weight, _, _ in sorts), default=Fraction(1))
+        unit, units = _units(
+            [1 + self._betas[g] * weight / count for weight, _, _ in sorts], longest * lightest / count
+        )
+        many = max(1, longest // count)
+        by_compute, by_memory = (
+            _cover(tuple(size[at] for size in sorts), tuple(units), whole, many)
+            for at, whole in zip((1, 2), self._capacity[g], strict=True)
+        )
+        return [unit], (by_compute, by_memory)
 
-    def _count_falls(self, kind: Kind) -> list[list[int]]:
-        """By class j and class c: how many tasks of j no longer fit, at most, when one of c is placed."""
-        sizes = list(zip(kind.rate, kind.memory, strict=True))
-        return [[max(-(-a // s), -(-m // r)) for a, m in sizes] for s, r in sizes]
+    def _count(self, g: int, kind: Kind) -> list[Fraction]:
+        """kappa_j: the least, by class c, of what a sale of c multiplies credits by per task of j that it takes off."""
+        step, sizes = kind.step * self._nodes[g], list(zip(kind.rate, kind.memory, strict=True))
+        grows = [1 + self._betas[g] * kind.weigh(a, m) / step for a, m in sizes]
+        return [
+            min(root_below(grow, max(-(-a // s), -(-m // r))) for grow, (a, m) in zip(grows, sizes, strict=True))
+            for s, r in sizes
+        ]
 
     def _table(self, kind: Kind, scale: Sequence[Fraction], most: int) -> NDArray[Any]:
-        """(J, most + 1) X_j kappa_j^(-n)."""
+        """(J, most + 1) X_j kappa_j^(-n); by weight (1, most + 1) q^(-n)."""
         rows = []
-        for cap, kappa in zip(kind.cap, scale, strict=True):
-            factor = self._number(1 / kappa)
-            row = [self._number(cap if self._exact else cap * (1 + _SLACK))]
-            for _ in range(most):
-                row.append(row[-1] * factor)
-            rows.append(row)
-        return np.array(rows, self._dtype).reshape(len(kind.cap), most + 1)
+        caps = [1] if self._announced.by_weight else self._caps(kind)
+        for cap, kappa in zip(caps, scale, strict=True):
+            row = np.full(most + 1, self._number(1 / kappa), self._dtype)
+            row[0] = cap
+            rows.append(np.multiply.accumulate(row))
+        return np.array(rows, self._dtype).reshape(len(caps), most + 1)
+
+    def _caps(self, kind: Kind) -> list[Any]:
+        return [self._number(cap if self._exact else cap * (1 + _SLACK)) for cap in kind.cap]
 
     def _floor(self, g: int, left: IntArray) -> NDArray[Any]:
         """(n,) Phi of rows (n, J) of what is left."""
         if left.shape[1] == 0:
             return np.full(len(left), self._number(0), self._dtype)
         table = self._tables[g]
-        found = table[np.arange(left.shape[1]), np.minimum(left, table.shape[1] - 1)]
+        left = np.minimum(left, table.shape[1] - 1)
+        if self._announced.by_weight:
+            found = table[0, left] * self._cap[g]
+        else:
+            found = table[np.arange(left.shape[1]), left]
         return np.asarray(np.maximum.reduce(found, axis=1))
 
     def _room(self, g: int, compute: IntArray, megabytes: IntArray) -> IntArray:
@@ -493,7 +524,7 @@ class Guard:
         after = self._left[g][slots] - lost.reshape(*shape, -1)
         phi = self._floor(g, after.reshape(shape[0] * shape[1], -1)).reshape(shape)
         fits = (room[0] >= rate) & (room[1] >= memory)
-        most = self._tables[g].max() if self._tables[g].size else self._number(0)
+        most = max(self._cap[g], default=self._number(0))
         return np.asarray(np.where(fits, phi, most + 1).argmin(axis=0))
 
     def _lost(self, g: int, rate: int, memory: int, compute: IntArray, megabytes: IntArray) -> IntArray:

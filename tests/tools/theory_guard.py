@@ -8,6 +8,7 @@ Omega (`theorem_h_omega`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -130,9 +131,7 @@ class Watched(PostedPrices):
     def _weigh_left(self, g: int, kind: Kind, here: Any, slots: range) -> None:
         """Phi by weight: X_j over the least by which tasks multiply a credit that leave no node with room for j."""
         assert self._announced is not None
-        beta = self._announced.beta / kind.omega / len(here) / kind.step
-        grows = tuple(1 + beta * max(s * kind.unit[0], r * kind.unit[1])
-                      for s, r in zip(kind.rate, kind.memory, strict=True))  # fmt: skip
+        by_rate, by_memory = _growths(kind, self._announced.beta / kind.omega / len(here))
         for t in slots:
             floor = Fraction(0)
             for s, r, cap in zip(kind.rate, kind.memory, kind.cap, strict=True):
@@ -140,7 +139,7 @@ class Watched(PostedPrices):
                 for k in here:
                     x, y = int(self._free[0][k, t]), int(self._free[1][k, t])
                     if x >= s and y >= r:
-                        left *= min(_least_growth(kind.rate, grows, x - s), _least_growth(kind.memory, grows, y - r))
+                        left *= min(_least_growth(by_rate, x - s), _least_growth(by_memory, y - r))
                 floor = max(floor, cap / left)
             self.short.append(self.credits()[g][t] - floor)
 
@@ -150,12 +149,38 @@ class Watched(PostedPrices):
         return self._guard.credit
 
 
+Growths = tuple[tuple[int, Fraction], ...]
+
+
 @cache
-def _least_growth(sizes: tuple[int, ...], grows: tuple[Fraction, ...], spare: int) -> Fraction:
+def _growths(kind: Kind, beta: Fraction) -> tuple[Growths, Growths]:
+    """(size, the least by which such a task multiplies a credit) in compute, and in memory, of all that classes hold."""
+    by_rate: dict[int, Fraction] = {}
+    by_memory: dict[int, Fraction] = {}
+    for s, r in zip(kind.rate, kind.memory, strict=True):
+        for rate in range(max(1, math.ceil(s / kind.step)), s + 1):
+            for memory in range(max(1, math.ceil(r / kind.step)), r + 1):
+                grow = 1 + beta * max(rate * kind.unit[0], memory * kind.unit[1])
+                by_rate[rate] = min(grow, by_rate.get(rate, grow))
+                by_memory[memory] = min(grow, by_memory.get(memory, grow))
+    return _worst(by_rate), _worst(by_memory)
+
+
+def _worst(growths: dict[int, Fraction]) -> Growths:
+    """Those that no larger size has less of."""
+    kept: list[tuple[int, Fraction]] = []
+    for size in sorted(growths, reverse=True):
+        if not kept or growths[size] < kept[-1][1]:
+            kept.append((size, growths[size]))
+    return tuple(kept)
+
+
+@cache
+def _least_growth(growths: Growths, spare: int) -> Fraction:
     """The least product of the growths of tasks that take more than `spare` together."""
     if spare < 0:
         return Fraction(1)
-    return min(grow * _least_growth(sizes, grows, spare - size) for size, grow in zip(sizes, grows, strict=True))
+    return min(grow * _least_growth(growths, spare - size) for size, grow in growths)
 
 
 _SCALES: dict[tuple[Any, ...], Fraction] = {}
