@@ -40,8 +40,8 @@ from formulations.lora.bound.patterns import maximal_patterns
 from instances.lora.model import Instance, IntArray, Public
 from online.lora.public_constants import served
 
-CLASSES = 24
-"""Most classes of a node type; where tasks have more shapes, classes are the cells of a grid."""
+CLASSES, MORE_CLASSES = 24, 128
+"""Most classes of a node type, by count and by weight; where tasks have more shapes, classes are cells of a grid."""
 STEPS = (Fraction(6, 5), Fraction(3, 2), Fraction(2), Fraction(4), Fraction(16), Fraction(2**40))
 """Factors between the sizes of a grid; the first with few enough cells in use."""
 _ROOT_BITS = 40
@@ -286,12 +286,13 @@ def _sorts(kind: Kind) -> list[tuple[Fraction, int, int]]:
     return found
 
 
-def _units(grows: Sequence[Fraction], most: Fraction) -> tuple[Fraction, list[int]]:
+def _units(grows: Sequence[Fraction], most: Fraction, longest: int) -> tuple[Fraction, list[int]]:
     """(q, n of each): q^n is at most what a sale multiplies a credit by, and nearly that.
 
     Parameters
     ----------
-    grows : above 1. most : units of the lightest sort, if that many are to be had; each n is at least 1.
+    grows : above 1. most : units of the lightest sort, if that many are to be had; each n is at least 1, and at most
+        `longest`.
     """
     if not grows:
         return Fraction(2), []
@@ -300,7 +301,7 @@ def _units(grows: Sequence[Fraction], most: Fraction) -> tuple[Fraction, list[in
         return unit, [1] * len(grows)
     falls = []
     for grow in grows:
-        n = min(_MOST_LEFT, int(math.log(grow) / math.log(unit)) + 1)
+        n = min(longest, int(math.log(grow) / math.log(unit)) + 1)
         while n > 1 and unit**n > grow:
             n -= 1
         falls.append(n)
@@ -372,10 +373,9 @@ class Guard:
         """([q], by units what they take of compute, and of memory)."""
         count, sorts = self._nodes[g], _sorts(kind)
         lightest = min((weight for weight, _, _ in sorts), default=Fraction(1))
-        unit, units = _units(
-            [1 + self._betas[g] * weight / count for weight, _, _ in sorts], longest * lightest / count
-        )
+        grows = [1 + self._betas[g] * weight / count for weight, _, _ in sorts]
         many = max(1, longest // count)
+        unit, units = _units(grows, longest * lightest / count, min(many, _MOST_LEFT))
         by_compute, by_memory = (
             _cover(tuple(size[at] for size in sorts), tuple(units), whole, many)
             for at, whole in zip((1, 2), self._capacity[g], strict=True)

@@ -154,7 +154,7 @@ Growths = tuple[tuple[int, Fraction], ...]
 
 @cache
 def _growths(kind: Kind, beta: Fraction) -> tuple[Growths, Growths]:
-    """(size, the least by which such a task multiplies a credit) in compute, and in memory, of all that classes hold."""
+    """(size, the least by which such a task multiplies a credit) in compute, and in memory, of all in the classes."""
     by_rate: dict[int, Fraction] = {}
     by_memory: dict[int, Fraction] = {}
     for s, r in zip(kind.rate, kind.memory, strict=True):

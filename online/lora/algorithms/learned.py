@@ -25,6 +25,7 @@ from fractions import Fraction
 from typing import Any
 
 from instances.errors import InputError, shown
+from online.lora.guard import CLASSES, MORE_CLASSES
 from online.lora.learned.policy import LearnedPrices, Settings
 from online.lora.posting import GuardSettings, PostedPrices
 from online.lora.registry import Entry, Option, fraction, register
@@ -67,7 +68,10 @@ def guard_settings(name: str, options: Mapping[str, str], key: str) -> GuardSett
     rho, margin = fraction(f"{name}:rho", _rho(options)), fraction(f"{name}:margin", options["margin"])
     if margin < 1:
         raise InputError("algorithm", f"{name}:margin", f"{shown(options['margin'])} is below 1")
-    return GuardSettings(beta, rho, margin, by_weight=options["room"] == "weight") if beta else None
+    if not beta:
+        return None
+    weight = options["room"] == "weight"
+    return GuardSettings(beta, rho, margin, MORE_CLASSES if weight else CLASSES, weight)
 
 
 def _rho(options: Mapping[str, str]) -> str:
