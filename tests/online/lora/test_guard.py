@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
 from instances.lora.model import Instance
+from online.lora.algorithms.learned import guarantee, guard_settings
 from online.lora.guard import STEPS, Announced, Guard, announce, bound_weight, root_below
 from tests.tools.theory_guard import heaviest
 
@@ -136,3 +137,85 @@ def test_credits_are_raised_within_what_was_earned() -> None:
     for _ in range(2):
         guard.raise_credit((0, 3, [5]), [0], wish)
         assert guard.credit[0][0] == before + 20
+
+
+MIXES = [(Fraction(a, 4), Fraction(b, 4)) for a, b in ((4, 4), (4, 0), (0, 4), (3, 4), (4, 1))]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    compute=st.integers(1, 20),
+    memory=st.integers(1, 20),
+    sizes=st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20)), min_size=1, max_size=5),
+    step=st.sampled_from((ONE, *STEPS)),
+    mix=st.sampled_from(MIXES),
+)
+def test_omega_bounds_other_weights_too(
+    compute: int, memory: int, sizes: list[tuple[int, int]], step: Fraction, mix: tuple[Fraction, Fraction]
+) -> None:
+    """By a table of all that fits, whatever part of compute and memory counts."""
+    sizes = [(min(s, compute), min(r, memory)) for s, r in sizes]
+    bound = bound_weight(tuple(s for s, _ in sizes), tuple(r for _, r in sizes), step, compute, memory, mix)
+    every = {
+        (rate, size)
+        for s, r in sizes
+        for rate in range(max(1, -(-s // step)), s + 1)
+        for size in range(max(1, -(-r // step)), r + 1)
+    }
+    unit = int(4 * mix[0]) * memory, int(4 * mix[1]) * compute
+    most = Fraction(heaviest(sorted(every), compute, memory, unit), 4 * compute * memory)
+    assert most <= bound <= sum(mix)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "unit"), [(((5, 1), (3, 1)), (Fraction(1, 10), 0)), (((1, 5), (1, 3)), (0, Fraction(1, 10)))]
+)
+def test_what_is_more_in_demand_is_what_weighs(
+    tasks: tuple[tuple[int, int], ...], unit: tuple[Fraction, Fraction]
+) -> None:
+    """Compute alone, or memory alone, where the other is never short: then Omega is 1, and beta is not divided."""
+    given = _of((Kind(3, 10, 10),), *(((rate,), memory, 100) for rate, memory in tasks))
+    announced = announce(given, Fraction(20), ONE, ONE, by_weight=True)
+    kind = announced.kinds[0]
+    assert [kind.weigh(rate, memory) for rate, memory in tasks] == [
+        max(rate * unit[0], memory * unit[1]) for rate, memory in tasks
+    ]
+    assert kind.omega <= 1
+    assert announced.factor == 1 + 20
+    assert announced.beta_of(kind) * kind.omega == 20
+
+
+def test_by_weight_a_sale_below_the_limit_is_made_good() -> None:
+    """As far as what was earned allows, in equal parts for the slots; the credit is then Phi, and the rest is less."""
+    jobs = tuple(Job(1, 2, 3, 5, 100 + i, (5,)) for i in range(2))
+    given = instance(Sketch(2, (Kind(1, 10, 10),), jobs))
+    announced = announce(given, Fraction(4), Fraction(0), ONE, by_weight=True)
+    guard = Guard(given.public(""), announced, exact=True)
+    room = np.array([10, 10]), np.array([10, 10])
+    least, _ = guard.limits(0, 0, 5, 3, room)
+    wish = np.array([Fraction(0), least[1]], object)
+    assert least[0] > 0
+    assert (guard.discount(least, wish) == least).all()
+    guard.earn(200, Fraction(150))
+    rest = 4 * 200 - 50
+    lower = guard.discount(least, wish)
+    assert lower[1] == least[1]
+    assert lower[0] == least[0] - min(least[0], Fraction(rest, 4 * 2))
+    worth = guard.worth()
+    guard.sell(0, 0, 5, 3, lower[0], 10, 10)
+    grown = guard.worth() - worth
+    assert grown == 4 * least[0]
+    assert guard.limits(0, 0, 5, 3, (np.array([10]), np.array([10])))[0][0] >= 0
+    assert guard.discount(np.array([Fraction(10**9)], object), np.array([Fraction(0)], object))[0] == 10**9 - Fraction(
+        rest - grown, 4
+    )
+
+
+def test_by_weight_the_factor_is_one_more_than_beta() -> None:
+    """`rho=auto` is 1 there, and 10 by count."""
+    options = {"guard": "59", "rho": "auto", "margin": "3/2", "room": "weight"}
+    assert guard_settings("learned", options, "guard") == (59, 1, Fraction(3, 2), 128, True)
+    assert guarantee(options, "guard").startswith("OPT <= (1 + max(1, 59)) ALG + A0, ")
+    by_count = guard_settings("learned", options | {"room": "count"}, "guard")
+    assert by_count == (59, 10, Fraction(3, 2), 24, False)
+    assert guard_settings("learned", options | {"guard": "0"}, "guard") is None

@@ -81,6 +81,8 @@ def test_demand_ahead_is_an_option(days: Path, capsys: pytest.CaptureFixture[str
     ]
     assert earned[0] == earned[1] != earned[2]
     assert "learned:ahead: '11' is above 10" in _refused(capsys, today, "--algorithm", f"learned:ahead=11,{history}")
+    assert "learned:fill: '3/2' is above 1" in _refused(capsys, today, "--algorithm", f"learned:fill=3/2,{history}")
+    assert "learned:room: 'volume'" in _refused(capsys, today, "--algorithm", f"learned:room=volume,{history}")
 
 
 def test_what_cannot_be_history_is_one_line(days: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
