@@ -437,7 +437,7 @@ class Guard:
     def raise_credit(
         self, task: tuple[int, int, list[int]], types: Sequence[int], wish: Sequence[NDArray[Any]]
     ) -> None:
-        """Raise credits towards what wishes need, all by the same part of the need, as far as `_may_raise` allows.
+        """Raise credits towards what wishes need, all by one part of it, as far as `_may_raise` allows; by weight half.
 
         Parameters
         ----------
@@ -453,7 +453,7 @@ class Guard:
             total += self._worth[g] * need.sum()
         if total <= 0:
             return
-        part = min(self._number(1), self._may_raise() / total)
+        part = min(self._number(1), self._may_raise() / (total * 2 if self._announced.by_weight else total))
         if part <= 0:
             return
         for g, need in zip(types, needs, strict=True):
@@ -500,17 +500,19 @@ class Guard:
         """Whether a task whose wish is below L goes to the node on which L is least."""
         return self._announced.by_weight
 
-    def discount(self, least: NDArray[Any], price: NDArray[Any]) -> NDArray[Any]:
-        """(W,) L less what a raise would make up for: towards the wish, by weight, an equal part of it for every slot.
+    def allowance(self, slots: int) -> Any:
+        """How far below L a cell may be offered, by weight: half of what may be raised, in equal parts for the slots.
 
-        Parameters
-        ----------
-        least, price : (W,) L, and what is wished for, of a task's window; it takes a cell of each slot at most.
+        It is asked for before the task's wishes raise credits (the other half is theirs), and of all slots from its
+        first one to the end of the day, no fewer than it takes cells: so it says nothing of the deadline or the work.
         """
         if not self._announced.by_weight:
-            return least
-        most = self._may_raise() / (self._number(self._announced.beta) * len(least))
-        return np.asarray(least - np.minimum(np.maximum(least - price, self._number(0)), most))
+            return self._number(0)
+        return self._may_raise() / (2 * self._number(self._announced.beta) * slots)
+
+    def discount(self, least: NDArray[Any], price: NDArray[Any], most: Any) -> NDArray[Any]:
+        """(W,) L, or less, towards what is wished for, where a raise will make up for it; most : the allowance."""
+        return np.asarray(least - np.minimum(np.maximum(least - price, self._number(0)), most)) if most else least
 
     def spare(self, g: int, slots: IntArray, rate: int, memory: int, room: tuple[IntArray, IntArray]) -> IntArray:
         """(n,) of the type's nodes with room the one that leaves the least Phi, the first of equals.

@@ -309,6 +309,7 @@ class PostedPrices:
         there = [np.where(node >= 0, price, 0) for node, price in zip(wish.node, wish.price, strict=True)]
         if self._exact:
             there = [np.array([Fraction(value) for value in row.tolist()], object) for row in there]
+        below = self._guard.allowance(self._public.slots - wish.first)
         self._guard.raise_credit((wish.first, task.memory_mb, rates), types, there)
         rows, limits = [], []
         slots = np.arange(wish.first, task.deadline)
@@ -324,7 +325,7 @@ class PostedPrices:
                 node[tight] = low + self._guard.spare(g, slots[tight], rates[g], task.memory_mb, free)
                 room = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
                 least, most = self._guard.limits(g, wish.first, rates[g], task.memory_mb, room)
-            least = self._guard.discount(least, price)
+            least = self._guard.discount(least, price, below)
             rows.append(np.maximum(np.minimum(price, most), least))
             limits.append((least, most))
         self._limits = tuple(np.array(each) for each in zip(*limits, strict=True))

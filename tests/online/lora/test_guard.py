@@ -195,20 +195,20 @@ def test_by_weight_a_sale_below_the_limit_is_made_good() -> None:
     least, _ = guard.limits(0, 0, 5, 3, room)
     wish = np.array([Fraction(0), least[1]], object)
     assert least[0] > 0
-    assert (guard.discount(least, wish) == least).all()
+    assert guard.allowance(2) == 0
+    assert (guard.discount(least, wish, 0) == least).all()
     guard.earn(200, Fraction(150))
     rest = 4 * 200 - 50
-    lower = guard.discount(least, wish)
+    assert guard.allowance(2) == Fraction(rest, 2 * 4 * 2)
+    lower = guard.discount(least, wish, guard.allowance(2))
     assert lower[1] == least[1]
-    assert lower[0] == least[0] - min(least[0], Fraction(rest, 4 * 2))
+    assert lower[0] == least[0] - min(least[0], Fraction(rest, 2 * 4 * 2))
     worth = guard.worth()
     guard.sell(0, 0, 5, 3, lower[0], 10, 10)
     grown = guard.worth() - worth
     assert grown == 4 * least[0]
     assert guard.limits(0, 0, 5, 3, (np.array([10]), np.array([10])))[0][0] >= 0
-    assert guard.discount(np.array([Fraction(10**9)], object), np.array([Fraction(0)], object))[0] == 10**9 - Fraction(
-        rest - grown, 4
-    )
+    assert guard.allowance(1) == Fraction(rest - grown, 2 * 4)
 
 
 def test_by_weight_the_factor_is_one_more_than_beta() -> None:
