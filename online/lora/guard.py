@@ -61,7 +61,7 @@ _MIXES = tuple((Fraction(z, 4), Fraction(1)) for z in range(4)) + tuple((Fractio
 _RISE = 2
 """About the logarithm of what credits rise by while a node fills up: it decides between those, no more."""
 _KEPT_BACK = Fraction(1, 2**24)
-"""Part of what may be raised that rounding could take, in doubles."""
+"""Part of what may be raised that is kept back for rounding, in doubles."""
 
 
 class Kind(NamedTuple):
@@ -311,8 +311,13 @@ def _units(grows: Sequence[Fraction], most: Fraction, longest: int) -> tuple[Fra
 @lru_cache(maxsize=32)
 def _cover(sizes: tuple[int, ...], units: tuple[int, ...], whole: int, longest: int) -> IntArray:
     """By n = 0, 1, ...: the most that tasks of n units take together, up to all of a node, or `longest` units."""
-    size, unit, most = np.array(sizes, np.int64), np.array(units, np.int64), np.zeros(longest + 1, np.int64)
-    for n in range(1, longest + 1 if sizes else 1):
+    largest: dict[int, int] = {}
+    for one, n in sorted(zip(sizes, units, strict=True), key=lambda both: both[1]):
+        if one > max(largest.values(), default=0):  # else one of no more units is as large
+            largest[n] = one
+    size, unit = np.array([*largest.values()], np.int64), np.array([*largest], np.int64)
+    most = np.zeros(longest + 1, np.int64)
+    for n in range(1, longest + 1 if largest else 1):
         here = unit <= n
         most[n] = max(most[n - 1], (most[n - unit[here]] + size[here]).max(initial=0))
         if most[n] > whole:
@@ -454,6 +459,8 @@ class Guard:
         if total <= 0:
             return
         part = min(self._number(1), self._may_raise() / (total * 2 if self._announced.by_weight else total))
+        if self._exact and self._announced.by_weight:  # few digits: denominators would multiply from task to task
+            part = Fraction(math.floor(part * 2**_ROOT_BITS), 2**_ROOT_BITS)
         if part <= 0:
             return
         for g, need in zip(types, needs, strict=True):

@@ -28,7 +28,7 @@ from online.lora.search.repacking import Found, Rooms, pooled_room
 from online.lora.traces import Cell, Offered
 
 _LARGEST = 2**41
-"""Micro-dollars: no bid pays for a cell at this price."""
+"""Micro-dollars: no bid pays for a cell at this price, unless slots of negative cost help."""
 
 
 class Wish(NamedTuple):
@@ -253,7 +253,13 @@ class PostedPrices:
         Room is made for cells that the cover takes only: each at first for what was wished for, then for what the guard
         asks when others have moved (`price` changes), or not at all.
         """
-        cover = _cover_exactly if self._exact or _is_wide(task) else _cover
+        wide = self._exact or _is_wide(task)
+        earns = bool((cost < 0).any())
+
+        def cover(*given: Any) -> tuple[Any, int, tuple[Cell, ...]] | None:
+            exactly = wide or (earns and bool((price >= _LARGEST).any()))
+            return (_cover_exactly if exactly else _cover)(*given)
+
         if self._rooms is None:
             found = cover(task, self._public, wish, price, cost)
             return None if found is None else (*found, {})

@@ -110,6 +110,8 @@ def theorem_h(case: Case) -> Check:
     claim = "OPT <= D <= (rho + max(1, Omega beta)) ALG + A0"
     if beyond:
         claim += f" + E: {beyond} tasks are of no class that was announced, or worth more than its cap"
+    if trace.start >= sum(each.worth for each in served(case.instance)) > 0:
+        claim += "; A0 is no less than all tasks are worth together, so that this says nothing"
     slack = 0 if trace.exact else ROUNDING * (value + bound)
     if case.lower > value + slack or value > bound + slack:
         witness = {"opt_lower": str(case.lower), "certificate": str(value), "bound": str(bound)}

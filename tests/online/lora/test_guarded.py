@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,10 +14,11 @@ from hypothesis import strategies as st
 from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
 from bench.lora.theory.guarded import least_factor
 from instances.errors import InputError
-from instances.lora.model import Instance
+from instances.lora.model import Instance, Task
 from online.lora.algorithms.guarded import INNER, Nothing
 from online.lora.guard import Guard, announce
-from online.lora.posting import GuardSettings, PostedPrices
+from online.lora.posting import GuardSettings, PostedPrices, Wish
+from online.lora.protocol import View
 from online.lora.run import play, run
 
 
@@ -77,6 +79,30 @@ def test_who_waits_can_gain() -> None:
 
     assert played(truth)[2] is None
     assert played(late)[3] == 0
+
+
+class _Dear(Nothing):
+    """Wishes 2^41 for slot 1 of what may run longer, else nothing; in doubles."""
+
+    def wish(self, task: Task, view: View) -> Wish | None:
+        found = super().wish(task, view)
+        if found is None:
+            return None
+        price = np.zeros(found.price.shape)
+        price[:, 0] = 2.0**41 if task.deadline > 1 else 0.0
+        return found._replace(price=price)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_slots_that_earn_pay_for_a_dear_cell(exact: bool) -> None:
+    """Three slots of cost -2^40 and a bid of 2^40 are worth more than a cell at 2^41."""
+    large, slots = 2**40, 3
+    costs = ((-large,) * slots,)
+    jobs = (Job(1, 1, 10, 10, large, (10,), costs), *(Job(1, slots, 10, 30, large, (10,), costs) for _ in range(2)))
+    mechanism = PostedPrices(_Dear(), None, exact=exact)
+    given = instance(Sketch(slots, (Kind(3, 10, 10),), jobs))
+    mechanism.learn(None, given)
+    assert play(given, mechanism, "dear", "1", (), "seed").welfare == 2 * large + 2 * 4 * large
 
 
 def _least(levels: list[int], rest: Fraction) -> Fraction:
