@@ -67,8 +67,10 @@ MECHANISMS = (
 )
 LATE = ("learned:binding=late,prior=history", "learned:binding=late,guard=200,prior=history")
 """The same, where tasks may move to other nodes until a slot begins."""
-PLAIN = "learned:ahead=1,scale=0.95,prior=history"
-"""No more demand is expected beyond an hour than counts foretell, and more of the price is posted: as in version 2."""
+PLAIN = "learned:ahead=1,prior=history"
+"""No more demand is expected beyond an hour than counts foretell."""
+WEIGHED = "learned:guard=59,room=weight,prior=history"
+"""The guard by weight, with a factor of 60."""
 GUARDS = (
     "learned:prior=history",
     *(f"learned:guard={beta},prior=history" for beta in (400, 200, 100, 50)),
@@ -225,7 +227,7 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
 def _learning(divisor: int) -> Iterator[Case]:
     """Days on which nothing was tuned, with the week before each, or as many days of Poisson arrivals."""
     settings = SolveSettings(backend="none")
-    rows = (*LEARNED[:2], PLAIN, "bbar-rule:prior=yesterday", "greedy")
+    rows = (*LEARNED[:2], WEIGHED, PLAIN, "bbar-rule:prior=yesterday", "greedy")
     for load, tasks, nodes in _LOADS:
         name = f"poisson load {load} run 0"
         size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(0)}

@@ -26,6 +26,7 @@ from typing import Any
 
 from instances.errors import InputError, shown
 from online.lora.guard import CLASSES, MORE_CLASSES
+from online.lora.learned.forecast import AHEAD
 from online.lora.learned.policy import LearnedPrices, Settings
 from online.lora.posting import GuardSettings, PostedPrices
 from online.lora.registry import Entry, Option, fraction, register
@@ -40,10 +41,10 @@ _COUNTS = {
 }
 _NUMBERS = {
     "step": ("0.2", "first step of a solution, in mean prices of a node"),
-    "scale": ("0.9", "part of the solved price that is posted"),
+    "scale": ("0.95", "part of the solved price that is posted"),
     "waste": ("0.1", "price of a node's expected waste, in prices of a node"),
 }
-AHEAD, MOST_AHEAD = 1.2, 10
+MOST_AHEAD = 10
 UNFILLED, LEAST_FILL = 1.5, 0.5
 """Under a guard by weight prices count on 1 - UNFILLED / beta of a node, LEAST_FILL at least."""
 GUARD = {
@@ -106,9 +107,9 @@ def _count(key: str, options: Mapping[str, str]) -> int:
     return int(value)
 
 
-def _ahead(options: Mapping[str, str]) -> float:
+def _ahead(options: Mapping[str, str]) -> float | None:
     if options["ahead"] == "auto":  # prices that never fall begin lower
-        return 1.0 if options["wish"] == "monotone" else AHEAD
+        return 1.0 if options["wish"] == "monotone" else None
     value = fraction("learned:ahead", options["ahead"])
     if value > MOST_AHEAD:
         raise InputError("algorithm", "learned:ahead", f"{shown(options['ahead'])} is above {MOST_AHEAD}")
@@ -145,7 +146,7 @@ register(
     Entry(
         "learned",
         "prices learned from earlier days and solved again within the day; guard=BETA adds Theorem H",
-        "3",
+        "4",
         {
             "guard": Option("0", None, "beta of the guard of Theorem H; 0: none"),
             "wish": Option(
@@ -167,8 +168,8 @@ register(
             "ahead": Option(
                 "auto",
                 None,
-                f"demand beyond an hour counts so many times, at most {MOST_AHEAD}; auto: {AHEAD}, and with "
-                "wish=monotone 1",
+                f"demand beyond an hour counts so many times, at most {MOST_AHEAD}; auto: {1 + AHEAD} where counts are "
+                "regular, down to 1 where they burst, and 1 with wish=monotone",
             ),
             "fill": Option(
                 "auto",

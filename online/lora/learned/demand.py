@@ -1,9 +1,9 @@
 """Prices of whole nodes from the demand to come: the dual of a fluid problem over representative past tasks.
 
 At every point of arrival (some slots) stand R representatives; n tasks that are expected there count as n / R of each.
-A representative buys the cheapest fractional cover of its work at node prices nu, share by share, if that pays. What is
-minimised is sum K_g free_gt nu_gt + sum n / R max(0, b - cost): a convex function of nu, by subgradient steps that are
-bounded a slot and shrink; prices are the mean of the later steps.
+A representative buys a cover of its work in whole cells at node prices nu, share by share, if that pays: those of least
+cost per sample, and as the last one the cheapest that does the rest. What is minimised is sum K_g free_gt nu_gt + sum n /
+R max(0, b - cost), by subgradient steps that are bounded a slot and shrink; prices are the mean of the later steps.
 
 Doubles in a fixed order: the same on every machine.
 """
@@ -168,13 +168,18 @@ def _sort(key, order, count):  # type: ignore[no-untyped-def]
 
 @inner
 def _buy(first, until, start, prices, bid, work, types, weight, key, size, kind, order, use):  # type: ignore[no-untyped-def]
-    """The best fractional cover from the sorted entries; adds `weight` times its nodes' samples to `use`.
+    """The best cover in whole cells from the sorted entries; adds `weight` to `use` for each of its cells.
 
-    use : (G, T) samples bought of each type, in the representative's own; steps to a faster type give the slower back.
+    Entries are taken in order until one can do the rest. In its place there may be a later one that does the rest for
+    less: the first edge of a slot of which nothing was taken.
+
+    use : (G, T) cells bought of each type; steps to a faster type give the slower cell back.
     """
     count = (until - first) * types
     best = 0.0
     pick = -1
+    stop = -1
+    last = -1
     for v in range(len(start)):
         if start[v] >= until:
             continue
@@ -187,31 +192,36 @@ def _buy(first, until, start, prices, bid, work, types, weight, key, size, kind,
                 continue
             if key[e] == np.inf or spent >= bid - best:
                 break
-            part = min(size[e], rest)
-            spent += key[e] * part
-            rest -= part
-            if rest <= 1e-9:
-                break
-        if rest <= 1e-9 and bid - spent > best:
-            best = bid - spent
-            pick = v
+            if size[e] < rest:
+                spent += key[e] * size[e]
+                rest -= size[e]
+                continue
+            least = key[e] * size[e]
+            found = e
+            for y in range(z + 1, count):
+                f = order[y]
+                if key[f] == np.inf or key[f] * rest >= least:
+                    break
+                if f >= low and f % types == 0 and size[f] >= rest and key[f] * size[f] < least:
+                    least = key[f] * size[f]
+                    found = f
+            if bid - spent - least > best:
+                best = bid - spent - least
+                pick = v
+                stop = z
+                last = found
+            break
     if pick < 0:
         return 0.0
     low = (start[pick] - first) * types
-    rest = work
-    for z in range(count):
-        e = order[z]
+    for z in range(stop + 1):
+        e = order[z] if z < stop else last
         if e < low:
             continue
-        part = min(size[e], rest)
-        x = weight * part / size[e]
         t = first + e // types
-        use[kind[e], t] += x
+        use[kind[e], t] += weight
         if e % types > 0:
-            use[kind[e - 1], t] -= x
-        rest -= part
-        if rest <= 1e-9:
-            break
+            use[kind[e - 1], t] -= weight
     return best
 
 

@@ -28,10 +28,12 @@ SHAPES = 24
 """Most shapes that past tasks are merged to, of each node type."""
 GRID = 128
 """Steps of what is left of a node's compute and of its memory."""
-CHOICE = 10
+CHOICE = 3
 """The best of so many tasks is put on a node."""
 COMPUTE = 0.7
-"""Part of a node's worth that is its compute; the rest is its memory."""
+"""Part of a node's worth that is its compute, where no earlier day tells; the rest is its memory."""
+LEAST_PART = 0.05
+"""Part of it that either has at least where waste is told: what has no price today is not for nothing."""
 SAMPLE = 2000
 """Tasks whose dual prices give the shares: a larger day is thinned, tasks and nodes alike."""
 STEP = 4096
@@ -192,7 +194,8 @@ class Filling:
         for g, kind in enumerate(kinds):
             each = merge_shapes(past, g, *kind)
             if len(each.rate):
-                self.tables[g] = waste_table(*each, *kind, COMPUTE, CHOICE)
+                part = min(1.0 - LEAST_PART, max(LEAST_PART, self.part(g)))
+                self.tables[g] = waste_table(*each, *kind, part, CHOICE)
 
     def shares(self, rate: IntArray, memory: IntArray) -> Floats:
         """(n, G) the share of a node that tasks take; it never falls as a task takes more."""

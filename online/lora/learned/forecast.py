@@ -12,19 +12,26 @@ SMOOTH = 1800
 """Seconds: width of the bell with which the mean day is smoothed."""
 RECENT = 1800
 """Seconds that today is compared with the mean day over."""
-MEMORY = 14_400
+MEMORY = 7200
 """Seconds in which what is particular of now fades to 1/e."""
-STRENGTH, PRIOR, BURST = 0.8, 20.0, 0.4
+STRENGTH, PRIOR, BURST = 1.0, 20.0, 0.8
 SAME = 0.01
 """Earlier days whose totals spread by no more of their mean had the same total, and so will today."""
 ALONE = 0.5
 """The spread of totals where a single day does not tell it."""
 HOUR = 3600
 """Seconds over which the bursts of earlier days are measured, and behind which demand is ahead."""
+RECURS = (2.0, 4.0)
+"""Hours of the mean day differ so many times as much as they would by chance, where nothing of it is taken to recur, and
+where all is."""
+AHEAD = 0.2
+"""So much more demand is expected beyond an hour where counts are regular."""
 
 
 class Forecast:
     """The mean day of history, scaled to today by what has come so far.
+
+    What of the mean day is chance is left out: where its hours differ by less than days do at the same hour, it is flat.
 
     Where the total is known, what came is taken off it. Else the day's level is learned: with v the squared spread of
     earlier totals and f how many times more counts vary than they would one by one, it is (1/v + came / f) over
@@ -36,11 +43,14 @@ class Forecast:
     seconds : length of a slot.
     total : `known`: the day's total is that of the earlier days; `unknown`: it is not, and the level stays 1;
         `auto`: known where the totals of two earlier days or more are alike, else the level is learned.
-    ahead : what is expected beyond an hour counts so many times.
+    ahead : what is expected beyond an hour counts so many times; None: 1 + AHEAD where counts are regular, less the more
+        they vary, and 1 where an hour's count varies by as much as it is.
     """
 
-    def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str, ahead: float = 1.0) -> None:
-        self._ahead, self._hour = ahead, max(1, round(HOUR / seconds))
+    def __init__(
+        self, days: Sequence[Floats], slots: int, seconds: int, total: str, ahead: float | None = 1.0
+    ) -> None:
+        self._hour = max(1, round(HOUR / seconds))
         self.total = sum(float(day.sum()) for day in days) / len(days) if days else 0.0
         mean = np.zeros(slots)
         for day in days:
@@ -48,6 +58,8 @@ class Forecast:
                 mean += day * (self.total / float(day.sum()))
         mean /= max(1, len(days))
         self.profile = smoothed(mean, SMOOTH / seconds)
+        level = float(self.profile.mean())
+        self.profile = level + self._recurs(days) * (self.profile - level)
         if self.profile.sum() > 0:
             self.profile *= self.total / self.profile.sum()
         self._recent = max(1, round(RECENT / seconds))
@@ -56,6 +68,7 @@ class Forecast:
         self._known = total == "known" or (total == "auto" and spread <= SAME)
         self._doubt = spread * spread if total == "auto" and not self._known else 0.0
         self._bursts = self._measure_bursts(days, self._hour)
+        self._ahead = 1.0 + AHEAD * max(0.0, 1.0 - self._variation(len(days))) if ahead is None else ahead
         self._fade = powers(MEMORY / seconds, slots)
 
     def __call__(self, now: int, came: Floats) -> Floats:
@@ -87,6 +100,27 @@ class Forecast:
             weight = self._doubt / self._bursts
             left *= (1.0 + weight * seen) / (1.0 + weight * done)
         return left
+
+    def _by_hour(self, days: Sequence[Floats]) -> Floats:
+        """(D, hours) counts of the days that have any, each scaled to the mean total; what is no whole hour is left out."""
+        hours = len(self.profile) // self._hour
+        scaled = [day[: hours * self._hour] * (self.total / float(day.sum())) for day in days if day.sum() > 0]
+        return np.array(scaled).reshape(len(scaled), hours, self._hour).sum(axis=2)
+
+    def _recurs(self, days: Sequence[Floats]) -> float:
+        """How much of the mean day is no chance: by the variance of its hours over what days alone make of it."""
+        counts = self._by_hour(days)
+        if min(counts.shape) < 2:
+            return 1.0
+        chance = float(counts.var(axis=0, ddof=1).mean()) / len(counts)
+        found = float(counts.mean(axis=0).var(ddof=1))
+        least, most = RECURS
+        return 1.0 if found >= most * chance else max(0.0, (found / chance - least) / (most - least))
+
+    def _variation(self, days: int) -> float:
+        """The squared spread of an hour's count over its mean squared, beyond what one by one makes of it."""
+        hourly = self.total * self._hour / len(self.profile)
+        return (self._bursts - 1.0) / hourly * (days / (days - 1) if days > 1 else 1.0) if hourly > 0 else 0.0
 
     def _measure_bursts(self, days: Sequence[Floats], width: int) -> float:
         """Mean of (count - expected)^2 / expected over stretches of earlier days; at least 1."""

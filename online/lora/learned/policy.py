@@ -44,10 +44,10 @@ class Settings:
     size: int = 8
     rounds: int = 12
     step: float = 0.2
-    scale: float = 0.9
+    scale: float = 0.95
     waste: float = 0.1
     days: int = 3
-    ahead: float = 1.2
+    ahead: float | None = None
     fill: float = 1.0
     monotone: bool = False
 
