@@ -2,8 +2,8 @@
 
 At every point of arrival (some slots) stand R representatives; n tasks that are expected there count as n / R of each.
 A representative buys a cover of its work in whole cells at node prices nu, share by share, if that pays: those of least
-cost per sample, and as the last one the cheapest that does the rest. What is minimised is sum K_g free_gt nu_gt + sum n /
-R max(0, b - cost), by subgradient steps that are bounded a slot and shrink; prices are the mean of the later steps.
+cost per sample, and as the last one the cheapest that does the rest. What is minimised is sum K_g free_gt nu_gt + sum
+n / R max(0, b - cost), by subgradient steps that are bounded a slot and shrink; prices are the mean of the later steps.
 
 Doubles in a fixed order: the same on every machine.
 """

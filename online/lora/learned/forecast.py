@@ -22,8 +22,8 @@ ALONE = 0.5
 HOUR = 3600
 """Seconds over which the bursts of earlier days are measured, and behind which demand is ahead."""
 RECURS = (2.0, 4.0)
-"""Hours of the mean day differ so many times as much as they would by chance, where nothing of it is taken to recur, and
-where all is."""
+"""Hours of the mean day differ so many times as much as they would by chance, where nothing of it is taken to recur,
+and where all is."""
 AHEAD = 0.2
 """So much more demand is expected beyond an hour where counts are regular."""
 
@@ -31,7 +31,7 @@ AHEAD = 0.2
 class Forecast:
     """The mean day of history, scaled to today by what has come so far.
 
-    What of the mean day is chance is left out: where its hours differ by less than days do at the same hour, it is flat.
+    What is chance in the mean day is left out: it is flat where its hours differ little more than chance makes them.
 
     Where the total is known, what came is taken off it. Else the day's level is learned: with v the squared spread of
     earlier totals and f how many times more counts vary than they would one by one, it is (1/v + came / f) over
@@ -43,13 +43,11 @@ class Forecast:
     seconds : length of a slot.
     total : `known`: the day's total is that of the earlier days; `unknown`: it is not, and the level stays 1;
         `auto`: known where the totals of two earlier days or more are alike, else the level is learned.
-    ahead : what is expected beyond an hour counts so many times; None: 1 + AHEAD where counts are regular, less the more
-        they vary, and 1 where an hour's count varies by as much as it is.
+    ahead : what is expected beyond an hour counts so many times; None: 1 + AHEAD where counts are regular, less the
+        more they vary, and 1 where an hour's count varies by as much as it is.
     """
 
-    def __init__(
-        self, days: Sequence[Floats], slots: int, seconds: int, total: str, ahead: float | None = 1.0
-    ) -> None:
+    def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str, ahead: float | None = 1.0) -> None:
         self._hour = max(1, round(HOUR / seconds))
         self.total = sum(float(day.sum()) for day in days) / len(days) if days else 0.0
         mean = np.zeros(slots)
@@ -102,10 +100,10 @@ class Forecast:
         return left
 
     def _by_hour(self, days: Sequence[Floats]) -> Floats:
-        """(D, hours) counts of the days that have any, each scaled to the mean total; what is no whole hour is left out."""
+        """(D, hours) counts of days that have any, each scaled to the mean total; what is no whole hour is left out."""
         hours = len(self.profile) // self._hour
         scaled = [day[: hours * self._hour] * (self.total / float(day.sum())) for day in days if day.sum() > 0]
-        return np.array(scaled).reshape(len(scaled), hours, self._hour).sum(axis=2)
+        return np.asarray(np.array(scaled).reshape(len(scaled), hours, self._hour).sum(axis=2))
 
     def _recurs(self, days: Sequence[Floats]) -> float:
         """How much of the mean day is no chance: by the variance of its hours over what days alone make of it."""

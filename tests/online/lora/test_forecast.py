@@ -48,6 +48,32 @@ def test_demand_ahead_counts_more_beyond_an_hour() -> None:
     assert (more[5:] == 1.5 * plain[5:]).all()
 
 
+def _days(shift: int) -> list[Floats]:
+    """Four days with a burst of three hours: at the same hour, or each at another one."""
+    return [np.where((np.arange(24) - 5 - shift * day) % 24 < 3, 50.0, 5.0) for day in range(4)]
+
+
+def test_what_recurs_is_expected_and_what_came_by_chance_is_spread() -> None:
+    """A burst at eight every day is foretold there; one at another hour each day makes a flat mean day."""
+    recurring, chance = (Forecast(_days(shift), 24, 3600, "known").profile for shift in (0, 6))
+    assert recurring[6] > 4 * recurring[18]
+    assert np.ptp(chance) == pytest.approx(0)
+    assert recurring.sum() == pytest.approx(chance.sum())
+
+
+def test_more_demand_is_expected_ahead_the_more_regular_counts_are() -> None:
+    """1.2 times where days are alike, as foretold where bursts come at any hour; a number is taken as it is."""
+    came = np.zeros(24)
+    ends = {
+        (shift, ahead): Forecast(_days(shift), 24, 3600, "known", ahead)(0, came)[1:].sum()
+        for shift in (0, 6)
+        for ahead in (None, 1.0, 1.1)
+    }
+    assert ends[0, None] == pytest.approx(1.2 * ends[0, 1.0])
+    assert ends[6, None] == pytest.approx(ends[6, 1.0])
+    assert ends[6, 1.1] == pytest.approx(1.1 * ends[6, 1.0])
+
+
 def test_bursts_teach_less_of_the_level() -> None:
     """The same totals with arrivals in heaps: as many tasks so far say less of the day."""
     heaps = [np.where(np.arange(24) % 6 == phase, 6.0 * level, 0.0) for phase, level in ((0, 5), (3, 15))]

@@ -38,7 +38,7 @@ def _utility(given: Instance, history: Instance, task: int) -> int:
     return 0 if decision is None else int(given.bid[task]) - (decision.payment or 0)
 
 
-@pytest.mark.parametrize(("number", "task"), [(146, 22), (235, 13)])
+@pytest.mark.parametrize(("number", "task"), [(3, 4), (22, 12)])
 def test_what_a_task_triggers_does_not_raise_its_own_price(number: int, task: int) -> None:
     """In these two days waiting gained where prices were solved again before the task's own were posted."""
     draws = Draws("mono", number)

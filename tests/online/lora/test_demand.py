@@ -1,0 +1,58 @@
+"""What a representative buys at given prices: whole cells that do its work, held against every cover."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from online.lora.learned.demand import _buy, _entries
+
+SLOTS = 4
+
+
+def test_a_cover_in_whole_cells_is_close_to_the_cheapest_of_all() -> None:
+    """300 draws, two node types: what is bought does the work, one cell a slot, at the told cost; few are not best."""
+    stream = np.random.default_rng(11)
+    best = bought = 0
+    for _ in range(300):
+        rate = stream.integers(1, 9, 2).astype(float)
+        price = stream.integers(0, 30, (2, SLOTS)).astype(float)
+        work, bid = float(stream.integers(1, 20)), float(stream.integers(1, 120))
+        start, fee = np.array([0, 1]), stream.integers(0, 9, 2).astype(float)
+        surplus, use = _bought(rate, price, work, bid, start, fee)
+        least = min(
+            (
+                fee[v] + sum(price[g, t] for t, g in enumerate(taken) if g >= 0)
+                for v in range(2)
+                for taken in product((-1, 0, 1), repeat=SLOTS)
+                if all(g < 0 for g in taken[: start[v]]) and sum(rate[g] for g in taken if g >= 0) >= work
+            ),
+            default=np.inf,
+        )
+        if surplus == 0:
+            assert not use.any()
+            continue
+        bought += 1
+        assert set(np.unique(use)) <= {0.0, 1.0}
+        assert (use.sum(axis=0) <= 1).all()
+        assert (use * rate[:, None]).sum() >= work
+        paid = float((use * price).sum())
+        assert any(bid - surplus == paid + fee[v] and not use[:, : start[v]].any() for v in range(2))
+        assert bid - surplus >= least
+        best += bid - surplus == least
+    assert bought > 150
+    assert best > 0.8 * bought
+
+
+def _bought(rate, price, work, bid, start, fee):  # type: ignore[no-untyped-def]
+    """(surplus, (2, SLOTS) cells) by the kernels as Python."""
+    size, key, kind = np.empty(2 * SLOTS), np.empty(2 * SLOTS), np.empty(2 * SLOTS, np.int64)
+    rank = np.argsort(rate, kind="stable")
+    nothing = np.zeros(2)
+    _entries.py_func(0, SLOTS, price, np.zeros((2, SLOTS)), nothing, nothing, np.ones(2), rate, rank, key, size, kind,
+                     np.empty(2))  # fmt: skip
+    order = np.argsort(key, kind="stable")
+    use = np.zeros((2, SLOTS))
+    surplus = _buy.py_func(0, SLOTS, start, fee, bid, work, 2, 1.0, key, size, kind, order, use)
+    return surplus, use
