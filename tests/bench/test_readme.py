@@ -357,7 +357,7 @@ def test_the_studies_of_what_is_learned_are_those_of_their_files() -> None:
 
 
 SMALL = (
-    "as it was in version 2",
+    "as it is",
     "pieces of earlier days that began alike",
     "mean of the prices of eight such days, every 60 arrivals",
 )
