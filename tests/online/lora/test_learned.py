@@ -73,7 +73,7 @@ def test_history_is_a_file_or_files_or_a_folder(name: str, days: Path, capsys: p
 
 
 def test_demand_ahead_is_an_option(days: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """1.2 is what there is without it; more of it is another run; far too much is refused."""
+    """1.2 is what there is without it on regular days; more of it is another run; far too much is refused."""
     today, history = str(days / "today.json"), f"history={days / 'before'}"
     earned = [
         _told(capsys, today, "--algorithm", f"learned:{ahead}{history}", "--no-opt")["welfare"]
