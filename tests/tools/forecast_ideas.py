@@ -3,7 +3,7 @@
 `python -m tests.tools.forecast_ideas` plays every idea on five days of each trace (load 1.6, tasks of their own seeds,
 the days before as history; a quarter of an hour of one core) and writes online/lora/forecasts.csv: the welfare of every
 run. Runs that stand there already are not made again: without the file, all are. The table has welfare over that of the
-same policy with the true counts. Constants were chosen on Philly 2017-10-02 to 08.
+same policy with the true counts. No constant was chosen on these days.
 """
 
 from __future__ import annotations
