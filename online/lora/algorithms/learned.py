@@ -3,9 +3,10 @@
 What it knows before the day: how many tasks came when on earlier days, a sample of those tasks, what a cell of each
 shape was worth by that day's dual prices (`online.lora.learned.filling`), and how nodes fill up. The price of a whole
 node nu_gt is solved from that before the day, and again at every slot with arrivals and after every `every` arrivals in
-it: by a few steps on the dual of the tasks expected from now on (`demand`), on the nodes that are left. A task pays
-nu (om + waste dW) for a cell, on the node that it fills best (`menu`); it is admitted if its bid is above the cost of
-its cheapest schedule, and charged that.
+it: by a few steps on the dual of the tasks expected from now on (`demand`), on the nodes that are left. Where counts
+burst it is the mean of two prices, solved side by side: a burst of now may end soon, or last (`forecast`).
+A task pays nu (om + waste dW) for a cell, on the node that it fills best (`menu`); it is admitted if its bid is above
+the cost of its cheapest schedule, and charged that.
 
 Without history it begins at zero prices and learns from the tasks of the day itself, as every run does in part: its
 first tasks join the past ones, and more as they come.
@@ -36,7 +37,7 @@ _COUNTS = {
     "every": ("15", "arrivals after which prices are solved again within a slot"),
     "samples": ("4", "samples of past tasks that take turns"),
     "size": ("8", "tasks of a sample at each point of arrival"),
-    "rounds": ("12", "steps of a solution"),
+    "rounds": ("12", "steps of a solution; three quarters of them for each of two ways on which a day may go on"),
     "days": ("3", "last days whose tasks are sampled; counts are of all"),
 }
 _NUMBERS = {
@@ -146,7 +147,7 @@ register(
     Entry(
         "learned",
         "prices learned from earlier days and solved again within the day; guard=BETA adds Theorem H",
-        "4",
+        "5",
         {
             "guard": Option("0", None, "beta of the guard of Theorem H; 0: none"),
             "wish": Option(

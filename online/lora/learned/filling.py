@@ -32,8 +32,8 @@ CHOICE = 3
 """The best of so many tasks is put on a node."""
 COMPUTE = 0.7
 """Part of a node's worth that is its compute, where no earlier day tells; the rest is its memory."""
-LEAST_PART = 0.05
-"""Part of it that either has at least where waste is told: what has no price today is not for nothing."""
+LEAST_COMPUTE, LEAST_MEMORY = 0.3, 0.05
+"""Parts of it that they have at least where waste is told: what has no price today is not for nothing."""
 SAMPLE = 2000
 """Tasks whose dual prices give the shares: a larger day is thinned, tasks and nodes alike."""
 STEP = 4096
@@ -194,7 +194,7 @@ class Filling:
         for g, kind in enumerate(kinds):
             each = merge_shapes(past, g, *kind)
             if len(each.rate):
-                part = min(1.0 - LEAST_PART, max(LEAST_PART, self.part(g)))
+                part = min(1.0 - LEAST_MEMORY, max(LEAST_COMPUTE, self.part(g)))
                 self.tables[g] = waste_table(*each, *kind, part, CHOICE)
 
     def shares(self, rate: IntArray, memory: IntArray) -> Floats:

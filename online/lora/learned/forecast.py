@@ -26,6 +26,11 @@ RECURS = (2.0, 4.0)
 and where all is."""
 AHEAD = 0.2
 """So much more demand is expected beyond an hour where counts are regular."""
+BURSTY = 0.5
+"""Counts burst where `Forecast.variation` is above this."""
+LASTS = (2100, 9900)
+"""Seconds that what is particular of now may last where counts burst, each as likely: a quarter and three quarters of
+times that are exponential with mean MEMORY."""
 
 
 class Forecast:
@@ -45,6 +50,11 @@ class Forecast:
         `auto`: known where the totals of two earlier days or more are alike, else the level is learned.
     ahead : what is expected beyond an hour counts so many times; None: 1 + AHEAD where counts are regular, less the
         more they vary, and 1 where an hour's count varies by as much as it is.
+
+    Attributes
+    ----------
+    profile : (T,) of the mean day.
+    variation : the squared spread of an hour's count over its mean squared, beyond what one by one makes of it.
     """
 
     def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str, ahead: float | None = 1.0) -> None:
@@ -66,16 +76,24 @@ class Forecast:
         self._known = total == "known" or (total == "auto" and spread <= SAME)
         self._doubt = spread * spread if total == "auto" and not self._known else 0.0
         self._bursts = self._measure_bursts(days, self._hour)
-        self._ahead = 1.0 + AHEAD * max(0.0, 1.0 - self._variation(len(days))) if ahead is None else ahead
-        self._fade = powers(MEMORY / seconds, slots)
+        self.variation = self._vary(len(days))
+        self._ahead = 1.0 + AHEAD * max(0.0, 1.0 - self.variation) if ahead is None else ahead
+        self._fades = [powers(MEMORY / seconds, slots)]
+        if self.variation > BURSTY:
+            self._fades = [np.clip(lasts / seconds - np.arange(slots), 0.0, 1.0) for lasts in LASTS]
 
-    def __call__(self, now: int, came: Floats) -> Floats:
-        """(T,) expected arrivals from now on; those of slot `now` are the rest of it. came : (T,) so far."""
-        left = self._expected(now, came)
-        left[now + self._hour :] *= self._ahead
-        return left
+    def ways(self, now: int, came: Floats) -> list[Floats]:
+        """How the day may go on: equally likely (T,) arrivals from now on; those of slot `now` are the rest of it.
 
-    def _expected(self, now: int, came: Floats) -> Floats:
+        One way, the mean, where counts are regular; else what is particular of now lasts for as long as LASTS has it.
+        came : (T,) so far.
+        """
+        found = [self._expected(now, came, fade) for fade in self._fades]
+        for left in found:
+            left[now + self._hour :] *= self._ahead
+        return found
+
+    def _expected(self, now: int, came: Floats, fade: Floats) -> Floats:
         profile, here, seen = self.profile, float(came[now]), float(came.sum())
         if self.total == 0:  # no history: as it has been so far
             left = np.zeros(len(profile))
@@ -88,7 +106,7 @@ class Forecast:
         recent = float(came[begin : now + 1].sum())
         usual = float(profile[begin:now].sum()) + min(float(profile[now]), max(here, 1.0))
         level = (recent + PRIOR) / (usual + PRIOR)
-        left[now:] *= np.maximum(0.0, 1.0 + STRENGTH * (level - 1.0) * self._fade[: len(profile) - now])
+        left[now:] *= np.maximum(0.0, 1.0 + STRENGTH * (level - 1.0) * fade[: len(profile) - now])
         if here > profile[now]:
             left[now] = max(left[now], BURST * (here - profile[now]))
         if self._known and left.sum() > 0:
@@ -115,8 +133,8 @@ class Forecast:
         least, most = RECURS
         return 1.0 if found >= most * chance else max(0.0, (found / chance - least) / (most - least))
 
-    def _variation(self, days: int) -> float:
-        """The squared spread of an hour's count over its mean squared, beyond what one by one makes of it."""
+    def _vary(self, days: int) -> float:
+        """`variation`, from so many days."""
         hourly = self.total * self._hour / len(self.profile)
         return (self._bursts - 1.0) / hourly * (days / (days - 1) if days > 1 else 1.0) if hourly > 0 else 0.0
 

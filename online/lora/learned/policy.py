@@ -107,6 +107,7 @@ class LearnedPrices:
         self._slot, self._since, self._solved, self._noted = -1, 0, 0, FIRST_NOTED
         self._samples: list[Representatives] = []
         self._unit, self._nu = np.ones(len(self._nodes)), np.zeros(self._empty.shape)
+        self._by_way: list[Floats] = []
         key = None if self._history is None else (content_hash(self._history), _identity(public), s)
         if key is not None and key in _KEPT:
             self._past, self._forecast, self._filling, self._samples, self._unit, self._nu = _KEPT[key]
@@ -230,9 +231,16 @@ class LearnedPrices:
                 self._filling = Filling(past, self._public, None)
             self._draw(past)
         if self._samples:
-            expected = self._at_points(self._forecast(now, self._came))
-            nu = self._descend(now, expected, self._nu, self._settings.rounds, self._settings.step)
-            self._nu = np.maximum(self._nu, nu) if self._settings.monotone else nu
+            # Each way in which the day may go on has prices of its own, and what is posted is their mean.
+            ways, s = self._forecast.ways(now, self._came), self._settings
+            rounds = s.rounds if len(ways) == 1 else -(-s.rounds * 3 // 4)
+            before = self._by_way or [self._nu] * len(ways)
+            found = [
+                self._descend(now, self._at_points(way), nu, rounds, s.step)
+                for way, nu in zip(ways, before, strict=True)
+            ]
+            self._by_way = [np.maximum(*pair) for pair in zip(before, found, strict=True)] if s.monotone else found
+            self._nu = sum(self._by_way[1:], self._by_way[0]) / len(ways)
             self._solved += 1
 
     def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
-from online.lora.learned.filling import COMPUTE, GRID, LEAST_PART, Filling, Shares
+from online.lora.learned.filling import COMPUTE, GRID, LEAST_COMPUTE, LEAST_MEMORY, Filling, Shares
 from online.lora.learned.past import read_past
 
 NONE = np.zeros(0, np.int64)
@@ -14,7 +14,7 @@ NONE = np.zeros(0, np.int64)
 
 @pytest.mark.parametrize(
     ("linear", "compute"),
-    [((1.0, 0.0), 1 - LEAST_PART), ((0.0, 1.0), LEAST_PART), ((0.4, 0.6), 0.4), (None, COMPUTE)],
+    [((1.0, 0.0), 1 - LEAST_MEMORY), ((0.0, 1.0), LEAST_COMPUTE), ((0.4, 0.6), 0.4), (None, COMPUTE)],
 )
 def test_what_no_task_fits_is_wasted_by_its_worth(linear: tuple[float, float] | None, compute: float) -> None:
     """A node without memory wastes all its compute, one without compute all its memory; both are worth a whole node."""

@@ -13,12 +13,17 @@ def _day(level: float) -> Floats:
     return np.full(24, level)
 
 
+def _left(forecast: Forecast, now: int, came: Floats) -> Floats:
+    """What is expected: the mean of the ways."""
+    return np.asarray(np.mean(forecast.ways(now, came), axis=0))
+
+
 def test_what_came_is_taken_off_a_total_that_days_share() -> None:
     """Days of 240 tasks each: after 100 there are 140 to come, whatever the option says of a known total."""
     came = np.zeros(24)
     came[:3] = 100 / 3
     for total in ("auto", "known"):
-        left = Forecast([_day(10), _day(10)], 24, 3600, total)(2, came)
+        left = _left(Forecast([_day(10), _day(10)], 24, 3600, total), 2, came)
         assert left.sum() == pytest.approx(140)
         assert (left[:2] == 0).all()
 
@@ -28,12 +33,12 @@ def test_the_level_follows_what_came_where_totals_differ() -> None:
     days = [_day(5), _day(15)]
     came = np.zeros(24)
     came[:12] = 20.0
-    usual = Forecast(days, 24, 3600, "unknown")(11, came)[18:].sum()
-    learned = Forecast(days, 24, 3600, "auto")(11, came)[18:].sum()
+    usual = _left(Forecast(days, 24, 3600, "unknown"), 11, came)[18:].sum()
+    learned = _left(Forecast(days, 24, 3600, "auto"), 11, came)[18:].sum()
     assert usual * 1.1 < learned < usual * 2
     few = np.zeros(24)
     few[:12] = 2.0
-    late = [Forecast(days, 24, 3600, total)(11, few)[18:].sum() for total in ("auto", "unknown")]
+    late = [_left(Forecast(days, 24, 3600, total), 11, few)[18:].sum() for total in ("auto", "unknown")]
     assert late[0] < late[1]
 
 
@@ -42,7 +47,7 @@ def test_demand_ahead_counts_more_beyond_an_hour() -> None:
     days = [_day(10), _day(10)]
     came = np.zeros(24)
     came[:3] = 10.0
-    plain, more = (Forecast(days, 24, 1200, "known", ahead)(2, came) for ahead in (1.0, 1.5))
+    plain, more = (_left(Forecast(days, 24, 1200, "known", ahead), 2, came) for ahead in (1.0, 1.5))
     assert plain[2:5].sum() > 0 < plain[5:].sum()
     assert (more[:5] == plain[:5]).all()
     assert (more[5:] == 1.5 * plain[5:]).all()
@@ -65,13 +70,26 @@ def test_more_demand_is_expected_ahead_the_more_regular_counts_are() -> None:
     """1.2 times where days are alike, as foretold where bursts come at any hour; a number is taken as it is."""
     came = np.zeros(24)
     ends = {
-        (shift, ahead): Forecast(_days(shift), 24, 3600, "known", ahead)(0, came)[1:].sum()
+        (shift, ahead): _left(Forecast(_days(shift), 24, 3600, "known", ahead), 0, came)[1:].sum()
         for shift in (0, 6)
         for ahead in (None, 1.0, 1.1)
     }
     assert ends[0, None] == pytest.approx(1.2 * ends[0, 1.0])
     assert ends[6, None] == pytest.approx(ends[6, 1.0])
     assert ends[6, 1.1] == pytest.approx(1.1 * ends[6, 1.0])
+
+
+def test_where_counts_burst_a_day_may_go_on_in_two_ways() -> None:
+    """A burst of now ends soon, or lasts: slots of 20 minutes, a total that is known, and one way for regular days."""
+    came = np.zeros(24)
+    came[3:6] = 20.0
+    left = sum(_days(0)[0]) - came.sum()
+    soon, late = Forecast(_days(6), 24, 1200, "known").ways(5, came)
+    assert soon.sum() == pytest.approx(left)
+    assert late.sum() == pytest.approx(left)
+    assert (late[7:13] > 1.2 * soon[7:13]).all()
+    assert (late[14:] < soon[14:]).all()
+    assert len(Forecast(_days(0), 24, 1200, "known").ways(5, came)) == 1
 
 
 def test_bursts_teach_less_of_the_level() -> None:
@@ -81,7 +99,7 @@ def test_bursts_teach_less_of_the_level() -> None:
     came[:12] = 20.0
 
     def rise(days: list[Floats]) -> float:
-        ends = [Forecast(days, 24, 3600, total)(11, came)[18:].sum() for total in ("auto", "unknown")]
+        ends = [_left(Forecast(days, 24, 3600, total), 11, came)[18:].sum() for total in ("auto", "unknown")]
         return float(ends[0] / ends[1])
 
     assert 1 < rise(heaps) < rise([_day(5), _day(15)])
@@ -91,8 +109,8 @@ def test_without_history_the_day_goes_on_as_so_far() -> None:
     """Ten a slot for three slots."""
     came = np.zeros(24)
     came[:3] = 10.0
-    assert (Forecast([], 24, 3600, "auto")(2, came)[2:] == 10).all()
-    assert Forecast([np.zeros(24)], 24, 3600, "auto")(2, came)[2:].tolist() == [10.0] * 22
+    assert (_left(Forecast([], 24, 3600, "auto"), 2, came)[2:] == 10).all()
+    assert _left(Forecast([np.zeros(24)], 24, 3600, "auto"), 2, came)[2:].tolist() == [10.0] * 22
 
 
 def test_smoothing_keeps_a_level_and_powers_are_products() -> None:
