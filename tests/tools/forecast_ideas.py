@@ -9,6 +9,7 @@ same policy with the true counts. No constant was chosen on these days.
 from __future__ import annotations
 
 import csv
+import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -48,11 +49,47 @@ class AsItIs(forecast.Forecast):
 class TrueCounts(AsItIs):
     """Known to nobody."""
 
-    def _expected(self, now: int, came: Floats) -> Floats:
+    def ways(self, now: int, came: Floats) -> list[Floats]:
         left = self.true.copy()
         left[:now] = 0
         left[now] = max(0.0, left[now] - came[now])
-        return left
+        left[now + self._hour :] *= self._ahead
+        return [left]
+
+
+class NearCounts(AsItIs):
+    """The counts of the next `SLOTS` slots, known to nobody, the present one too; what is left comes as foretold."""
+
+    SLOTS = 0
+
+    def ways(self, now: int, came: Floats) -> list[Floats]:
+        found = [self._expected(now, came, fade) for fade in self._fades]
+        until = now + self.SLOTS
+        for left in found:
+            left[now:until] = self.true[now:until]
+            left[now] = max(0.0, left[now] - came[now])
+            rest = max(0.0, self.total - float(came.sum()) - float(left[now:until].sum()))
+            left[until:] *= rest / max(1e-9, float(left[until:].sum()))
+            left[max(until, now + self._hour) :] *= self._ahead
+        return found
+
+
+class HalfHour(NearCounts):
+    """Three slots."""
+
+    SLOTS = 3
+
+
+class Hour(NearCounts):
+    """Six slots."""
+
+    SLOTS = 6
+
+
+class TwoHours(NearCounts):
+    """Twelve slots."""
+
+    SLOTS = 12
 
 
 class Weekday(AsItIs):
@@ -88,7 +125,7 @@ class Analogs(AsItIs):
     def paths(self, now: int, came: Floats) -> list[Floats]:
         """So many ways in which the day may go on, each with the tasks that are left."""
         slots = len(came)
-        usual, first = super().__call__(now, came), max(0, now - RECENT + 1)
+        usual, first = super().ways(now, came)[0], max(0, now - RECENT + 1)
         recent = float(came[first : now + 1].sum()) * slots / self.total / max(0.5, min(RECENT, now + 1) - 0.5)
         found = []
         for _ in range(PATHS):
@@ -97,32 +134,15 @@ class Analogs(AsItIs):
             found.append(path * max(0.0, self.total - float(came.sum())) / max(1e-9, float(path.sum())))
         return found
 
-    def __call__(self, now: int, came: Floats) -> Floats:
-        return np.asarray(np.mean(self.paths(now, came), axis=0))
+    def ways(self, now: int, came: Floats) -> list[Floats]:
+        return [np.asarray(np.mean(self.paths(now, came), axis=0))]
 
 
 class Scenarios(Analogs):
     """The same, but prices are the means of those of every path, not those of the mean path."""
 
-    path: Floats
-
-    def __call__(self, now: int, came: Floats) -> Floats:
-        return self.path
-
-
-class Prices(policy.LearnedPrices):
-    """Solves once per path where the forecast is one of scenarios."""
-
-    def _solve(self, now: int) -> None:
-        if not isinstance(self._forecast, Scenarios):
-            super()._solve(now)
-            return
-        before, found = self._nu, []
-        for path in self._forecast.paths(now, self._came):
-            self._nu, self._forecast.path = before, path
-            super()._solve(now)
-            found.append(self._nu)
-        self._nu = np.asarray(np.mean(found, axis=0))
+    def ways(self, now: int, came: Floats) -> list[Floats]:
+        return self.paths(now, came)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +158,21 @@ class Idea:
 
 IDEAS = (
     Idea("the true counts, known to nobody", TrueCounts),
+    Idea("those of the next half hour, known to nobody; then as it is", HalfHour),
+    Idea("those of the next hour", Hour),
+    Idea("those of the next two hours", TwoHours),
     Idea("as it is"),
     Idea("14 days of history in place of 7", days=14),
     Idea("the same weekday counts as much as the six others", Weekday),
     Idea("the mean day counts as it is, by chance or not", constants={"RECURS": (-1.0, 0.0)}),
     Idea("a flat mean day", constants={"RECURS": (1e9, 2e9)}),
-    Idea("of what is particular of now .8, fading in 4 hours", constants={"STRENGTH": 0.8, "MEMORY": 14_400}),
-    Idea("all of it, fading in an hour", constants={"MEMORY": 3600}),
+    Idea("one way in which a burst may go on, the mean", constants={"BURSTY": math.inf}),
+    Idea("two ways everywhere", constants={"BURSTY": -math.inf}),
+    Idea(
+        "of what is particular of now .8, for 4 hours in the mean",
+        constants={"STRENGTH": 0.8, "MEMORY": 14_400, "LASTS": (4200, 19_800)},
+    ),
+    Idea("all of it, for an hour in the mean", constants={"MEMORY": 3600, "LASTS": (1050, 4950)}),
     Idea("no more demand ahead than counts foretell", options="ahead=1,"),
     Idea("demand beyond an hour times 1.2 everywhere", options="ahead=1.2,"),
     Idea("pieces of earlier days that began alike", Analogs),
@@ -187,7 +215,6 @@ def play(idea: Idea, today: Instance, history: Instance) -> int:
             changed.enter_context(patch.object(forecast, name, value))
         changed.enter_context(patch.object(policy, "Forecast", idea.forecast))
         changed.enter_context(patch.object(policy, "find_shares", _SHARES))
-        changed.enter_context(patch("online.lora.algorithms.learned.LearnedPrices", Prices))
         return int(run(today, f"learned:{idea.options}prior=history", prior=history).welfare)
 
 

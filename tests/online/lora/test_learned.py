@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -13,9 +14,11 @@ import numba
 import pytest
 
 from bench.cli.main import main
+from bench.lora.hunt.moves import Draws
+from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
 from instances.lora import Instance, document, parse, write
 from instances.lora.generate import generate
-from instances.lora.history import join
+from instances.lora.history import join, split
 from instances.lora.named import named
 from online.lora.learned import policy
 from online.lora.learned.filling import find_shares
@@ -194,3 +197,56 @@ def test_what_was_prepared_for_anything_else_is_not_taken(
         monkeypatch.setattr(policy, "code_mark", lambda packages: "another code")
     assert _learned_afresh(day, before, text)[1] == 1
     assert len(list((tmp_path / "kept").iterdir())) == 2
+
+
+@pytest.fixture(scope="module")
+def bursty() -> tuple[Instance, Instance]:
+    """A day of 48 slots with a burst of an hour, and four days before it whose bursts are at other times."""
+
+    def day(number: int) -> Instance:
+        draws, jobs = Draws("bursty", number), []
+        for slot in range(1, 49):
+            for _ in range(20 if (slot + 12 * number) % 48 < 6 else 1):
+                rate, cells = 1 + draws.below(6), 1 + draws.below(8)
+                deadline = min(48, slot + cells + draws.below(12))
+                work = rate * min(cells, deadline - slot + 1)
+                jobs.append(Job(slot, deadline, 1 + draws.below(6), work, work * (500 + draws.below(3000)), (rate,)))
+        return instance(Sketch(48, (Kind(3, 8, 8),), tuple(jobs)))
+
+    return day(6), join([day(number) for number in range(4)])
+
+
+def _prices(given: tuple[Instance, Instance], text: str) -> list[tuple[Any, list[Any]]]:
+    """After each solution, the prices of nodes, and those of each way in which the day may go on."""
+    found = []
+
+    class Noted(policy.LearnedPrices):
+        def _solve(self, now: int) -> None:
+            super()._solve(now)
+            if self._public.slots == given[0].slots:  # not what is run first so that it is compiled
+                found.append((self._nu, self._by_way))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("online.lora.algorithms.learned.LearnedPrices", Noted)
+        assert run(given[0], text, prior=given[1]).valid
+    return found
+
+
+def test_where_counts_burst_prices_are_the_mean_of_those_of_two_ways(bursty: tuple[Instance, Instance]) -> None:
+    """A burst that lasts makes what is near dearer than one that ends soon, all day long and in the mean of it."""
+    found = _prices(bursty, "learned:prior=history")
+    assert len(found) > 40
+    assert all(len(ways) == 2 and (nu == (ways[0] + ways[1]) / 2).all() for nu, ways in found)
+    soon, late = (sum(float(ways[way].sum()) for _, ways in found) for way in (0, 1))
+    assert soon < late
+    regular = _prices((bursty[0], split(bursty[1], 48, bursty[0].public(""))[0]), "learned:prior=history")
+    assert all(len(ways) == 1 and (nu == ways[0]).all() for nu, ways in regular)
+
+
+def test_prices_of_two_ways_do_not_fall_where_they_must_not(bursty: tuple[Instance, Instance]) -> None:
+    """`wish=monotone`, and that they do fall without it."""
+    falls = {
+        text: sum(bool((after[0] < before[0]).any()) for before, after in itertools.pairwise(_prices(bursty, text)))
+        for text in ("learned:wish=monotone,prior=history", "learned:prior=history")
+    }
+    assert falls["learned:wish=monotone,prior=history"] == 0 < falls["learned:prior=history"]
