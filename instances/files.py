@@ -368,6 +368,8 @@ def filling(folder: Path) -> Iterator[Path]:
 
 SUFFIXES = (".json.gz", ".json")
 """Of instance files."""
+IMPORT_REPORT = "import.json"
+"""What `import` writes beside the days that it makes: no instance."""
 
 
 def list_instances(folder: Path) -> list[Path]:
@@ -377,4 +379,5 @@ def list_instances(folder: Path) -> list[Path]:
         name = next(path.name.removesuffix(suffix) for suffix in SUFFIXES if path.name.endswith(suffix))
         return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
-    return sorted((path for path in folder.iterdir() if path.name.endswith(SUFFIXES)), key=order)
+    found = (path for path in folder.iterdir() if path.name.endswith(SUFFIXES) and path.name != IMPORT_REPORT)
+    return sorted(found, key=order)

@@ -76,6 +76,7 @@ class OnlineRun:
     arrivals : how many arrived; 0 where nobody counted.
     seconds : wall time of the decisions, for information.
     trace : what the algorithm exposes for audits (prices, chosen schedules), or None.
+    history : what it learned from, in words; empty where it does not learn or there was nothing.
     """
 
     algorithm: str
@@ -94,6 +95,7 @@ class OnlineRun:
     arrivals: int = 0
     seconds: float = 0.0
     trace: Any = None
+    history: str = ""
 
     def __repr__(self) -> str:
         return f"<OnlineRun {tamed(self.label, 80)}: {grouped(self.welfare)}, {self._admitted}, {self._verdict}>"

@@ -56,12 +56,16 @@ class Registry(Generic[Instance]):
     documents : reads instances.
     protocol : the module whose function `plain` copies an answer in builtin types.
     join : makes one instance of days, one after another; None where a family has no such thing.
+    require_history : raises `InputError` where the first instance cannot be history of the second one.
+    tell_history : what there is to learn from in the first instance, for the second one, in words.
     """
 
     package: str
     documents: Documents
     protocol: str
     join: Callable[[list[Instance]], Instance] | None = None
+    require_history: Callable[[Instance, Instance], None] | None = None
+    tell_history: Callable[[Instance, Instance], str] | None = None
     _entries: dict[str, Entry] = field(default_factory=dict)
 
     def constants(self) -> Constants[Instance]:
@@ -128,15 +132,13 @@ class Registry(Generic[Instance]):
             elif entry is None:
                 options[key] = value
             else:
-                known = ", ".join(_known(entry)) or "none"
-                near = did_you_mean(key, _known(entry))
-                raise InputError("algorithm", where, f"no such option; {head} has {known}{near}")
+                raise _no_such_option(entry, head, key)
         spec = Spec(entry, path, options, given, prior)
         if entry is not None:
             declared = _declared(entry, options)
             for key in given:
                 if key not in declared:
-                    raise InputError("algorithm", f"{head}:{key}", f"{head} declares no such constant")
+                    raise _no_such_option(entry, head, key)
             if prior and not declared and not entry.learns:
                 raise InputError("algorithm", f"{head}:prior", f"{head} declares no constants")
         return spec
@@ -239,20 +241,33 @@ class Registry(Generic[Instance]):
     def read_prior(self, spec: Spec, tested: Instance | None = None) -> Instance:
         """The instance of a file; of several, ``FILE;FILE``, or of a folder's, one after another in time.
 
+        Of a folder that has the tested instance, too, those before it are taken.
+
         Raises
         ------
-        InputError : naming what cannot be read, days that cannot be joined, and one of several that is the tested one.
+        InputError : naming what cannot be read, what cannot be history, days that cannot be joined, and one of several
+            files that is the tested one.
         """
         text = spec.prior
         path = Path(text)
         names = [str(each) for each in list_instances(path)] if path.is_dir() else [*filter(None, text.split(";"))]
         if not names:
             raise InputError(text, "", "there is no instance file (.json or .json.gz) in this folder")
-        days: list[Instance] = [self.documents.read(name) for name in names]
-        if tested is not None and len(days) > 1:
-            for name, day in zip(names, days, strict=True):
-                if self.content_hash(day) == self.content_hash(tested):
-                    raise InputError("algorithm", f"{spec.head}:prior", f"{shown(name)} is the instance under test")
+        days: list[Instance] = []
+        for name in names:
+            day = self.documents.read(name)
+            if tested is not None and len(names) > 1 and self.content_hash(day) == self.content_hash(tested):
+                if path.is_dir() and days:
+                    break
+                first = " and the first of its folder" * path.is_dir()
+                problem = f"{shown(name)} is the instance under test{first}"
+                raise InputError("algorithm", f"{spec.head}:prior", problem)
+            if tested is not None and spec.entry is not None and spec.entry.learns and self.require_history is not None:
+                try:
+                    self.require_history(day, tested)
+                except InputError as error:
+                    raise InputError(name, error.field, error.problem) from None
+            days.append(day)
         return days[0] if len(days) == 1 or self.join is None else self.join(days)
 
     def prepare(
@@ -273,6 +288,8 @@ class Registry(Generic[Instance]):
             source = _source(spec, other)
             announced = algorithm.learn(other, instance)
             constants += tuple(Constant(name, value, source, told_as) for name, value in announced.items())
+            if other is not None and self.tell_history is not None:
+                algorithm.history = self.tell_history(other, instance)
             if other is None and not announced:
                 algorithm.label = f"{spec.name} (no history)"
         oracle = any(constant.source is Source.ORACLE for constant in constants)
@@ -305,6 +322,12 @@ def _known(entry: Entry) -> tuple[str, ...]:
     declared = _declared(entry)
     prior = ("prior",) if declared or entry.learns else ()
     return (*entry.options, *declared, *prior, *(("history",) if entry.learns else ()))
+
+
+def _no_such_option(entry: Entry, head: str, key: str) -> InputError:
+    known = _known(entry)
+    problem = f"no such option; {head} has {', '.join(known) or 'none'}{did_you_mean(key, known)}"
+    return InputError("algorithm", f"{head}:{key}", problem)
 
 
 def require_prior(spec: Spec, prior: object) -> None:

@@ -171,6 +171,7 @@ def play(
         arithmetic=getattr(algorithm, "arithmetic", "integer"),
         counts=dict(getattr(algorithm, "counts", {})),
         trace=getattr(algorithm, "trace", None),
+        history=getattr(algorithm, "history", ""),
     )  # fmt: skip
 
 
@@ -211,6 +212,7 @@ def _told(
     arithmetic: str,
     counts: dict[str, int],
     trace: Any,
+    history: str = "",
 ) -> OnlineRun:
     """The run's result, its figures taken from the independent verifier."""
     judged = game.judge(instance, log, violations)
@@ -231,6 +233,7 @@ def _told(
         counts=counts | dict(judged.counts),
         seconds=seconds,
         trace=trace,
+        history=history,
     )
 
 

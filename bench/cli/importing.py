@@ -17,10 +17,8 @@ from bench.family.column import Family
 from bench.family.known import find_importer
 from bench.family.parts import ImportSettings
 from instances.errors import InputError, shown
-from instances.files import check_writable, filling, write_text
+from instances.files import IMPORT_REPORT, check_writable, filling, write_text
 from instances.numerals import seconds_of
-
-REPORT = "import.json"
 
 
 def add_import(command: Command) -> None:
@@ -88,20 +86,22 @@ def _import(options: argparse.Namespace) -> int:
     if options.first and options.last and options.last < options.first:
         raise InputError("--to", "", f"{options.last} is before {options.first}")
     if options.out is not None and options.out.is_dir():
-        check_writable(options.out / REPORT)
+        check_writable(options.out / IMPORT_REPORT)
     report, instances = importing.read(options.log, settings, _tell)
     if options.dry_run:
         files = [f"{instance.name}.json.gz" for instance in instances]
     else:
         files = _write(family, instances, options.out)
-        write_text(options.out / REPORT, json.dumps(report.document(), indent=1) + "\n")
+        write_text(options.out / IMPORT_REPORT, json.dumps(report.document(), indent=1) + "\n")
     if options.json:
         print_json({**report.document(), "files": files})
         return 0
     print(report.text())
     for each in report.document()["instances"]:
         print(f"{each['name']}: " + ", ".join(f"{key} {value}" for key, value in each.items() if key != "name"))
-    where = "nothing was written (--dry-run)" if options.dry_run else f"in {options.out}, with the report {REPORT}"
+    where = (
+        "nothing was written (--dry-run)" if options.dry_run else f"in {options.out}, with the report {IMPORT_REPORT}"
+    )
     print(f"{len(files)} instances, {where}")
     return 0
 

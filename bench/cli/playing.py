@@ -31,6 +31,7 @@ from bench.cli.printing import (
     print_violations,
     profit_text,
     require_writable,
+    standing_text,
     write_decisions,
 )
 from bench.cli.solving import NO_CERTIFICATE, require_certificates
@@ -106,7 +107,8 @@ def _online(options: argparse.Namespace) -> int:
         print_json(_document(options, family, instance, run))
     else:
         told = account_text(family, instance, run)
-        print_run(run, family.objective, family.unit, run.arrivals or len(document["decisions"]), told)
+        tasks = run.arrivals or len(document["decisions"])
+        print_run(run, family.objective, family.unit, tasks, told, standing_text(family, run))
     write_decisions(options.solution, document)
     write_timeline(options, family, instance, [run])
     return 0
@@ -145,7 +147,8 @@ def _compare(options: argparse.Namespace, family: Family, instance: Any, names: 
         for name in names:
             family.algorithm_key(name)
         with name_the_file(options.file, instance):
-            opt = None if options.no_opt else _enclose(options, family, instance)
+            # What cannot run is said before OPT is looked for, which may take long.
+            opt = _enclose(options, family, instance) if options.certificate else None
             for name in names:
                 now_at(f"running {name}")
                 try:
@@ -154,6 +157,8 @@ def _compare(options: argparse.Namespace, family: Family, instance: Any, names: 
                     raise
                 except Exception as error:
                     runs[name] = one_line(error)
+            if not options.certificate and not options.no_opt:
+                opt = _enclose(options, family, instance)
     opt = None if opt is None else _tightened(opt, family, runs)
     rows = {name: _row(family, instance, opt, name, run) for name, run in runs.items()}
     if options.json:
@@ -167,8 +172,12 @@ def _compare(options: argparse.Namespace, family: Family, instance: Any, names: 
         print_json({"instance": family.identity(instance), "opt": ends, "runs": played})
     else:
         _print_table(options, family, opt, rows)
-        for run in runs.values():
-            if not isinstance(run, str) and not run.valid:
+        shown_runs = [run for run in runs.values() if not isinstance(run, str)]
+        for run in shown_runs:
+            if known := standing_text(family, run):
+                print(f"{run.label}: {known}")
+        for run in shown_runs:
+            if not run.valid:
                 print(f"{run.label}:")
                 print_violations(run)
     first = runs[names[0]]

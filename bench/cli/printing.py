@@ -65,15 +65,27 @@ def or_dash(value: Any) -> Any:
     return "-" if value is None else value
 
 
-def print_run(run: OnlineRun, called: str, unit: str, tasks: int, account: str = "") -> None:
+def standing_text(family: Family, run: OnlineRun) -> str:
+    """What the run learned from, what is proved of its algorithm, and about whom; empty where nothing is known."""
+    told = [f"learned from {run.history}"] if run.history else []
+    if family.standing is not None:
+        told += [f"{name}: {value}" for name, value in family.standing(run.algorithm).items()]
+    return "; ".join(told)
+
+
+def print_run(run: OnlineRun, called: str, unit: str, tasks: int, account: str = "", standing: str = "") -> None:
+    """A run in full: what it earned, and what is known of its algorithm."""
     print(f"{run.label}: {called} {ratios.truncated(run.welfare)} {unit}, admitted {run.admitted} of {tasks}")
+    if standing:
+        print(standing)
     if run.revenue is not None:
         print(f"revenue {ratios.truncated(run.revenue)} {unit}")
     if account:
         print(account)
     for constant in run.constants:
         source = ", ".join(filter(None, (constant.source, constant.detail)))
-        print(f"constant {constant.name} = {constant.value} ({source})")
+        about = f", about {float(constant.value):.6g}" if constant.value.denominator > 1 else ""
+        print(f"constant {constant.name} = {constant.value}{about} ({source})")
     for violation in run.violations:
         print(f"INVALID: {violation}")
     # Nobody knows that of anyone's own algorithm, and nothing here depends on it.

@@ -11,7 +11,7 @@ READINGS = (
     "Migration: a task may change nodes from slot to slot, for nothing, in OPT and in every algorithm. (4b) asks for "
     "one node per slot and no more; section 3.1 speaks of 'a particular compute node'. A task that must stay on its "
     "node has fewer schedules, so OPT is then no larger: the upper bounds on OPT hold there too, the ratios need not. "
-    "`--no-migration` (`opt`, `check`, `online`; all algorithms but `titan`) is that problem.",
+    "`--no-migration` (`opt`, `check`, `online`; all algorithms but `titan`, `learned`, `guarded`) is that problem.",
     "Candidate nodes: a task may use a node only if it fits there alone, s <= C_p and r <= C_m - r_b, and has a rate "
     "there. (4f) and (4g) demand that of every solution, but (4a)-(4e), by which the paper defines a schedule, do not; "
     "Lemma 2 needs it.",

@@ -14,12 +14,11 @@ from bench.family.grids import name_file
 from bench.family.known import family_of, find_suite, read_instance
 from bench.family.suite import EARLIER, HISTORY, TIMELINE, Case, SolveSettings, Study, Suite
 from instances.errors import InputError, shown, tamed
-from instances.files import load_json, make_folder, read_bytes, write_text
+from instances.files import IMPORT_REPORT, load_json, make_folder, read_bytes, write_text
 
 ALL = "all"
 GROUP = "days"
 _SUFFIXES = (".json.gz", ".json")
-_REPORT = "import.json"
 """What `import` writes beside the instances."""
 
 
@@ -57,7 +56,7 @@ def find_days(source: Path) -> tuple[Family, list[Day]]:
         raise InputError(
             str(source), "", "is no folder and no .toml; `import LOG --out DIR` makes a folder with a file per day"
         )
-    files = [path for path in source.iterdir() if path.name.endswith(_SUFFIXES) and path.name != _REPORT]
+    files = [path for path in source.iterdir() if path.name.endswith(_SUFFIXES) and path.name != IMPORT_REPORT]
     family: Family | None = None
     days: dict[str, Day] = {}
     for path in sorted(files, key=lambda path: _natural(_name(path))):

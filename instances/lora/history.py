@@ -88,16 +88,34 @@ def split(history: Instance, slots: int, like: Instance | Public) -> list[Instan
     InputError : other slots or nodes, or tasks that last over the end of a day.
     """
     name = history.name
-    if history.slots % slots:
-        problem = f"{history.slots} slots are no whole number of days of {slots} slots, as the instance under test has"
-        raise InputError(name, "slots", problem)
-    require_cluster(history, like)
+    require_days(history, slots, like)
     day = (history.arrival - 1) // slots
     late = np.flatnonzero((history.deadline - 1) // slots != day)
     if len(late):
         problem = f"task {late[0]} lasts over the end of a day of {slots} slots"
         raise InputError(name, f"tasks[{late[0]}].deadline", problem)
     return [_day(history, np.flatnonzero(day == each), each * slots, slots) for each in range(history.slots // slots)]
+
+
+def require_days(history: Instance, slots: int, like: Instance | Public) -> None:
+    """InputError where the history is no whole number of days of so many slots, or one of another cluster."""
+    if history.slots % slots:
+        problem = f"{history.slots} slots are no whole number of days of {slots} slots, as the instance under test has"
+        raise InputError(history.name, "slots", problem)
+    require_cluster(history, like)
+
+
+def require_history(history: Instance, tested: Instance) -> None:
+    """InputError where it cannot be history of the tested instance."""
+    require_days(history, tested.slots, tested)
+
+
+def told(history: Instance, tested: Instance) -> str:
+    """What there is to learn from, in words: days, tasks, and the nodes where today has more or fewer."""
+    days = history.slots // tested.slots
+    counts = [sum(kind.count for kind in each.node_types) for each in (history, tested)]
+    other = f", on {counts[0]} nodes where the instance has {counts[1]}" if counts[0] != counts[1] else ""
+    return f"{days} {'day' if days == 1 else 'days'}, {history.tasks:,} tasks{other} ({history.name})"
 
 
 def require_cluster(history: Instance, like: Instance | Public) -> None:

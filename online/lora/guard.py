@@ -262,10 +262,19 @@ def root_below(value: Fraction, degree: int) -> Fraction:
     unit = 2**_ROOT_BITS
     if degree > _DEGREE:
         return Fraction(1)
-    guess = max(unit, math.floor(float(value) ** (1.0 / degree) * unit) + 2)
-    while guess > unit and Fraction(guess, unit) ** degree > value:
-        guess -= 1
-    return Fraction(guess, unit)
+    high = max(unit, math.floor(float(value) ** (1.0 / degree) * unit) + 2)
+
+    def above(guess: int) -> bool:
+        return guess > unit and Fraction(guess, unit) ** degree > value
+
+    # The largest one that is not above is two lower at most, but for roots of which doubles have fewer bits than 40.
+    step, low = 1, high
+    while above(low):
+        high, low, step = low, max(unit, low - step), 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if above(middle) else (middle, high)
+    return Fraction(low, unit)
 
 
 def _sorts(kind: Kind) -> list[tuple[Fraction, int, int]]:

@@ -16,7 +16,8 @@ come from history, counts and earlier tasks. Not in the arrival: prices may fall
 memory: more of it may fill a gap, and so be cheaper; with `waste=0` prices do not look at that, and a share of a node
 never falls as a task takes more. With `wish=monotone` and history prices do not either, never fall within the day, and
 are not raised by what the task itself sets off, so that neither to arrive later nor to ask for more memory gains
-anything; more work or an earlier deadline never did.
+anything; without a guard more work or an earlier deadline never did. With `binding=late` all may: whether other tasks
+can move is searched for, not decided.
 """
 
 from __future__ import annotations
@@ -139,7 +140,8 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
 
 def _standing(options: Mapping[str, str], oracle: bool) -> Mapping[str, str]:
     proved = "none; guard=BETA has one" if Fraction(options["guard"]) == 0 else guarantee(options, "guard")
-    monotone = options["wish"] == "monotone" and Fraction(options["guard"]) == 0
+    plain = Fraction(options["guard"]) == 0 and options["binding"] == "now"
+    monotone = plain and options["wish"] == "monotone"
     return {"guarantee": proved, "truthful": "in bid, window, work and memory" if monotone else "in the bid"}
 
 

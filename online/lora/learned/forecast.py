@@ -54,7 +54,9 @@ class Forecast:
     Attributes
     ----------
     profile : (T,) of the mean day.
-    variation : the squared spread of an hour's count over its mean squared, beyond what one by one makes of it.
+    variation : the squared spread of an hour's count over its mean squared, beyond what one by one makes of it. It is
+        measured as if the mean of every hour were known by these days alone: of two or three days too much where the
+        mean day is flat (twice of two). One day is compared with itself, and seems regular.
     """
 
     def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str, ahead: float | None = 1.0) -> None:
@@ -109,7 +111,9 @@ class Forecast:
         left[now:] *= np.maximum(0.0, 1.0 + STRENGTH * (level - 1.0) * fade[: len(profile) - now])
         if here > profile[now]:
             left[now] = max(left[now], BURST * (here - profile[now]))
-        if self._known and left.sum() > 0:
+        if self._known:
+            if left.sum() <= 0:  # nothing was ever seen so late
+                left[now:] = 1.0
             left *= max(0.0, self.total - seen) / left.sum()
         elif self._doubt > 0:
             done = float(profile[:now].sum()) + min(float(profile[now]), here)

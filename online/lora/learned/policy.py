@@ -117,7 +117,8 @@ class LearnedPrices:
                 _KEPT[key] = Lesson(self._past, self._forecast, self._filling, self._samples, self._unit, self._nu)
                 if len(_KEPT) > MOST_KEPT:
                     del _KEPT[next(iter(_KEPT))]
-        # The order of entries is worked on.
+        # What is worked on is this day's own: the unit of a type that no past task could use, and the order of entries.
+        self._unit = self._unit.copy()
         self._samples = [
             sample._replace(order=sample.order.copy(), counted=np.zeros_like(sample.counted))
             for sample in self._samples
@@ -126,6 +127,7 @@ class LearnedPrices:
     def __deepcopy__(self, memo: dict[int, Any]) -> LearnedPrices:
         twin = copy(self)
         twin._came, twin._used, twin._seen = self._came.copy(), self._used.copy(), self._seen.copy()
+        twin._unit = self._unit.copy()
         twin._samples = [
             sample._replace(order=sample.order.copy(), counted=sample.counted.copy()) for sample in self._samples
         ]
@@ -167,7 +169,7 @@ class LearnedPrices:
         self._samples = [draw(past, share, self._public.slots, s.size, str(a)) for a in range(s.samples)]
         for g in range(len(self._nodes)):
             able = (past.rate[:, g] > 0) & (share[:, g] > 0)
-            if able.any() and self._solved == 0:
+            if able.any() and (self._solved == 0 or self._unit[g] <= 1.0):
                 slots = -(-past.work[able] // past.rate[able, g])
                 self._unit[g] = max(1.0, float(np.sort(past.bid[able] / (slots * share[able, g]))[able.sum() // 2]))
 

@@ -28,6 +28,14 @@ def test_what_came_is_taken_off_a_total_that_days_share() -> None:
         assert (left[:2] == 0).all()
 
 
+def test_a_known_total_is_spread_where_nothing_ever_came_so_late() -> None:
+    """Ten are left at the end of days that were over by noon: they are expected, whenever."""
+    day = np.where(np.arange(240) < 20, 12.0, 0.0)
+    came = np.zeros(240)
+    came[0] = 230.0
+    assert _left(Forecast([day, day], 240, 360, "known"), 200, came).sum() == pytest.approx(10)
+
+
 def test_the_level_follows_what_came_where_totals_differ() -> None:
     """Days of 120 and 360 tasks: twice the mean so far foretells more than the mean, and less than twice of it."""
     days = [_day(5), _day(15)]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 from bench.cli.main import main
 from bench.lora.hunt.moves import Draws
 from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from bench.lora.standing import standing
 from instances.lora import Instance, document, parse, write
 from instances.lora.generate import generate
 from instances.lora.history import join, split
@@ -101,15 +104,61 @@ def test_what_cannot_be_history_is_one_line(days: Path, tmp_path: Path, capsys: 
     def line(history: str) -> str:
         return _refused(capsys, today, "--algorithm", f"learned:history={history}")
 
-    assert "short: slots: 20 slots are no whole number of days of 24 slots" in line(str(tmp_path / "short.json"))
+    assert "short.json: slots: 20 slots are no whole number of days of 24 slots" in line(str(tmp_path / "short.json"))
     assert "there is no instance file (.json or .json.gz) in this folder" in line(str(tmp_path / "empty"))
-    assert "base_memory_mb: 2, and the instance under test has 499" in line(str(tmp_path / "other.json"))
-    assert "odd: slot_seconds: 300, and the instance under test has 600" in line(str(tmp_path / "odd.json"))
+    assert "other.json: " in line(str(tmp_path / "other.json"))
+    assert "odd.json: slot_seconds: 300, and the instance under test has 600" in line(str(tmp_path / "odd.json"))
     assert "is the instance under test" in line(today)
     assert f"{today}' is the instance under test" in line(f"{days / 'before' / 'day2.json'};{today}")
     assert "absent" in line(str(tmp_path / "absent.json"))
     two = f"{days / 'before' / 'day2.json'};{tmp_path / 'other.json'}"
-    assert "its nodes or slots are not those of" in line(two)
+    assert "other.json: " in line(two)
+
+
+def test_of_a_folder_that_has_today_the_days_before_it_are_taken(
+    days: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `import` makes folders, with its report; what was learned from is said, and what is proved."""
+    for name in ("day2", "day10"):
+        shutil.copy(days / "before" / f"{name}.json", tmp_path)
+    shutil.copy(days / "today.json", tmp_path / "day11.json")
+    write(_part("tomorrow", 40), tmp_path / "day12.json")
+    (tmp_path / "import.json").write_text('{"format": "csv"}')
+    algorithm = f"learned:guard=50,history={tmp_path}"
+    assert main(["online", str(tmp_path / "day11.json"), "--algorithm", algorithm]) == 0
+    told = capsys.readouterr().out
+    assert "learned from 2 days, 140 tasks (day2 to day10); guarantee: OPT <= (10 + max(1, 50 Omega)) ALG" in told
+    before = _told(capsys, str(days / "today.json"), "--algorithm", f"learned:guard=50,history={days / 'before'}")
+    assert f": welfare {before['welfare']:,} " in told
+    assert "is the instance under test and the first of its folder" in _refused(
+        capsys, str(tmp_path / "day2.json"), "--algorithm", algorithm
+    )
+    fewer = _part("day2", 50)
+    write(replace(fewer, node_types=tuple(replace(k, count=2) for k in fewer.node_types)), tmp_path / "fewer.json")
+    assert main(["online", str(days / "today.json"), "--algorithm", f"learned:history={tmp_path / 'fewer.json'}"]) == 0
+    assert " nodes where the instance has " in capsys.readouterr().out
+
+
+def test_what_a_day_does_to_its_prices_stays_with_it() -> None:
+    """A day without history of any use, after another one in the same process: as if it were alone."""
+
+    def day(*rates: tuple[int, int]) -> Instance:
+        jobs = [Job(1 + i // 20, 5 + i // 20, 3, 9, 10_000 * (1 + i % 7), rate) for i, rate in enumerate(rates)]
+        return instance(Sketch(20, (Kind(1, 8, 8), Kind(1, 8, 8)), tuple(jobs)))
+
+    nothing = instance(Sketch(20, (Kind(1, 8, 8), Kind(1, 8, 8)), ()))
+    today = day(*[(3, 0)] * 66, *[(0, 3)] * 200)
+    policy._KEPT.clear()
+    alone = run(today, "learned:prior=history", prior=nothing).welfare
+    policy._KEPT.clear()
+    run(day(*[(0, 3)] * 80), "learned:prior=history", prior=nothing)
+    assert run(today, "learned:prior=history", prior=nothing).welfare == alone
+
+
+def test_late_binding_is_proved_truthful_in_the_bid_only() -> None:
+    """Whether others can move is searched for: more memory may be answered better."""
+    assert standing("learned:wish=monotone")["truthful"] == "in bid, window, work and memory"
+    assert standing("learned:wish=monotone,binding=late")["truthful"] == "in the bid"
 
 
 def test_threads_and_processes_decide_alike(days: Path, capsys: pytest.CaptureFixture[str]) -> None:
