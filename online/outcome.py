@@ -76,7 +76,7 @@ class OnlineRun:
     arrivals : how many arrived; 0 where nobody counted.
     seconds : wall time of the decisions, for information.
     trace : what the algorithm exposes for audits (prices, chosen schedules), or None.
-    history : what it learned from, in words; empty where it does not learn or there was nothing.
+    history : what it was shown of earlier days, in words; empty where there was nothing.
     """
 
     algorithm: str

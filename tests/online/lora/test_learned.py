@@ -127,7 +127,7 @@ def test_of_a_folder_that_has_today_the_days_before_it_are_taken(
     algorithm = f"learned:guard=50,history={tmp_path}"
     assert main(["online", str(tmp_path / "day11.json"), "--algorithm", algorithm]) == 0
     told = capsys.readouterr().out
-    assert "learned from 2 days, 140 tasks (day2 to day10); guarantee: OPT <= (10 + max(1, 50 Omega)) ALG" in told
+    assert "history: 2 days, 140 tasks (day2 to day10); guarantee: OPT <= (10 + max(1, 50 Omega)) ALG" in told
     before = _told(capsys, str(days / "today.json"), "--algorithm", f"learned:guard=50,history={days / 'before'}")
     assert f": welfare {before['welfare']:,} " in told
     assert "is the instance under test and the first of its folder" in _refused(
