@@ -42,6 +42,14 @@ def test_a_root_from_below_is_near_and_never_above(value: Fraction, degree: int)
         assert (root + Fraction(4, 2**40)) ** degree > value
 
 
+@settings(max_examples=60, deadline=None)
+@given(value=st.fractions(10**6, 10**18), degree=st.integers(1, 6))
+def test_a_root_of_a_huge_value_is_found_at_once_and_never_above(value: Fraction, degree: int) -> None:
+    """Where doubles have too few bits for 1/2^40 it is near in proportion; by single steps some would take an hour."""
+    root = root_below(value, degree)
+    assert root**degree <= value < (root * (1 + Fraction(1, 2**40))) ** degree
+
+
 @settings(max_examples=50, deadline=None)
 @given(
     compute=st.integers(1, 25),
