@@ -372,12 +372,17 @@ IMPORT_REPORT = "import.json"
 """What `import` writes beside the days that it makes: no instance."""
 
 
+def bare_name(path: Path) -> str:
+    """The name of an instance file without what says how it is packed."""
+    return next(path.name.removesuffix(suffix) for suffix in SUFFIXES if path.name.endswith(suffix))
+
+
 def list_instances(folder: Path) -> list[Path]:
     """The instance files of a folder, in order of their names, numbers in them by value."""
 
     def order(path: Path) -> list[tuple[int, str]]:
-        name = next(path.name.removesuffix(suffix) for suffix in SUFFIXES if path.name.endswith(suffix))
-        return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+        parts = re.split(r"(\d+)", bare_name(path))
+        return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
     found = (path for path in folder.iterdir() if path.name.endswith(SUFFIXES) and path.name != IMPORT_REPORT)
     return sorted(found, key=order)

@@ -14,12 +14,10 @@ from bench.family.grids import name_file
 from bench.family.known import family_of, find_suite, read_instance
 from bench.family.suite import EARLIER, HISTORY, TIMELINE, Case, SolveSettings, Study, Suite
 from instances.errors import InputError, shown, tamed
-from instances.files import IMPORT_REPORT, load_json, make_folder, read_bytes, write_text
+from instances.files import bare_name, list_instances, load_json, make_folder, read_bytes, write_text
 
 ALL = "all"
 GROUP = "days"
-_SUFFIXES = (".json.gz", ".json")
-"""What `import` writes beside the instances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +54,17 @@ def find_days(source: Path) -> tuple[Family, list[Day]]:
         raise InputError(
             str(source), "", "is no folder and no .toml; `import LOG --out DIR` makes a folder with a file per day"
         )
-    files = [path for path in source.iterdir() if path.name.endswith(_SUFFIXES) and path.name != IMPORT_REPORT]
     family: Family | None = None
     days: dict[str, Day] = {}
-    for path in sorted(files, key=lambda path: _natural(_name(path))):
+    for path in list_instances(source):
         data, where = read_bytes(path)
         found, instance = read_instance(load_json(data, where), where)
         family = family or found
         if found is not family:
             raise InputError(where, "format", f"an instance of {found.name}; the first day is one of {family.name}")
-        if _name(path) in days:
-            raise InputError(where, "", f"the day {shown(_name(path))} is there twice, as .json and as .json.gz")
-        days[_name(path)] = _day(found, _name(path), {"kind": "file", "path": str(path)}, instance)
+        if bare_name(path) in days:
+            raise InputError(where, "", f"the day {shown(bare_name(path))} is there twice, as .json and as .json.gz")
+        days[bare_name(path)] = _day(found, bare_name(path), {"kind": "file", "path": str(path)}, instance)
     if family is None:
         raise InputError(str(source), "", "there is no instance file (.json or .json.gz) in this folder")
     return family, list(days.values())
@@ -138,14 +135,6 @@ def list_doubts(days: Sequence[Day], order: str) -> list[str]:
                 f"({tamed(words, 100)}){more}: a backtest is about days of one cluster"
             )
     return said
-
-
-def _name(path: Path) -> str:
-    return next(path.name.removesuffix(suffix) for suffix in _SUFFIXES if path.name.endswith(suffix))
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def split_names(text: str) -> list[str]:

@@ -75,8 +75,8 @@ def began(day: Instance) -> str:
     return found[:19] if isinstance(found, str) else ""
 
 
-def split(history: Instance, slots: int, like: Instance | Public) -> list[Instance]:
-    """The days of `slots` slots each that an instance joins, in order.
+def split(history: Instance, like: Instance | Public) -> list[Instance]:
+    """The days that an instance joins, in order.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ def split(history: Instance, slots: int, like: Instance | Public) -> list[Instan
     ------
     InputError : other slots or nodes, or tasks that last over the end of a day.
     """
-    name = history.name
-    require_days(history, slots, like)
+    require_history(history, like)
+    name, slots = history.name, like.slots
     day = (history.arrival - 1) // slots
     late = np.flatnonzero((history.deadline - 1) // slots != day)
     if len(late):
@@ -97,20 +97,17 @@ def split(history: Instance, slots: int, like: Instance | Public) -> list[Instan
     return [_day(history, np.flatnonzero(day == each), each * slots, slots) for each in range(history.slots // slots)]
 
 
-def require_days(history: Instance, slots: int, like: Instance | Public) -> None:
-    """InputError where the history is no whole number of days of so many slots, or one of another cluster."""
-    if history.slots % slots:
-        problem = f"{history.slots} slots are no whole number of days of {slots} slots, as the instance under test has"
+def require_history(history: Instance, like: Instance | Public) -> None:
+    """InputError where it is no whole number of days like the instance under test, or of another cluster."""
+    if history.slots % like.slots:
+        problem = (
+            f"{history.slots} slots are no whole number of days of {like.slots} slots, as the instance under test has"
+        )
         raise InputError(history.name, "slots", problem)
     require_cluster(history, like)
 
 
-def require_history(history: Instance, tested: Instance) -> None:
-    """InputError where it cannot be history of the tested instance."""
-    require_days(history, tested.slots, tested)
-
-
-def told(history: Instance, tested: Instance) -> str:
+def tell_history(history: Instance, tested: Instance) -> str:
     """What there is to learn from, in words: days, tasks, and the nodes where today has more or fewer."""
     days = history.slots // tested.slots
     counts = [sum(kind.count for kind in each.node_types) for each in (history, tested)]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from instances.lora import format as documents
-from instances.lora.history import join, require_history, told
+from instances.lora.history import join, require_history, tell_history
 from instances.lora.model import Instance
 from online.registry import Registry
 from online.spec import Entry, Option, Spec, fraction
 
 __all__ = ["REGISTRY", "Entry", "Option", "Spec", "algorithms", "canonical", "entries", "fraction", "parse", "register"]
 
-REGISTRY: Registry[Instance] = Registry("online.lora", documents, "online.lora.protocol", join, require_history, told)
+REGISTRY: Registry[Instance] = Registry(
+    "online.lora", documents, "online.lora.protocol", join, require_history, tell_history
+)
 
 register = REGISTRY.register
 entries = REGISTRY.entries

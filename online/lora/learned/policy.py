@@ -139,7 +139,7 @@ class LearnedPrices:
         past, last = no_past(len(self._nodes)), None
         counts: list[Floats] = []
         if self._history is not None:
-            days = split(self._history, slots, public)
+            days = split(self._history, public)
             counts = [np.bincount(day.arrival - 1, minlength=slots).astype(float) for day in days]
             past, last = together([read_past(day, slots) for day in days[-s.days :]]), days[-1]
         self._past = past

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -51,7 +53,7 @@ def test_days_that_were_joined_are_had_again(name: str) -> None:
     """Every field of every task, tariffs and explicit costs; a day without tasks, too."""
     day = named(name)
     days = [day, parse(document(day) | {"tasks": []}, "empty"), day]
-    parts = split(join(days), day.slots, day)
+    parts = split(join(days), day)
     left_out = ("name", "origin")
     told = [{key: value for key, value in document(each).items() if key not in left_out} for each in (*days, *parts)]
     assert told[:3] == told[3:]
@@ -79,7 +81,7 @@ def test_history_of_another_cluster_is_one_line(fields: dict[str, object], field
     """The field of the first difference, with both values."""
     day = named("tiny_two_types")
     with pytest.raises(InputError) as caught:
-        split(_changed(**fields), day.slots, day)
+        split(_changed(**fields), day)
     assert (caught.value.source, caught.value.field, caught.value.problem) == ("other", field, piece)
 
 
@@ -87,9 +89,9 @@ def test_history_of_other_days_is_one_line() -> None:
     """No whole number of days; a task that lasts over the end of one."""
     day = named("tiny_two_types")
     with pytest.raises(InputError, match=f"{2 * day.slots} slots are no whole number of days of 3 slots"):
-        split(join([day, day]), 3, day)
+        split(join([day, day]), replace(day, slots=3))
     with pytest.raises(InputError, match=r"tasks\[.*\]\.deadline: task \d+ lasts over the end of a day of 2 slots"):
-        split(join([day, day]), 2, day)
+        split(join([day, day]), replace(day, slots=2))
 
 
 def test_nodes_may_be_more_or_fewer_than_on_earlier_days() -> None:
@@ -97,7 +99,7 @@ def test_nodes_may_be_more_or_fewer_than_on_earlier_days() -> None:
     day = named("tiny_two_types")
     told = document(day)
     more = parse(told | {"node_types": [node | {"count": 9} for node in told["node_types"]]}, "more")
-    assert len(split(join([day, day]), day.slots, more)) == 2
+    assert len(split(join([day, day]), more)) == 2
 
 
 def test_some_of_the_tasks_are_chosen_as_they_are() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numba
 import pytest
 
+from bench.cli import playing
 from bench.cli.main import main
 from bench.lora.hunt.moves import Draws
 from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
@@ -118,20 +119,20 @@ def test_what_cannot_be_history_is_one_line(days: Path, tmp_path: Path, capsys: 
 def test_of_a_folder_that_has_today_the_days_before_it_are_taken(
     days: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As `import` makes folders, with its report; what was learned from is said, and what is proved."""
+    """As `import` makes folders, with its report before them; what was learned from is said, and what is proved."""
     for name in ("day2", "day10"):
-        shutil.copy(days / "before" / f"{name}.json", tmp_path)
-    shutil.copy(days / "today.json", tmp_path / "day11.json")
-    write(_part("tomorrow", 40), tmp_path / "day12.json")
+        shutil.copy(days / "before" / f"{name}.json", tmp_path / f"job-{name}.json")
+    shutil.copy(days / "today.json", tmp_path / "job-day11.json")
+    write(_part("tomorrow", 40), tmp_path / "job-day12.json")
     (tmp_path / "import.json").write_text('{"format": "csv"}')
     algorithm = f"learned:guard=50,history={tmp_path}"
-    assert main(["online", str(tmp_path / "day11.json"), "--algorithm", algorithm]) == 0
+    assert main(["online", str(tmp_path / "job-day11.json"), "--algorithm", algorithm]) == 0
     told = capsys.readouterr().out
     assert "history: 2 days, 140 tasks (day2 to day10); guarantee: OPT <= (10 + max(1, 50 Omega)) ALG" in told
     before = _told(capsys, str(days / "today.json"), "--algorithm", f"learned:guard=50,history={days / 'before'}")
     assert f": welfare {before['welfare']:,} " in told
     assert "is the instance under test and the first of its folder" in _refused(
-        capsys, str(tmp_path / "day2.json"), "--algorithm", algorithm
+        capsys, str(tmp_path / "job-day2.json"), "--algorithm", algorithm
     )
     fewer = _part("day2", 50)
     write(replace(fewer, node_types=tuple(replace(k, count=2) for k in fewer.node_types)), tmp_path / "fewer.json")
@@ -139,20 +140,47 @@ def test_of_a_folder_that_has_today_the_days_before_it_are_taken(
     assert " nodes where the instance has " in capsys.readouterr().out
 
 
+def _two_types(*tasks: tuple[tuple[int, int], int]) -> Instance:
+    """Twenty tasks a slot, each with its rates on two types of one node each, and its bid."""
+    jobs = [Job(1 + i // 20, 5 + i // 20, 3, 9, bid * (1 + i % 7), rate) for i, (rate, bid) in enumerate(tasks)]
+    return instance(Sketch(20, (Kind(1, 8, 8), Kind(1, 8, 8)), tuple(jobs)))
+
+
 def test_what_a_day_does_to_its_prices_stays_with_it() -> None:
-    """A day without history of any use, after another one in the same process: as if it were alone."""
-
-    def day(*rates: tuple[int, int]) -> Instance:
-        jobs = [Job(1 + i // 20, 5 + i // 20, 3, 9, 10_000 * (1 + i % 7), rate) for i, rate in enumerate(rates)]
-        return instance(Sketch(20, (Kind(1, 8, 8), Kind(1, 8, 8)), tuple(jobs)))
-
-    nothing = instance(Sketch(20, (Kind(1, 8, 8), Kind(1, 8, 8)), ()))
-    today = day(*[(3, 0)] * 66, *[(0, 3)] * 200)
+    """A day with a history of no use, after one of far higher bids in the same process: as if it were alone."""
+    nothing, today = _two_types(), _two_types(*[((3, 0), 10_000)] * 80, *[((0, 3), 10_000)] * 200)
     policy._KEPT.clear()
     alone = run(today, "learned:prior=history", prior=nothing).welfare
     policy._KEPT.clear()
-    run(day(*[(0, 3)] * 80), "learned:prior=history", prior=nothing)
+    run(_two_types(*[((0, 3), 10**9)] * 80), "learned:prior=history", prior=nothing)
     assert run(today, "learned:prior=history", prior=nothing).welfare == alone
+
+
+def test_a_type_that_the_first_tasks_cannot_use_has_price_steps_of_its_own() -> None:
+    """Without a history of use steps are learned from the first 64 tasks; these use one type alone."""
+    units = []
+
+    class Noted(policy.LearnedPrices):
+        def _solve(self, now: int) -> None:
+            super()._solve(now)
+            units.append(self._unit.copy())
+
+    today = _two_types(*[((3, 0), 10_000)] * 80, *[((0, 3), 10_000)] * 200)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("online.lora.algorithms.learned.LearnedPrices", Noted)
+        run(today, "learned")
+    assert any(first > 1000 and second == 1 for first, second in units)
+    assert (units[-1] > 1000).all()
+
+
+def test_what_cannot_run_is_said_before_opt_is_looked_for(
+    days: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Greedy beside a history of another cluster."""
+    monkeypatch.setattr(playing, "_enclose", lambda *given: pytest.fail("OPT is looked for"))
+    write(named("tiny_two_types"), days / "other.json")
+    line = _refused(capsys, str(days / "today.json"), "--algorithm", "greedy", f"learned:history={days / 'other.json'}")
+    assert "other.json: " in line
 
 
 def test_late_binding_is_proved_truthful_in_the_bid_only() -> None:
@@ -288,8 +316,25 @@ def test_where_counts_burst_prices_are_the_mean_of_those_of_two_ways(bursty: tup
     assert all(len(ways) == 2 and (nu == (ways[0] + ways[1]) / 2).all() for nu, ways in found)
     soon, late = (sum(float(ways[way].sum()) for _, ways in found) for way in (0, 1))
     assert soon < late
-    regular = _prices((bursty[0], split(bursty[1], 48, bursty[0].public(""))[0]), "learned:prior=history")
+    regular = _prices((bursty[0], split(bursty[1], bursty[0])[0]), "learned:prior=history")
     assert all(len(ways) == 1 and (nu == ways[0]).all() for nu, ways in regular)
+
+
+def test_each_way_goes_on_from_its_own_prices(bursty: tuple[Instance, Instance]) -> None:
+    """What a solution begins with are the prices that the same way had after the one before."""
+    begun: list[Any] = []
+
+    class Noted(policy.LearnedPrices):
+        def _descend(self, now: int, expected: Any, nu: Any, rounds: int, step: float) -> Any:
+            if self._solved and self._public.slots == bursty[0].slots:
+                begun.append((nu, list(self._by_way)))
+            return super()._descend(now, expected, nu, rounds, step)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("online.lora.algorithms.learned.LearnedPrices", Noted)
+        run(bursty[0], "learned:prior=history", prior=bursty[1])
+    assert len(begun) > 80
+    assert all((nu == ways[turn % 2]).all() for turn, (nu, ways) in enumerate(begun))
 
 
 def test_prices_of_two_ways_do_not_fall_where_they_must_not(bursty: tuple[Instance, Instance]) -> None:
