@@ -1,9 +1,9 @@
 """How far apart: suites, runs, ratios, theorems and reports.
 
 The commands are functions too: `bench.run`, `bench.results`, `bench.backtest`, `bench.opt`, `bench.online`,
-`bench.instance` (see `bench.api`), `bench.audit`, `bench.check`, `bench.compare`, `bench.generate`, `bench.imported`,
-`bench.search` (`bench.api_tools`). They are loaded when they are first used, so that importing a part of the package
-costs that part alone. `bench.testing` is for the tests of other projects.
+`bench.instance` (see `bench.api`), `bench.audit`, `bench.check`, `bench.compare`, `bench.crosscheck`,
+`bench.generate`, `bench.imported`, `bench.search` (`bench.api_tools`). They are loaded when they are first used, so
+that importing a part of the package costs that part alone. `bench.testing` is for the tests of other projects.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bench.api import InputError, OnlineRun, Results, SolveReport, backtest, instance, online, opt, results, run
-    from bench.api_tools import audit, check, compare, generate, imported, search
+    from bench.api_tools import audit, check, compare, crosscheck, generate, imported, search
 
 __all__ = [
     "InputError",
@@ -24,6 +24,7 @@ __all__ = [
     "backtest",
     "check",
     "compare",
+    "crosscheck",
     "generate",
     "imported",
     "instance",

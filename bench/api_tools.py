@@ -109,6 +109,63 @@ def audit(
     return frame
 
 
+@dataclass(frozen=True)
+class CrossChecked:
+    """The answers of solvers for one instance, and whether they agree.
+
+    Parameters
+    ----------
+    rows : a row for each formulation and solver: ``formulation``, ``backend``, ``solver`` (version), ``columns``,
+        ``rows``, ``build_seconds``, ``solve_seconds``, ``status``, ``solver_bound`` and ``solver_value`` as the solver
+        states them, ``verified`` (exact value of its solution), ``agrees``, ``reason``.
+    verdict : ``all agree``, or who differs.
+    lower, upper : the best verified value, and the least bound that nothing contradicts, in the family's unit.
+    """
+
+    rows: pd.DataFrame
+    verdict: str
+    lower: int | None
+    upper: int | None
+
+    @property
+    def agree(self) -> bool:
+        """No solver is contradicted."""
+        return not (self.rows["agrees"] == False).any()  # noqa: E712  (None: no answer)
+
+    def __repr__(self) -> str:
+        return f"<CrossChecked: {self.verdict}, {len(self.rows)} rows, OPT in [{self.lower}, {self.upper}]>"
+
+
+def crosscheck(file: Any, *, effort: int = 1, seconds: float | None = None) -> CrossChecked:
+    """Solve P as printed, built in PuLP and in OR-Tools, with HiGHS and CBC, and compare with the certified interval.
+
+    Parameters
+    ----------
+    file : an instance or its file.
+    effort : units of work for each row, >= 1; tiny instances are solved to the end.
+    seconds : a time limit of each row in place of the effort.
+
+    Returns
+    -------
+    CrossChecked with a row for each formulation and solver.
+
+    Raises
+    ------
+    InputError : a family without such a check, or an option out of range.
+
+    Examples
+    --------
+    >>> import ratiobench as rb
+    >>> rb.crosscheck("instances/lora/named/thm5_T5_3tasks.json").verdict
+    'all agree'
+
+    Source: main paper, problem (4).
+    """
+    family, chosen = read_given(file)
+    found = family.crosscheck(chosen, effort=effort, seconds=seconds)
+    return CrossChecked(pd.DataFrame(found.documents()), found.verdict, found.lower, found.upper)
+
+
 def _several(names: Iterable[str] | str) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 

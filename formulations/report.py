@@ -67,6 +67,7 @@ class Termination(StrEnum):
     """No backend was involved."""
 
 
+_ANSWERS = (Termination.OPTIMAL, Termination.LIMIT, Termination.INFEASIBLE, Termination.UNBOUNDED)
 UNLIMITED = 1_000_000
 """An effort that nobody waits for: go on until the seconds end."""
 
@@ -79,6 +80,84 @@ class Certificate(Protocol):
 
     @property
     def upper(self) -> Exact: ...
+
+
+def solver_number(value: float) -> str:
+    """A floating-point figure as a solver states it: thousands apart, at most six decimals."""
+    return f"{value:,.6f}".rstrip("0").rstrip(".") if abs(value) < 1e15 else f"{value:.6g}"
+
+
+@dataclass(frozen=True, slots=True)
+class SolverAnswer:
+    """What one solver answered for one formulation: its own words, and what the exact checker says of its solution.
+
+    Parameters
+    ----------
+    formulation, backend : names.
+    solver : version of the solver; empty where it is not known.
+    status : how the solver says that it ended.
+    bound : its upper bound on the optimum, as it states it; None where it states none.
+    value : the objective of its solution, as it states it; None where it states none.
+    verified : value of its solution by the family's exact check; None where there is no valid solution.
+    columns, rows : of the model that it was given; 0 where none was built.
+    build_seconds, solve_seconds : wall time, for information.
+    message : one line: what went wrong, or why the bound is not believed.
+    """
+
+    formulation: str
+    backend: str
+    solver: str
+    status: Termination
+    bound: float | None = None
+    value: float | None = None
+    verified: Exact | None = None
+    columns: int = 0
+    rows: int = 0
+    build_seconds: float = 0.0
+    solve_seconds: float = 0.0
+    message: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """The solver ran and ended by itself: its words can be compared with others'."""
+        return self.status in _ANSWERS
+
+    def document(self) -> dict[str, Any]:
+        """The answer as JSON values."""
+        verified = self.verified
+        return {
+            "formulation": self.formulation,
+            "backend": self.backend,
+            "solver": self.solver,
+            "status": self.status.value,
+            "solver_bound": self.bound,
+            "solver_value": self.value,
+            "verified": verified if verified is None or isinstance(verified, int) else str(verified),
+            "columns": self.columns,
+            "rows": self.rows,
+            "build_seconds": round(self.build_seconds, 6),
+            "solve_seconds": round(self.solve_seconds, 6),
+            "message": self.message,
+        }
+
+    @classmethod
+    def from_document(cls, values: Mapping[str, Any]) -> SolverAnswer:
+        """The answer that `document` wrote."""
+        known = dict(values)
+        known["status"] = Termination(known["status"])
+        known["bound"], known["value"] = known.pop("solver_bound"), known.pop("solver_value")
+        if isinstance(known["verified"], str):
+            known["verified"] = Fraction(known["verified"])
+        return cls(**known)
+
+    def text(self) -> str:
+        """The answer in one line."""
+        words = [self.status.value]
+        words += [] if self.bound is None else [f"bound {solver_number(self.bound)}"]
+        words += [] if self.value is None else [f"value {solver_number(self.value)}"]
+        words += ["no valid solution"] if self.verified is None else [f"verified {grouped(self.verified)}"]
+        size = f" ({self.columns:,} columns, {self.rows:,} rows)" if self.columns else ""
+        return f"{self.formulation} / {self.backend} {self.solver}".rstrip() + f": {', '.join(words)}{size}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +180,7 @@ class SolveReport:
     certificate : proves `lower` and an upper bound, not always the least one known, without trust in this code; None
         where no part of the solve gives one.
     trail : (seconds since the start, lower, upper) whenever one of the ends moved, for information.
+    solver : what the solver itself said, whatever was proved with or without it; None where none was asked.
     """
 
     status: Status
@@ -117,6 +197,7 @@ class SolveReport:
     message: str = ""
     certificate: Certificate | None = field(default=None, repr=False)
     trail: Sequence[tuple[float, Exact, Exact]] = field(default=(), repr=False)
+    solver: SolverAnswer | None = None
 
     def __post_init__(self) -> None:
         if self.lower > self.upper:
@@ -146,6 +227,7 @@ class SolveReport:
             "at most": self.upper,
             "time-limited": "yes" if self.time_limited else "no",
             "seconds": f"{self.seconds:.3f}",
+            **({"solver": self.solver.text()} if self.solver else {}),
             **({"message": self.message} if self.message else {}),
         }
         return make_html(self.interval, facts)

@@ -11,6 +11,7 @@ from bench.cli.arguments import Run
 from bench.cli.auditing import add_audit
 from bench.cli.backtesting import add_backtest
 from bench.cli.calibrating import add_calibrate
+from bench.cli.crosscheck import add_crosscheck
 from bench.cli.explaining import add_explain
 from bench.cli.hunting import add_search
 from bench.cli.importing import add_import
@@ -88,6 +89,7 @@ def make_parser() -> argparse.ArgumentParser:
         add_import,
         add_calibrate,
         add_opt,
+        add_crosscheck,
         add_online,
         add_audit,
         add_explain,

@@ -102,6 +102,8 @@ def _opt(options: argparse.Namespace) -> int:
         print(
             f"{family.sense.bound} bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})"
         )
+        if report.solver is not None:
+            print(f"the solver said: {report.solver.text()}")
         if options.no_migration:
             print(f"{family.sense.verified} bound: a verified solution that keeps every task on one node")
         if report.message:

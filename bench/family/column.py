@@ -34,6 +34,7 @@ from bench.family.sense import Sense
 from bench.family.source import Source
 from bench.family.standard import suites_of
 from bench.family.suite import Listed, SolveSettings, Study, Suite
+from formulations.crosscheck import CrossCheck, CrossCheckRow
 from formulations.report import Exact, Proof, SolveReport, Status, Termination
 from instances.errors import InputError, not_one_of
 from instances.files import load_json, read_bytes
@@ -61,6 +62,9 @@ CONVENTION: Mapping[str, str] = {
     "solve": "formulations.solve",
     "formulations": "formulations.solve",
     "export": "formulations.solve",
+    "crosscheck": "formulations.crosscheck",
+    "ask_printed": "formulations.crosscheck",
+    "printed_key": "formulations.crosscheck",
     "warm": "formulations.solve",
     "check": "formulations.check",
     "write": "formulations.certificate",
@@ -264,6 +268,30 @@ class Family:
         if export is None:
             raise InputError("--format", "", f"the family {self.name} has no models to export")
         return str(export(instance, kind, formulation))
+
+    def crosscheck(self, instance: Any, **options: Any) -> CrossCheck:
+        """The answers of all solvers for all exact formulations, held against each other.
+
+        Raises
+        ------
+        InputError : the family has no such check, or an option is out of range.
+        """
+        crosscheck = self.find("crosscheck")
+        if crosscheck is None:
+            raise InputError("crosscheck", "", f"the family {self.name} has one formulation for each solver only")
+        found: CrossCheck = crosscheck(instance, **options)
+        return found
+
+    @property
+    def printed_key(self) -> str:
+        """What the answers of `ask_printed` depend on beside the instance; empty where there is no printed program."""
+        key = self.find("printed_key")
+        return "" if key is None else str(key())
+
+    def ask_printed(self, instance: Any) -> Sequence[CrossCheckRow]:
+        """The program as its paper prints it, by each solver to the end; empty where it is too large."""
+        ask = self.find("ask_printed")
+        return [] if ask is None else ask(instance)
 
     def solution_document(self, solution: Any) -> dict[str, Any]:
         """A solution as JSON values: ``{"decisions": [...]}``."""

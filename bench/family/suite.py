@@ -129,7 +129,7 @@ QUANTITIES = ("welfare", "reached", "ratio", "revenue", "admitted", "seconds", "
 LEADERBOARD = "leaderboard"
 STUDIED = ("curve", "charges")
 """Kinds of figures that show studies of that kind (`bench.figures.kinds`)."""
-TAKEN = ("results", "seconds", "claims", "figures", "printed", "printed_means", "provenance")
+TAKEN = ("results", "solvers", "seconds", "claims", "figures", "printed", "printed_means", "provenance")
 """Names of other files of a report, which no figure can have."""
 
 
@@ -178,6 +178,8 @@ class Suite:
     verdicts_first : whether the page begins with what is claimed and what holds, not with how much is reached.
     repeat : how many times algorithms that draw are run on each case, at least.
     audited : whether claims are checked on every run, where the command does not say.
+    crosscheck : whether the program as its paper prints it is solved by several solvers beside the reference, on every
+        case that is small enough (`Family.ask_printed`).
     file : the file that the suite was read from; empty for one of this house.
     history : days of history of a backtest, of which every case is a day; 0 for all other suites.
     notes : what is said when it is run: of a backtest the order of its days, then why they may be no days of one load.
@@ -193,6 +195,7 @@ class Suite:
     verdicts_first: bool = False
     repeat: int = 1
     audited: bool = True
+    crosscheck: bool = False
     file: str = ""
     history: int = 0
     notes: tuple[str, ...] = ()

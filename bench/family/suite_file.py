@@ -51,6 +51,7 @@ SUITE = (
     *_SOLVE,
     Key("repeat", Integer(1, RUNS), "runs of an algorithm that draws", 1),
     Key("verdicts_first", Switch(), "begin the page with claims", default=False),
+    Key("crosscheck", Switch(), "solve the program as its paper prints it by several solvers, too", default=False),
 )
 CASE = (
     Key("recipe", Text(), "kind of recipe: `list recipes`", told="to be given"),
@@ -168,6 +169,7 @@ def suite_of(
             groups=_worded(source, groups, cases, small),
             verdicts_first=top["verdicts_first"],
             repeat=top["repeat"],
+            crosscheck=top["crosscheck"],
             file="" if alone else source,
         )
         return family, suite

@@ -115,6 +115,7 @@ def suites() -> tuple[Suite, ...]:
                 *(_shipped(name, "tiny") for name in _TINY),
                 *(_shipped(name, "counterexamples") for name in _VIOLATED),
             ),
+            crosscheck=True,
             groups=_GROUPS | {"traces": "real arrivals", "day": "a day of 7,200 real arrivals"},
         ),
         Suite(

@@ -38,6 +38,7 @@ from online.referee import sandbox
 from online.terms import Own, Terms, under
 
 OPT = "OPT"
+SOLVERS = "solvers"
 SCALES = ("full", "small")
 _AUDITS = {True: "--audits", False: "--no-audits"}
 AHEAD = 16
@@ -126,6 +127,7 @@ class _Sweep:
     terms: Terms
     repeats: Mapping[str, int]
     audited: bool = True
+    solvers_key: str = ""
     planned: deque[_Job] = field(default_factory=deque)
     queue: list[_Job] = field(default_factory=list)
     spent: dict[str, float] = field(default_factory=dict)
@@ -154,8 +156,9 @@ class _Sweep:
                 (each.kind, each.algorithm, each.task, f"{each.name} | {self._key(each.algorithm)}")
                 for each in case.studies
             ],
+            solvers_key=self.solvers_key,
         )
-        self.left[case.name] = Counter(kinds_of(case, self.repeats))
+        self.left[case.name] = Counter(kinds_of(case, self.repeats, bool(self.solvers_key)))
 
         def call(executor: Executor) -> Future[work.Made]:
             self.started[case.name] = time.monotonic()
@@ -176,6 +179,8 @@ class _Sweep:
             self.progress.size(case.name, self._weight(known))
             self._advance(known, MAKING, result.seconds)
             self._refer(known, case)
+            if self.solvers_key:
+                self._ask_printed(known)
 
         def lost(error: BaseException) -> None:
             self.store.own.put_case(position, stored)
@@ -236,6 +241,27 @@ class _Sweep:
             done(work.failed("opt", case.instance, case.solve_key, error))
 
         self.queue.append(_Job(call, done, lost, case.name, OPT, self._weight(case)))
+
+    def _ask_printed(self, case: StoredCase) -> None:
+        """The answers of several solvers for the program as printed: from the store, or queued."""
+        address = (case.instance, case.solvers_key)
+        if self.store.get(SOLVERS, *address) is not None or address in self.claimed:
+            self._advance(case, SOLVERS, None)
+            return
+        self.claimed.add(address)
+
+        def call(executor: Executor) -> Future[Piece]:
+            data = self.path(case.instance).read_bytes()
+            return executor.submit(work.ask_printed, self.family.name, data, case.instance, case.solvers_key)
+
+        def done(piece: Piece) -> None:
+            self.store.put(piece)
+            self._advance(case, SOLVERS, piece.seconds)
+
+        def lost(error: BaseException) -> None:
+            done(work.failed(SOLVERS, case.instance, case.solvers_key, error))
+
+        self.queue.append(_Job(call, done, lost, case.name, SOLVERS, self._weight(case)))
 
     def _measure(self, case: StoredCase, reference: Piece, seconds: float | None) -> None:
         """Queue the runs and audits of a case that are not in the store; OPT took so long in this run, if it did."""
@@ -373,10 +399,11 @@ class _Sweep:
                     job.lost(error)
 
 
-def kinds_of(case: Case, repeats: Mapping[str, int]) -> list[str]:
-    """Pieces of progress in a case: the instance, OPT, every run with its audit, every study."""
+def kinds_of(case: Case, repeats: Mapping[str, int], crosscheck: bool = False) -> list[str]:
+    """Pieces of progress in a case: the instance, OPT, several solvers' answers, every run with its audit, studies."""
     runs = [name for name in case.algorithms for _ in range(repeats.get(name, 1))]
-    return [MAKING, OPT, *runs, *(study.name for study in case.studies if study.kind != TIMELINE)]
+    studies = [study.name for study in case.studies if study.kind != TIMELINE]
+    return [MAKING, OPT, *([SOLVERS] if crosscheck else []), *runs, *studies]
 
 
 def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
@@ -590,7 +617,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 },
                 [case.name for case in cases],
             )
-            planned = {case.name: kinds_of(case, repeats) for case in cases}
+            solvers_key = family.printed_key if suite.crosscheck else ""
+            planned = {case.name: kinds_of(case, repeats, bool(solvers_key)) for case in cases}
             progress = Progress(planned, pool.parallel(), options.quiet)
             for place, note in enumerate(suite.notes):
                 (progress.warn if place else progress.line)(f"ratiobench: {tamed(note, 500)}")
@@ -598,7 +626,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 pool.tell = progress.line
             shelf = Shelf(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
             audited = suite.audited if options.audits is None else options.audits
-            sweep = _Sweep(family, shelf, folder, progress, options.terms, repeats, audited)
+            sweep = _Sweep(family, shelf, folder, progress, options.terms, repeats, audited, solvers_key)
             with under(options.terms):
                 for position, case in enumerate(cases):
                     sweep.plan(position, case)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from bench.storage.store import Piece
-from formulations.report import Exact, Proof, SolveReport, Status, Termination
+from formulations.report import Exact, Proof, SolverAnswer, SolveReport, Status, Termination
 from instances.errors import tamed
 from online.outcome import OnlineRun
 
@@ -32,6 +32,7 @@ def report_payload(report: SolveReport) -> dict[str, Any]:
         "seconds": round(report.seconds, 6),
         "work": dict(report.work),
         "message": report.message,
+        "solver": None if report.solver is None else report.solver.document(),
     }
 
 
@@ -57,6 +58,7 @@ def restored(piece: Piece, solution: Any) -> SolveReport:
             "lower": exact(values["lower"]),
             "upper": exact(values["upper"]),
             "solution": solution,
+            "solver": SolverAnswer.from_document(values["solver"]) if values.get("solver") else None,
         }
     )
 

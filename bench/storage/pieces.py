@@ -11,6 +11,7 @@ from typing import Any
 
 from bench.family.checks import Verdict
 from bench.storage.store import Piece, StoredCase
+from formulations.report import Termination
 from instances.errors import InputError, shown
 
 _LARGEST = 2**100
@@ -50,6 +51,14 @@ def _seconds(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _status(value: Any) -> bool:
+    return value in [each.value for each in Termination]
+
+
 def _object(value: Any) -> bool:
     return isinstance(value, dict)
 
@@ -85,6 +94,7 @@ ACCOUNTS = ("vendors", "energy", "bids")
 _STAGES: Mapping[str, Kinds] = {
     "opt": {"lower": _value, "upper": _value, "proof": _text, "formulation": _text, "backend": _text,
             "time_limited": _flag},
+    "solvers": {"answers": _list},
     "online": {"algorithm": _text, "valid": _flag, "label": _text, "violations": _texts, "welfare": _value,
                "true_welfare": _value, "revenue": _MAYBE_VALUE, "admitted": _count, "constants": _list,
                "counts": _counts, "arithmetic": _text, "seconds": _seconds},
@@ -96,6 +106,10 @@ _INSIDE: Mapping[str, Kinds] = {
     "constants": {"name": _text, "value": _text, "source": _text, "detail": _text},
     "checks": {"name": _text, "status": _verdict, "left": _or_null(_figure), "right": _or_null(_figure),
                "reason": _text, "figures": _object},
+    "answers": {"formulation": _text, "backend": _text, "solver": _text, "status": _status,
+                "solver_bound": _or_null(_number), "solver_value": _or_null(_number), "verified": _or_null(_figure),
+                "columns": _count, "rows": _count, "build_seconds": _seconds, "solve_seconds": _seconds,
+                "message": _text, "bound": _or_null(_whole)},
     "rows": {},
 }  # fmt: skip
 """Lists of objects, and the fields of these."""

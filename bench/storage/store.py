@@ -54,7 +54,7 @@ class Piece:
 
     Parameters
     ----------
-    stage : ``generate``, ``opt``, ``online``, ``audit`` or ``study``.
+    stage : ``generate``, ``opt``, ``solvers``, ``online``, ``audit`` or ``study``.
     instance : SHA-256 of the instance's content.
     key : what was done to it: canonical names, options and code version.
     ok : False for a failure; then `payload` has ``reason``.
@@ -100,6 +100,7 @@ class StoredCase:
     history, history_recipe : the same of the days before, where some algorithms take more than that from them.
     studies : the tables to be made: kind, algorithm, task (or None), key.
     repeats : how many times each algorithm that draws is run, where that is more than once.
+    solvers_key : of the answers of several solvers for the program as printed; empty where none are asked.
     """
 
     name: str
@@ -117,6 +118,7 @@ class StoredCase:
     repeats: Mapping[str, int] = field(default_factory=dict)
     history: str = ""
     history_recipe: Mapping[str, Any] | None = None
+    solvers_key: str = ""
 
     def find_prior(self, word: str) -> str:
         """The instance that `yesterday` or `history` in an algorithm's name stands for; empty without one."""
@@ -296,6 +298,8 @@ class Store:
         written = {name: getattr(case, name) for name in StoredCase.__slots__}
         if not case.repeats:  # as versions without repetitions wrote it, and read it
             del written["repeats"]
+        if not case.solvers_key:
+            del written["solvers_key"]
         content = json.dumps(written)
         with self._transaction():
             self.connection.execute("INSERT OR REPLACE INTO cases VALUES (?, ?, ?)", (case.name, position, content))

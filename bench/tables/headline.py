@@ -17,6 +17,7 @@ from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.storage.store import UNAUDITED
 from bench.tables import ratios
+from bench.tables.crosscheck import agreement_text
 from bench.tables.repeated import is_mean
 from bench.tables.rows import Results, is_known
 from bench.tables.sayings import is_own, part_charged
@@ -87,6 +88,8 @@ def make_headline(
         # The algorithm that the family's claims are about is told of wherever it stands.
         subject = "" if family.explaining is None else family.explaining.algorithm
         answers = [_of_group(each, subject) for each in standings]
+    agreement = agreement_text(found.solvers)
+    answers = [*([(Span(agreement),)] if agreement else []), *answers]
     answers = [*_against(count_wins(rows, found.sense), len({str(row["case"]) for row in rows})), *answers]
     oracle = {str(row["algorithm"]) for row in rows if "oracle" in str(row["constants_source"])}
     starred = [_star(each, oracle) for each in answers]

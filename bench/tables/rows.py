@@ -18,6 +18,7 @@ from bench.storage import pieces
 from bench.storage.store import Piece, Store, StoredCase
 from bench.tables import ratios, repeated
 from bench.tables.sayings import label_of_runs, said_of_runs
+from formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
 from instances.errors import InputError, shown
 
 COLUMNS = {
@@ -98,6 +99,8 @@ class Results:
     accounts : the columns `ACCOUNTS`, or none where the family gives no accounts.
     repetitions : one row per run of an algorithm that was run more than once on a case, in exact figures: case,
         algorithm, repetition, state, and the figures of a run. The rows of such algorithms are means (`repeated`).
+    solvers : by case, what several solvers said of the program as its paper prints it, held against the interval on
+        OPT; only of cases that are small enough.
     """
 
     about: Mapping[str, Any]
@@ -110,6 +113,7 @@ class Results:
     exact: pd.DataFrame = field(default_factory=pd.DataFrame)
     accounts: Sequence[str] = ()
     repetitions: pd.DataFrame = field(default_factory=pd.DataFrame)
+    solvers: Mapping[str, CrossCheck] = field(default_factory=dict)
 
     @property
     def sense(self) -> Sense:
@@ -156,12 +160,16 @@ def read_results(store: Store) -> Results:
     measures: dict[str, None] = {}
     studies: list[StudyTable] = []
     runs: list[dict[str, Any]] = []
+    solvers: dict[str, CrossCheck] = {}
     with _sound(store, "about, sense"):
         sense = sense_of(store.about())
     for case in cases:
         with _sound(store, f"case {shown(case.name)}"):
             rows.extend(_case_rows(store, case, sense, seconds, checks, measures, runs, whole))
             studies.extend(_case_studies(store, case, seconds))
+            answers = _case_solvers(store, case, seconds)
+            if answers is not None:
+                solvers[case.name] = answers
     parts = ("", "_left", "_right", "_reason", "_figures")
     accounts = ACCOUNTS if family is not None and family.accounts is not None else ()
     columns = [*COLUMNS, *measures, *(f"{name}{part}" for name in checks for part in parts), *accounts]
@@ -171,7 +179,7 @@ def read_results(store: Store) -> Results:
     each = pd.DataFrame(runs, columns=repeated.EACH, dtype=object)
     found = Results(
         about, cases, frame, times, tuple(checks), tuple(measures), studies, frame,
-        accounts=tuple(accounts), repetitions=each,
+        accounts=tuple(accounts), repetitions=each, solvers=solvers,
     )  # fmt: skip
     with _sound(store, "about, plots"):
         assert found.plots is not None
@@ -189,6 +197,21 @@ def _sound(store: Store, what: str) -> Iterator[None]:
         if isinstance(error, InputError):
             raise
         raise InputError(str(store.path), what, "is not as `run` stores it") from None
+
+
+def _case_solvers(store: Store, case: StoredCase, seconds: list[dict[str, Any]]) -> CrossCheck | None:
+    piece = store.get("solvers", case.instance, case.solvers_key) if case.solvers_key else None
+    if piece is None:
+        return None
+    pieces.check_piece(piece, store.path, case)
+    seconds.append({"case": case.name, "algorithm": "", "stage": "solvers", "seconds": piece.seconds})
+    answers = [CrossCheckRow.from_document(each) for each in piece.payload.get("answers", ())]
+    reference = store.get("opt", case.instance, case.solve_key)
+    if not answers:
+        return None
+    known = reference is not None and reference.ok
+    ends = [int(reference.payload[end]) for end in ("lower", "upper")] if reference is not None and known else []
+    return compare_answers(answers, *ends)
 
 
 def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]]) -> Iterator[StudyTable]:
@@ -369,7 +392,7 @@ def stages(seconds: pd.DataFrame) -> pd.DataFrame:
     names = seconds["stage"].where(seconds["stage"] != "online", "online " + seconds["algorithm"])
     grouped = seconds.groupby(names, sort=False)["seconds"].agg(["size", "sum"]).reset_index()
     grouped.columns = pd.Index(["stage", "pieces", "seconds"])
-    order = {stage: rank for rank, stage in enumerate(("generate", "opt", "online", "audit", "study"))}
+    order = {stage: rank for rank, stage in enumerate(("generate", "opt", "solvers", "online", "audit", "study"))}
     grouped["rank"] = [order[str(stage).split(" ")[0]] for stage in grouped["stage"]]
     return grouped.sort_values("rank", kind="stable").drop(columns="rank").reset_index(drop=True)
 

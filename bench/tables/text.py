@@ -16,6 +16,7 @@ from bench.family.checks import Verdict
 from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.tables import ratios
+from bench.tables.crosscheck import answer_lines
 from bench.tables.rows import DECIDING, Results, group_means, is_known, online_seconds
 from bench.tables.wins import count_wins
 from instances.errors import tamed
@@ -129,7 +130,8 @@ def results_text(found: Results, family: Family) -> str:
         rows = every[case.name]
         figures = ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, int | float))
         head_line = f"{tamed(case.name, CELL)}: {tamed(figures, LAST_CELL) or 'no instance'}"
-        parts.append(f"{head_line}\n  {opt_text(rows[0], family.unit)}")
+        said = answer_lines(found.solvers[case.name], family.unit) if case.name in found.solvers else []
+        parts.append("\n  ".join([head_line, opt_text(rows[0], family.unit), *said]))
         parts.append(aligned([_line(row, head, spent, family.objective, found.sense) for row in rows], indent="  "))
     table = group_means(found.rows, found.sense)
     if not table.empty:

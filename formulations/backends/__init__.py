@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import pkgutil
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,8 @@ class BackendResult:
     termination : how it ended.
     values : (n,) the incumbent; None where there is none.
     bound : upper bound on the model's optimum; None where the status gives none. Never NaN, never infinite.
+    stated_bound, stated_value : bound and objective value as the solver states them, believed or not; None where it
+        states none. `solve` sets the bound.
     nodes, iterations : branch-and-bound nodes (CP-SAT: branches), simplex iterations (CP-SAT: conflicts).
     seconds : wall time in the worker.
     message : one line, where something went wrong.
@@ -75,14 +78,17 @@ class BackendResult:
     termination: Termination
     values: FloatArray | None = None
     bound: float | None = None
+    stated_bound: float | None = None
+    stated_value: float | None = None
     nodes: int = 0
     iterations: int = 0
     seconds: float = 0.0
     message: str = ""
 
     def __post_init__(self) -> None:
-        if self.bound is not None and not math.isfinite(self.bound):
-            raise ValueError(f"bound {self.bound}")
+        for figure in (self.bound, self.stated_bound, self.stated_value):
+            if figure is not None and not math.isfinite(figure):
+                raise ValueError(f"bound or value {figure}")
         if self.values is not None and not np.isfinite(self.values).all():
             raise ValueError("an incumbent value is not finite")
 
@@ -124,12 +130,14 @@ def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatAr
     limits = limits or Limits()
     if isinstance(model, LinearModel) and not model.columns:
         # Nothing to decide; some solvers call that an error.
-        return BackendResult(Termination.OPTIMAL, np.zeros(0), 0.0)
+        return BackendResult(Termination.OPTIMAL, np.zeros(0), 0.0, 0.0, 0.0)
     reply = call(backend, f"{__name__}.{backend}:solve", model, limits, start, limits=limits)
     if reply.termination is not None:
         return BackendResult(reply.termination, message=reply.message + _remedy(backend, reply.termination))
     assert isinstance(reply.value, BackendResult)
     result = reply.value
+    if result.stated_bound is None:
+        result = replace(result, stated_bound=result.bound)
     if isinstance(model, LinearModel) and result.bound is not None and model.integer.any():
         largest = model.largest_in_rows()
         if largest > LARGEST:
@@ -157,6 +165,12 @@ def require_installed(backend: str) -> None:
         reply = call(backend, f"{__name__}.{backend}:version")
         if reply.termination is Termination.UNAVAILABLE:
             raise InputError("", "", f"the solver {backend} is not installed: {install_command(backend)}")
+
+
+@cache
+def installed_version(backend: str) -> str:
+    """The same, asked once per process; empty when it is not installed or does not start."""
+    return version(backend) or ""
 
 
 def version(backend: str) -> str | None:

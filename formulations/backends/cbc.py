@@ -133,7 +133,11 @@ def read_result(model: LinearModel, log: str, state: str, values: FloatArray | N
         values = None
     if "No feasible solution found" in log or termination not in (Termination.OPTIMAL, Termination.LIMIT):
         values = None
-    bound = None
+    bound = value = None
+    objective = re.findall(r"^Objective value:" + _NUMBER, log, re.MULTILINE)
+    if objective and termination in (Termination.OPTIMAL, Termination.LIMIT):
+        value = _parsed(objective[-1])
+        value = None if value is None or "No feasible solution found" in log else 0.0 - value
     stated = re.findall(r"^Lower bound:" + _NUMBER, log, re.MULTILINE)
     if termination is Termination.OPTIMAL and values is not None and _WITHIN_GAP not in said[-1]:
         bound = finite(float(model.objective @ values))
@@ -147,6 +151,8 @@ def read_result(model: LinearModel, log: str, state: str, values: FloatArray | N
         termination=termination,
         values=values,
         bound=bound,
+        stated_bound=value if termination is Termination.OPTIMAL and _WITHIN_GAP not in said[-1] else bound,
+        stated_value=value,
         nodes=int(nodes[-1]) if nodes else 0,
         iterations=int(iterations[-1]) if iterations else 0,
         seconds=seconds,

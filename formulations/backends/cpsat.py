@@ -56,15 +56,17 @@ def solve(model: str, limits: Limits, start: FloatArray | None = None) -> Backen
         parameters.max_time_in_seconds = float(limits.seconds)
     status = solver.solve(cp)
     termination = _ENDS.get(status, Termination.ERROR)
-    values = bound = None
+    values = bound = stated = None
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         # Only with a solution: the 0.0 that UNKNOWN reports is no bound.
         values = np.array(solver.response_proto.solution, dtype=np.float64)
         bound = finite(solver.best_objective_bound)
+        stated = finite(solver.objective_value)
     return BackendResult(
         termination=termination,
         values=values,
         bound=bound,
+        stated_value=stated,
         nodes=int(solver.num_branches),
         iterations=int(solver.num_conflicts),
         seconds=time.perf_counter() - began,

@@ -78,15 +78,17 @@ def _solve(
             variable.Start = float(value)
     grb.optimize()
     termination = _ENDS.get(grb.Status, Termination.ERROR)
-    values = bound = None
+    values = bound = stated = None
     if termination in (Termination.OPTIMAL, Termination.LIMIT):
         bound = finite(grb.ObjBound)
         if grb.SolCount > 0:
             values = np.array([variable.X for variable in variables])
+            stated = finite(grb.ObjVal)
     return BackendResult(
         termination=termination,
         values=values,
         bound=bound,
+        stated_value=stated,
         nodes=int(grb.NodeCount),
         iterations=int(grb.IterCount),
         seconds=time.perf_counter() - began,

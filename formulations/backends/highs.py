@@ -120,6 +120,7 @@ def _result(solver: highspy.Highs, model: LinearModel, seconds: float) -> Backen
         termination=termination,
         values=values,
         bound=bound,
+        stated_value=None if values is None else finite(info.objective_function_value),
         nodes=max(0, int(info.mip_node_count)),
         iterations=max(0, int(info.simplex_iteration_count)),
         seconds=seconds,

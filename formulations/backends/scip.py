@@ -66,16 +66,18 @@ def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -
     scip.optimize()
     status = str(scip.getStatus())
     termination = _ENDS.get(status, Termination.LIMIT if "limit" in status else Termination.ERROR)
-    values = bound = None
+    values = bound = stated = None
     if scip.getNSols() > 0 and termination in (Termination.OPTIMAL, Termination.LIMIT):
         best = scip.getBestSol()
         values = np.array([scip.getSolVal(best, variable) for variable in variables])
+        stated = finite(scip.getObjVal())
     if termination in (Termination.OPTIMAL, Termination.LIMIT):
         bound = finite(scip.getDualbound())
     return BackendResult(
         termination=termination,
         values=values,
         bound=bound,
+        stated_value=stated,
         nodes=int(scip.getNTotalNodes()),
         iterations=int(scip.getNLPIterations()),
         seconds=time.perf_counter() - began,

@@ -23,12 +23,12 @@ from formulations.kernels import ascending, compiled
 from formulations.lora.bound.lagrangian import DualBound, value_density
 from formulations.lora.bound.pricing import Pool, Pricer, places, pool
 from formulations.lora.bound.residual import Residual, residual_bound
+from formulations.lora.direct import safe_floor
 from formulations.lora.exhaustive import exhausted
 from formulations.lora.heuristic.blocks import anneal, insert_all
 from formulations.lora.heuristic.insertion import begin, new_desk
 from formulations.lora.heuristic.state import State, copy_state, solution_of_state, type_of_node
 from formulations.lora.models.pooled import Relaxed, relaxed_model
-from formulations.lora.solve import safe_floor
 from formulations.report import Termination
 from instances.lora.model import Instance, IntArray
 from instances.lora.solution import Decision, Solution

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from threading import Event
-from typing import Any
 
 import numpy as np
 
@@ -30,14 +29,15 @@ from formulations.lora.certificate import Certificate, ClassPrice, Node
 from formulations.lora.certificate import Prices as PriceTable
 from formulations.lora.check import check
 from formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
+from formulations.lora.direct import build, solve_direct
 from formulations.lora.heuristic import staying
 from formulations.lora.heuristic.improve import heuristic
 from formulations.lora.heuristic.improve import warm as use_search
 from formulations.lora.models import one_node
 from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.lora.models.formulation import Formulation, number_of_nodes, registry, solution_of, vector_of
+from formulations.lora.models.formulation import Formulation, number_of_nodes, registry
 from formulations.lora.verify import tree_bound
-from formulations.report import UNLIMITED, Proof, SolveReport, Status, Termination
+from formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Status, Termination
 from formulations.sealing import Wrong
 from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
 from instances.errors import InputError, not_one_of, shown
@@ -66,9 +66,6 @@ WINDOWS = 40
 """Programs per unit of effort that schedule some tasks of such a small instance again (`heuristic.windows`)."""
 BRANCH_UNIT = 2**12
 """Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them."""
-RELATIVE_SLACK = 1e-10
-ABSOLUTE_SLACK = 1e-4
-"""A floating-point bound is raised by both before it is rounded down to the next value that the objective can take."""
 
 
 def solve(
@@ -166,6 +163,7 @@ def solve(
         message="; ".join(interval.notes),
         certificate=interval.certificate(),
         trail=tuple(interval.trail),
+        solver=interval.answer,
     )
 
 
@@ -226,6 +224,8 @@ class _Interval(Interval[int]):
         self.instance = instance
         self.migration = migration
         self.dual: DualBound | None = None
+        self.answer: SolverAnswer | None = None
+        """What the solver said."""
         self.tree: tuple[int, tuple[PriceTable, ...], tuple[Node, ...]] | None = None
         """An upper bound with the tables and the tree that prove it, in 1/BRANCH_UNIT micro-dollars."""
 
@@ -499,62 +499,57 @@ def _direct(
     """Build, solve, verify; everything that goes wrong is a note. `meanwhile` runs until the solver has ended."""
     size = formulation.columns(instance)
     if size > BUILD_COLUMNS:
-        interval.notes.append(f"{formulation.name}: not built, {size} columns are more than {BUILD_COLUMNS}")
+        told = f"not built, {size} columns are more than {BUILD_COLUMNS}"
+        interval.notes.append(f"{formulation.name}: {told}")
+        interval.answer = SolverAnswer(formulation.name, backend, "", Termination.MEMORY, message=told)
         return Termination.MEMORY
-    built = build(instance, formulation, limits)
-    if isinstance(built, BackendResult):
-        interval.notes.append(f"{formulation.name}: {built.message}")
-        return built.termination
-    model, step = built.reduced() if isinstance(built, LinearModel) else (built, 1)
-    canonical = formulation.canonical or (lambda _, solution: solution)
-    begin = vector_of(model.columns, canonical(instance, interval.solution))
-    run = partial(backends.solve, backend, model if isinstance(model, LinearModel) else model.text, limits, begin)
-    if meanwhile is None:
-        result = run()
-    else:
-        ended = Event()
-        with ThreadPoolExecutor(1) as side:
-            job = side.submit(meanwhile, ended.is_set)
-            try:
-                result = run()
-            finally:
-                ended.set()
-            job.result()
-    interval.work |= {"columns": len(model.columns), "nodes": result.nodes, "iterations": result.iterations}
+    asked = solve_direct(
+        instance,
+        formulation,
+        backend,
+        limits,
+        interval.verify,
+        interval.solution,
+        reduced=True,
+        run=partial(_beside, meanwhile),
+    )
+    interval.answer = answer = asked.answer
+    if not asked.built:
+        interval.notes.append(f"{formulation.name}: {asked.note}")
+        return answer.status
+    interval.work |= {"columns": answer.columns, "nodes": asked.nodes, "iterations": asked.iterations}
     if limits.work is not None:
         interval.work["effort"] = limits.work
-    if result.message:
-        interval.notes.append(result.message)
-    if result.values is not None:
-        interval.offer(solution_of(instance, model.columns, result.values), f"{backend}'s incumbent")
+    if asked.note:
+        interval.notes.append(asked.note)
+    if asked.solution is not None:
+        interval.offer(asked.solution, f"{backend}'s incumbent")
     exact = backend == "cpsat"
     if not exact and interval.migration:
         # What a solver says in floating point is held against a solution that needs none.
         interval.offer(best_alone(instance), "one task alone")
-    if result.bound is not None and (
+    if asked.bound is not None and (
         formulation.exact or (not interval.migration and formulation.name == one_node.NAME)
     ):
-        proof = Proof.CP_SAT if exact else Proof.BRANCH_AND_BOUND
-        interval.bound(safe_floor(result.bound, exact=exact) * step, proof)
-    return result.termination
+        interval.bound(asked.bound, Proof.CP_SAT if exact else Proof.BRANCH_AND_BOUND)
+    return answer.status
 
 
-def safe_floor(bound: float, *, exact: bool) -> int:
-    """The largest integer that a true bound this close to the reported one allows."""
-    if exact:
-        return round(bound)
-    return math.floor(Fraction(bound) + Fraction(abs(bound) * RELATIVE_SLACK) + Fraction(ABSOLUTE_SLACK))
-
-
-def build(instance: Instance, formulation: Formulation, limits: Limits | None = None) -> Any:
-    """The formulation's model; a `BackendResult` that says why not, when it is built in a worker that fails."""
-    if formulation.home is None:
-        module, _, name = formulation.build.partition(":")
-        return getattr(__import__(module, fromlist=[name]), name)(instance)
-    reply = backends.call(formulation.home, formulation.build, instance, limits=limits)
-    if reply.termination is not None:
-        return BackendResult(reply.termination, message=reply.message)
-    return reply.value
+def _beside(
+    meanwhile: Callable[[Callable[[], bool]], None] | None, solve: Callable[[], BackendResult]
+) -> BackendResult:
+    """Solve, with `meanwhile` running in a thread until the solver has ended."""
+    if meanwhile is None:
+        return solve()
+    ended = Event()
+    with ThreadPoolExecutor(1) as side:
+        job = side.submit(meanwhile, ended.is_set)
+        try:
+            result = solve()
+        finally:
+            ended.set()
+        job.result()
+    return result
 
 
 def formulations() -> list[tuple[str, str]]:

@@ -15,9 +15,10 @@ from formulations import backends, worker
 from formulations.backends import Limits
 from formulations.linear import LinearModel
 from formulations.lora.check import check
+from formulations.lora.direct import build
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.lora.models.formulation import registry, solution_of
-from formulations.lora.solve import build, solve, trivial_bound
+from formulations.lora.solve import solve, trivial_bound
 from formulations.report import Proof, Termination
 from tests.formulations.lora.test_models import contended_instance, hard_instance, model_of, one_task_instance
 

@@ -16,8 +16,9 @@ from formulations.linear import LinearModel
 from formulations.lora.bound.lagrangian import dual_bound
 from formulations.lora.bound.pricing import Pricer, pool
 from formulations.lora.check import check
+from formulations.lora.direct import safe_floor
 from formulations.lora.models.formulation import registry, solution_of, vector_of
-from formulations.lora.solve import safe_floor, solve
+from formulations.lora.solve import solve
 from formulations.report import UNLIMITED
 from formulations.settings import NO_BACKEND
 from instances.lora.fitting import load

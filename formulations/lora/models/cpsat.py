@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 class ConstraintModel(NamedTuple):
-    """A CpModelProto as text, and the names of its variables in order."""
+    """A CpModelProto as text, the names of its variables in order, and the number of its constraints."""
 
     text: str
     columns: tuple[str, ...]
+    rows: int
 
 
 def build(instance: Instance) -> ConstraintModel:
@@ -34,7 +35,7 @@ def build(instance: Instance) -> ConstraintModel:
     literals.work_done_when_admitted()
     literals.compute_and_memory_capacity()
     literals.social_welfare()
-    return ConstraintModel(str(model.proto), tuple(literals.names))
+    return ConstraintModel(str(model.proto), tuple(literals.names), len(model.proto.constraints))
 
 
 class _Literals:

@@ -218,7 +218,7 @@ FORMULATIONS = (
     Formulation(
         name="printed",
         summary="P as printed (eq. 4), with (4i)-(4k), (4c) by big-M; built with PuLP",
-        backends=("highs", "cbc"),
+        backends=("highs", "cbc", "scip", "gurobi"),
         build=f"{__name__}:build",
         home="cbc",
         columns=columns,

@@ -179,7 +179,7 @@ FORMULATIONS = (
     Formulation(
         name="printed-ortools",
         summary="P as printed with (4i)-(4k); built with OR-Tools' ModelBuilder",
-        backends=("highs", "cbc"),
+        backends=("highs", "cbc", "scip", "gurobi"),
         build=f"{__name__}:build",
         home="cpsat",
         columns=columns,

@@ -18,10 +18,11 @@ from formulations.backends import BackendResult, Limits
 from formulations.linear import LinearModel
 from formulations.lora import solve as solve_module
 from formulations.lora.check import check
+from formulations.lora.direct import build, safe_floor
 from formulations.lora.models import tight
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.lora.models.formulation import registry, solution_of, vector_of
-from formulations.lora.solve import build, choose, formulations, safe_floor, solve
+from formulations.lora.solve import choose, formulations, solve
 from formulations.report import UNLIMITED, Proof, Status, Termination
 from instances.errors import InputError
 from instances.lora import Decision, Instance, parse

@@ -1,0 +1,144 @@
+"""The answers of several solvers for one instance, held against each other and against a certified interval.
+
+An answer is contradicted by exact facts only: a verified solution that is better than what a solver calls a bound, a
+solution that breaks a constraint, or a value that its solution does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from formulations.report import SolverAnswer, Termination, solver_number
+from instances.display import grouped
+
+VALUE_SLACK = 1e-6
+"""Relative difference up to which a stated value counts as that of the solution: solvers add in floating point."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCheckRow:
+    """An answer with the bound that follows from it.
+
+    Parameters
+    ----------
+    answer : what the solver said.
+    bound : upper bound on OPT that follows from what the solver states, believed or not, in the unit of the objective,
+        rounded safely; None where it states none.
+    certified : the row is an interval that needs no solver's word, checked by the independent checker.
+    """
+
+    answer: SolverAnswer
+    bound: int | None = None
+    certified: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """The row as JSON values."""
+        return self.answer.document() | {"bound": self.bound}
+
+    @classmethod
+    def from_document(cls, values: Mapping[str, Any]) -> CrossCheckRow:
+        """The row that `document` wrote."""
+        answer = {name: value for name, value in values.items() if name != "bound"}
+        return cls(SolverAnswer.from_document(answer), values["bound"])
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCheck:
+    """The rows, and which of them differ.
+
+    Parameters
+    ----------
+    rows : one for each formulation and solver, the certified interval last.
+    differs : for each row why it is wrong, in a sentence; empty where it agrees or gave no answer.
+    lower, upper : the best verified value, and the least bound of the rows that agree; None where there is none.
+    """
+
+    rows: Sequence[CrossCheckRow]
+    differs: Sequence[str]
+    lower: int | None
+    upper: int | None
+
+    @property
+    def agree(self) -> bool:
+        """No row that answered is contradicted."""
+        return not any(self.differs)
+
+    @property
+    def verdict(self) -> str:
+        """``all agree``, or who differs; `differs` says why."""
+        names = [_name(row) for row, why in zip(self.rows, self.differs, strict=True) if why]
+        return f"{', '.join(names)} differ{'s' * (len(names) == 1)}" if names else "all agree"
+
+    def optimal(self) -> int:
+        """Number of rows that end as optimal and are not contradicted."""
+        return sum(
+            row.answer.status is Termination.OPTIMAL and not why
+            for row, why in zip(self.rows, self.differs, strict=True)
+        )
+
+    def answered(self) -> int:
+        """Number of rows that gave an answer."""
+        return sum(row.answer.answered for row in self.rows)
+
+    def documents(self) -> list[dict[str, Any]]:
+        """The rows as JSON values, each with ``agrees`` (null: no answer) and ``reason``."""
+        return [
+            row.document()
+            | {
+                "certified": row.certified,
+                "agrees": not why if row.answer.answered else None,
+                "reason": why,
+            }
+            for row, why in zip(self.rows, self.differs, strict=True)
+        ]
+
+
+def compare_answers(rows: Sequence[CrossCheckRow], lower: int | None = None, upper: int | None = None) -> CrossCheck:
+    """Hold the answers of solvers for one instance against each other.
+
+    Parameters
+    ----------
+    rows : of formulations whose optimum is OPT.
+    lower, upper : an interval on OPT that is known without these rows: the value of a verified solution, and a proved
+        bound.
+
+    Source: definition of an upper bound; no solver's word is used as a proof.
+    """
+    verified = [(row.answer.verified, _name(row)) for row in rows if row.answer.verified is not None]
+    if lower is not None:
+        verified.append((lower, "the certified interval"))
+    best, owner = max(verified, key=lambda each: each[0]) if verified else (None, "")
+    differs = [_contradiction(row, best, owner, upper) for row in rows]
+    bounds = [row.bound for row, why in zip(rows, differs, strict=True) if row.bound is not None and not why]
+    if upper is not None:
+        bounds.append(upper)
+    return CrossCheck(rows, differs, None if best is None else int(best), min(bounds, default=None))
+
+
+def _name(row: CrossCheckRow) -> str:
+    return f"{row.answer.formulation} / {row.answer.backend}"
+
+
+def _contradiction(row: CrossCheckRow, best: Any, owner: str, upper: int | None) -> str:
+    """Why the row is wrong; empty where nothing contradicts it."""
+    answer = row.answer
+    if not answer.answered:
+        return ""
+    if answer.status in (Termination.INFEASIBLE, Termination.UNBOUNDED):
+        return f"says {answer.status}, and P is neither: it may reject every task, and tasks are finite"
+    if answer.value is not None and answer.verified is None:
+        return f"says {solver_number(answer.value)}, but {answer.message or 'no valid solution has this value'}"
+    if answer.value is not None and answer.verified is not None:
+        apart = abs(answer.value - float(answer.verified))
+        if apart > 0.5 + VALUE_SLACK * abs(answer.value):
+            worth = grouped(answer.verified)
+            return f"says {solver_number(answer.value)}, but its solution is worth {worth} by the exact check"
+    if best is not None and row.bound is not None and row.bound < best:
+        called = "calls" if answer.status is Termination.OPTIMAL else "states the bound"
+        what = f"{grouped(row.bound)} optimal" if answer.status is Termination.OPTIMAL else grouped(row.bound)
+        return f"{called} {what}, but {owner} has a verified solution of {grouped(best)}"
+    if upper is not None and answer.verified is not None and answer.verified > upper:
+        return f"has a verified solution of {grouped(answer.verified)}, above the proved bound {grouped(upper)}"
+    return ""

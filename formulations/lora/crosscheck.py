@@ -1,0 +1,156 @@
+"""P as the paper prints it, built twice and solved by several solvers, beside strong formulations and a certificate.
+
+`printed` is built in PuLP and `printed-ortools` in OR-Tools; each goes, exactly as built and without a starting
+solution, to HiGHS and to CBC, and to SCIP and Gurobi where they are installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from formulations import backends
+from formulations.backends import Limits
+from formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
+from formulations.lora.certificate import Certificate, document
+from formulations.lora.check import check
+from formulations.lora.direct import solve_direct
+from formulations.lora.models.formulation import registry
+from formulations.lora.solve import BUILD_COLUMNS, TINY_COLUMNS, solve
+from formulations.lora.verify import verify
+from formulations.report import SolverAnswer, Termination
+from formulations.settings import NO_BACKEND, check_settings
+from instances.lora.model import Instance
+from instances.lora.solution import Solution
+
+CERTIFIED = "certificate"
+"""Name of the row of the certified interval, in the place of a formulation."""
+FORMULATIONS = ("printed", "printed-ortools", "tight", "cpsat")
+
+
+EFFORTS = {"highs": 20, "cpsat": 4}
+"""Units of work of a solver per unit of effort: about as long as the 100 nodes of CBC take (others: 1)."""
+
+
+class Pair(NamedTuple):
+    """A formulation and a solver."""
+
+    formulation: str
+    backend: str
+
+
+PRINTED = (Pair("printed", "highs"), Pair("printed", "cbc"))
+"""P as printed, built with PuLP: the pairs that suites solve beside the reference."""
+PRINTED_COLUMNS = 1_000
+"""Up to this many columns of `printed` a suite solves P as printed, to the end."""
+VERSION = "1"
+"""Version of everything that can change an answer; part of the key of stored results."""
+
+
+def crosscheck(
+    instance: Instance,
+    *,
+    effort: int = 1,
+    seconds: float | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> CrossCheck:
+    """Solve P in every formulation with every solver that goes with it, and compare the answers.
+
+    Parameters
+    ----------
+    effort : units of work for each solver, >= 1; tiny instances are solved to the end, whatever it is.
+    seconds : a time limit for each row in place of the effort; the answers then depend on the machine.
+    tell : is called with a line about what is solved next.
+
+    Returns
+    -------
+    CrossCheck with one row for each pair and the certified interval last.
+
+    Raises
+    ------
+    InputError : `effort` or `seconds` out of range.
+
+    Source: main paper, problem (4); readings (4i)-(4k) in `formulations.lora.models.printed`.
+    """
+    check_settings(effort, 0.0, seconds)
+    rows = []
+    chosen = pairs()
+    for number, pair in enumerate(chosen):
+        tell(f"{number} of {len(chosen) + 1} rows done, now {pair.formulation} with {pair.backend}")
+        rows.append(ask(instance, pair, effort, seconds))
+    tell(f"{len(chosen)} of {len(chosen) + 1} rows done, now the certified interval")
+    rows.append(_certified(instance, effort, seconds))
+    return compare_answers(rows, upper=rows[-1].bound if rows[-1].certified else None)
+
+
+def pairs() -> list[Pair]:
+    """The formulations with the solvers that go with each, those of optional extras where they are installed."""
+    known = registry()
+    return [
+        Pair(name, backend)
+        for name in FORMULATIONS
+        for backend in known[name].backends
+        if backend not in backends.EXTRAS or backends.installed_version(backend)
+    ]
+
+
+def ask(instance: Instance, pair: Pair, effort: int = 1, seconds: float | None = None) -> CrossCheckRow:
+    """What one solver says of one formulation, from nothing, of the model exactly as it was built."""
+    size = registry()[pair.formulation].columns(instance)
+    if size > BUILD_COLUMNS:
+        told = f"not built, {size} columns are more than {BUILD_COLUMNS}"
+        return CrossCheckRow(SolverAnswer(*pair, "", Termination.MEMORY, message=told))
+    work = effort * EFFORTS.get(pair.backend, 1) if seconds is None and size > TINY_COLUMNS else None
+    return _ask(instance, pair, Limits(work=work, seconds=seconds))
+
+
+def _ask(instance: Instance, pair: Pair, limits: Limits) -> CrossCheckRow:
+    found = solve_direct(instance, registry()[pair.formulation], pair.backend, limits, _checked(instance))
+    return CrossCheckRow(found.answer, found.stated_bound)
+
+
+def ask_printed(instance: Instance) -> list[CrossCheckRow]:
+    """P as printed, built with PuLP, by HiGHS and by CBC, to the end; empty where it has too many columns."""
+    if registry()["printed"].columns(instance) > PRINTED_COLUMNS:
+        return []
+    return [_ask(instance, pair, Limits()) for pair in PRINTED]
+
+
+def printed_key() -> str:
+    """What the answers of `ask_printed` depend on beside the instance: this code, and the versions of the solvers."""
+    solvers = ", ".join(backends.installed_version(backend) for _, backend in PRINTED)
+    return f"printed up to {PRINTED_COLUMNS} columns version {VERSION} | {solvers}"
+
+
+def _certified(instance: Instance, effort: int, seconds: float | None) -> CrossCheckRow:
+    """The interval that a certificate proves to the independent checker."""
+    report = solve(instance, effort=effort, seconds=seconds, certified=True)
+    certificate: Certificate | None = report.certificate  # type: ignore[assignment]
+    spent = report.seconds
+    if certificate is None:
+        told = report.message or "no certificate was found"
+        return CrossCheckRow(
+            SolverAnswer(CERTIFIED, NO_BACKEND, "", Termination.NONE, solve_seconds=spent, message=told)
+        )
+    verdict = verify(instance, document(certificate))
+    status = Termination.OPTIMAL if certificate.lower == certificate.upper else Termination.LIMIT
+    answer = SolverAnswer(
+        CERTIFIED,
+        NO_BACKEND,
+        "checked in integers",
+        status if verdict.valid else Termination.ERROR,
+        bound=float(certificate.upper),
+        value=float(certificate.lower),
+        verified=certificate.lower if verdict.valid else None,
+        solve_seconds=spent,
+        message=verdict.problem,
+    )
+    return CrossCheckRow(answer, certificate.upper, verdict.valid)
+
+
+def _checked(instance: Instance) -> Callable[[Solution], tuple[int | None, str]]:
+    def verified(solution: Solution) -> tuple[int | None, str]:
+        report = check(instance, solution)
+        return (report.welfare, "") if report.valid else (None, str(report.violations[0]))
+
+    return verified
