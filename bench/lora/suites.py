@@ -34,6 +34,11 @@ _TRACES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("helios_100", {"arrivals": {"trace": "helios"}, "tasks": 100, "nodes": {"a100": 2, "a40": 2}}),
 )
 _PART = {"kind": "paper", "start": 60, "slots": 36, "quiet": 8}
+# Small enough for P as printed: HiGHS and CBC prove its optimum in a second.
+_PAI_12 = {
+    **_PART, "name": "pai_12", "seed": ["quick", "pai_12"], "arrivals": {"trace": "pai"}, "tasks": 12, "slots": 24,
+    "nodes": {"a100": 1, "a40": 1},
+}  # fmt: skip
 _EFFORTS = {
     "pai_40": SolveSettings(effort=6),
     "philly_60": SolveSettings(effort=6),
@@ -99,8 +104,8 @@ def suites() -> tuple[Suite, ...]:
     return (
         Suite(
             "quick",
-            "Real arrivals from PAI, Philly and Helios (40, 60, 100 tasks, and a day of 7,200), four tiny instances "
-            "solved to proven optimality, and two on which Theorem 5 fails",
+            "Real arrivals from PAI, Philly and Helios (40, 60, 100 tasks, and a day of 7,200), five tiny instances "
+            "solved to proven optimality, P as printed by HiGHS and CBC among them, and two on which Theorem 5 fails",
             (
                 *traces,
                 Case(
@@ -112,6 +117,7 @@ def suites() -> tuple[Suite, ...]:
                     history=days_before(_DAY, "philly", days("philly")[0], 3),
                     certificate="R1/philly_7200",
                 ),
+                Case("pai_12", _PAI_12, ALGORITHMS, SolveSettings(), "tiny"),
                 *(_shipped(name, "tiny") for name in _TINY),
                 *(_shipped(name, "counterexamples") for name in _VIOLATED),
             ),

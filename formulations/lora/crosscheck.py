@@ -42,7 +42,7 @@ class Pair(NamedTuple):
 PRINTED = (Pair("printed", "highs"), Pair("printed", "cbc"))
 """P as printed, built with PuLP: the pairs that suites solve beside the reference."""
 PRINTED_COLUMNS = 1_000
-"""Up to this many columns of `printed` a suite solves P as printed, to the end."""
+"""Up to this many columns of `printed` a suite solves P as printed."""
 VERSION = "1"
 """Version of everything that can change an answer; part of the key of stored results."""
 
@@ -110,10 +110,10 @@ def _ask(instance: Instance, pair: Pair, limits: Limits) -> CrossCheckRow:
 
 
 def ask_printed(instance: Instance) -> list[CrossCheckRow]:
-    """P as printed, built with PuLP, by HiGHS and by CBC, to the end; empty where it has too many columns."""
+    """P as printed, built with PuLP, by HiGHS and CBC with a unit of effort; empty where it has too many columns."""
     if registry()["printed"].columns(instance) > PRINTED_COLUMNS:
         return []
-    return [_ask(instance, pair, Limits()) for pair in PRINTED]
+    return [ask(instance, pair) for pair in PRINTED]
 
 
 def printed_key() -> str:

@@ -302,7 +302,7 @@ def test_a_formulation_too_large_to_build_is_a_report(formulation: str) -> None:
 
 @pytest.mark.parametrize(
     ("formulation", "backend"),
-    [("nonsense", "auto"), ("auto", "nonsense"), ("tight", "cpsat"), ("cpsat", "highs"), ("printed", "scip"),
+    [("nonsense", "auto"), ("auto", "nonsense"), ("tight", "cpsat"), ("cpsat", "highs"), ("printed", "cpsat"),
      ("enumerate", "highs"), ("tight", "none")],
 )  # fmt: skip
 def test_other_names_and_pairs_are_input_errors(formulation: str, backend: str) -> None:

@@ -1,0 +1,221 @@
+"""`crosscheck`: solvers agree with brute force on tiny instances, and a solver's wrong word is shown as such."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bench
+from bench.cli.main import main
+from bench.tables.crosscheck import agreement_text
+from formulations import worker
+from formulations.crosscheck import CrossCheckRow, compare_answers
+from formulations.lora import crosscheck as module
+from formulations.lora.crosscheck import CERTIFIED, PRINTED, ask_printed, crosscheck, pairs
+from formulations.lora.models.enumerate import enumerate_optimum
+from formulations.lora.solve import solve
+from formulations.report import SolverAnswer, Termination
+from instances.errors import InputError
+from instances.lora.format import dumps
+from instances.lora.named import named, names
+from tests.formulations.lora.test_large_numbers import where_cbc_finds_nothing, where_highs_misses_an_exact_fit
+from tests.formulations.lora.test_models import contended_instance
+
+EXACT = ("printed", "printed-ortools", "tight", "cpsat", CERTIFIED)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _workers_end_with_the_module() -> Iterator[None]:
+    yield
+    worker.close_all()
+
+
+def answer(status: Termination = Termination.OPTIMAL, **facts: Any) -> CrossCheckRow:
+    """A row of HiGHS; `bound` is stated and follows from it."""
+    bound = facts.get("bound")
+    return CrossCheckRow(SolverAnswer("printed", "highs", "1", status, **facts), None if bound is None else int(bound))
+
+
+@pytest.mark.parametrize("batch", range(3))
+def test_all_solvers_agree_with_brute_force_on_a_hundred_random_tiny_instances(batch: int) -> None:
+    """P in PuLP and in OR-Tools by HiGHS and CBC, tight, CP-SAT: each proves the optimum that brute force finds."""
+    for number in range(100 * batch, 100 * batch + 100):
+        instance = contended_instance(number)
+        optimum, _ = enumerate_optimum(instance)
+        found = crosscheck(instance)
+        assert found.verdict == "all agree", (number, found.differs)
+        assert found.lower == found.upper == optimum, number
+        for row in found.rows[:-1]:
+            assert row.answer.status is Termination.OPTIMAL, (number, row)
+            assert row.answer.verified == row.bound == optimum, (number, row)
+
+
+@pytest.mark.parametrize("name", names())
+def test_all_solvers_agree_on_a_shipped_instance(name: str) -> None:
+    """And the interval is the one that `solve` proves."""
+    found = crosscheck(named(name))
+    report = solve(named(name))
+    assert found.verdict == "all agree", found.differs
+    assert found.answered() == len(found.rows)
+    assert (found.lower, found.upper) == (report.lower, report.upper)
+
+
+def test_the_rows_are_both_builds_of_p_by_both_solvers_and_the_certificate_last() -> None:
+    """With sizes of the model as it was built, versions of solvers, and what each said."""
+    rows = crosscheck(named("thm5_T5_3tasks")).rows
+    told = [(row.answer.formulation, row.answer.backend) for row in rows]
+    assert {("printed", "highs"), ("printed", "cbc"), ("printed-ortools", "highs"), ("printed-ortools", "cbc")} <= set(
+        told
+    )
+    assert told[:-1] == [tuple(pair) for pair in pairs()]
+    assert told[-1] == (CERTIFIED, "none")
+    printed = rows[0].answer
+    assert (printed.columns, printed.rows) == (18, 58)
+    assert all(row.answer.solver for row in rows)
+    assert all((row.answer.bound, row.answer.value, row.answer.verified) == (312, 312, 312) for row in rows)
+
+
+def test_a_wrong_word_of_cbc_is_shown_as_such() -> None:
+    """Near 2^40 CBC calls P infeasible; HiGHS and CP-SAT are right, and the verdict names CBC alone."""
+    instance = where_cbc_finds_nothing()
+    optimum, _ = enumerate_optimum(instance)
+    found = crosscheck(instance)
+    wrong = {row.answer.backend for row, why in zip(found.rows, found.differs, strict=True) if why}
+    assert wrong == {"cbc"}
+    assert "cbc" in found.verdict
+    assert "highs" not in found.verdict
+    assert found.lower == optimum
+
+
+def test_a_wrong_optimum_of_highs_is_shown_as_such() -> None:
+    """HiGHS calls 1,047,135,960 optimal, though its bound is not believed; another solver's solution is better."""
+    found = crosscheck(where_highs_misses_an_exact_fit())
+    reasons = {row.answer.backend: why for row, why in zip(found.rows, found.differs, strict=True) if why}
+    assert reasons.keys() == {"highs"}
+    assert "calls 1,047,135,960 optimal" in reasons["highs"]
+    assert found.lower == found.upper == 1_520_687_745
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        (answer(bound=11.0, value=11.0, verified=11), "calls 11 optimal"),
+        (answer(Termination.LIMIT, bound=11.5, value=10.0, verified=10), "states the bound 11"),
+        (answer(Termination.INFEASIBLE), "says infeasible"),
+        (answer(Termination.UNBOUNDED), "says unbounded"),
+        (answer(bound=12.0, value=12.0), "says 12"),
+        (answer(bound=12.0, value=12.0, verified=8), "says 12, but its solution is worth 8"),
+    ],
+)
+def test_each_way_to_be_wrong_is_told(row: CrossCheckRow, why: str) -> None:
+    """Against a row that has a verified solution of 12."""
+    right = answer(bound=12.0, value=12.0, verified=12)
+    found = compare_answers([row, right])
+    assert found.differs[1] == ""
+    assert found.differs[0].startswith(why)
+    assert not found.agree
+    assert (found.lower, found.upper) == (12, 12)
+
+
+def test_a_verified_solution_above_a_proved_bound_is_told() -> None:
+    """One of the two must be wrong, and neither is hidden."""
+    found = compare_answers([answer(bound=13.0, value=13.0, verified=13)], lower=10, upper=12)
+    assert "above the proved bound 12" in found.differs[0]
+
+
+def test_what_gave_no_answer_neither_agrees_nor_differs() -> None:
+    """A crash is no contradiction, and is not counted as agreement."""
+    crashed = answer(Termination.CRASH, message="was killed")
+    found = compare_answers([crashed, answer(bound=12.0, value=12.0, verified=12)])
+    assert [each["agrees"] for each in found.documents()] == [None, True]
+    assert found.answered() == 1
+    assert found.agree
+
+
+def test_a_limit_with_a_compatible_interval_agrees() -> None:
+    """[10, 14] holds 12; it proves nothing, and says nothing wrong."""
+    rows = [answer(Termination.LIMIT, bound=14.0, value=10.0, verified=10), answer(bound=12.0, value=12.0, verified=12)]
+    found = compare_answers(rows)
+    assert found.agree
+    assert found.optimal() == 1
+
+
+def test_documents_are_read_back() -> None:
+    """As the store of results keeps them."""
+    documents = [row.document() for row in ask_printed(named("tiny_vendors"))]
+    again = [CrossCheckRow.from_document(json.loads(json.dumps(each))) for each in documents]
+    assert [row.document() for row in again] == documents
+
+
+def test_p_as_printed_is_asked_of_small_instances_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By PuLP with HiGHS and with CBC."""
+    instance = named("tiny_vendors")
+    assert [(row.answer.formulation, row.answer.backend) for row in ask_printed(instance)] == list(PRINTED)
+    monkeypatch.setattr(module, "PRINTED_COLUMNS", 1)
+    assert ask_printed(instance) == []
+
+
+def test_a_model_too_large_is_a_row_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not an error: the certified interval is there all the same."""
+    monkeypatch.setattr(module, "BUILD_COLUMNS", 1)
+    found = crosscheck(named("tiny_vendors"))
+    assert found.answered() == 1
+    assert "not built" in found.rows[0].answer.message
+    assert found.lower == found.upper
+
+
+def test_the_command_prints_a_table_and_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each row, then who agrees on what."""
+    assert main(["crosscheck", "instances/lora/named/thm5_T5_3tasks.json"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("printed ") and " cbc " in line and line.endswith("agrees") for line in lines)
+    rows = len(lines) - 2
+    assert lines[-1] == f"all agree: OPT = 312 micro-dollars ({rows} of {rows} rows prove the optimum)"
+
+
+def test_the_command_has_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """With the solver's own words beside what was verified."""
+    path = tmp_path / "wrong.json"
+    path.write_text(dumps(where_cbc_finds_nothing()))
+    assert main(["crosscheck", str(path), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {"formulation", "backend", "status", "solver_bound", "verified"} <= document["rows"][0].keys()
+    assert [row["status"] for row in document["rows"] if row["backend"] == "cbc"] == ["infeasible"] * 3
+    assert "cbc" in document["verdict"]
+
+
+def test_other_families_have_no_such_check(tmp_path: Path) -> None:
+    """One clear error."""
+    with pytest.raises(InputError, match="eapm"):
+        bench.crosscheck(next(iter(bench.generate("eapm:users=2").values())))
+
+
+def test_the_function_gives_a_frame() -> None:
+    """One row per solver, as the command."""
+    found = bench.crosscheck(named("thm5_T5_3tasks"))
+    assert found.agree
+    assert found.verdict == "all agree"
+    assert list(found.rows["verified"]) == [312] * len(found.rows)
+
+
+def test_the_headline_counts_cases_on_which_all_agree() -> None:
+    """Whoever differs on one of two cases agrees on one of two."""
+    right = answer(bound=12.0, value=12.0, verified=12)
+    cbc = replace(right, answer=replace(right.answer, backend="cbc", bound=11.0), bound=11)
+    told = agreement_text({"a": compare_answers([right, right]), "b": compare_answers([right, cbc])})
+    assert told.startswith("P as printed, built with PuLP: HiGHS and CBC agree on 1 of 2 cases")
+
+
+def test_opt_tells_what_the_solver_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside what was proved without it."""
+    file = "instances/lora/named/thm5_T5_3tasks.json"
+    assert main(["opt", file, "--formulation", "printed", "--backend", "cbc"]) == 0
+    printed = capsys.readouterr().out
+    assert "proved by: trivial (printed / cbc)" in printed
+    assert "the solver said: printed / cbc" in printed
+    assert "optimal, bound 312, value 312, verified 312 (18 columns, 58 rows)" in printed
