@@ -102,6 +102,7 @@ class SolverAnswer:
     columns, rows : of the model that it was given; 0 where none was built.
     build_seconds, solve_seconds : wall time, for information.
     message : one line: what went wrong, or why the bound is not believed.
+    objective : what bound and value are of, where that is not the family's objective.
     """
 
     formulation: str
@@ -116,6 +117,7 @@ class SolverAnswer:
     build_seconds: float = 0.0
     solve_seconds: float = 0.0
     message: str = ""
+    objective: str = ""
 
     @property
     def answered(self) -> bool:
@@ -138,6 +140,7 @@ class SolverAnswer:
             "build_seconds": round(self.build_seconds, 6),
             "solve_seconds": round(self.solve_seconds, 6),
             "message": self.message,
+            **({"objective": self.objective} if self.objective else {}),
         }
 
     @classmethod
@@ -155,7 +158,9 @@ class SolverAnswer:
         words = [self.status.value]
         words += [] if self.bound is None else [f"bound {solver_number(self.bound)}"]
         words += [] if self.value is None else [f"value {solver_number(self.value)}"]
-        words += ["no valid solution"] if self.verified is None else [f"verified {grouped(self.verified)}"]
+        words += [] if self.verified is None else [f"verified {grouped(self.verified)}"]
+        words += ["no solution"] if self.value is None and self.verified is None else []
+        words += [f"of {self.objective}"] if self.objective else []
         size = f" ({self.columns:,} columns, {self.rows:,} rows)" if self.columns else ""
         return f"{self.formulation} / {self.backend} {self.solver}".rstrip() + f": {', '.join(words)}{size}"
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.linear import LinearModel
-from formulations.report import Termination
+from formulations.report import SolverAnswer, Termination
 from formulations.worker import Reply, worker
 from instances.errors import InputError, install_command
 
@@ -146,6 +146,31 @@ def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatAr
     if result.message:
         return replace(result, message=f"{backend}: {result.message}")
     return result
+
+
+def answer_of(
+    formulation: str, backend: str, result: BackendResult, model: Any, *, sign: int = 1, objective: str = ""
+) -> SolverAnswer:
+    """What a solver said, for a report.
+
+    Parameters
+    ----------
+    result : of `solve`. model : what it was given; its columns and rows are counted where it has any.
+    sign : -1 where the model maximises the negated objective. objective : as of `SolverAnswer`.
+    """
+    return SolverAnswer(
+        formulation=formulation,
+        backend=backend,
+        solver=installed_version(backend),
+        status=result.termination,
+        bound=None if result.stated_bound is None else sign * result.stated_bound,
+        value=None if result.stated_value is None else sign * result.stated_value,
+        columns=len(getattr(model, "columns", ())),
+        rows=len(getattr(model, "rows", ())),
+        solve_seconds=result.seconds,
+        message=result.message,
+        objective=objective,
+    )
 
 
 def _remedy(backend: str, termination: Termination) -> str:

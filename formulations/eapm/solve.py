@@ -23,7 +23,7 @@ from formulations.eapm.summed import Summed, split, summed, totals_of
 from formulations.eapm.weights import weights
 from formulations.interval import Interval, seconds_left
 from formulations.linear import LinearModel
-from formulations.report import Proof, SolveReport, Status, Termination
+from formulations.report import Proof, SolverAnswer, SolveReport, Status, Termination
 from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
 from instances.eapm.format import content_hash, loads
 from instances.eapm.model import Instance, IntArray
@@ -119,6 +119,7 @@ def solve(
         message="; ".join(run.notes),
         certificate=run.certificate(),
         trail=tuple(run.trail),
+        solver=run.answer,
     )
 
 
@@ -159,6 +160,7 @@ class _Run(Interval[Fraction]):
         self.problem, self.solver, self.gap, self.seconds = problem, solver, gap, seconds
         self.price: Bound | None = None
         self.termination = Termination.NONE
+        self.answer: SolverAnswer | None = None
         self.used = NO_BACKEND
 
     def place(self, totals: IntArray, source: str) -> None:
@@ -244,6 +246,7 @@ class _Run(Interval[Fraction]):
         vector = None if start is None else models.vector_of(self.problem, start, unit)
         result = backends.solve(solver, model, self.limits(work), vector)
         self.used, self.termination = solver, result.termination
+        self.answer = backends.answer_of(model.name, solver, result, model, objective="its last program, not of OPT")
         for key, count in (("nodes", result.nodes), ("iterations", result.iterations)):
             self.work[key] = self.work.get(key, 0) + count
         self.work["columns"] = max(self.work.get("columns", 0), len(model.columns))

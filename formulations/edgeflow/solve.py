@@ -24,7 +24,7 @@ from formulations.edgeflow.enumerate import STATES_LIMIT, enumerate_optimum
 from formulations.edgeflow.placing import empty_board, kept_of, nothing_kept, put_back, search, solution_of
 from formulations.edgeflow.problem import Problem, grid_of, onto, problem_of
 from formulations.interval import Interval, seconds_left
-from formulations.report import Proof, SolveReport, Status, Termination
+from formulations.report import Proof, SolverAnswer, SolveReport, Status, Termination
 from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
 from instances.edgeflow.format import content_hash, loads
 from instances.edgeflow.model import Instance
@@ -129,6 +129,7 @@ def solve(
         message="; ".join(run.notes),
         certificate=run.certificate(),
         trail=tuple(run.trail),
+        solver=run.answer,
     )
 
 
@@ -166,6 +167,7 @@ class _Run(Interval[int]):
         self.instance, self.solver, self.gap, self.seconds = instance, solver, gap, seconds
         self.problem: Problem = problem_of(instance)
         self.termination = Termination.NONE
+        self.answer: SolverAnswer | None = None
         self.proved: Proved | None = None
         self.bound(self.problem.alone, Proof.TRIVIAL)
 
@@ -229,7 +231,7 @@ class _Run(Interval[int]):
         grid = grid_of(self.problem)
         if not self._fits(LP):
             return None
-        result = self._backend(models.dual(self.problem, grid), None)
+        result = self._backend(models.dual(self.problem, grid), None, LP)
         if result.values is None:
             return None
         lam, mu, value = models.prices_from(self.problem, grid, result.values)
@@ -243,11 +245,12 @@ class _Run(Interval[int]):
             self.notes.append(f"{name}: no model is built, {size} columns are more than {models.COLUMNS_LIMIT}")
         return size <= models.COLUMNS_LIMIT
 
-    def _backend(self, model: object, work: int | None) -> BackendResult:
+    def _backend(self, model: object, work: int | None, name: str) -> BackendResult:
         left = self.left()
         limits = Limits(work=work, seconds=None if left is None else max(0.1, left))
         result = backends.solve(self.solver, model, limits)
         self.termination = result.termination
+        self.answer = backends.answer_of(name, self.solver, result, model, sign=-1 if name == LP else 1)
         self.count("nodes", result.nodes)
         self.count("iterations", result.iterations)
         if result.message:
@@ -308,7 +311,7 @@ class _Run(Interval[int]):
             self.termination = reply.termination
             self.notes.append(reply.message)
             return
-        result = self._backend(reply.value.text, None)
+        result = self._backend(reply.value.text, None, SLOTS)
         if result.values is not None:
             self.offer(slots.solution_from(self.instance, reply.value.runs, result.values.tolist()), SLOTS)
         if result.bound is not None and result.termination in (Termination.OPTIMAL, Termination.LIMIT):
@@ -320,7 +323,7 @@ class _Run(Interval[int]):
             return
         grid = grid_of(self.problem)
         model = models.primal(self.problem, grid, whole=True)
-        result = self._backend(model, SOLVER_WORK * effort)
+        result = self._backend(model, SOLVER_WORK * effort, MIP)
         if result.bound is not None:
             slack = SLACK * (1.0 + abs(result.bound))
             self.bound(max(0, math.floor(result.bound + slack)), Proof.BRANCH_AND_BOUND)

@@ -14,7 +14,7 @@ import numpy as np
 from formulations import backends
 from formulations.backends import Limits
 from formulations.interval import Interval
-from formulations.report import Proof, SolveReport, Status, Termination
+from formulations.report import Proof, SolverAnswer, SolveReport, Status, Termination
 from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
 from formulations.tenants import models
 from formulations.tenants.certificate import Certificate
@@ -106,6 +106,7 @@ def solve(
         message="; ".join(run.notes),
         certificate=run.certificate(),
         trail=tuple((second, -high, -low) for second, low, high in run.trail),
+        solver=run.answer,
     )
 
 
@@ -142,6 +143,7 @@ class _Run(Interval[int]):
         self.instance, self.problem, self.gap, self.seconds = instance, tables(instance), gap, seconds
         self.prices = Prices(self.problem)
         self.termination = Termination.NONE
+        self.answer: SolverAnswer | None = None
         self.bound(-self.prices.bound, Proof.TRIVIAL)
 
     def place(self, queues: Queues, source: str) -> None:
@@ -203,6 +205,7 @@ class _Run(Interval[int]):
         limits = Limits(work=CP_SAT_WORK * effort, gap=self.gap, seconds=left)
         result = backends.solve(solver, model.text, limits)
         self.termination = result.termination
+        self.answer = backends.answer_of(CP_SAT, solver, result, model, sign=-1)
         self.work |= {"nodes": result.nodes, "iterations": result.iterations}
         if result.message:
             self.notes.append(result.message)
