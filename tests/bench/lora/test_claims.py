@@ -31,8 +31,8 @@ from online.lora.traces import PriceTrace
 from tests.support.laboratory import PAPER
 from tests.support.literal import run_pdftsp
 from tests.support.literal_claims import Menu, algorithm1, failing_in_theorem5, net_cost, verdicts
-from tests.support.literal_claims import constants as largest_ratios
 from tests.support.literal_claims import Verdict as Said
+from tests.support.literal_claims import constants as largest_ratios
 from tests.tools.survey import shipped_cases, survey
 
 SHIPPED = tuple(name for name in names() if "claims" in expected(name))

@@ -82,7 +82,7 @@ def compare_ratio(
         left = left if isinstance(left, Fraction) else None
         right = None if case.trace is None else factor  # a bound on pdFTSP says nothing of others
         return Check(name, Verdict.NOT_APPLICABLE, left, right, problem, None, figures)
-    bound = (factor or 0) * welfare
+    bound = Fraction(0) if factor is None else factor * welfare
     # The lower end of OPT decides against the claim, the upper end for it.
     verdict = Verdict.UNDECIDED
     if case.upper <= bound and (factor is not None or welfare >= 0):
@@ -96,8 +96,10 @@ def compare_ratio(
         left = Fraction(1) if side == 0 == welfare else None
     reason = claim
     if verdict is Verdict.UNDECIDED:
-        open_ = "rho is undefined" if factor is None else "the interval on OPT straddles the bound"
+        open_ = "the bound is undefined" if factor is None else "the interval on OPT straddles the bound"
         reason = f"{claim}: {open_}"
+    elif factor is None:
+        reason = f"{claim}: the bound is undefined, and the verdict is the same with any"
     elif left is None:
         reason = f"{claim}: the algorithm's side is {welfare}, the ratio is unbounded"
     doubt = _doubt(case, Fraction(side), bound, side + bound)

@@ -40,6 +40,7 @@ def theorem5(case: Case) -> Check:
         return check
     failing = failing_in_proof(case)
     why = [f"{each.name} fails, which its proof assumes ({each.detail})" for each in failing]
+    why = why or ["the assumptions of its proof hold"]
     return replace(check, reason="; ".join([check.reason, *why]), failing=[each.name for each in failing])
 
 
