@@ -69,7 +69,7 @@ def _claim_lines(settled: Sequence[Settled]) -> list[str]:
     for each in fell[:CLAIMS]:
         applied = sum(each.counts[verdict] for verdict in Verdict if verdict is not Verdict.NOT_APPLICABLE)
         error = ", though PROVED: an error of ours" * (each.statement.standing == PROVED)
-        proof = f" (of its proof, an assumption fails in {each.failing})" if each.failing else ""
+        proof = "" if each.sound is None else f" ({each.sound} with all assumptions of its proof)"
         count = f"{each.counts[Verdict.VIOLATED]} of {applied}{proof}{error}"
         lines.append(f"  {check_title(each.statement.name)}: {count}{_witness(each)}")
     if len(fell) > CLAIMS:

@@ -37,6 +37,7 @@ class Settled:
     sizes : the figures of a case's description by which the smallest witness is chosen, most important first.
     failing : how many rows give a verdict though an assumption of the claim's proof fails there; None where the check
         does not separate the two.
+    sound : how many rows violate it with all assumptions of its proof; None likewise.
     """
 
     statement: Statement
@@ -47,6 +48,7 @@ class Settled:
     violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     sizes: Sequence[str] = ()
     failing: int | None = None
+    sound: int | None = None
 
     @property
     def size(self) -> str:
@@ -132,7 +134,9 @@ def _settle(
     )
     counted = Counter(str(rows[place]["algorithm"]) for place in violated)
     by = {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()}
-    return Settled(statement, counts, rows[place], place, cases[rows[place]["case"]], by, sizes, failing)
+    sound = None if failing is None else sum(failing_assumptions(rows[place], name) == [] for place in violated)
+    case = cases[rows[place]["case"]]
+    return Settled(statement, counts, rows[place], place, case, by, sizes, failing, sound)
 
 
 def _size(case: StoredCase, sizes: Sequence[str]) -> tuple[float, ...]:

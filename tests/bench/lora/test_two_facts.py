@@ -117,7 +117,7 @@ def test_a_witness_on_which_the_assumptions_hold_comes_first(folder: Path, tmp_p
     settled = _settled(folder)
     assert settled.witness is not None
     assert (settled.witness["case"], settled.witness["algorithm"]) == (SMALL, "pdftsp")
-    assert settled.failing == 3
+    assert (settled.failing, settled.sound) == (3, 1)
     assert settled.summary.endswith("4 not applicable (on 3 an assumption of its proof fails)")
     assert settled.counts[Verdict.NOT_APPLICABLE] == 4
     # Both rows violate it, and the first one is outside: the second one is the witness.
