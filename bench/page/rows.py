@@ -17,7 +17,7 @@ from bench.tables import ratios
 from bench.tables.cells import Cell, Column, Table, exact_cell, make_cell, value_cell
 from bench.tables.rows import DECIDING, Results, failing_assumptions, is_known, online_seconds
 from bench.tables.sayings import is_own, part_charged
-from bench.tables.text import admitted_text, check_title, expected_text, number, ratio_text, check_text
+from bench.tables.text import admitted_text, check_text, check_title, expected_text, number, ratio_text
 
 PACKED = 1000
 """Rows above which the table of all runs is packed: 3,000 rows are four megabytes, a quarter of that when packed."""

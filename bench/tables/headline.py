@@ -373,7 +373,8 @@ def _proof_and_slack(rows: Sequence[Mapping[Any, Any]], check: str) -> str:
         return ""
     names = Counter(name for _, failing in asked for name in failing)
     outside = sum(bool(failing) for _, failing in asked)
-    said = f"; in {outside} of {_count(len(asked), 'run')} of it an assumption of its proof fails" * bool(outside)
+    said = f"; in {outside} of the {_count(len(asked), 'run')} that it is about an assumption of its proof fails"
+    said *= bool(outside)
     said += f" ({_listed([name for name, _ in names.most_common()])})" * bool(outside)
     sides = [[row[f"{check}_{side}"] for side in ("left", "right")] for row, _ in asked if row[check] == Verdict.HOLDS]
     slack = [Fraction(right) / Fraction(left) for left, right in sides if _positive(left) and is_known(right)]

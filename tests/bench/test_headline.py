@@ -224,8 +224,8 @@ def test_a_claim_and_the_assumptions_of_its_proof_are_two_facts() -> None:
     ]
     rows.append(row("4", "y", 90, 90, 90, half="not applicable"))
     assert headline(rows, settled=[_settled("half")]).lines()[1:] == [
-        "Half is violated on 1 of 5 instances; it applies to 4 of them; in 2 of 4 runs of it an assumption of its "
-        "proof fails (bbar >= 1, costs >= 0); where it holds, the bound is 4 to 6,000 times OPT/ALG."
+        "Half is violated on 1 of 5 instances; it applies to 4 of them; in 2 of the 4 runs that it is about an "
+        "assumption of its proof fails (bbar >= 1, costs >= 0); where it holds, the bound is 4 to 6,000 times OPT/ALG."
     ]
 
 
