@@ -39,7 +39,7 @@ AUDIT_TYPES: Mapping[str, Any] = {
     "right": "float64",
     "reason": "string",
 }
-"""Types of the columns of `audit`; `left_exact`, `right_exact`, `witness` and `figures` hold Python objects."""
+"""Types of the columns of `audit`; the exact sides, `witness`, `figures` and `failing` hold Python objects."""
 _EXACT = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper")
 
 
@@ -68,8 +68,9 @@ def audit(
 
     Returns
     -------
-    Columns as `AUDIT_TYPES`; ``attrs`` has ``algorithm``, ``valid``, ``value``, ``lower``, ``upper`` (exact) and
-    ``ratio`` (text).
+    Columns as `AUDIT_TYPES`, and ``failing``: the assumptions of the claim's proof that fail on the run, None where the
+    check does not separate them from the claim. ``attrs`` has ``algorithm``, ``valid``, ``value``, ``lower``, ``upper``
+    (exact) and ``ratio`` (text).
 
     Raises
     ------
@@ -93,10 +94,11 @@ def audit(
             "right_exact": check.right,
             "witness": None if check.witness is None else dict(check.witness),
             "figures": dict(check.figures),
+            "failing": None if check.failing is None else list(check.failing),
         }
         for check in checks
     ]
-    columns = [*AUDIT_TYPES, "left_exact", "right_exact", "witness", "figures"]
+    columns = [*AUDIT_TYPES, "left_exact", "right_exact", "witness", "figures", "failing"]
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
     for side in ("left", "right"):
         frame[side] = [None if value is None else float(value) for value in frame[side]]

@@ -209,7 +209,11 @@ def _print(family: Family, found: Hunted, witness: Path | None) -> None:
     if found.check is None:
         print(f"  the audit has no check named {found.claim}")
     else:
-        print(f"  audited with {found.algorithm}: {found.check.status}")
+        from bench.tables.text import assumptions_text
+
+        failing = found.check.failing
+        proof = "" if failing is None else f" (of its proof: {assumptions_text(failing)})"
+        print(f"  audited with {found.algorithm}: {found.check.status}{proof}")
     if witness is None:
         print(family.dumps(found.instance), end="")
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -34,6 +34,8 @@ class Check:
     reason : why it is undecided or not applicable, or what the sides are.
     witness : what shows it (task, schedule, cell), JSON values.
     figures : further exact figures behind the verdict (alpha, beta, rho, ...).
+    failing : names of the assumptions of the claim's proof that fail on this run, where the claim as printed makes
+        none: the verdict compares its two sides all the same. None: the check does not ask.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Check:
     reason: str = ""
     witness: Mapping[str, Any] | None = None
     figures: Mapping[str, Fraction | int | str | None] = field(default_factory=dict)
+    failing: Sequence[str] | None = None
 
     def document(self) -> dict[str, Any]:
         """The check as JSON values; figures are exact fractions in strings."""
@@ -58,4 +61,5 @@ class Check:
             "reason": self.reason,
             "witness": None if self.witness is None else dict(self.witness),
             "figures": {key: text(value) for key, value in self.figures.items()},
+            "failing": None if self.failing is None else list(self.failing),
         }

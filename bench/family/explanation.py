@@ -104,6 +104,7 @@ class Ending:
     verdict : on this run.
     sides : the two sides of the claim in figures.
     steps : how the sides come about, and which step of the argument fails.
+    failing : assumptions of the claim's proof that fail on this run; None where the check does not say.
     """
 
     claim: str
@@ -113,6 +114,7 @@ class Ending:
     verdict: Verdict
     sides: Sentence
     steps: Sequence[Sentence] = ()
+    failing: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

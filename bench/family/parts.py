@@ -185,6 +185,8 @@ class Statement:
     proof : of the standing, in a few sentences, where no check is made; empty for a claim that audits check.
     flaw : of a false claim, in a sentence, which step of its argument fails; empty where nobody argued for it.
     asked : nobody claims it: it is asked of whoever runs, so that its verdicts are shown and not counted.
+    proof_assumes : what the published proof needs and the claim does not say; a check names what of it fails on a run
+        (`Check.failing`). Empty where the two are not separated.
     """
 
     name: str
@@ -196,6 +198,7 @@ class Statement:
     proof: str = ""
     flaw: str = ""
     asked: bool = False
+    proof_assumes: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,9 @@ def _terms(found: Results, family: Family) -> Iterator[Entry]:
             "term-verdict",
             "verdict",
             "of a claim on a run, by exact comparisons: it holds, is violated, undecided (the interval on OPT, or "
-            "rounding, leaves it open) or not applicable (an assumption fails)",
+            "rounding, leaves it open) or not applicable (it is about another algorithm, or an assumption without "
+            "which nothing is claimed fails). Where the claim as printed has no assumption, what its proof assumes is "
+            "named beside the verdict where it fails on the run",
         )
 
 

@@ -15,9 +15,9 @@ from bench.page.glossary import algorithm_place, group_place
 from bench.storage.store import StoredCase
 from bench.tables import ratios
 from bench.tables.cells import Cell, Column, Table, exact_cell, make_cell, value_cell
-from bench.tables.rows import DECIDING, Results, is_known, online_seconds
+from bench.tables.rows import DECIDING, Results, failing_assumptions, is_known, online_seconds
 from bench.tables.sayings import is_own, part_charged
-from bench.tables.text import admitted_text, check_title, expected_text, number, ratio_text
+from bench.tables.text import admitted_text, check_text, check_title, expected_text, number, ratio_text
 
 PACKED = 1000
 """Rows above which the table of all runs is packed: 3,000 rows are four megabytes, a quarter of that when packed."""
@@ -190,7 +190,7 @@ def _further_fields(found: Results, family: Family) -> list[_Field]:
     check = family.headline if family.headline in found.checks else ""
     if check:
         fields += [
-            _Field(Column(check_title(check), True, check, f"check-{check}"), lambda row: _verdict(row[check])),
+            _Field(Column(check_title(check), True, check, f"check-{check}"), lambda row: _verdict(row, check)),
             _Field(Column("bound", key="bound"), figure(f"{check}_right")),
         ]
     return [*fields, _Field(Column("seconds of the run", key="seconds"), seconds)]
@@ -305,8 +305,26 @@ def _profit(row: Row, family: Family) -> Cell:
     return value_cell(row["profit"], family, small="list prices" if is_listed else "")
 
 
-def _verdict(verdict: Any) -> Cell:
-    return make_cell(verdict, css=verdict.replace(" ", "-")) if is_known(verdict) else make_cell("-")
+def _verdict(row: Row, check: str) -> Cell:
+    """The verdict, to choose rows by, with the bound and the assumptions of the proof where the check has them."""
+    verdict = row[check]
+    if not is_known(verdict):
+        return make_cell("-")
+    return Cell(check_text(row, check), verdict.replace(" ", "-"), choice=verdict)
+
+
+def _slack(row: Row, check: str) -> Cell:
+    """The right side over the left one where the claim holds: how many times as large as it need be the bound is."""
+    left, right = (row[f"{check}_{side}"] for side in ("left", "right"))
+    if row[check] != Verdict.HOLDS or not (is_known(left) and is_known(right)) or Fraction(left) <= 0:
+        return make_cell("-", numeric=True)
+    return exact_cell(Fraction(right) / Fraction(left))
+
+
+def _failing(row: Row, check: str) -> Cell:
+    """The assumptions of the proof that fail on the run; `none` where they hold."""
+    found = failing_assumptions(row, check)
+    return make_cell("-" if found is None else ", ".join(found) or "none", css="wrap")
 
 
 def _state(row: Row) -> Cell:
@@ -383,10 +401,10 @@ def list_checks(found: Results, family: Family, rows: Sequence[Row]) -> list[Che
     names = sorted(found.checks, key=lambda check: check != family.headline)
     most = max(20, LISTED // max(1, len(names)))
     is_short = len(rows) <= 100
-    return [_check(rows, name, most, is_short and name == family.headline) for name in names]
+    return [_check(found, rows, name, most, is_short and name == family.headline) for name in names]
 
 
-def _check(rows: Sequence[Row], check: str, most: int, is_open: bool) -> CheckRows:
+def _check(found: Results, rows: Sequence[Row], check: str, most: int, is_open: bool) -> CheckRows:
     known = [place for place, row in enumerate(rows) if is_known(row[check])]
     counts = [(verdict.value, sum(rows[place][check] == verdict for place in known)) for verdict in Verdict]
     places = [
@@ -398,14 +416,17 @@ def _check(rows: Sequence[Row], check: str, most: int, is_open: bool) -> CheckRo
     shown = places[:most]
     figures = [json.loads(rows[place][f"{check}_figures"]) for place in shown]
     names = list(dict.fromkeys(name for each in figures for name in each))
-    head = ["case", "algorithm", "verdict", "left", "right", "claim, or why not", *names]
+    asks = check in found.asking
+    extra = ["right / left", "assumptions that fail"] if asks else []
+    head = ["case", "algorithm", "verdict", "left", "right", *extra, "claim, or why not", *names]
     body = [
         [
             Cell(str(rows[place]["case"]), href=f"#row-{place}"),
             _named(str(rows[place]["algorithm"])),
-            _verdict(rows[place][check]),
+            Cell(str(rows[place][check]), str(rows[place][check]).replace(" ", "-")),
             exact_cell(rows[place][f"{check}_left"]),
             exact_cell(rows[place][f"{check}_right"]),
+            *([_slack(rows[place], check), _failing(rows[place], check)] if asks else ()),
             make_cell(rows[place][f"{check}_reason"] or "", css="wrap"),
             *(exact_cell(each.get(name)) for name in names),
         ]

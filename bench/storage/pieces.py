@@ -133,6 +133,8 @@ def check_piece(piece: Piece, store: Path, case: StoredCase, *, whole: bool = Fa
             if not isinstance(each, dict):
                 raise InputError(str(store), f"{where}, {name}[{place}]", f"{shown(each)} is not an object")
             _check(each, inner, store, f"{where}, {name}[{place}]")
+            if name == "checks" and "failing" in each:  # not in those stored before checks had it
+                _check(each, {"failing": _or_null(_texts)}, store, f"{where}, {name}[{place}]")
     if piece.stage == "audit" and piece.ok:
         measures = piece.payload.get("measures", {})
         _check({"measures": measures}, {"measures": _object}, store, where)

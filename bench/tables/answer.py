@@ -61,15 +61,16 @@ def _claim_lines(settled: Sequence[Settled]) -> list[str]:
     stand = sum(each.counts[Verdict.HOLDS] > 0 for each in checked if each not in fell)
     if not fell:
         held = "1 holds in every run that decides it" if stand == 1 else f"{stand} hold in every run that decides them"
-        return [f"Claims: none of {len(checked)} fell in these runs; {held}."]
+        return [f"Claims: none of {len(checked)} is violated in these runs; {held}."]
     lines = [
-        f"{len(fell)} of {len(checked)} claims fell, in so many of the runs to which they apply"
+        f"{len(fell)} of {len(checked)} claims are violated, in so many of the runs to which they apply"
         f" ({stand} hold wherever they are decided):"
     ]
     for each in fell[:CLAIMS]:
         applied = sum(each.counts[verdict] for verdict in Verdict if verdict is not Verdict.NOT_APPLICABLE)
         error = ", though PROVED: an error of ours" * (each.statement.standing == PROVED)
-        count = f"{each.counts[Verdict.VIOLATED]} of {applied}{error}"
+        proof = "" if each.sound is None else f" ({each.sound} with all assumptions of its proof)"
+        count = f"{each.counts[Verdict.VIOLATED]} of {applied}{proof}{error}"
         lines.append(f"  {check_title(each.statement.name)}: {count}{_witness(each)}")
     if len(fell) > CLAIMS:
         names = ", ".join(check_title(each.statement.name) for each in fell[CLAIMS:])

@@ -13,7 +13,7 @@ from bench.family.explanation import Explanation, Figure, Grid, Listing, Moment,
 from bench.family.parts import Explaining
 from bench.family.suite import SolveSettings
 from bench.tables import ratios
-from bench.tables.text import check_title
+from bench.tables.text import assumptions_text, check_title
 from instances.errors import InputError, not_one_of, tamed
 
 WIDTH = 110
@@ -136,8 +136,9 @@ def verdict_text(found: Explanation) -> Sentence:
     title = check_title(ending.claim)
     if ending.verdict is Verdict.NOT_APPLICABLE:
         return [f"{title} does not apply here: ", *ending.sides]
-    said = {Verdict.HOLDS: "holds here", Verdict.VIOLATED: "fails here", Verdict.UNDECIDED: "is undecided here"}
-    return [f"{title} {said[ending.verdict]}: ", *ending.sides]
+    said = {Verdict.HOLDS: "holds here", Verdict.VIOLATED: "is violated here", Verdict.UNDECIDED: "is undecided here"}
+    proof = [] if ending.failing is None else [f"; of its proof: {assumptions_text(ending.failing)}"]
+    return [f"{title} {said[ending.verdict]}: ", *ending.sides, *proof]
 
 
 def text(found: Explanation) -> str:

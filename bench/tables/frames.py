@@ -86,7 +86,7 @@ def make_frame(
     ----------
     columns : names of columns of `rows`, or ``seconds``; ``"all"`` for all of them; `FEW` if none is named.
     exact : behind every figure that is exact, ``NAME_exact`` has it as an integer or a fraction.
-    headline : check whose verdict stands behind `FEW`; empty for none.
+    headline : check whose verdict stands behind `FEW`, with the assumptions of its proof that fail; empty for none.
 
     Raises
     ------
@@ -98,6 +98,7 @@ def make_frame(
         chosen = every
     elif not chosen:
         chosen = [*FEW, *([headline] if headline in found.checks else [])]
+        chosen += [f"{headline}_failing"] if headline in found.asking else []
         chosen += ["repetitions", "welfare_low", "welfare_high"] if len(found.repetitions) else []
     for name in chosen:
         if name not in every:

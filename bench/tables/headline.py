@@ -6,6 +6,7 @@ outward, a single number is rounded down: it stands where both ends of the inter
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +20,9 @@ from bench.storage.store import UNAUDITED
 from bench.tables import ratios
 from bench.tables.crosscheck import agreement_text
 from bench.tables.repeated import is_mean
-from bench.tables.rows import Results, is_known
+from bench.tables.rows import Results, failing_assumptions, is_known
 from bench.tables.sayings import is_own, part_charged
-from bench.tables.text import check_title
+from bench.tables.text import check_title, number
 from bench.tables.verdicts import Settled
 from bench.tables.wins import Wins, count_wins
 from instances.errors import tamed
@@ -331,10 +332,10 @@ def _verdicts(
         yield (Span(f"Proved, yet violated here, so there is an error: {_listed(wrong)}.", "violated"),)
     if fallen:
         what = _listed([check_title(each.statement.name) for each in fallen])
-        fail = "fails" if len(fallen) == 1 else "fail"
+        are = "is violated" if len(fallen) == 1 else "are violated"
         yield (
             Span(f"{len(fallen)} of {len(others)} {'other ' * bool(head)}claims that apply here "),
-            Span(fail, "violated"),
+            Span(are, "violated"),
             Span(f" on some instance: {what}."),
         )
     elif len(others) == 1:
@@ -344,7 +345,10 @@ def _verdicts(
 
 
 def _of_claim(rows: Sequence[Mapping[Any, Any]], check: str) -> Iterator[Sentence]:
-    """On how many instances it fails, of those to which it applies by some run."""
+    """On how many instances it is violated, of those to which it applies by some run; what fails of its proof.
+
+    Where it holds, how many times the left side the right one is: a bound that is far off says little.
+    """
     found: dict[str, set[str]] = {}
     for row in rows:
         if is_known(row[check]) and row[check] != Verdict.NOT_APPLICABLE:
@@ -358,10 +362,34 @@ def _of_claim(rows: Sequence[Mapping[Any, Any]], check: str) -> Iterator[Sentenc
     on = f" of {_count(all_, 'instance')}"
     left = f", is undecided on {open_}" if open_ else ""
     left += f"; it applies to {len(found)} of them" if len(found) < all_ else ""
+    left += _proof_and_slack(rows, check)
     if failed:
-        yield Span(f"{title} "), Span("fails", "violated"), Span(f" on {failed}{on}{left}.")
+        yield Span(f"{title} "), Span("is violated", "violated"), Span(f" on {failed}{on}{left}.")
     else:
         yield (Span(f"{title} holds on {len(found) - open_}{on}{left}."),)
+
+
+def _proof_and_slack(rows: Sequence[Mapping[Any, Any]], check: str) -> str:
+    """In how many runs an assumption of the proof fails, and how loose the bound is; empty where no check says."""
+    asked = [(row, failing) for row in rows if (failing := failing_assumptions(row, check)) is not None]
+    if not asked:
+        return ""
+    names = Counter(name for _, failing in asked for name in failing)
+    outside = sum(bool(failing) for _, failing in asked)
+    said = f"; in {outside} of the {_count(len(asked), 'run')} that it is about an assumption of its proof fails"
+    said *= bool(outside)
+    said += f" ({_listed([name for name, _ in names.most_common()])})" * bool(outside)
+    sides = [[row[f"{check}_{side}"] for side in ("left", "right")] for row, _ in asked if row[check] == Verdict.HOLDS]
+    slack = [Fraction(right) / Fraction(left) for left, right in sides if _positive(left) and is_known(right)]
+    if slack:
+        low, high = number(Fraction(math.floor(min(slack)))), number(Fraction(math.ceil(max(slack))))
+        times = low if low == high else f"{low} to {high}"
+        said += f"; where it holds, the bound is {times} times OPT/ALG"
+    return said
+
+
+def _positive(value: Any) -> bool:
+    return is_known(value) and Fraction(value) > 0
 
 
 # What must not be overlooked.

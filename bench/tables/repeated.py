@@ -104,9 +104,8 @@ def _worst(rows: Sequence[Row], check: str) -> dict[str, Any]:
     if worst is None:
         return {}
     place = verdicts.index(worst)
-    shown = {
-        key: rows[place].get(key) for key in (check, *(f"{check}_{part}" for part in ("left", "right", "figures")))
-    }
+    parts = ("left", "right", "figures", "failing")
+    shown = {key: rows[place].get(key) for key in (check, *(f"{check}_{part}" for part in parts))}
     reason = rows[place].get(f"{check}_reason") or ""
     if worst is not Verdict.NOT_APPLICABLE:
         reason = f"{reason} (in {verdicts.count(worst)} of {len(rows)} runs; the figures are those of run {place + 1})"

@@ -58,7 +58,8 @@ COLUMNS = {
     "counts": "things counted on the way, as JSON",
 }
 """Columns of results.csv; then one per measure of the family, exact; each check adds NAME (its verdict), NAME_left,
-NAME_right, NAME_reason and NAME_figures."""
+NAME_right, NAME_reason and NAME_figures; one that separates a claim from the assumptions of its proof adds
+NAME_failing, names of those that fail on the run as a JSON list: [] where they hold, empty where it does not say."""
 ACCOUNTS = {
     "vendors": "what the vendors of the admitted tasks cost, exact",
     "energy": "what their operation costs, exact",
@@ -93,6 +94,7 @@ class Results:
         `bench.run` and `bench.results` give them with a type per column (`bench.tables.frames.typed`).
     seconds : one per piece of work: case, algorithm, stage, seconds.
     checks : names of the checks found, in the order of the audits.
+    asking : those of them that say which assumptions of the claim's proof fail.
     measures : names of the family's measures found.
     studies : the tables made beside the runs, in the order of the suite.
     exact : the rows as results.csv has them: figures are integers, fractions and, of checks, their text.
@@ -114,6 +116,7 @@ class Results:
     accounts: Sequence[str] = ()
     repetitions: pd.DataFrame = field(default_factory=pd.DataFrame)
     solvers: Mapping[str, CrossCheck] = field(default_factory=dict)
+    asking: Sequence[str] = ()
 
     @property
     def sense(self) -> Sense:
@@ -172,14 +175,18 @@ def read_results(store: Store) -> Results:
                 solvers[case.name] = answers
     parts = ("", "_left", "_right", "_reason", "_figures")
     accounts = ACCOUNTS if family is not None and family.accounts is not None else ()
-    columns = [*COLUMNS, *measures, *(f"{name}{part}" for name in checks for part in parts), *accounts]
+    asking = [name for name in checks if any(f"{name}_failing" in row for row in rows)]
+    columns = [*COLUMNS, *measures]
+    for name in checks:
+        columns += [f"{name}{part}" for part in (*parts, *(["_failing"] if name in asking else []))]
+    columns += accounts
     columns += repeated.COLUMNS if runs else ()
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
     times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
     each = pd.DataFrame(runs, columns=repeated.EACH, dtype=object)
     found = Results(
         about, cases, frame, times, tuple(checks), tuple(measures), studies, frame,
-        accounts=tuple(accounts), repetitions=each, solvers=solvers,
+        accounts=tuple(accounts), repetitions=each, solvers=solvers, asking=tuple(asking),
     )  # fmt: skip
     with _sound(store, "about, plots"):
         assert found.plots is not None
@@ -274,6 +281,8 @@ def _case_rows(
                 for part in ("left", "right", "reason"):
                     row[f"{check['name']}_{part}"] = check[part]
                 row[f"{check['name']}_figures"] = json.dumps(check["figures"])
+                if check.get("failing") is not None:
+                    row[f"{check['name']}_failing"] = json.dumps(check["failing"])
         elif audit is not None and run is not None and run.ok:
             row["reason"] = "; ".join(filter(None, [row.get("reason"), f"audit: {audit.payload['reason']}"]))
         if repetition == 1:
@@ -348,6 +357,12 @@ def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None,
     if not run["valid"] or lower is None or upper is None:
         return row
     return row | ratios.columns(lower, upper, row["welfare"], sense)
+
+
+def failing_assumptions(row: Mapping[Any, Any], check: str) -> list[str] | None:
+    """Names of the assumptions of the claim's proof that fail on the run; None where the check does not say."""
+    found = row.get(f"{check}_failing")
+    return json.loads(found) if is_known(found) and found is not None else None
 
 
 def is_known(value: Any) -> bool:

@@ -17,10 +17,12 @@ from bench.family.column import Family
 from bench.family.sense import Sense
 from bench.tables import ratios
 from bench.tables.crosscheck import answer_lines
-from bench.tables.rows import DECIDING, Results, group_means, is_known, online_seconds
+from bench.tables.rows import DECIDING, Results, failing_assumptions, group_means, is_known, online_seconds
 from bench.tables.wins import count_wins
 from instances.errors import tamed
 
+NAMED = 2
+"""Failing assumptions that a cell names; of more it gives the number."""
 LISTED = 40
 """Cases up to which the text for a terminal has a table for each."""
 WIDTH = 120
@@ -100,10 +102,34 @@ def opt_text(row: Mapping[Any, Any], unit: str) -> str:
     return f"OPT in {interval} {unit}, gap {ratios.percent(row['opt_gap'])} ({proof}{limited})"
 
 
-def bound_text(row: Mapping[Any, Any], check: str) -> str:
-    """The right side of a check, rounded down, for reading."""
-    right = row.get(f"{check}_right")
-    return number(Fraction(right)) if isinstance(right, str) else "-"
+def check_text(row: Mapping[Any, Any], check: str) -> str:
+    """The verdict of a check on a run: ``holds (bound 1,489; bbar >= 1 fails)``, or the verdict alone.
+
+    A check that separates a claim from the assumptions of its proof shows both, and the right side rounded up; the
+    exact figures have columns of their own.
+    """
+    if not is_known(row[check]):
+        return "-"
+    failing, right = failing_assumptions(row, check), row.get(f"{check}_right")
+    if failing is None:
+        return str(row[check])
+    bound = f"bound {bound_text(Fraction(right))}; " if isinstance(right, str) else ""
+    return f"{row[check]} ({bound}{assumptions_text(failing)})"
+
+
+def bound_text(value: Fraction) -> str:
+    """An upper bound rounded up: to three decimals, from 1,000 on to a whole number."""
+    return number(Fraction(math.ceil(value)) if value >= 1000 else value, up=True)
+
+
+def assumptions_text(failing: Sequence[str]) -> str:
+    """``bbar >= 1 fails``; of several the first two and the number of the others; that they hold where none fails."""
+    if not failing:
+        return "assumptions hold"
+    rest = len(failing) - NAMED
+    names = [*failing[:NAMED], *([f"{rest} more"] if rest > 0 else [])]
+    joined = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f"{joined} {'fails' if len(failing) == 1 else 'fail'}"
 
 
 def check_title(check: str) -> str:
@@ -167,9 +193,17 @@ def _reasons(rows: pd.DataFrame, check: str) -> list[str]:
         reasons = rows[rows[check] == verdict.value][f"{check}_reason"]
         counted = Counter(re.split(r"[:(]", reason)[0].strip() for reason in reasons).most_common()
         if counted:
-            why = "; ".join(f"{tamed(reason, CELL)} ({count} row{'s' * (count != 1)})" for reason, count in counted)
+            why = "; ".join(f"{tamed(reason, CELL)} ({_rows(count)})" for reason, count in counted)
             lines.append(f"{check_title(check)} {verdict}: {why}.")
+    failing = Counter(name for row in rows.to_dict("records") for name in failing_assumptions(row, check) or ())
+    if failing:
+        names = "; ".join(f"{tamed(name, CELL)} ({_rows(count)})" for name, count in failing.most_common())
+        lines.append(f"{check_title(check)}, assumptions of its proof that fail: {names}.")
     return lines
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'s' * (count != 1)}"
 
 
 def _verdicts(rows: pd.DataFrame, group: Mapping[Any, Any], check: str) -> str:
@@ -190,8 +224,7 @@ def _line(
         "admitted": admitted_text(row["admitted"]),
     }
     if head:
-        line[check_title(head)] = row[head] if is_known(row[head]) else "-"
-        line["bound"] = bound_text(row, head)
+        line[check_title(head)] = check_text(row, head)
     line["seconds"] = f"{spent.get((row['case'], row['algorithm']), 0.0):.3f}"
     line["state"] = row["state"] if row["state"] == "ok" else f"{row['state']}: {row['reason']}"
     return line

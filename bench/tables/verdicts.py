@@ -14,7 +14,7 @@ from bench.family.checks import Verdict
 from bench.family.column import Family
 from bench.family.parts import Statement
 from bench.storage.store import StoredCase
-from bench.tables.rows import Results, is_known
+from bench.tables.rows import Results, failing_assumptions, is_known
 from bench.tables.text import aligned
 
 BY_PROOF = "by proof"
@@ -29,11 +29,15 @@ class Settled:
     statement : the claim.
     counts : how many rows gave each verdict.
     witness : the violated row of the smallest instance by `sizes`, then by names, of an algorithm as it is, where
-        there is one, before those with options; None without one.
+        there is one, before those with options; rows on which the assumptions of the proof hold come before all
+        others; None without one.
     place : its place among all rows.
     case : its case.
     violators : how many rows of each algorithm violate it, and of how many rows to which it applies.
     sizes : the figures of a case's description by which the smallest witness is chosen, most important first.
+    failing : how many rows give a verdict though an assumption of the claim's proof fails there; None where the check
+        does not separate the two.
+    sound : how many rows violate it with all assumptions of its proof; None likewise.
     """
 
     statement: Statement
@@ -43,6 +47,8 @@ class Settled:
     case: StoredCase | None = None
     violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     sizes: Sequence[str] = ()
+    failing: int | None = None
+    sound: int | None = None
 
     @property
     def size(self) -> str:
@@ -86,7 +92,8 @@ class Settled:
         """The verdicts with their counts, or that a proof is the verdict."""
         if self.statement.proof:
             return BY_PROOF
-        return ", ".join(f"{self.counts[verdict]} {verdict.value}" for verdict in Verdict if self.counts[verdict])
+        counted = [f"{self.counts[verdict]} {verdict.value}" for verdict in Verdict if self.counts[verdict]]
+        return ", ".join(counted) + (f" (on {self.failing} an assumption of its proof fails)" if self.failing else "")
 
 
 def settle(found: Results, family: Family) -> list[Settled]:
@@ -109,14 +116,17 @@ def _settle(
 ) -> Settled:
     name = statement.name
     counts = Counter(Verdict(row[name]) for row in rows if is_known(row[name]))
+    asked = [found for row in rows if (found := failing_assumptions(row, name)) is not None]
+    failing = sum(map(bool, asked)) if asked else None
     violated = [place for place, row in enumerate(rows) if row[name] == Verdict.VIOLATED]
     if not violated:
-        return Settled(statement, counts)
+        return Settled(statement, counts, sizes=sizes, failing=failing)
 
-    def size(place: int) -> tuple[bool, tuple[float, ...], str, str]:
+    def size(place: int) -> tuple[bool, bool, tuple[float, ...], str, str]:
         row = rows[place]
-        name = str(row["algorithm"])
-        return ":" in name, _size(cases[row["case"]], sizes), str(row["case"]), name
+        algorithm = str(row["algorithm"])
+        outside = bool(failing_assumptions(row, name))
+        return outside, ":" in algorithm, _size(cases[row["case"]], sizes), str(row["case"]), algorithm
 
     place = min(violated, key=size)
     applied = Counter(
@@ -124,7 +134,9 @@ def _settle(
     )
     counted = Counter(str(rows[place]["algorithm"]) for place in violated)
     by = {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()}
-    return Settled(statement, counts, rows[place], place, cases[rows[place]["case"]], by, sizes)
+    sound = None if failing is None else sum(failing_assumptions(rows[place], name) == [] for place in violated)
+    case = cases[rows[place]["case"]]
+    return Settled(statement, counts, rows[place], place, case, by, sizes, failing, sound)
 
 
 def _size(case: StoredCase, sizes: Sequence[str]) -> tuple[float, ...]:
@@ -149,7 +161,9 @@ def frame(settled: Sequence[Settled]) -> pd.DataFrame:
                 "source": said.source,
                 "standing": said.standing,
                 "assumptions": said.assumptions,
+                "proof_assumes": said.proof_assumes or None,
                 **{verdict.value.replace(" ", "_"): each.counts[verdict] for verdict in Verdict},
+                "assumption_fails": each.failing,
                 "violated_by": each.violated_by or None,
                 "witness_case": witness.get("case"),
                 "witness_algorithm": witness.get("algorithm"),

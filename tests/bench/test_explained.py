@@ -78,7 +78,7 @@ def test_the_page_is_whole_and_keeps_exact_values() -> None:
 def test_the_second_family_is_told_user_by_user() -> None:
     """The best placement stands above the one that was made, and the claim at the end says by how much."""
     told = text(explain(EAPM, named_eapm("lemma1_misses")))
-    assert "Best step fails here: 0.0175 > 0.0171" in told
+    assert "Best step is violated here: 0.0175 > 0.0171" in told
     assert told.index("the best now   ") < told.rindex("the algorithm's")
     assert "OPT = 0.0175, ALG = 0.0171 units/s, OPT/ALG [1.023, 1.024]" in told
     assert "does not apply" not in text(explain(EAPM, named_eapm("one_machine"), "greedy"))

@@ -68,6 +68,12 @@ FORGED: list[tuple[str, str, Any, str]] = [
         "accounts: bids - vendors - energy is not the value",
     ),
     ("audit", "checks", [{}], "case 'toy0', audit, checks[0], name: the field is missing"),
+    (
+        "audit",
+        "checks",
+        [{"name": "half", "status": "holds", "left": 1, "right": 2, "reason": "", "figures": {}, "failing": 3}],
+        "case 'toy0', audit, checks[0], failing: 3 is not what",
+    ),
     ("audit", "checks", "none", "case 'toy0', audit, checks: 'none' is not what"),
     ("audit", "measures", {"share": "x" * 10_000}, "case 'toy0', audit, measures, share: 'xxx"),
     ("case", "algorithms", 3, "case 'toy0', algorithms: 3 is not a list"),

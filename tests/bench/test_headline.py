@@ -41,7 +41,8 @@ def headline(rows: Sequence[dict[str, Any]], sense: Sense = Sense.MOST, **more: 
     """The headline of these rows."""
     checks = [name for name in ("half",) if any(name in each for each in rows)]
     more_columns = repeated.COLUMNS if any("repetitions" in each for each in rows) else ()
-    frame = pd.DataFrame(list(rows), columns=[*COLUMNS, *checks, *more_columns], dtype=object)
+    parts = [f"half_{part}" for part in ("left", "right", "failing") if any(f"half_{part}" in each for each in rows)]
+    frame = pd.DataFrame(list(rows), columns=[*COLUMNS, *checks, *parts, *more_columns], dtype=object)
     found = Results(more.pop("about", {"sense": sense.value}), (), frame, pd.DataFrame(), checks)
     return make_headline(found, FAMILY, **more)
 
@@ -201,15 +202,31 @@ def test_what_fell_is_counted_by_instances() -> None:
     ]
     lines = headline(rows, settled=settled).lines()
     assert lines[1:] == [
-        "Half fails on 2 of 5 instances, is undecided on 1; it applies to 4 of them.",
+        "Half is violated on 2 of 5 instances, is undecided on 1; it applies to 4 of them.",
         "Proved, yet violated here, so there is an error: Sure.",
-        "2 of 3 other claims that apply here fail on some instance: Third, Sure.",
+        "2 of 3 other claims that apply here are violated on some instance: Third, Sure.",
     ]
     holds = [each | {"half": "holds"} for each in rows]
     lines = headline(holds, settled=[_settled("half"), _settled("fifth", holds=1)]).lines()
     assert lines[1:] == ["Half holds on 5 of 5 instances.", "The one other claim that applies here is not violated."]
     idle = [each | {"half": "not applicable"} for each in rows]
     assert headline(idle).lines()[1:] == ["Half applies to no run here."]
+
+
+def test_a_claim_and_the_assumptions_of_its_proof_are_two_facts() -> None:
+    """The sentence has the runs in which an assumption fails, and how loose the bound is where the claim holds."""
+    sides = [("2", "9"), ("3/2", "9000"), ("26", "49/2"), ("1", None)]
+    failing = ["[]", '["bbar >= 1"]', '["bbar >= 1", "costs >= 0"]', "[]"]
+    verdicts = ["holds", "holds", "violated", "holds"]
+    rows = [
+        row(str(i), "x", 90, 90, 90, half=verdict, half_failing=names, half_left=left, half_right=right)
+        for i, (verdict, names, (left, right)) in enumerate(zip(verdicts, failing, sides, strict=True))
+    ]
+    rows.append(row("4", "y", 90, 90, 90, half="not applicable"))
+    assert headline(rows, settled=[_settled("half")]).lines()[1:] == [
+        "Half is violated on 1 of 5 instances; it applies to 4 of them; in 2 of the 4 runs that it is about an "
+        "assumption of its proof fails (bbar >= 1, costs >= 0); where it holds, the bound is 4 to 6,000 times OPT/ALG."
+    ]
 
 
 def test_date_version_and_machine_in_one_line() -> None:

@@ -238,7 +238,7 @@ def verdicts(
     )
     basis = known["minimal"] if some and min(known["minimal"]) > 0 else bars
     rho = 1 + max(basis) / min(basis) * spread if basis else None
-    printed = some and not known["negative"] and ghosts and rho is not None and min(basis) >= 1
+    printed = some and not known["negative"] and ghosts and rho is not None and min(basis) >= 1  # Lemma 3's
     selected = some and not known["negative"] and (not bars or min(bars) >= 1)
     rho_l = Fraction(1)
     if positive:
@@ -246,7 +246,7 @@ def verdicts(
         longest = max(len(one.cells) for _, one in positive)
         held = [bar(i, one) for i, one in positive if one.admitted]
         rho_l += longest * max(bars) / min(held) * sizes if held else 0
-    put("theorem5", Fraction(optimum), (rho or 0) * a * alg, printed)
+    put("theorem5", Fraction(optimum), (rho or 0) * a * alg, ghosts)
     put("theorem5_repaired", Fraction(optimum), known["kappa"] * rho_l * a * alg, selected and ghosts)
     put("theorem5_repaired_a", Fraction(optimum), known["kappa"] * a * almost, some)
 
@@ -318,6 +318,27 @@ def verdicts(
         for x, y in zip(run.served, other.served, strict=True)
     )
     put("ghost_updates", Fraction(changed), ZERO, some and ghosts)
+    return found
+
+
+def failing_in_theorem5(menu: Menu, given: tuple[Fraction, Fraction] | None = None) -> list[str]:
+    """The assumptions of the proof of Theorem 5 that fail on a run, by listed schedules.
+
+    `given` are alpha and beta of the run; by default the largest ratios of the bids.
+    """
+    run, known = algorithm1(menu, given=given), relative(menu)
+    bars = [
+        one.net / (one.work + menu.tasks[i].memory_mb * len(one.cells))
+        for i, one in enumerate(run.served)
+        if one is not None and one.value > 0
+    ]
+    minimal = known["minimal"]
+    basis = minimal if not minimal or min(minimal) > 0 else bars
+    found = ["bbar >= 1"] if any(each < 1 for each in basis) else []
+    found += ["costs >= 0"] if known["negative"] else []
+    own = constants(menu.instance, {})
+    for name, used, largest in zip(("alpha = max b/M", "beta = max b/r"), given or own, own, strict=True):
+        found += [name] if used != largest else []
     return found
 
 

@@ -41,7 +41,8 @@ def end_with(instance: Instance, run: OnlineRun, reference: SolveReport, check: 
     if claim.repaired:
         steps.append([f"What holds instead: {claim.repaired}."])
     return Ending(
-        claim.name, claim.statement, claim.source, claim.standing.value, check.status, _sides(check), steps
+        claim.name, claim.statement, claim.source, claim.standing.value, check.status, _sides(check), steps,
+        check.failing,
     )  # fmt: skip
 
 
@@ -93,6 +94,8 @@ def _chain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Ch
         if link.left is not None and link.right is not None:
             sign = " > " if link.status is Verdict.VIOLATED else " <= "
             steps.append([f"{words}: ", link.left, sign, link.right, f", {link.status}."])
+        else:
+            steps.append([f"{words}: {link.status} ({link.reason})."])
     lemma4 = found["lemma4"]
     if lemma4.status is Verdict.VIOLATED and lemma4.witness:
         where = name_cells([(int(k), int(t)) for k, t in lemma4.witness["schedule"]])

@@ -80,6 +80,8 @@ class Claim:
     source : where the paper, or this project, states it.
     standing : what is known in general.
     assumptions : in words, without which the check says `not applicable`.
+    proof_assumes : in words, what the published proof needs and the claim does not say; its check gives a verdict all
+        the same, and names what fails.
     repaired : what holds instead of a false claim; empty where nothing is to be repaired.
     about : whose runs it is about.
     applies : why it says nothing of a run, asked before its check; "" where it does. Claims that show figures all the
@@ -98,6 +100,7 @@ class Claim:
     source: str
     standing: Standing
     assumptions: str = "none"
+    proof_assumes: str = ""
     repaired: str = ""
     about: About
     applies: Callable[[Case], str] = _always
@@ -142,4 +145,5 @@ class Claim:
             self.proof,
             self.flaw,
             self.asked,
+            self.proof_assumes,
         )

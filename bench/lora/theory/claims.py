@@ -26,7 +26,7 @@ from bench.lora.theory.payments.sale import without_payments
 from online.lora.traces import PriceTrace
 from online.outcome import OnlineRun
 
-AUDITS = "7"
+AUDITS = "8"
 """Version of all checks. Raise it with every claim that is added and every check that comes to say something else, but
 for what is said of algorithms alone that had no runs before."""
 OURS = "this project, online/lora/README.md"
@@ -84,9 +84,10 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= rho (1 + max{alpha, beta}) ALG",
         source="main paper, Theorem 5",
         standing=Standing.FALSE,
-        assumptions=(
-            "e >= 0; alpha, beta of this instance; updates=all; valid run; bbar >= 1 on the schedules that rho is "
-            "taken over: the minimal ones or, where a minimal one has b_il <= 0, those of the run with F > 0 (basis: "
+        assumptions="none; a valid run of Algorithm 1 as printed (updates=all)",
+        proof_assumes=(
+            "e >= 0; alpha = max b/M, beta = max b/r of this instance; bbar >= 1 on the schedules that rho is taken "
+            "over: the minimal ones or, where a minimal one has b_il <= 0, those of the run with F > 0 (basis: "
             "observed)"
         ),
         repaired=(
@@ -99,7 +100,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         about=PDFTSP,
         check=theorem5.theorem5,
-        hunt=Hunt("OPT <= rho (1 + max{alpha, beta}) ALG (Theorem 5; false)"),
+        hunt=Hunt("OPT <= rho (1 + max{alpha, beta}) ALG, where its proof's assumptions hold (Theorem 5; false)"),
     ),
     Claim(
         name="theorem5_repaired",
@@ -163,7 +164,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="P~ <= rho P",
         source="main paper, Lemma 3",
         standing=Standing.FALSE,
-        assumptions="as for theorem5",
+        assumptions="what the proof of theorem5 assumes, of which it is a part; updates=all",
         repaired="P~ <= rho_L P (lemma3_repaired)",
         flaw="a dropped task is charged with the value of the one cell that overflows, but it loses all its cells.",
         about=PDFTSP,

@@ -224,8 +224,9 @@ def test_the_repaired_bounds_are_never_violated(instance: Instance, algorithm: s
     part_a, repaired = checks["theorem5_repaired_a"], checks["theorem5_repaired"]
     known = find_facts(instance, Fraction(1), Fraction(1))
     if known.negative is not None:
-        for check in (checks["theorem5"], repaired):
-            assert (check.status, check.reason) == (
+        assert "costs >= 0" in (checks["theorem5"].failing or ())
+        if known.scheduled:
+            assert (repaired.status, repaired.reason) == (
                 Verdict.NOT_APPLICABLE,
                 f"negative cost (task {known.negative})",
             )
@@ -308,17 +309,24 @@ def test_a_negative_cost_leaves_part_a_alone() -> None:
     assert [offer.value for offer in _trace(result).offers] == [2, 98]
     assert (result.admitted, result.counts) == (1, {"positive_f": 2, "dropped": 1})
     checks = _audit(instance, "pdftsp", 102)
-    for name in ("theorem5", "theorem5_repaired"):
+    for name in ("lemma3", "theorem5_repaired"):
         assert (checks[name].status, checks[name].reason) == (Verdict.NOT_APPLICABLE, "negative cost (task 1)")
+    assert (checks["theorem5"].status, checks["theorem5"].failing) == (Verdict.HOLDS, ["costs >= 0"])
     assert (checks["theorem5"].figures["bbar_min"], checks["theorem5"].figures["bbar_max"]) == (1, 51)
     assert checks["theorem5_repaired_a"].status is Verdict.HOLDS
 
 
-def test_bbar_below_one_is_not_applicable_with_its_figures() -> None:
-    """The assumption that fails is named; alpha, beta, rho, bound and ratio stand there all the same."""
-    theorem = _audit(named("thm5_T5_3tasks"), "pdftsp:money=1/2", 312)["theorem5"]
-    assert theorem.status is Verdict.NOT_APPLICABLE
-    assert theorem.reason == "bbar >= 1 fails: least bbar over minimal schedules is 0.5"
+def test_theorem_5_has_a_verdict_where_bbar_is_below_one() -> None:
+    """As printed it has no assumption: the sides are compared, and the assumption of its proof that fails is named."""
+    checks = _audit(named("thm5_T5_3tasks"), "pdftsp:money=1/2", 312)
+    theorem = checks["theorem5"]
+    assert (theorem.status, theorem.failing) == (Verdict.HOLDS, ["bbar >= 1"])
+    assert theorem.reason.endswith(
+        "; bbar >= 1 fails, which its proof assumes (the least bbar over minimal schedules is 0.5)"
+    )
+    for name in ("lemma3", "theorem5_repaired"):
+        assert checks[name].status is Verdict.NOT_APPLICABLE
+        assert (checks[name].failing, checks[name].reason[:15]) == (None, "bbar >= 1 fails")
     assert all(theorem.figures[key] is not None for key in ("alpha", "beta", "rho", "bound", "ratio_upper", "bbar_min"))
     assert theorem.right == theorem.figures["bound"]
 
@@ -330,8 +338,9 @@ def test_nothing_to_earn_is_a_ratio_of_one() -> None:
         task["bid"] = 0
     checks = _audit(parse(data), "pdftsp", 0)
     theorem = checks["theorem5"]
-    assert theorem.status is Verdict.NOT_APPLICABLE
-    assert theorem.reason == "rho undefined: task 0 has a minimal b_il <= 0, and no schedule has F > 0"
+    assert (theorem.status, theorem.failing) == (Verdict.HOLDS, [])
+    assert "the bound is undefined, and the verdict is the same with any" in theorem.reason
+    assert checks["lemma3"].reason == "rho undefined: task 0 has a minimal b_il <= 0, and no schedule has F > 0"
     assert (theorem.figures["ratio_lower"], theorem.figures["ratio_upper"]) == (1, 1)
     assert (theorem.figures["rho"], theorem.right) == (None, None)
     assert checks["theorem5_repaired"].status is Verdict.HOLDS
@@ -360,21 +369,24 @@ def test_an_invalid_run_proves_nothing() -> None:
     assert {check.reason for check in audit(instance, broken, _report(312))} == {"the run is not valid"}
 
 
-def test_constants_of_another_instance_take_theorem_5_away(tmp_path: Any) -> None:
-    """Given or prior alpha, beta: Theorem 5 is about this instance's; 5'(b) needs them to be no smaller."""
+def test_constants_of_another_instance_are_an_assumption_that_fails(tmp_path: Any) -> None:
+    """Given or prior alpha, beta: the bound of Theorem 5 has this instance's; 5'(b) needs them to be no smaller."""
     instance = named("thm5_T5_3tasks")
     write(named("thm5_lead_L10"), tmp_path / "prior.json")
     checks = _audit(instance, f"pdftsp:prior={tmp_path / 'prior.json'}", 312)
-    assert checks["theorem5"].status is Verdict.NOT_APPLICABLE
-    assert checks["theorem5"].reason == "alpha is not this instance's: 2 was used, 6 is"
+    both = ["alpha = max b/M", "beta = max b/r"]
+    assert (checks["theorem5"].status, checks["theorem5"].failing) == (Verdict.VIOLATED, both)
+    assert "alpha = max b/M fails, which its proof assumes (2 was used, 6 is)" in checks["theorem5"].reason
+    assert checks["theorem5"].right == Fraction(49, 2)
+    assert checks["lemma3"].reason == "alpha is not this instance's: 2 was used, 6 is"
     assert checks["theorem5_repaired"].status is Verdict.NOT_APPLICABLE
     assert checks["theorem5_repaired_a"].status is Verdict.HOLDS
     assert checks["theorem5"].figures["alpha_used"] == 2
     larger = _audit(instance, "pdftsp:alpha=100,beta=100", 312)
-    assert larger["theorem5"].status is Verdict.NOT_APPLICABLE
+    assert larger["theorem5"].failing == both
     assert larger["theorem5_repaired"].status is Verdict.HOLDS
     same = _audit(instance, "pdftsp:alpha=6,beta=6", 312)
-    assert same["theorem5"].status is Verdict.VIOLATED
+    assert (same["theorem5"].status, same["theorem5"].failing) == (Verdict.VIOLATED, [])
 
 
 def test_the_printed_search_is_no_maximiser() -> None:

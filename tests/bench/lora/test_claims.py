@@ -30,8 +30,9 @@ from online.lora.run import run
 from online.lora.traces import PriceTrace
 from tests.support.laboratory import PAPER
 from tests.support.literal import run_pdftsp
-from tests.support.literal_claims import Menu, algorithm1, net_cost, verdicts
+from tests.support.literal_claims import Menu, algorithm1, failing_in_theorem5, net_cost, verdicts
 from tests.support.literal_claims import Verdict as Said
+from tests.support.literal_claims import constants as largest_ratios
 from tests.tools.survey import shipped_cases, survey
 
 SHIPPED = tuple(name for name in names() if "claims" in expected(name))
@@ -137,6 +138,38 @@ def test_every_verdict_is_that_of_the_definition(instance: Instance, rule: str, 
     checks = _checks(case, frozenset(twin))
     for key, said in twin.items():
         _agrees(checks[key], said, _factor(key, case))
+    assert checks["theorem5"].failing == (failing_in_theorem5(Menu(instance)) if ghosts else None)
+    assert all(check.failing is None for key, check in checks.items() if key != "theorem5")
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    instance=tiny_instances(max_slots=4),
+    constants=st.tuples(*[st.sampled_from([None, Fraction(0), Fraction(1, 3), Fraction(90)])] * 2),
+    slack=st.integers(0, 30),
+)
+def test_both_facts_of_theorem_5_are_those_of_their_definitions(
+    instance: Instance, constants: tuple[Fraction | None, Fraction | None], slack: int
+) -> None:
+    """The comparison with both ends of an interval on OPT, whatever fails; the assumptions by listed schedules."""
+    optimum, _ = enumerate_optimum(instance)
+    own = largest_ratios(instance)
+    options = [f"{name}={each}" for name, each in zip(("alpha", "beta"), constants, strict=True) if each is not None]
+    used = tuple(one if each is None else each for each, one in zip(constants, own, strict=True))
+    result = run(instance, f"pdftsp:{','.join(options)}" if options else "pdftsp")
+    case = Case(instance, result, _report(max(0, optimum - slack), optimum + slack))
+    check = _checks(case, frozenset({"theorem5"}))["theorem5"]
+    assert check.failing == failing_in_theorem5(Menu(instance), (used[0], used[1]))
+    if check.right is None:
+        assert (result.welfare, optimum) == (0, 0)
+        right = Fraction(0)
+    else:
+        assert case.rho is not None
+        assert check.right == case.rho * (1 + max(own))
+        right = check.right * result.welfare
+    lower, upper = max(0, optimum - slack, result.welfare), optimum + slack
+    wanted = Verdict.HOLDS if upper <= right else Verdict.VIOLATED if lower > right else Verdict.UNDECIDED
+    assert check.status is wanted
 
 
 @settings(max_examples=150, deadline=None)

@@ -199,7 +199,7 @@ def test_the_verdict_comes_first_and_last() -> None:
     """Who reads one line has read the result."""
     found = _explained("lemma3_T2_two_tasks", "pdftsp", "lemma3")
     verdict = sentence_text(verdict_text(found))
-    assert verdict == "Lemma 3 fails here: 12 > 8 (P~ <= rho P)"
+    assert verdict == "Lemma 3 is violated here: 12 > 8 (P~ <= rho P)"
     lines = text(found).splitlines()
     assert lines.count(verdict) == 2
     assert lines.index(verdict) == 2

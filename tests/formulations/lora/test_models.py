@@ -15,18 +15,19 @@ from hypothesis import strategies as st
 
 from formulations import backends, worker
 from formulations.backends import BackendResult, Limits
-from formulations.linear import LinearModel
+from formulations.linear import LinearModel, RowBuilder
 from formulations.lora import solve as solve_module
 from formulations.lora.check import check
 from formulations.lora.direct import build, safe_floor
 from formulations.lora.models import tight
-from formulations.lora.models.enumerate import enumerate_optimum
+from formulations.lora.models.enumerate import enumerate_optimum, schedules
 from formulations.lora.models.formulation import registry, solution_of, vector_of
 from formulations.lora.solve import choose, formulations, solve
 from formulations.report import UNLIMITED, Proof, Status, Termination
 from instances.errors import InputError
 from instances.lora import Decision, Instance, parse
 from instances.lora.generate import generate
+from instances.lora.named import named
 from instances.lora.strategies import tiny_instances
 from instances.seeds import Stream
 
@@ -147,6 +148,45 @@ def optimum_of(model: LinearModel) -> int:
     assert result.termination is Termination.OPTIMAL
     assert result.bound is not None
     return round(result.bound)
+
+
+def schedule_program(instance: Instance) -> LinearModel:
+    """P1 (5): a column per task and schedule of (4a)-(4e), one schedule a task (5a), (5b) compute and (5c) memory."""
+    kind = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
+    listed = [(i, each) for i in range(instance.tasks) for each in schedules(instance, instance.task(i))]
+    rows: dict[str, tuple[float, list[tuple[int, float]]]] = {}
+    for column, (i, schedule) in enumerate(listed):
+        rows.setdefault(f"once_{i}", (1.0, []))[1].append((column, 1.0))
+        for k, t in schedule.decision.cells:
+            node, task = instance.node_types[kind[k]], instance.task(i)
+            room = node.memory_mb - instance.base_memory_mb
+            rows.setdefault(f"compute_{k}_{t}", (node.compute, []))[1].append((column, float(task.rate[kind[k]])))
+            rows.setdefault(f"memory_{k}_{t}", (room, []))[1].append((column, float(task.memory_mb)))
+    builder = RowBuilder()
+    for name, (limit, entries) in rows.items():
+        where, value = np.array([c for c, _ in entries]), np.array([v for _, v in entries])
+        builder.block([name], np.zeros(len(entries), np.int64), where, value, -np.inf, float(limit))
+    values = np.array([schedule.value for _, schedule in listed], dtype=np.float64)
+    return builder.binary_model("p1", values, tuple(f"l_{c}" for c in range(len(listed))))
+
+
+def test_p1_over_all_schedules_is_p() -> None:
+    """The first step of (16): the best choice of a schedule per task (5) is worth the optimum of (4)."""
+    several = 0
+    for instance in map(contended_instance, range(40)):
+        program = schedule_program(instance)
+        assert optimum_of(program) == optimum_of(model_of(instance, "printed")), instance.name
+        several += len(program.columns) > instance.tasks
+    assert several > 20
+
+
+def test_4d_as_printed_enforces_no_deadline() -> None:
+    """x_ikt <= d_i says nothing of a 0-1 variable: two tasks of deadline 1 are served where OPT serves one."""
+    instance = named("formulation_4d")
+    model = model_of(instance, "printed")
+    printed = without(model, "c4d")  # the printed rows are idle, so the model without any is the one with them
+    assert max(model.upper) <= 1 <= min(instance.deadline)
+    assert (optimum_of(model), enumerate_optimum(instance)[0], optimum_of(printed)) == (2, 2, 4)
 
 
 def without(model: LinearModel, pattern: str) -> LinearModel:

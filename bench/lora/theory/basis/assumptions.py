@@ -1,8 +1,13 @@
-"""What claims assume of a run: each function says why a claim does not apply, and nothing ("") where it does."""
+"""What claims assume of a run: each function says why a claim does not apply, and nothing ("") where it does.
+
+Theorem 5 as printed makes no assumption: `not_printed` says whether it is about a run, `failing_in_proof` which
+assumptions of its proof fail there.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 from bench.family.checks import ANOTHER
 from bench.lora.theory.basis.case import Case
@@ -27,14 +32,42 @@ def outside_algorithm1(case: Case) -> str:
     return outside_paper(case) or half_printed(case)
 
 
-def outside_theorem5(case: Case) -> str:
-    """The assumptions of Lemma 3 and Theorem 5, as printed."""
+class Assumption(NamedTuple):
+    """An assumption of a proof that fails on a run: its name, and the figure that shows it."""
+
+    name: str
+    detail: str
+
+
+def not_printed(case: Case) -> str:
+    """A valid run of Algorithm 1 as printed, whatever its units and constants: what Theorem 5 is about."""
+    if case.trace is None:
+        return f"{ANOTHER}pdFTSP"
+    return invalid(case) or half_printed(case)
+
+
+def failing_in_proof(case: Case) -> list[Assumption]:
+    """The assumptions of the proof of Theorem 5 that fail: Lemma 2's, and alpha, beta as the paper defines them."""
+    found = []
+    least = case.least_bbar
+    if least is not None and least < 1:
+        found.append(Assumption("bbar >= 1", f"the least bbar over {case.basis} schedules is {_decimal(least)}"))
+    if negative_cost(case):
+        found.append(Assumption("costs >= 0", negative_cost(case)))
+    for name, ratio, used, own in _constants(case):
+        if used != own:
+            found.append(Assumption(f"{name} = {ratio}", f"{_decimal(used)} was used, {_decimal(own)} is"))
+    return found
+
+
+def outside_lemma3(case: Case) -> str:
+    """The assumptions of Lemma 3: those of the proof of Theorem 5, of which it is a part."""
     problem = outside_paper(case) or negative_cost(case) or half_printed(case) or foreign_constants(case, smaller=False)
     if problem or case.seen is None:
         return problem
-    if case.rho is None:
+    least = case.least_bbar
+    if case.rho is None or least is None:
         return f"rho undefined: task {case.known.unprofitable} has a minimal b_il <= 0, and no schedule has F > 0"
-    least = case.known.bbar_min if case.basis == "minimal" else case.seen.bbar_min
     return "" if least >= 1 else f"bbar >= 1 fails: least bbar over {case.basis} schedules is {_decimal(least)}"
 
 
@@ -77,10 +110,16 @@ def small_bbar(case: Case) -> str:
 
 def foreign_constants(case: Case, *, smaller: bool) -> str:
     """alpha and beta equal to (with `smaller`: at least) max b/M and max b/r of this instance."""
-    for name, used, own in zip(("alpha", "beta"), case.used, (case.known.alpha, case.known.beta), strict=True):
+    for name, _, used, own in _constants(case):
         if used < own or (used != own and not smaller):
             return f"{name} is not this instance's: {_decimal(used)} was used, {_decimal(own)} is"
     return ""
+
+
+def _constants(case: Case) -> list[tuple[str, str, Fraction, Fraction]]:
+    """(name, largest ratio that it is in the paper, value in the run, value by the paper) of alpha and beta."""
+    (alpha, beta), known = case.used, case.known
+    return [("alpha", "max b/M", alpha, known.alpha), ("beta", "max b/r", beta, known.beta)]
 
 
 def _decimal(value: Fraction) -> str:

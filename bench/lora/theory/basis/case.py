@@ -222,6 +222,13 @@ class Case:
             return 1 + known.bbar_max / known.bbar_min * known.spread if known.scheduled else None
         return 1 + seen.bbar_max / seen.bbar_min * known.spread if seen is not None and seen.positive else None
 
+    @property
+    def least_bbar(self) -> Fraction | None:
+        """The least bbar over the schedules of the basis; None where there is none."""
+        if self.basis == "minimal":
+            return self.known.bbar_min if self.known.scheduled else None
+        return self.seen.bbar_min if self.seen is not None and self.seen.positive else None
+
     def rhos(self) -> Figures:
         """rho over minimal, over observed and over all schedules, wasteful ones included."""
         known, seen = self.known, self.seen

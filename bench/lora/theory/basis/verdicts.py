@@ -69,16 +69,25 @@ def compare_optimum(case: Case, name: str, claim: str, bound: Fraction) -> Check
 def compare_ratio(
     case: Case, name: str, claim: str, welfare: Exact, factor: Fraction | None, problem: str, figures: Figures
 ) -> Check:
-    """The check of OPT <= factor * welfare; `problem` says why the claim does not apply."""
-    if problem or factor is None:
+    """The check of OPT <= factor * welfare.
+
+    Parameters
+    ----------
+    welfare : micro-dollars, of the run or of its tasks with F > 0.
+    factor : at least 0; None where it is undefined: what holds then holds with every factor.
+    problem : why the claim does not apply; empty if it does.
+    """
+    if problem:
         left = figures["ratio_upper"]
         left = left if isinstance(left, Fraction) else None
         right = None if case.trace is None else factor  # a bound on pdFTSP says nothing of others
         return Check(name, Verdict.NOT_APPLICABLE, left, right, problem, None, figures)
-    bound = factor * welfare
+    bound = Fraction(0) if factor is None else factor * welfare
     # The lower end of OPT decides against the claim, the upper end for it.
-    verdict = Verdict.HOLDS if case.upper <= bound else Verdict.UNDECIDED
-    if case.lower > bound:
+    verdict = Verdict.UNDECIDED
+    if case.upper <= bound and (factor is not None or welfare >= 0):
+        verdict = Verdict.HOLDS
+    elif case.lower > bound and (factor is not None or welfare <= 0):
         verdict = Verdict.VIOLATED
     side = case.lower if verdict is Verdict.VIOLATED else case.upper
     if welfare > 0:
@@ -87,7 +96,10 @@ def compare_ratio(
         left = Fraction(1) if side == 0 == welfare else None
     reason = claim
     if verdict is Verdict.UNDECIDED:
-        reason = f"{claim}: the interval on OPT straddles the bound"
+        open_ = "the bound is undefined" if factor is None else "the interval on OPT straddles the bound"
+        reason = f"{claim}: {open_}"
+    elif factor is None:
+        reason = f"{claim}: the bound is undefined, and the verdict is the same with any"
     elif left is None:
         reason = f"{claim}: the algorithm's side is {welfare}, the ratio is unbounded"
     doubt = _doubt(case, Fraction(side), bound, side + bound)

@@ -8,9 +8,9 @@ from bench.family.checks import Check
 from bench.lora.theory.basis.assumptions import (
     foreign_constants,
     negative_cost,
+    outside_lemma3,
     outside_paper,
     outside_selected,
-    outside_theorem5,
     small_bbar,
 )
 from bench.lora.theory.basis.case import Case, Figures
@@ -69,7 +69,7 @@ def _lemma3(case: Case, name: str, claim: str, factor: Fraction | None, problem:
 
 def lemma3(case: Case) -> Check:
     """P~ <= rho P."""
-    return _lemma3(case, "lemma3", "P~ <= rho P", case.rho, outside_theorem5(case), case.rhos())
+    return _lemma3(case, "lemma3", "P~ <= rho P", case.rho, outside_lemma3(case), case.rhos())
 
 
 def lemma3_repaired(case: Case) -> Check:
