@@ -32,6 +32,8 @@ from bench.cli.printing import (
 )
 from bench.family.checks import ANOTHER, Verdict
 from bench.family.column import Family
+from bench.family.explanation import used_signs
+from bench.family.known import require_algorithms
 from bench.family.parts import BidCurve, Bidding
 from bench.storage.payload import json_number
 from bench.tables import ratios
@@ -121,7 +123,7 @@ def _audit(options: argparse.Namespace) -> int:
         if options.curve == "-" and options.json:
             raise InputError("--curve", "", "only one of CSV and JSON can be standard output")
     family, instance = read_given_instance(options.file)
-    family.algorithm_key(options.algorithm)
+    require_algorithms(family, [options.algorithm])
     if family.statements is not None:
         _existing_claims(options, [each.name for each in family.statements() if not each.proof])
     if options.task is not None:
@@ -158,7 +160,7 @@ def _audit(options: argparse.Namespace) -> int:
 def _existing_claims(options: argparse.Namespace, known: Sequence[str]) -> None:
     for name in options.claim:
         if name not in known:
-            raise InputError("--claim", "", not_one_of(name, known))
+            raise InputError("--claim", "", not_one_of(name, known, "list claims"))
 
 
 def _print_checks(checks: Sequence[Mapping[str, Any]], signs: Sequence[tuple[str, str]], *, gathered: bool) -> None:
@@ -177,7 +179,9 @@ def _print_checks(checks: Sequence[Mapping[str, Any]], signs: Sequence[tuple[str
             else:
                 print(f"{check['name']}: {check['status']} ({check['reason']})")
             continue
-        sides = "" if check["left"] is None else f"  {_readable(check['left'])} <= {_readable(check['right'])}"
+        sides = (
+            "" if check["left"] is None else f"  {_readable(check['left'])} {_sign(check)} {_readable(check['right'])}"
+        )
         print(f"{check['name']}: {check['status']}{sides}" + (f"  ({check['reason']})" if check["reason"] else ""))
         for name, value in check["figures"].items():
             if shared.get(name, ...) != value:
@@ -190,10 +194,15 @@ def _print_checks(checks: Sequence[Mapping[str, Any]], signs: Sequence[tuple[str
         print("figures of several claims:")
         for name, value in shared.items():
             print(f"    {name} = {_readable(value)}")
-        words = {word for name in shared for word in re.findall("[A-Za-z]+", name)}
-        named = [each for each in signs if words & set(re.findall("[A-Za-z]+", each[0]))]
+        named = used_signs(" ".join(shared), signs)
         for line in ["what the signs mean:", *(f"    {sign}: {meaning}" for sign, meaning in named)] if named else []:
             print(line)
+
+
+def _sign(check: Mapping[str, Any]) -> str:
+    """The relation of the two sides as it was found; a question mark where it is undecided."""
+    verdict = check["status"]
+    return ">" if verdict == Verdict.VIOLATED else "<=?" if verdict == Verdict.UNDECIDED else "<="
 
 
 def _summary(checks: Sequence[Mapping[str, Any]]) -> str:

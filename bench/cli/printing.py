@@ -78,10 +78,10 @@ def print_run(run: OnlineRun, called: str, unit: str, tasks: int, account: str =
     print(f"{run.label}: {called} {ratios.truncated(run.welfare)} {unit}, admitted {run.admitted} of {tasks}")
     if standing:
         print(standing)
-    if run.revenue is not None:
-        print(f"revenue {ratios.truncated(run.revenue)} {unit}")
     if account:
         print(account)
+    elif run.revenue is not None:
+        print(f"revenue {ratios.truncated(run.revenue)} {unit}")
     for constant in run.constants:
         source = ", ".join(filter(None, (constant.source, constant.detail)))
         about = f", about {float(constant.value):.6g}" if constant.value.denominator > 1 else ""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from bench.family.checks import ANOTHER, Check, Verdict
 from bench.family.column import Family
-from bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square, used_signs
 from bench.family.parts import Explaining
 from bench.family.suite import SolveSettings
 from bench.tables import ratios
@@ -68,7 +68,8 @@ def explain(
     result = [*told.result, f", {family.sense.ratio} {ratio}" if run.valid else " (INVALID run)"]
     ending = told.ending if asked or not check.reason.startswith(ANOTHER) else None
     sources = [each for each in family.sources() if ending is not None and each.name in ending.source]
-    return replace(told, result=result, ending=ending, sources=sources, signs=family.notation())
+    found = replace(told, result=result, ending=ending, sources=sources)
+    return replace(found, signs=used_signs(text(found), family.notation()))
 
 
 def _require_claim(family: Family, claim: str) -> None:

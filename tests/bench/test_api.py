@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LORA = path("thm5_T5_3tasks")
 SCRIPT = """
 import bench
-found = bench.run("toy", only="toy[01]", algorithms=["above:mark=70"], out="out", workers=2)
+found = bench.run("toy", only="toy[01]", add=["above:mark=70"], out="out", workers=2)
 print(len(found.rows), found.exact["welfare"].sum(), set(found.rows["state"]))
 """
 
@@ -58,7 +58,7 @@ def test_a_script_needs_no_main_guard(how: str, tmp_path: Path) -> None:
 
 def test_run_gives_the_tables_of_the_command(tmp_path: Path) -> None:
     """Rows with the documented columns, and in exact figures; `results` reads them again; seconds by stage."""
-    found = bench.run("toy", algorithms=["above:mark=70"], out=tmp_path / "api", workers=1)
+    found = bench.run("toy", add=["above:mark=70"], out=tmp_path / "api", workers=1)
     assert list(found.rows.columns[: len(COLUMNS)]) == list(COLUMNS)
     assert all(isinstance(value, Fraction) for value in found.exact["ratio_upper"])
     assert set(found.seconds["stage"]) == {"generate", "opt", "online", "deciding", "audit"}
@@ -174,7 +174,7 @@ def test_instances_runs_and_reports_show_themselves() -> None:
 
 def test_one_algorithm_may_be_a_string(tmp_path: Path) -> None:
     """Not a list of its letters."""
-    found = bench.run("toy", "above:mark=70", only="toy0", out=tmp_path, workers=1)
+    found = bench.run("toy", add="above:mark=70", only="toy0", out=tmp_path, workers=1)
     assert list(found.rows["algorithm"]) == ["first", "above:mark=50", "one", "above:mark=70"]
 
 

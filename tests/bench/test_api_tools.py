@@ -92,7 +92,7 @@ def test_search_for_a_claim_and_for_the_worst_ratio() -> None:
 def test_compare_has_floats_and_exact_figures(tmp_path: Path) -> None:
     """Both folders in a row each; what only one has is empty in the other."""
     bench.run("toy", out=tmp_path / "a", only="toy0", workers=1)
-    bench.run("toy", "above:mark=70", out=tmp_path / "b", only="toy0", workers=1)
+    bench.run("toy", add="above:mark=70", out=tmp_path / "b", only="toy0", workers=1)
     found = bench.compare(tmp_path / "a", tmp_path / "b")
     assert str(found["welfare_a"].dtype) == "float64"
     both = found[found["differs"] == ""]

@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 
 import bench
+from bench.cli.arguments import split_names
 from bench.cli.main import main
 from bench.family.known import families
 from bench.family.sense import Sense
-from bench.running.backtest import find_days, list_doubts, make_backtest, order_of, split_names
+from bench.running.backtest import find_days, list_doubts, make_backtest, order_of
 from bench.storage.store import STORE, Store
 from bench.tables.backtest import Backtest, Policy, advise, compare
 from bench.tables.intervals import sign_test
