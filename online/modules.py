@@ -22,7 +22,7 @@ def import_path() -> list[str]:
 
 
 def module_name(text: str) -> str:
-    """The module that a file's path in the current folder stands for, ``mine/own.py`` as ``mine.own``; else the text."""
+    """The module of a file in the current folder, ``mine.own`` of ``mine/own.py``; other text as it is."""
     if not text.endswith(".py"):
         return text
     file = Path(text)

@@ -140,20 +140,19 @@ def _compare(options: argparse.Namespace, family: Family, instance: Any, names: 
     if options.solution is not None and len(names) > 1:
         raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
     runs: dict[str, OnlineRun | str] = {}
-    with under(Terms(options.limit, options.isolate)):
-        with name_the_file(options.file, instance):
-            # What cannot run is said before OPT is looked for, which may take long.
-            opt = _enclose(options, family, instance) if options.certificate else None
-            for name in names:
-                now_at(f"running {name}")
-                try:
-                    runs[name] = _run(options, family, instance, name)
-                except InputError:
-                    raise
-                except Exception as error:
-                    runs[name] = one_line(error)
-            if not options.certificate and not options.no_opt:
-                opt = _enclose(options, family, instance)
+    with under(Terms(options.limit, options.isolate)), name_the_file(options.file, instance):
+        # What cannot run is said before OPT is looked for, which may take long.
+        opt = _enclose(options, family, instance) if options.certificate else None
+        for name in names:
+            now_at(f"running {name}")
+            try:
+                runs[name] = _run(options, family, instance, name)
+            except InputError:
+                raise
+            except Exception as error:
+                runs[name] = one_line(error)
+        if not options.certificate and not options.no_opt:
+            opt = _enclose(options, family, instance)
     opt = None if opt is None else _tightened(opt, family, runs)
     rows = {name: _row(family, instance, opt, name, run) for name, run in runs.items()}
     if options.json:

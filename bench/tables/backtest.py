@@ -452,4 +452,4 @@ def span_text(estimate: intervals.Estimate, family: Family) -> str:
 
 
 def _percent(share: Fraction) -> str:
-    return f"{float(100 * share):.3g} %"
+    return f"{float(100 * share):.1f} %"
