@@ -239,7 +239,7 @@ def _tabulate(groups: Sequence[_Standing], subject: str) -> Standings:
     head += [tuple(_names([name])) for name in columns]
     rows = [
         [
-            (Span(f"{group.where}: {_mean_of(group)}{_count(len(group.shares) + len(group.partial), 'algorithm')}"),),
+            (Span(_describe(group)),),
             *_best(group),
             *((Span(_of_algorithm(group, name)),) for name in columns),
             _worst(group),
@@ -249,8 +249,11 @@ def _tabulate(groups: Sequence[_Standing], subject: str) -> Standings:
     return Standings([*head, (Span("Worst"),)], rows)
 
 
-def _mean_of(group: _Standing) -> str:
-    return f"mean of {group.cases} cases, " if group.cases > 1 else ""
+def _describe(group: _Standing) -> str:
+    """A group with its numbers of cases and of algorithms that have a share."""
+    algorithms = len(group.shares) + len(group.partial)
+    counts = [f"mean of {group.cases} cases"] * (group.cases > 1) + [_count(algorithms, "algorithm")] * bool(algorithms)
+    return f"{group.where}: {', '.join(counts)}" if counts else group.where
 
 
 def _best(group: _Standing) -> tuple[Sentence, Sentence]:
@@ -264,7 +267,7 @@ def _best(group: _Standing) -> tuple[Sentence, Sentence]:
     share: Sentence = (Span(_share(group, first)),)
     if len(first) == len(group.shares) > NAMED:
         return (Span(f"all {len(first)} algorithms"),), share
-    open_ = (Span(" or another (OPT is not known well enough)"),) * (not group.best and len(group.shares) > 1)
+    open_ = (Span(" or another (the intervals leave it open)"),) * (not group.best and len(group.shares) > 1)
     return (*_names(first), *open_), share
 
 

@@ -28,7 +28,8 @@ def money_text(dollars: Exact, *, up: bool | None = None) -> str:
         digits, text = _digits(100 * size), _rounded(100 * size, _digits(100 * size), up_in_size)
         whole, _, places = text.partition(".")
         return f"{sign}{whole}.{places:0<{digits}} c"
-    return f"{sign}{_rounded(10**6 * size, _digits(10**6 * size), up_in_size)} µ$"
+    micro = 10**6 * size
+    return f"{sign}{_rounded(micro, _digits(micro), up_in_size)} µ$"
 
 
 def _rounded(size: Fraction, digits: int, up: bool | None) -> str:

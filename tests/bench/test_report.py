@@ -536,7 +536,7 @@ def test_a_suite_about_verdicts_begins_with_them(folder: Path, monkeypatch: pyte
     monkeypatch.setattr(layout, "find_suite_if_any", lambda _: suite)
     page = layout.render_page(found, family, settle(found, family))
     assert page.index('id="claims"') < page.index('id="reached"')
-    assert page.index("Half <strong") < page.index("On even ones (mean of 3 cases)") < page.index("On odd (mean of 2")
+    assert page.index("Half <strong") < page.index("even ones: mean of 3 cases") < page.index("odd: mean of 2 cases")
     told = " ".join(" ".join(read(page).text).split())
     assert "even ones, 3 cases: toy0, toy2, twin" in told
     assert "odd 2 cases: toy1, toy3" in told
