@@ -105,7 +105,9 @@ def not_one_of(name: str, known: Iterable[str], command: str = "") -> str:
     if len(", ".join(known)) <= LISTED:
         return f"{shown(name)} is not one of {some}{near}"
     if near:
-        return f"{shown(name)} is not known{near} " + (f"`{command}` prints all {len(known)}" if command else some)
+        return f"{shown(name)} is not known{near} " + (
+            f"`{command}` prints all {len(known)}" if command else f"Known: {some}"
+        )
     return f"{shown(name)} is not one of {some}" + (f" (`{command}`)" if command else "")
 
 

@@ -68,7 +68,9 @@ class _Several(argparse.Action):
     """Collects algorithms over words, commas and repeated options."""
 
     def __call__(self, parser: Any, options: Any, values: Any, option: Any = None) -> None:
-        found = [name for word in values for name in split_names(word) or [word]]
+        found = [name for word in values for name in split_names(word)]
+        if not found:
+            raise argparse.ArgumentError(self, "none is named")
         setattr(options, self.dest, [*getattr(options, self.dest), *found])
 
 
@@ -76,7 +78,9 @@ class _Single(argparse.Action):
     """Takes one algorithm; refuses a second one."""
 
     def __call__(self, parser: Any, options: Any, value: Any, option: Any = None) -> None:
-        names = [*filter(None, [getattr(options, self.dest)]), *(split_names(value) or [value])]
+        names = [*filter(None, [getattr(options, self.dest)]), *split_names(value)]
+        if not names:
+            raise argparse.ArgumentError(self, "none is named")
         if len(names) > 1:
             shown_names = ", ".join(map(shown, names[:3]))
             raise argparse.ArgumentError(

@@ -34,7 +34,7 @@ def add_search(command: Command) -> None:
         "search", search, "look for an instance that violates a claim, or on which an algorithm is furthest from OPT"
     )
     complete_by(
-        sub.add_argument("claim", metavar="CLAIM", nargs="?", help="name of a claim; any other name lists them"),
+        sub.add_argument("claim", metavar="CLAIM", nargs="?", help="name of a claim, as `list searches` prints them"),
         hunt_names,
     )
     add_algorithm(sub, f"in place of a claim, its worst ratio is searched for: {ALGORITHM}", required=False)

@@ -35,6 +35,7 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
         if not each.proof
     ],
     "backends": lambda family: _backends(family),
+    "searches": lambda family: () if family.hunting is None else family.hunting.claims(),
     "problems": lambda family: [_describe_problem(family)],
     "families": lambda family: family.constructions(),
     "sources": lambda family: [Listed(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources()],

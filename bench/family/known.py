@@ -79,7 +79,7 @@ def find_hunt(claim: str) -> tuple[Family, Hunt]:
     """The family that can search for the claim, and how; InputError for a claim that nobody searches for."""
     known = find_hunts()
     if claim not in known:
-        raise InputError("claim", "", not_one_of(claim, known))
+        raise InputError("claim", "", not_one_of(claim, known, "list searches"))
     return known[claim]
 
 

@@ -75,7 +75,7 @@ def explain(
 def _require_claim(family: Family, claim: str) -> None:
     known = [] if family.statements is None else [each.name for each in family.statements() if not each.proof]
     if claim not in known:
-        raise InputError("--claim", "", not_one_of(claim, known))
+        raise InputError("--claim", "", not_one_of(claim, known, "list claims"))
 
 
 def figure_text(value: Figure) -> str:

@@ -45,7 +45,7 @@ def test_audit_of_some_claims_and_of_a_class() -> None:
     assert list(found["claim"]) == ["theorem5", "rational"]
     assert found["verdict"].iloc[0] == "not applicable"
     assert list(bench.audit(WITNESS, "pdftsp", "theorem5")["claim"]) == ["theorem5"]
-    with pytest.raises(InputError, match="'theorem6' is not one of"):
+    with pytest.raises(InputError, match="'theorem6' is not known; did you mean 'theorem5'"):
         bench.audit(WITNESS, "pdftsp", "theorem6")
 
 
