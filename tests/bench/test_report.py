@@ -560,3 +560,15 @@ def test_a_figure_that_is_not_known_is_sorted_by_nothing() -> None:
     values = (None, float("nan"), "Infinity", Fraction(1, 3))
     keys = [make_cell("-", sort=value, numeric=True).sort for value in values]
     assert keys == ["", "", "Infinity", "0.333333333"]
+
+
+def test_the_page_can_be_read_by_a_machine_and_on_paper(folder: Path) -> None:
+    """Every table has a caption, a link leads past the contents, provenance reads as words, paper leaves folds out."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.count("<table") == page.count("<caption")
+    assert page.index('class="skip" href="#content"') < page.index("<main") < page.index('id="content"')
+    assert "changed since" not in page
+    assert re.search(r"(no|some) uncommitted changes, commit [0-9a-f]", page) or ", commit" not in page
+    paper = page[page.index("@media print { :root") :]
+    assert "details:not([open]), details:has(table.listed), noscript { display: none; }" in paper
+    assert page.count("Remarks on the runs behind the means") <= 1
