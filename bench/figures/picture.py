@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import importlib
 import os
 import re
 import shutil
@@ -75,12 +77,8 @@ class Picture:
 def _convert(svg: str, form: str, file: Path) -> bytes:
     """The picture in another format, by the first converter that is installed."""
     svg = _plain_colours(svg)
-    try:
-        import cairosvg
-    except (ImportError, OSError):
-        cairosvg = None
-    if cairosvg is not None:
-        made: bytes = getattr(cairosvg, f"svg2{form}")(bytestring=svg.encode())
+    with contextlib.suppress(ImportError, OSError):  # not installed, or without its library
+        made: bytes = getattr(importlib.import_module("cairosvg"), f"svg2{form}")(bytestring=svg.encode())
         return made
     for program, arguments in CONVERTERS.items():
         found = shutil.which(program)
@@ -97,10 +95,24 @@ def _convert(svg: str, form: str, file: Path) -> bytes:
 
 
 def _plain_colours(svg: str) -> str:
-    """The drawing in its light colours without variables of CSS, which converters do not know."""
+    """The drawing in its light colours, without variables and ``:is()`` of CSS, which converters do not know."""
     colours = dict(re.findall(r"(--[\w-]+): ([^;}]+)", svg.partition("@media")[0]))
+    svg = re.sub(r"[^{}<>]*:is\([^{}<>]*\{", lambda found: f"{', '.join(_alternatives(found[0][:-1]))} {{", svg)
     svg = re.sub(r"@media \([^)]*\) \{ :root \{[^}]*\} \}", "", svg, flags=re.DOTALL)
     return re.sub(r"var\((--[\w-]+)\)", lambda found: colours.get(found[1], "#000").strip(), svg)
+
+
+def _alternatives(selectors: str) -> list[str]:
+    """Selectors of CSS with every ``:is(a, b)`` written out."""
+    found: list[str] = []
+    for each in re.split(r",(?![^()]*\))", selectors.strip()):
+        inside = re.search(r":is\(([^()]*)\)", each)
+        if inside is None:
+            found.append(each.strip())
+            continue
+        for part in inside[1].split(","):
+            found += _alternatives(each[: inside.start()] + part.strip() + each[inside.end() :])
+    return found
 
 
 def stack_charts(title: str, charts: Sequence[tuple[str, str]]) -> Picture:

@@ -18,6 +18,7 @@ class Heartbeat:
 
     def __init__(self, what: str) -> None:
         self._what, self._silent = what, not what
+        self._began = time.monotonic()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._remind, daemon=True, name="heartbeat")
         self._before: Heartbeat | None = None

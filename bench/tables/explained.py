@@ -68,8 +68,8 @@ def explain(
     result = [*told.result, f", {family.sense.ratio} {ratio}" if run.valid else " (INVALID run)"]
     ending = told.ending if asked or not check.reason.startswith(ANOTHER) else None
     sources = [each for each in family.sources() if ending is not None and each.name in ending.source]
-    found = replace(told, result=result, ending=ending, sources=sources)
-    return replace(found, signs=used_signs(text(found), family.notation()))
+    whole = replace(told, result=result, ending=ending, sources=sources)
+    return replace(whole, signs=used_signs(text(whole), family.notation()))
 
 
 def _require_claim(family: Family, claim: str) -> None:

@@ -152,7 +152,7 @@ def test_results_show_themselves(tmp_path: Path) -> None:
 
 
 def test_a_picture_is_converted_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file named .pdf has SVG text in it: a converter makes it in plain colours, or the line says what is missing."""
+    """No file named .pdf has SVG text in it: a converter makes it in plain colours, or it is refused."""
     picture = stack_charts("x", [("h", draw_reached([{"algorithm": "a", "mean_reached": Fraction(1, 3)}], "g"))])
     monkeypatch.setitem(sys.modules, "cairosvg", None)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -166,6 +166,8 @@ def test_a_picture_is_converted_or_refused(tmp_path: Path, monkeypatch: pytest.M
     saved = picture.save(tmp_path / "share.pdf").read_text()
     assert saved.startswith("%PDF ['--format=pdf'] <svg")
     assert "var(--" not in saved
+    assert ":is(" not in saved
+    assert ".chart .bar, .chart .dot {" in saved
     assert "#0072b2" in saved
     assert picture.save(tmp_path / "share.svg").read_text() == picture.svg
 
