@@ -283,6 +283,7 @@ def backtest(
     share: AnyPath | None = None,
     fresh: bool = False,
     quiet: bool = True,
+    audits: bool = False,
 ) -> Results:
     """Every policy on every day of a folder, constants from the days before: `Results.advice` says which to take.
 
@@ -294,6 +295,7 @@ def backtest(
     out : folder of the results; ``results/backtest-FOLDER`` by default, of instances ``results/backtest-instances``.
     history : days before a day from which constants come; the first ones are not judged.
     workers, dask, effort, limit, isolate, share, fresh, quiet : as of `run`.
+    audits : whether claims are checked on every run, too.
 
     Raises
     ------
@@ -315,7 +317,7 @@ def backtest(
         suite = make_backtest(family, found, names, history, str(source), order)
     options = RunOptions(
         out=folder, workers=workers, dask=dask, fresh=fresh, quiet=quiet, limit=limit, isolate=isolate, own=handed,
-        share=library, effort=effort,
+        share=library, effort=effort, audits=audits,
     )  # fmt: skip
     run_suite(family, suite, options)
     return results(folder)

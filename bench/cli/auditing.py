@@ -29,6 +29,7 @@ from bench.cli.printing import (
     print_violations,
     require_writable,
     verdict_of,
+    write_csv,
 )
 from bench.family.checks import ANOTHER, Verdict
 from bench.family.column import Family
@@ -63,6 +64,7 @@ def add_audit(command: Command) -> None:
     sub.add_argument(
         "--curve", metavar="CSV", help="write the utility of --task over its bid, too; - for standard output, alone"
     )
+    sub.add_argument("--csv", metavar="FILE", type=Path, help="write the checks, a row each, figures exact")
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 
@@ -102,6 +104,7 @@ def _bidder(options: argparse.Namespace, family: Family, instance: Any) -> int:
     with name_the_file(options.file, instance):
         run = family.run(instance, options.algorithm)
         checks = [check.document() for check in auctions.audit_bidder(instance, run, options.task, options.claim)]
+    _write_checks(options.csv, checks)
     if options.json:
         about: dict[str, Any] = {"instance": family.identity(instance), "algorithm": run.label, "task": options.task}
         if curve is not None:
@@ -115,6 +118,7 @@ def _bidder(options: argparse.Namespace, family: Family, instance: Any) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
+    require_writable(options.csv)
     if options.curve is not None:
         if options.task is None:
             raise InputError("--curve", "", "whose? --task I says it")
@@ -132,6 +136,7 @@ def _audit(options: argparse.Namespace) -> int:
         reference = family.solve(instance, solve_settings(options, family))
         run = family.run(instance, options.algorithm)
         checks = [check.document() for check in family.checks(instance, run, reference, options.claim)]
+    _write_checks(options.csv, checks)
     ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)
     if options.json:
         print_json(
@@ -155,6 +160,12 @@ def _audit(options: argparse.Namespace) -> int:
     print_violations(run)
     _print_checks(checks, family.notation(), gathered=not options.claim)
     return 0
+
+
+def _write_checks(path: Path | None, checks: Sequence[Mapping[str, Any]]) -> None:
+    write_csv(
+        path, [{key: value for key, value in each.items() if key not in ("figures", "witness")} for each in checks]
+    )
 
 
 def _existing_claims(options: argparse.Namespace, known: Sequence[str]) -> None:

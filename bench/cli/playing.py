@@ -33,6 +33,7 @@ from bench.cli.printing import (
     profit_text,
     require_writable,
     standing_text,
+    write_csv,
     write_decisions,
 )
 from bench.cli.solving import NO_CERTIFICATE, require_certificates
@@ -79,18 +80,19 @@ def add_online(command: Command) -> None:
         help="OPT of the table by this certificate, which is verified first; without it as `opt` finds it",
     )
     add_answer(sub, "; of one algorithm without OPT")
+    sub.add_argument("--csv", metavar="FILE", type=Path, help="write the table, a row per algorithm")
     add_timeline(sub)
 
 
 def _online(options: argparse.Namespace) -> int:
-    require_writable(options.solution, options.timeline)
+    require_writable(options.solution, options.timeline, options.csv)
     if options.isolate:
         sandbox.require()
     family, instance = read_given_instance(options.file)
     require_timeline(options, family)
     names = list(dict.fromkeys(options.algorithm))
     require_algorithms(family, names)
-    if len(names) > 1 or options.certificate:
+    if len(names) > 1 or options.certificate or options.csv:
         return _compare(options, family, instance, names)
     with name_the_file(options.file, instance), under(Terms(options.limit, options.isolate)):
         run = _run(options, family, instance, names[0])
@@ -174,6 +176,7 @@ def _compare(options: argparse.Namespace, family: Family, instance: Any, names: 
             if not run.valid:
                 print(f"{run.label}:")
                 print_violations(run)
+    write_csv(options.csv, [{"algorithm": name} | row for name, row in rows.items()])
     first = runs[names[0]]
     if not isinstance(first, str):
         write_decisions(options.solution, family.solution_document(first.decisions))

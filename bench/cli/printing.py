@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
+import io
 import json
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +60,18 @@ def name_the_file(file: str, instance: Any) -> Iterator[None]:
         if error.source in ("", getattr(instance, "name", None)):
             raise InputError(file, error.field, error.problem) from None
         raise
+
+
+def write_csv(path: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows as a CSV file, exact figures as integers and fractions; columns in the order of their first row."""
+    if path is None:
+        return
+    sys.stdout.flush()
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    write_atomically(path, text.getvalue().encode())
 
 
 def or_dash(value: Any) -> Any:

@@ -48,11 +48,6 @@ def add_run(command: Command) -> None:
     )
     sub.add_argument("--solve", action="store_true", help="compute OPT afresh where a shipped certificate has it")
     sub.add_argument(
-        "--audits",
-        action=argparse.BooleanOptionalAction,
-        help="check the claims on every run, or leave that out (out in the standard sets)",
-    )
-    sub.add_argument(
         "--repeat", type=up_to(REPEATS), default=1, metavar="N", help="run algorithms that draw N times, and take means"
     )
     add_running(sub, out="results/SUITE")
@@ -60,6 +55,11 @@ def add_run(command: Command) -> None:
 
 def add_running(sub: argparse.ArgumentParser, out: str) -> None:
     """How cases are run: where to, by whom, with how much work."""
+    sub.add_argument(
+        "--audits",
+        action=argparse.BooleanOptionalAction,
+        help="check the claims on every run, or leave that out (out in standard sets and backtests)",
+    )
     sub.add_argument("--out", metavar="DIR", type=Path, help=f"folder of the results ({out})")
     sub.add_argument("--workers", type=positive, metavar="N", help="worker processes (one per core)")
     sub.add_argument("--dask", metavar="ADDRESS", help="a dask scheduler instead of processes of this machine")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -229,3 +230,23 @@ def test_anyones_own_algorithm_is_not_said_to_have_an_unknown_arithmetic(
     ):
         assert main(["online", LORA, "--algorithm", name]) == 2
         assert told in capsys.readouterr().err
+
+
+def test_the_table_and_the_checks_are_written_as_csv(
+    tmp_path: Path, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row per algorithm, or check, with exact figures; of one algorithm, too; refused before any work."""
+    table, checks = tmp_path / "t.csv", tmp_path / "c.csv"
+    assert main(["online", LORA, "-a", "greedy,pdftsp", "--csv", str(table)]) == 0
+    with table.open() as lines:
+        rows = list(csv.DictReader(lines))
+    assert [(row["algorithm"], row["welfare"], row["ratio_upper"]) for row in rows] == [
+        ("greedy", "312", "1"), ("pdftsp", "12", "26"),
+    ]  # fmt: skip
+    assert main(["audit", LORA, "-a", "pdftsp", "--csv", str(checks)]) == 0
+    with checks.open() as lines:
+        found = {row["name"]: row for row in csv.DictReader(lines)}
+    assert (found["theorem5"]["status"], found["theorem5"]["right"]) == ("violated", "49/2")
+    printed_line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("theorem5: "))
+    assert "26 > 49/2" in printed_line
+    assert main(["online", file, "-a", "first", "--csv", str(tmp_path / "no" / "x.csv")]) == 2
