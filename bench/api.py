@@ -283,7 +283,7 @@ def backtest(
     share: AnyPath | None = None,
     fresh: bool = False,
     quiet: bool = True,
-    audits: bool = False,
+    audits: bool = True,
 ) -> Results:
     """Every policy on every day of a folder, constants from the days before: `Results.advice` says which to take.
 
@@ -295,7 +295,7 @@ def backtest(
     out : folder of the results; ``results/backtest-FOLDER`` by default, of instances ``results/backtest-instances``.
     history : days before a day from which constants come; the first ones are not judged.
     workers, dask, effort, limit, isolate, share, fresh, quiet : as of `run`.
-    audits : whether claims are checked on every run, too.
+    audits : whether claims are checked on every run; the page needs them to say whether a guarantee applied.
 
     Raises
     ------

@@ -58,7 +58,7 @@ def add_running(sub: argparse.ArgumentParser, out: str) -> None:
     sub.add_argument(
         "--audits",
         action=argparse.BooleanOptionalAction,
-        help="check the claims on every run, or leave that out (out in standard sets and backtests)",
+        help="check the claims on every run, or leave that out (out in the standard sets)",
     )
     sub.add_argument("--out", metavar="DIR", type=Path, help=f"folder of the results ({out})")
     sub.add_argument("--workers", type=positive, metavar="N", help="worker processes (one per core)")

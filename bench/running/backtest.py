@@ -198,7 +198,6 @@ def make_backtest(
         tuple(cases),
         notes=(f"{len(days)} days in the order {order}: {days[0].name} to {days[-1].name}", *doubts),
         history=history,
-        audited=False,
         command=("backtest", source, "--algorithms", ",".join(algorithms), "--history", str(history)),
     )
 

@@ -108,6 +108,19 @@ def test_days_may_be_recipes_of_a_file(inside: Path, tmp_path: Path, history: st
     assert one[list(KEEP)].equals(other[list(KEEP)])
 
 
+def test_without_audits_nothing_is_said_to_have_been_checked(inside: Path, tmp_path: Path) -> None:
+    """The same runs and answer; where the guarantee would be checked it says that it was not."""
+    words = ["backtest", "days", "-a", "greedy,pdftsp", "--workers", "1", "--quiet"]
+    assert main([*words, "--out", str(tmp_path / "a")]) == 0
+    assert main([*words, "--no-audits", "--out", str(tmp_path / "b")]) == 0
+    one, other = (rows(str(tmp_path / out)) for out in "ab")
+    assert one[list(KEEP)].equals(other[list(KEEP)])
+    assert "theorem5" in one
+    assert "theorem5" not in other or not other["theorem5"].notna().any()
+    pages = [(tmp_path / out / "backtest.html").read_text(encoding="utf-8") for out in "ab"]
+    assert ["not checked" in page for page in pages] == [False, True]
+
+
 def pieces(greedy: bool) -> list[Any]:
     """What is stored of the runs of `greedy`, or of all other pieces."""
     query = "SELECT * FROM pieces WHERE stage != 'generate' AND (key LIKE '%greedy version%') = ? ORDER BY 1, 2, 3"
