@@ -198,6 +198,7 @@ def run(
     fresh: bool = False,
     retry_failed: bool = False,
     quiet: bool = True,
+    add: object = (),
     algorithm: object = (),
 ) -> Results:
     """Run a suite, or what is missing of it, and read its tables.
@@ -205,11 +206,11 @@ def run(
     Parameters
     ----------
     suite : name of the suite, or a file of one's own (``my.toml``).
-    algorithms : further algorithms in every case, one or several: names with options, import paths
-        ``package.module:Class``, classes, or objects of such classes (`online.own`).
+    algorithms : exactly these are run in every case, one or several: names with options, import paths
+        ``package.module:Class``, classes, or objects of such classes (`online.own`). Empty: those of the suite.
     out : folder of the results; ``results/SUITE`` by default.
     only : patterns of names of cases; empty for all.
-    rows : patterns of names of the suite's algorithms; empty for all.
+    rows : patterns of names of the suite's algorithms; empty for all. Not together with `algorithms`.
     workers : number of processes; None for one per core.
     dask : address of a dask scheduler, instead of processes of our own.
     effort : how many times the suite's own effort goes into OPT.
@@ -221,7 +222,8 @@ def run(
     share : file of the library of results; by default that of ``results``, and none where `out` is named.
     fresh, retry_failed : forget earlier results, or the failed ones, first.
     quiet : no progress on the error stream.
-    algorithm : the same as `algorithms`, by the name that the command has for it.
+    add : algorithms that are run beside those of the suite, as ``run --algorithm`` does.
+    algorithm : the same as `algorithms`.
 
     Returns
     -------
@@ -235,7 +237,12 @@ def run(
     family, chosen = find_suite(suite)
     if type(repeat) is not int or not 1 <= repeat <= REPEATS:
         raise InputError("repeat", "", f"{shown(repeat)} is not an integer in 1..{REPEATS}")
-    names, handed = name_algorithms([*_listed(algorithms), *_listed(algorithm)], instances_of(family))
+    alone = [*_listed(algorithms), *_listed(algorithm)]
+    if alone and rows:
+        raise InputError(
+            "rows", "", "chooses of the suite's algorithms, of which none runs beside named ones; see `add`"
+        )
+    names, handed = name_algorithms([*alone, *_listed(add)], instances_of(family))
     own = None if out is None else Path(out)
     folder, library = places(own, None if share is None else Path(share), chosen.name, scale)
     options = RunOptions(
@@ -248,6 +255,7 @@ def run(
         limit=limit,
         isolate=isolate,
         algorithms=names,
+        alone=bool(alone),
         own=handed,
         repeat=repeat,
         share=library,
@@ -275,6 +283,7 @@ def backtest(
     share: AnyPath | None = None,
     fresh: bool = False,
     quiet: bool = True,
+    audits: bool = True,
 ) -> Results:
     """Every policy on every day of a folder, constants from the days before: `Results.advice` says which to take.
 
@@ -286,6 +295,7 @@ def backtest(
     out : folder of the results; ``results/backtest-FOLDER`` by default, of instances ``results/backtest-instances``.
     history : days before a day from which constants come; the first ones are not judged.
     workers, dask, effort, limit, isolate, share, fresh, quiet : as of `run`.
+    audits : whether claims are checked on every run; the page needs them to say whether a guarantee applied.
 
     Raises
     ------
@@ -307,7 +317,7 @@ def backtest(
         suite = make_backtest(family, found, names, history, str(source), order)
     options = RunOptions(
         out=folder, workers=workers, dask=dask, fresh=fresh, quiet=quiet, limit=limit, isolate=isolate, own=handed,
-        share=library, effort=effort,
+        share=library, effort=effort, audits=audits,
     )  # fmt: skip
     run_suite(family, suite, options)
     return results(folder)

@@ -93,10 +93,22 @@ def none_of(value: Any, known: Iterable[str]) -> str:
     return f"{shown(value)} is none of {listed(known)}{near}"
 
 
-def not_one_of(name: str, known: Iterable[str]) -> str:
-    """That the name is none of the known ones, all of them, and which is near."""
+def not_one_of(name: str, known: Iterable[str], command: str = "") -> str:
+    """That the name is not one of the known ones, with the one that was probably meant.
+
+    Parameters
+    ----------
+    command : prints all known names, such as ``list suites``; it is named where they are too many for a message.
+    """
     known = list(known)
-    return f"{shown(name)} is not one of {', '.join(known)}{did_you_mean(name, known)}"
+    near, some = did_you_mean(name, known), listed(known)
+    if len(", ".join(known)) <= LISTED:
+        return f"{shown(name)} is not one of {some}{near}"
+    if near:
+        return f"{shown(name)} is not known{near} " + (
+            f"`{command}` prints all {len(known)}" if command else f"Known: {some}"
+        )
+    return f"{shown(name)} is not one of {some}" + (f" (`{command}`)" if command else "")
 
 
 class InputError(ValueError):

@@ -36,9 +36,10 @@ class Fields:
         for key in data:
             if key not in allowed:
                 raise InputError(source, self.at(key), f"unknown field; allowed: {', '.join(sorted(allowed))}")
-        for key in sorted(allowed - optional):
-            if key not in data:
-                raise InputError(source, self.at(key), "the field is missing")
+        missing = sorted(allowed - optional - data.keys())
+        if missing:
+            others = f", and so {'are' if len(missing) > 2 else 'is'} {', '.join(missing[1:])}" * (len(missing) > 1)
+            raise InputError(source, self.at(missing[0]), f"the field is missing{others}")
 
     def at(self, key: str) -> str:
         """The path of a field."""

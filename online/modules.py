@@ -21,11 +21,21 @@ def import_path() -> list[str]:
     return [os.getcwd(), *(entry for entry in sys.path if entry not in ("", os.getcwd()))]
 
 
+def module_name(text: str) -> str:
+    """The module of a file in the current folder, ``mine.own`` of ``mine/own.py``; other text as it is."""
+    if not text.endswith(".py"):
+        return text
+    file = Path(text)
+    if file.is_absolute() and file.is_relative_to(Path.cwd()):
+        file = file.relative_to(Path.cwd())
+    return ".".join(file.with_suffix("").parts)
+
+
 def class_names(path: str) -> list[str]:
     """The classes that the file of an import path's module defines, read without running a line of it."""
     try:
         body = ast.parse(module_file(path).read_bytes()).body
-    except (SyntaxError, ValueError, OSError):
+    except (SyntaxError, ValueError, OSError, InputError):
         return []
     return [each.name for each in body if isinstance(each, ast.ClassDef)]
 

@@ -17,8 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from instances.errors import InputError, did_you_mean, not_one_of, shown
+from instances.errors import InputError, did_you_mean, listed, not_one_of, shown
 from instances.files import list_instances
+from online.modules import class_names, module_name
 from online.outcome import Constant, Source
 from online.spec import EARLIER, HANDED_OVER, HISTORY, YESTERDAY, Entry, Spec, fraction, version
 
@@ -103,10 +104,8 @@ class Registry(Generic[Instance]):
         if entry is None:
             attribute, _, tail = tail.partition(":")
             if not attribute or "=" in attribute:
-                known = ", ".join(self.entries())
-                near = did_you_mean(head, self.entries())
-                problem = f"no algorithm of this name; known: {known}; or an import path package.module:Class{near}"
-                raise InputError("algorithm", text, problem)
+                raise InputError("algorithm", text, self._unknown(head))
+            head = module_name(head)
             path = f"{head}:{attribute}"
         options = {} if entry is None else {key: option.default for key, option in entry.options.items()}
         given: dict[str, Fraction] = {}
@@ -142,6 +141,23 @@ class Registry(Generic[Instance]):
             if prior and not declared and not entry.learns:
                 raise InputError("algorithm", f"{head}:prior", f"{head} declares no constants")
         return spec
+
+    def _unknown(self, name: str) -> str:
+        """Why a name without a class is no algorithm, and what was probably meant."""
+        known = list(self.entries())
+        if "." in name or "/" in name:
+            module = module_name(name)
+            for path, classes in (
+                (module, class_names(module)),
+                (module.rpartition(".")[0], [module.rpartition(".")[2]]),
+            ):
+                found = [each for each in classes if each in class_names(path)]
+                if found:
+                    return f"no algorithm of this name; an own algorithm is MODULE:CLASS: write {path}:{found[0]}"
+        near = did_you_mean(name, known)
+        if near:
+            return f"no algorithm of this name{near} `list algorithms` prints all {len(known)}"
+        return f"no algorithm of this name; known: {listed(known)} (`list algorithms`); an own one is MODULE:CLASS"
 
     def algorithms(self) -> list[tuple[str, str]]:
         """(name, summary with options and constants) of every registered algorithm."""

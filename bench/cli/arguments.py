@@ -14,7 +14,7 @@ from bench.family.parts import Staying
 from bench.family.suite import SolveSettings
 from formulations import backends
 from formulations.report import UNLIMITED
-from instances.errors import InputError, about, not_one_of
+from instances.errors import InputError, about, not_one_of, shown
 from instances.files import READ_LIMIT, load_json, read_bytes
 
 HIGH_EFFORT = 8
@@ -49,8 +49,75 @@ def add_file(sub: argparse.ArgumentParser) -> argparse.Action:
 ALGORITHM = "name[:key=value,...], as `list algorithms` names them, or package.module:Class"
 
 
-def add_algorithm(sub: argparse.ArgumentParser) -> None:
-    complete_by(sub.add_argument("--algorithm", metavar="NAME", required=True, help=ALGORITHM), algorithm_names)
+_ALGORITHM_OPTIONS = ("-a", "--algorithm", "--algorithms")
+"""One option, spelt alike in every command."""
+
+
+def split_names(text: str) -> list[str]:
+    """Split ``a,b:key=value,key=value,...`` into algorithms: a part with an equals sign belongs to the one before."""
+    names: list[str] = []
+    for part in filter(None, text.split(",")):
+        if names and "=" in part.partition(":")[0]:
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return names
+
+
+class _Several(argparse.Action):
+    """Collects algorithms over words, commas and repeated options."""
+
+    def __call__(self, parser: Any, options: Any, values: Any, option: Any = None) -> None:
+        found = [name for word in values for name in split_names(word)]
+        if not found:
+            raise argparse.ArgumentError(self, "none is named")
+        setattr(options, self.dest, [*getattr(options, self.dest), *found])
+
+
+class _Single(argparse.Action):
+    """Takes one algorithm; refuses a second one."""
+
+    def __call__(self, parser: Any, options: Any, value: Any, option: Any = None) -> None:
+        names = [*filter(None, [getattr(options, self.dest)]), *split_names(value)]
+        if not names:
+            raise argparse.ArgumentError(self, "none is named")
+        if len(names) > 1:
+            shown_names = ", ".join(map(shown, names[:3]))
+            raise argparse.ArgumentError(
+                self, f"this command takes one algorithm; {len(names)} are named: {shown_names}"
+            )
+        setattr(options, self.dest, names[0])
+
+
+def add_algorithm(sub: argparse.ArgumentParser, summary: str = ALGORITHM, *, required: bool = True) -> None:
+    """Add the option for one algorithm."""
+    option = sub.add_argument(
+        *_ALGORITHM_OPTIONS, metavar="NAME", action=_Single, default="", required=required, help=summary
+    )
+    complete_by(option, algorithm_names)
+
+
+def add_algorithms(
+    sub: argparse.ArgumentParser, positional: argparse.Action, summary: str, *, required: bool = False
+) -> None:
+    """Add the option for several algorithms.
+
+    Parameters
+    ----------
+    positional : the command's argument; it may also be the last word behind the option, as in ``online -a A B FILE``.
+    """
+    positional.nargs = "?"
+    sub.takes_last = positional.dest  # type: ignore[attr-defined]
+    option = sub.add_argument(
+        *_ALGORITHM_OPTIONS,
+        metavar="NAME",
+        action=_Several,
+        nargs="+",
+        default=[],
+        required=required,
+        help=f"{summary}; several behind one option, with commas, or by repeating the option",
+    )
+    complete_by(option, algorithm_names)
 
 
 def add_formulation(sub: argparse.ArgumentParser) -> None:
@@ -80,8 +147,8 @@ def add_no_migration(sub: argparse.ArgumentParser, summary: str) -> None:
     sub.add_argument("--no-migration", action="store_true", help=summary)
 
 
-def add_answer(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
+def add_answer(sub: argparse.ArgumentParser, more: str = "") -> None:
+    sub.add_argument("--json", action="store_true", help=f"one JSON document on standard output{more}")
     sub.add_argument("--solution", metavar="FILE", type=Path, help="write the decisions, for `check`")
 
 

@@ -29,9 +29,12 @@ from bench.cli.printing import (
     print_violations,
     require_writable,
     verdict_of,
+    write_csv,
 )
 from bench.family.checks import ANOTHER, Verdict
 from bench.family.column import Family
+from bench.family.explanation import used_signs
+from bench.family.known import require_algorithms
 from bench.family.parts import BidCurve, Bidding
 from bench.storage.payload import json_number
 from bench.tables import ratios
@@ -61,6 +64,7 @@ def add_audit(command: Command) -> None:
     sub.add_argument(
         "--curve", metavar="CSV", help="write the utility of --task over its bid, too; - for standard output, alone"
     )
+    sub.add_argument("--csv", metavar="FILE", type=Path, help="write the checks, a row each, figures exact")
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 
@@ -100,6 +104,7 @@ def _bidder(options: argparse.Namespace, family: Family, instance: Any) -> int:
     with name_the_file(options.file, instance):
         run = family.run(instance, options.algorithm)
         checks = [check.document() for check in auctions.audit_bidder(instance, run, options.task, options.claim)]
+    _write_checks(options.csv, checks)
     if options.json:
         about: dict[str, Any] = {"instance": family.identity(instance), "algorithm": run.label, "task": options.task}
         if curve is not None:
@@ -113,6 +118,7 @@ def _bidder(options: argparse.Namespace, family: Family, instance: Any) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
+    require_writable(options.csv)
     if options.curve is not None:
         if options.task is None:
             raise InputError("--curve", "", "whose? --task I says it")
@@ -121,7 +127,7 @@ def _audit(options: argparse.Namespace) -> int:
         if options.curve == "-" and options.json:
             raise InputError("--curve", "", "only one of CSV and JSON can be standard output")
     family, instance = read_given_instance(options.file)
-    family.algorithm_key(options.algorithm)
+    require_algorithms(family, [options.algorithm])
     if family.statements is not None:
         _existing_claims(options, [each.name for each in family.statements() if not each.proof])
     if options.task is not None:
@@ -130,6 +136,7 @@ def _audit(options: argparse.Namespace) -> int:
         reference = family.solve(instance, solve_settings(options, family))
         run = family.run(instance, options.algorithm)
         checks = [check.document() for check in family.checks(instance, run, reference, options.claim)]
+    _write_checks(options.csv, checks)
     ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)
     if options.json:
         print_json(
@@ -155,10 +162,16 @@ def _audit(options: argparse.Namespace) -> int:
     return 0
 
 
+def _write_checks(path: Path | None, checks: Sequence[Mapping[str, Any]]) -> None:
+    write_csv(
+        path, [{key: value for key, value in each.items() if key not in ("figures", "witness")} for each in checks]
+    )
+
+
 def _existing_claims(options: argparse.Namespace, known: Sequence[str]) -> None:
     for name in options.claim:
         if name not in known:
-            raise InputError("--claim", "", not_one_of(name, known))
+            raise InputError("--claim", "", not_one_of(name, known, "list claims"))
 
 
 def _print_checks(checks: Sequence[Mapping[str, Any]], signs: Sequence[tuple[str, str]], *, gathered: bool) -> None:
@@ -177,7 +190,9 @@ def _print_checks(checks: Sequence[Mapping[str, Any]], signs: Sequence[tuple[str
             else:
                 print(f"{check['name']}: {check['status']} ({check['reason']})")
             continue
-        sides = "" if check["left"] is None else f"  {_readable(check['left'])} <= {_readable(check['right'])}"
+        sides = (
+            "" if check["left"] is None else f"  {_readable(check['left'])} {_sign(check)} {_readable(check['right'])}"
+        )
         print(f"{check['name']}: {check['status']}{sides}" + (f"  ({check['reason']})" if check["reason"] else ""))
         for name, value in check["figures"].items():
             if shared.get(name, ...) != value:
@@ -190,10 +205,15 @@ def _print_checks(checks: Sequence[Mapping[str, Any]], signs: Sequence[tuple[str
         print("figures of several claims:")
         for name, value in shared.items():
             print(f"    {name} = {_readable(value)}")
-        words = {word for name in shared for word in re.findall("[A-Za-z]+", name)}
-        named = [each for each in signs if words & set(re.findall("[A-Za-z]+", each[0]))]
+        named = used_signs(" ".join(shared), signs)
         for line in ["what the signs mean:", *(f"    {sign}: {meaning}" for sign, meaning in named)] if named else []:
             print(line)
+
+
+def _sign(check: Mapping[str, Any]) -> str:
+    """The relation of the two sides as it was found; a question mark where it is undecided."""
+    verdict = check["status"]
+    return ">" if verdict == Verdict.VIOLATED else "<=?" if verdict == Verdict.UNDECIDED else "<="
 
 
 def _summary(checks: Sequence[Mapping[str, Any]]) -> str:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bench.cli.arguments import Command, add_file, add_solving, read_given_instance, solve_settings
+from bench.cli.arguments import (
+    ALGORITHM,
+    Command,
+    add_algorithm,
+    add_file,
+    add_solving,
+    read_given_instance,
+    solve_settings,
+)
 from bench.cli.printing import name_the_file, require_writable
 from instances.files import write_atomically
 
@@ -15,9 +23,7 @@ def add_explain(command: Command) -> None:
     sub = command("explain", _explain, "one run on a small instance, arrival by arrival, and both sides of a claim")
     sub.set_defaults(busy="solving, running and checking")
     add_file(sub)
-    sub.add_argument(
-        "--algorithm", metavar="NAME", default="", help="name[:key=value,...] or package.module:Class (the family's)"
-    )
+    add_algorithm(sub, f"{ALGORITHM} (the family's)", required=False)
     sub.add_argument("--claim", metavar="NAME", default="", help="the claim at the end (the family's headline)")
     sub.add_argument("--html", metavar="OUT", type=Path, help="write a page as well, in one file")
     add_solving(sub)

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.cli.arguments import Command, natural, seconds, up_to
-from bench.cli.parser import algorithm_names, complete_by
+from bench.cli.arguments import ALGORITHM, Command, add_algorithm, natural, seconds, up_to
+from bench.cli.parser import complete_by
 from bench.family.column import Family
-from bench.family.known import find_hunt, find_hunts, find_worst_hunt
+from bench.family.known import find_hunt, find_hunts, find_worst_hunt, require_algorithms
 from bench.family.parts import Hunt, Hunted, HuntSettings
 from bench.family.suite import SolveSettings
 from bench.running.heartbeat import now_at
@@ -34,17 +34,10 @@ def add_search(command: Command) -> None:
         "search", search, "look for an instance that violates a claim, or on which an algorithm is furthest from OPT"
     )
     complete_by(
-        sub.add_argument("claim", metavar="CLAIM", nargs="?", help="name of a claim; any other name lists them"),
+        sub.add_argument("claim", metavar="CLAIM", nargs="?", help="name of a claim, as `list searches` prints them"),
         hunt_names,
     )
-    complete_by(
-        sub.add_argument(
-            "--algorithm",
-            metavar="NAME",
-            help="in place of a claim: name[:key=value,...] or package.module:Class, whose worst ratio is looked for",
-        ),
-        algorithm_names,
-    )
+    add_algorithm(sub, f"in place of a claim, its worst ratio is searched for: {ALGORITHM}", required=False)
     sub.add_argument("--tasks", type=up_to(8), default=6, metavar="N", help="most tasks (6)")
     sub.add_argument("--slots", type=up_to(8), default=5, metavar="N", help="most slots (5)")
     sub.add_argument("--nodes", type=up_to(4), metavar="N", help="most nodes (1 or 2, by the claim)")
@@ -63,9 +56,9 @@ def add_search(command: Command) -> None:
 
 def search(options: argparse.Namespace) -> int:
     """Run the search of the command line; the exit status."""
-    if (options.claim is None) == (options.algorithm is None):
+    if (options.claim is None) == (not options.algorithm):
         raise InputError("search", "", "needs either a claim or --algorithm NAME")
-    worst = options.algorithm is not None
+    worst = bool(options.algorithm)
     family, hunt = _worst_of(options.algorithm) if worst else find_hunt(options.claim)
     settings = HuntSettings(
         tasks=options.tasks,
@@ -108,7 +101,7 @@ def search(options: argparse.Namespace) -> int:
 def _worst_of(algorithm: str) -> tuple[Family, Hunt]:
     """Who searches for an algorithm's worst ratio; InputError for an algorithm that does not exist."""
     family, hunt = find_worst_hunt()
-    family.algorithm_key(algorithm)
+    require_algorithms(family, [algorithm])
     return family, hunt
 
 

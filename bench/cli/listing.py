@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from bench.family.column import Family
 from bench.family.known import families, find_calibrator, find_suite
 from bench.family.sense import Sense
 from bench.family.suite import Listed, Suite
+from formulations import backends
 from instances.errors import InputError, not_one_of, tamed
 from instances.keys import Form
 
@@ -27,6 +29,13 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
     "logs": lambda family: () if family.importing is None else family.importing.formats(),
     "constructions": lambda family: family.constructions(),
     "recipes": lambda family: list(family.recipes().values()),
+    "claims": lambda family: [
+        Listed(each.name, f"{each.statement} ({each.source}; {each.standing})")
+        for each in (() if family.statements is None else family.statements())
+        if not each.proof
+    ],
+    "backends": lambda family: _backends(family),
+    "searches": lambda family: () if family.hunting is None else family.hunting.claims(),
     "problems": lambda family: [_describe_problem(family)],
     "families": lambda family: family.constructions(),
     "sources": lambda family: [Listed(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources()],
@@ -83,7 +92,7 @@ def _list(options: argparse.Namespace) -> int:
     known = {each.name for family in families().values() for each in kinds[options.what](family)} if names else ()
     for name in names:
         if name not in known:
-            raise InputError(f"list {options.what}", "", not_one_of(name, sorted(known)))
+            raise InputError(f"list {options.what}", "", not_one_of(name, sorted(known), f"list {options.what}"))
     found: list[dict[str, Any]] = [
         {"family": family.name, "name": each.name, "summary": each.summary}
         | ({"keys": [key.row() for key in each.keys]} if isinstance(each, Form) else {})
@@ -129,6 +138,17 @@ def _describe_problem(family: Family) -> Listed:
     best = "most" if family.sense is Sense.MOST else "least"
     suites = ", ".join(suite.name for suite in family.suites())
     return Listed(family.format, f"the {best} {family.objective} is best ({family.unit}); suites: {suites}")
+
+
+def _backends(family: Family) -> list[Listed]:
+    """The solvers that a family uses, and for which formulations."""
+    found = []
+    for name in backends.backends():
+        solved = [each.name for each in family.formulations() if re.search(rf"\[.*\b{name}\b.*\]", each.summary)]
+        if solved:
+            extra = "; optional, with the extra of this name" * (name in backends.EXTRAS)
+            found.append(Listed(name, f"solves {', '.join(solved)}{extra}"))
+    return found
 
 
 def _generate(options: argparse.Namespace) -> int:

@@ -21,11 +21,20 @@ class Parser(argparse.ArgumentParser):
 
     words: Sequence[str] = ()
     commands: Any = None
+    takes_last: str = ""
+    """The argument that may be the last of the words behind ``--algorithm``; empty for none."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As ever, with the words kept for messages."""
         self.words = [] if args is None else list(args)
-        return super().parse_known_args(args, namespace)
+        found, rest = super().parse_known_args(args, namespace)
+        if self.takes_last and getattr(found, self.takes_last) is None:
+            action = next(each for each in self._actions if each.dest == self.takes_last)
+            if len(found.algorithm) < 2 or rest:
+                self.error(f"the following arguments are required: {action.metavar}")
+            *found.algorithm, last = found.algorithm
+            setattr(found, self.takes_last, action.type(last) if callable(action.type) else last)
+        return found, rest
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {tamed(message + self._misspelt(), LONGEST)}\n")

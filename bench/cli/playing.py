@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +13,7 @@ from typing import Any
 from bench.cli.arguments import (
     ALGORITHM,
     Command,
+    add_algorithms,
     add_answer,
     add_file,
     add_isolate,
@@ -20,7 +22,6 @@ from bench.cli.arguments import (
     require_staying,
     seconds,
 )
-from bench.cli.parser import algorithm_names, complete_by
 from bench.cli.printing import (
     account_of,
     account_text,
@@ -32,11 +33,13 @@ from bench.cli.printing import (
     profit_text,
     require_writable,
     standing_text,
+    write_csv,
     write_decisions,
 )
 from bench.cli.solving import NO_CERTIFICATE, require_certificates
 from bench.cli.timelines import add_timeline, require_timeline, write_timeline
 from bench.family.column import Family
+from bench.family.known import require_algorithms
 from bench.family.suite import SolveSettings
 from bench.running.heartbeat import now_at
 from bench.storage.payload import json_number, one_line, run_payload
@@ -62,43 +65,34 @@ def add_online(command: Command) -> None:
     """The command `online`."""
     sub = command("online", _online, "online runs under the referee: one algorithm, or several side by side")
     sub.set_defaults(busy="running the algorithm")
-    file = add_file(sub)
-    file.nargs = "?"  # behind `--algorithm A B` it is the last word, see `_take_words`
-    names = sub.add_argument(
-        "--algorithm",
-        metavar="NAME",
-        action="extend",
-        nargs="+",
-        required=True,
-        help=f"{ALGORITHM}; of several a table with the ratio to OPT",
-    )
-    complete_by(names, algorithm_names)
+    add_algorithms(sub, add_file(sub), f"{ALGORITHM}; of several a table", required=True)
     sub.add_argument("--limit", type=seconds, metavar="S", help="stop the run after S seconds; it is then no valid one")
     add_isolate(sub)
     add_no_migration(
         sub, "the algorithm's form that keeps every task on one node; the referee refuses any other decision"
     )
     opt = sub.add_mutually_exclusive_group()
-    opt.add_argument("--no-opt", action="store_true", help="no OPT beside several algorithms, and no ratios")
+    opt.add_argument("--no-opt", action="store_true", help="do not compute OPT, and print no ratios")
     opt.add_argument(
         "--certificate",
         metavar="CERT",
         type=Path,
         help="OPT of the table by this certificate, which is verified first; without it as `opt` finds it",
     )
-    add_answer(sub)
+    add_answer(sub, "; of one algorithm without OPT")
+    sub.add_argument("--csv", metavar="FILE", type=Path, help="write the table, a row per algorithm")
     add_timeline(sub)
 
 
 def _online(options: argparse.Namespace) -> int:
-    _take_words(options)
-    require_writable(options.solution, options.timeline)
+    require_writable(options.solution, options.timeline, options.csv)
     if options.isolate:
         sandbox.require()
     family, instance = read_given_instance(options.file)
     require_timeline(options, family)
     names = list(dict.fromkeys(options.algorithm))
-    if len(names) > 1 or options.certificate:
+    require_algorithms(family, names)
+    if len(names) > 1 or options.certificate or options.csv:
         return _compare(options, family, instance, names)
     with name_the_file(options.file, instance), under(Terms(options.limit, options.isolate)):
         run = _run(options, family, instance, names[0])
@@ -111,15 +105,20 @@ def _online(options: argparse.Namespace) -> int:
         print_run(run, family.objective, family.unit, tasks, told, standing_text(family, run))
     write_decisions(options.solution, document)
     write_timeline(options, family, instance, [run])
+    if not (options.json or options.no_opt):
+        with name_the_file(options.file, instance), under(Terms(options.limit, options.isolate)):
+            _print_ratio(options, family, instance, run)
     return 0
 
 
-def _take_words(options: argparse.Namespace) -> None:
-    """In `online --algorithm A FILE` the file is the last of the words behind the option."""
-    if options.file is None:
-        if len(options.algorithm) < 2:
-            raise InputError("FILE", "", "which instance? Its file is missing")
-        *options.algorithm, options.file = options.algorithm
+def _print_ratio(options: argparse.Namespace, family: Family, instance: Any, run: OnlineRun) -> None:
+    """OPT and the ratio of one run; the run is already printed, since OPT may take long."""
+    sys.stdout.flush()
+    opt = _tightened(_enclose(options, family, instance), family, {run.label: run})
+    print_interval(opt.lower, opt.upper, family.unit, " without migration" * options.no_migration)
+    print(f"  {opt.source}")
+    if run.valid:
+        print(f"{family.sense.ratio} = {ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)}")
 
 
 def _run(options: argparse.Namespace, family: Family, instance: Any, name: str) -> OnlineRun:
@@ -143,22 +142,19 @@ def _compare(options: argparse.Namespace, family: Family, instance: Any, names: 
     if options.solution is not None and len(names) > 1:
         raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
     runs: dict[str, OnlineRun | str] = {}
-    with under(Terms(options.limit, options.isolate)):
+    with under(Terms(options.limit, options.isolate)), name_the_file(options.file, instance):
+        # What cannot run is said before OPT is looked for, which may take long.
+        opt = _enclose(options, family, instance) if options.certificate else None
         for name in names:
-            family.algorithm_key(name)
-        with name_the_file(options.file, instance):
-            # What cannot run is said before OPT is looked for, which may take long.
-            opt = _enclose(options, family, instance) if options.certificate else None
-            for name in names:
-                now_at(f"running {name}")
-                try:
-                    runs[name] = _run(options, family, instance, name)
-                except InputError:
-                    raise
-                except Exception as error:
-                    runs[name] = one_line(error)
-            if not options.certificate and not options.no_opt:
-                opt = _enclose(options, family, instance)
+            now_at(f"running {name}")
+            try:
+                runs[name] = _run(options, family, instance, name)
+            except InputError:
+                raise
+            except Exception as error:
+                runs[name] = one_line(error)
+        if not options.certificate and not options.no_opt:
+            opt = _enclose(options, family, instance)
     opt = None if opt is None else _tightened(opt, family, runs)
     rows = {name: _row(family, instance, opt, name, run) for name, run in runs.items()}
     if options.json:
@@ -180,6 +176,7 @@ def _compare(options: argparse.Namespace, family: Family, instance: Any, names: 
             if not run.valid:
                 print(f"{run.label}:")
                 print_violations(run)
+    write_csv(options.csv, [{"algorithm": name} | row for name, row in rows.items()])
     first = runs[names[0]]
     if not isinstance(first, str):
         write_decisions(options.solution, family.solution_document(first.decisions))

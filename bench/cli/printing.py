@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
+import io
 import json
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +62,18 @@ def name_the_file(file: str, instance: Any) -> Iterator[None]:
         raise
 
 
+def write_csv(path: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows as a CSV file, exact figures as integers and fractions; columns in the order of their first row."""
+    if path is None:
+        return
+    sys.stdout.flush()
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    write_atomically(path, text.getvalue().encode())
+
+
 def or_dash(value: Any) -> Any:
     """What there is none of, as text output shows it."""
     return "-" if value is None else value
@@ -78,10 +92,10 @@ def print_run(run: OnlineRun, called: str, unit: str, tasks: int, account: str =
     print(f"{run.label}: {called} {ratios.truncated(run.welfare)} {unit}, admitted {run.admitted} of {tasks}")
     if standing:
         print(standing)
-    if run.revenue is not None:
-        print(f"revenue {ratios.truncated(run.revenue)} {unit}")
     if account:
         print(account)
+    elif run.revenue is not None:
+        print(f"revenue {ratios.truncated(run.revenue)} {unit}")
     for constant in run.constants:
         source = ", ".join(filter(None, (constant.source, constant.detail)))
         about = f", about {float(constant.value):.6g}" if constant.value.denominator > 1 else ""

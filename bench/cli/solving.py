@@ -181,7 +181,8 @@ def _check_certificate(options: argparse.Namespace, family: Family, instance: An
         print("NOT VALID")
         print(verdict["problem"])
     if options.explain:
-        print(f"it proves: {family.proves}\n{text_of(data)}", end="")
+        sums = family.proof_in_numbers(instance, data) if verdict["valid"] else ""
+        print(f"it proves: {family.proves}\n{sums}{text_of(data)}", end="")
     return 0
 
 

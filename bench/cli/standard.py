@@ -106,15 +106,12 @@ def _verify(options: argparse.Namespace) -> int:
     from bench.running.standard import check_set
 
     chosen, entries = _chosen(options)
-    began, wrong, told = time.monotonic(), 0, time.monotonic()
+    began, wrong = time.monotonic(), 0
     for number, found in enumerate(check_set(chosen, entries, options.workers), 1):
         if found.problem:
             wrong += 1
             print(f"{found.name}: NOT VALID: {tamed(found.problem, 400)}", flush=True)
-        now_at(f"checking, {number} of {len(entries)} done")
-        if time.monotonic() - told > 4:
-            told = time.monotonic()
-            print(f"{number} of {len(entries)} checked", file=sys.stderr, flush=True)
+        now_at(f"checking, {number} of {len(entries)} done", again=True)
     print(
         f"{chosen.name}: {len(entries) - wrong} of {len(entries)} certificates valid, {time.monotonic() - began:.0f} s"
     )

@@ -8,8 +8,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from bench.cli.arguments import ALGORITHM, Command, add_isolate, add_part_of_suite, effort, positive, seconds, up_to
-from bench.cli.parser import algorithm_names, complete_by, suite_names
+from bench.cli.arguments import (
+    ALGORITHM,
+    Command,
+    add_algorithms,
+    add_isolate,
+    add_part_of_suite,
+    effort,
+    positive,
+    seconds,
+    up_to,
+)
+from bench.cli.parser import complete_by, suite_names
 from bench.cli.printing import complain, print_json, require_writable
 from bench.family.known import find_suite
 from bench.running.heartbeat import now_at
@@ -24,20 +34,10 @@ def add_run(command: Command) -> None:
     """The command `run`."""
     sub = command("run", _run, "run a suite, resume it, report")
     sub.set_defaults(keeps=True, busy="getting ready")
-    complete_by(
-        sub.add_argument("suite", metavar="SUITE", help="as `list suites` names them, or FILE.toml"),
-        suite_names,
-    )
-    complete_by(
-        sub.add_argument(
-            "--algorithm",
-            metavar="NAME",
-            action="append",
-            default=[],
-            help=f"one more algorithm in every case: {ALGORITHM}; may be repeated",
-        ),
-        algorithm_names,
-    )
+    suite = sub.add_argument("suite", metavar="SUITE", help="as `list suites` names them, or FILE.toml")
+    complete_by(suite, suite_names)
+    add_algorithms(sub, suite, f"these are run in every case beside the suite's own: {ALGORITHM}")
+    sub.add_argument("--alone", action="store_true", help="run the algorithms of --algorithm without the suite's own")
     add_part_of_suite(sub)
     sub.add_argument(
         "--rows",
@@ -48,11 +48,6 @@ def add_run(command: Command) -> None:
     )
     sub.add_argument("--solve", action="store_true", help="compute OPT afresh where a shipped certificate has it")
     sub.add_argument(
-        "--audits",
-        action=argparse.BooleanOptionalAction,
-        help="check the claims on every run, or leave that out (out in the standard sets)",
-    )
-    sub.add_argument(
         "--repeat", type=up_to(REPEATS), default=1, metavar="N", help="run algorithms that draw N times, and take means"
     )
     add_running(sub, out="results/SUITE")
@@ -60,6 +55,11 @@ def add_run(command: Command) -> None:
 
 def add_running(sub: argparse.ArgumentParser, out: str) -> None:
     """How cases are run: where to, by whom, with how much work."""
+    sub.add_argument(
+        "--audits",
+        action=argparse.BooleanOptionalAction,
+        help="check the claims on every run, or leave that out (out in the standard sets)",
+    )
     sub.add_argument("--out", metavar="DIR", type=Path, help=f"folder of the results ({out})")
     sub.add_argument("--workers", type=positive, metavar="N", help="worker processes (one per core)")
     sub.add_argument("--dask", metavar="ADDRESS", help="a dask scheduler instead of processes of this machine")
@@ -143,6 +143,7 @@ def run_options(options: argparse.Namespace, out: Path, share: Path | None) -> R
         limit=options.limit,
         isolate=options.isolate,
         algorithms=tuple(options.algorithm),
+        alone=getattr(options, "alone", False),
         share=share,
         only=tuple(options.only),
         rows=tuple(getattr(options, "rows", ())),

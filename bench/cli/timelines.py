@@ -16,7 +16,11 @@ from online.outcome import OnlineRun
 def add_timeline(sub: argparse.ArgumentParser) -> None:
     """The option."""
     sub.add_argument(
-        "--timeline", metavar="HTML", type=Path, help="write a page: load, prices, and why arrivals were turned away"
+        "--timeline",
+        "--html",
+        metavar="HTML",
+        type=Path,
+        help="write a page: load, prices, and why arrivals were turned away",
     )
 
 

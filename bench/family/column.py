@@ -70,6 +70,7 @@ CONVENTION: Mapping[str, str] = {
     "write": "formulations.certificate",
     "verify": "formulations.verify",
     "PROVES": "formulations.verify",
+    "tell_sum": "formulations.verify",
     "GAME": "online.run",
     "suites": "bench.suites",
     "member": "bench.suites",
@@ -333,6 +334,11 @@ class Family:
     def proves(self) -> str:
         """What a valid certificate proves, and how, in a sentence."""
         return str(self.find("PROVES") or "lower <= OPT <= upper")
+
+    def proof_in_numbers(self, instance: Any, data: Any) -> str:
+        """The sum by which a valid certificate proves its bound, in a line; empty where the family tells none."""
+        tell = self.find("tell_sum")
+        return "" if tell is None else f"{tell(instance, data)}\n"
 
     def certified(self, instance: Any, data: Any, source: str) -> SolveReport:
         """The interval that a decoded certificate proves, with its solution, after the independent checker's word.

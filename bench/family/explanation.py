@@ -6,6 +6,7 @@ them rounds them to be read, and gives the exact value beside where the medium a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -146,3 +147,22 @@ class Explanation:
     ending: Ending | None
     sources: Sequence[Source] = ()
     signs: Sequence[tuple[str, str]] = ()
+
+
+_SIGN = r"[A-Za-z]+\d*|\d+"
+"""A word of a sign, or of a text that uses it."""
+
+
+def used_signs(text: str, signs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The signs, each with its meaning, of which a word occurs in the text; words in brackets must all occur.
+
+    So ``rho, beta (guard)`` belongs to a text about guards only, and ``(14)`` to one that cites this equation.
+    """
+    words = set(re.findall(_SIGN, text.replace("_", " ")))
+    used = []
+    for sign, meaning in dict(signs).items():
+        needed = {word for inside in re.findall(r"\(([^)]*)\)", sign) for word in re.findall(_SIGN, inside)}
+        others = set(re.findall(_SIGN, re.sub(r"\([^)]*\)", "", sign)))
+        if needed <= words and (not others or others & words):
+            used.append((sign, meaning))
+    return used

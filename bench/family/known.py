@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import os
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -79,7 +79,7 @@ def find_hunt(claim: str) -> tuple[Family, Hunt]:
     """The family that can search for the claim, and how; InputError for a claim that nobody searches for."""
     known = find_hunts()
     if claim not in known:
-        raise InputError("claim", "", not_one_of(claim, known))
+        raise InputError("claim", "", not_one_of(claim, known, "list searches"))
     return known[claim]
 
 
@@ -122,9 +122,9 @@ def find_suite(name: str) -> tuple[Family, Suite]:
             raise InputError(name, "", _NO_SUITE[os.path.isdir(name)])
         recipes = {each for family in families().values() for each in family.recipes()}
         heads = [each.name.partition(":")[0] for family in families().values() for each in family.constructions()]
-        other = f", and no recipe ({', '.join(sorted({*recipes, *heads}))}; `list recipes`)"
         near = did_you_mean(name, known) or did_you_mean(name.partition(":")[0], {*recipes, *heads})
-        raise InputError("suite", "", f"{shown(name)} is not one of {', '.join(sorted(known))}{other}{near}")
+        where = f"`list suites` prints {len(known)} suites, `list recipes` {len({*recipes, *heads})} recipes"
+        raise InputError("suite", "", f"{shown(name)} is no suite, recipe or FILE.toml{near or ';'} {where}")
     return known[name]
 
 
@@ -140,6 +140,25 @@ def find_suite_if_any(about: Mapping[str, Any]) -> Suite | None:
         return None
 
 
+def require_algorithms(family: Family, names: Iterable[str]) -> None:
+    """Refuse a name that is no algorithm of the family, and say of which family it is, if of another one.
+
+    Raises
+    ------
+    InputError : naming the algorithm.
+    """
+    for name in names:
+        try:
+            family.algorithm_key(name)
+        except InputError:
+            head = name.partition(":")[0]
+            owners = [each.name for each in families().values() if head in {known.name for known in each.algorithms()}]
+            if not owners or family.name in owners:
+                raise
+            problem = f"an algorithm of the family {' and '.join(owners)}; the instances here are of {family.name}"
+            raise InputError("algorithm", name, problem) from None
+
+
 def family_of_format(name: object) -> Family | None:
     """The family whose file format has this name."""
     return next((family for family in families().values() if family.format == name), None)
@@ -153,6 +172,11 @@ def family_of(instance: object) -> Family:
         except Exception:  # anything but an instance of this family
             continue
         return family
+    if isinstance(instance, Mapping) and instance and not isinstance(next(iter(instance.values())), str | int | None):
+        key = shown(next(iter(map(str, instance))))
+        raise InputError(
+            "instance", "", f"a dictionary of {len(instance)}; one instance is needed, such as its [{key}]"
+        )
     raise InputError("instance", "", f"{shown(str(instance))} is neither an instance of a known family nor a file")
 
 

@@ -117,7 +117,7 @@ class StandardSet:
         """The entry of this name; InputError where there is none."""
         known = {each.name: each for each in self.entries}
         if name not in known:
-            raise InputError(str(self.path), "name", not_one_of(name, known))
+            raise InputError(str(self.path), "name", not_one_of(name, known, "standard list"))
         return known[name]
 
     def updated(self, entry: Entry) -> StandardSet:

@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.family.sense import Sense
 from bench.figures.scales import Axis
-from bench.figures.svg import ALONE, LINE, SERIES, WIDTH, Frame, style_series
+from bench.figures.svg import ALONE, LINE, WIDTH, Frame, style_series
 from bench.tables.cells import Table, count_cell, make_cell
 from bench.tables.ratios import Kind, better, decimal
 from bench.tables.rows import Results, is_known
@@ -25,6 +25,8 @@ ENDLESS = {Kind.UNBOUNDED: "unbounded", Kind.OPEN: "perhaps unbounded"}
 """Kinds of ratios without an upper end, in words: such a run stands at the edge."""
 FACTORS = tuple(map(Fraction, ("1", "1.05", "1.1", "1.25", "1.5", "2", "5", "10")))
 """The factors of the profile's table."""
+COLOURED = 5
+"""Lines of the profile that have a colour; more cannot be told apart."""
 WIDEST = 1000
 """The largest factor that the profile is drawn to."""
 
@@ -320,14 +322,19 @@ def draw_profile(profiles: Sequence[Profile]) -> str:
     ends = [frame.y(each.within(Fraction(WIDEST)) / each.cases) for each in shown]
     good = [sum(1 / float(factor) for factor in each.factors) / each.cases for each in shown]
     places = frame.place_labels([end - 0.01 * share for end, share in zip(ends, good, strict=True)])
-    for number, (each, place) in enumerate(zip(shown, places, strict=True)):
+    # Own algorithms and the best have colours; the others are grey.
+    ranked = sorted(range(len(shown)), key=lambda k: (not is_own(shown[k].algorithm), -good[k]))[:COLOURED]
+    colours = {k: number for number, k in enumerate(sorted(ranked, key=lambda k: -good[k]))}
+    order = sorted(range(len(shown)), key=lambda k: k in colours)  # what has a colour is drawn above
+    for each, place, number in ((shown[k], places[k], colours.get(k)) for k in order):
+        style, name = ("series rest", "name rest") if number is None else (style_series(number), f"name s{number + 1}")
         with frame.mark(tell_profile(each), each.algorithm):
             path = _steps(frame, each, high)
             frame.line("hit-line", *path)
-            frame.line(style_series(number), *path)
+            frame.line(style, *path)
             beside = frame.x.end + 5
-            frame.line(style_series(number), (beside, place), (beside + 16, place))
-            frame.text(beside + 20, place, each.algorithm, css=f"name s{number % SERIES + 1}")
+            frame.line(style, (beside, place), (beside + 16, place))
+            frame.text(beside + 20, place, each.algorithm, css=name)
     return frame.render()
 
 

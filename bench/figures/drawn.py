@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import pandas as pd
 
@@ -55,6 +55,8 @@ class Drawn(ABC):
 
     plot: Plot
     unit: str
+    legend: ClassVar[str] = ""
+    """How figures of this kind are read: said once on a page."""
 
     @classmethod
     @abstractmethod

@@ -38,6 +38,7 @@ class Means(Drawn):
 
     rows: MeanRows
     sense: Sense
+    legend = METHOD
 
     @classmethod
     def draw(cls, found: Results, plot: Plot, family: Family) -> Self:
@@ -76,14 +77,15 @@ class Means(Drawn):
         ]
 
     def details(self) -> list[Text | Table]:
-        """What the paper prints beside ours, the method, and the means as a table."""
+        """What the paper prints beside ours, what is in no mean, and the means as a table."""
         rows = self.rows
         found: list[Text | Table] = []
         if len(rows.printed):
             found += [Text(_COMPARED), _table_of_printed(rows.printed)]
         if len(rows.beside):
             found += [Text("The paper's means beside ours."), _table_of_printed_means(rows.beside)]
-        found.append(Text(METHOD + _left_out(rows.means), css="method"))
+        if left_out := _left_out(rows.means).strip():
+            found.append(Text(left_out, css="method"))
         return [*found, _table_of_means(rows)] if len(rows.means) else found
 
     def text(self) -> str:

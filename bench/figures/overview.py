@@ -13,8 +13,7 @@ from bench.family.sense import Sense
 from bench.figures.data import REACHED, ratio_words
 from bench.figures.scales import Axis
 from bench.figures.svg import Frame, Panel, draw_sign, style_series
-from bench.tables import intervals
-from bench.tables.ratios import Kind, decimal, interval_text, open_text
+from bench.tables.ratios import Kind, interval_text, open_text, share_percent
 from bench.tables.rows import is_known
 from bench.tables.text import number
 
@@ -120,11 +119,12 @@ def _draw_optimum(panel: Panel, opt: Sequence[float]) -> None:
 def draw_reached(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = Sense.MOST) -> str:
     """Mean of what is certainly reached over the cases of a group, per algorithm, with its interval.
 
-    `rows` have ``algorithm mean_reached``; with ``low high`` an interval, of which ``about`` says what it is.
+    `rows` have ``algorithm mean_reached``; ``low high`` is an interval, ``parts`` are the cases behind the mean, each a
+    circle; ``about`` says what they are.
     """
     rows = sort_rows(rows, lambda row: row["mean_reached"])
     means = [row["mean_reached"] for row in rows]
-    shares = ["" if mean is None else f"{decimal(100 * mean, 1, up=False)} %" for mean in means]
+    shares = ["" if mean is None else share_percent(mean) for mean in means]
     least = min([0.0, *(float(mean) for mean in means if mean is not None)])
     axis = Axis(least, 1 + (1 - least) / 20, f"mean of {REACHED[sense]}", most=5)
     # A percent sign is as wide as two letters, and some air.
@@ -140,27 +140,28 @@ def draw_reached(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = S
             panel.bar(place, float(mean))
             if is_known(row.get("low")):
                 panel.span(place, float(row["low"]), float(row["high"]))
+            for part in pick_quantiles(row.get("parts", ()), DOTS):
+                panel.dot("hollow", panel.x.clip(float(part)), panel.y(place), 2)
             panel.aside(place, share)
     return panel.render()
 
 
 def find_limits(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Per group and algorithm, in the order of `group_means`, the interval beside the mean of what is reached.
+    """Per group and algorithm, in the order of `group_means`, what lies behind the mean of what is reached.
 
-    ``low high about``: over several cases the 95 % interval of the mean, by Student's t; of a single case the interval
-    that OPT leaves.
+    ``low high``: of a single case the interval that OPT leaves, else None. ``parts``: of several cases what each
+    reaches; they are fixed, not drawn at random, so the mean has no interval. ``about``: the same in words.
     """
     found: list[dict[str, Any]] = []
     for _, part in rows.groupby(["group", "algorithm"], sort=False):
         known = [row for row in part.to_dict("records") if is_known(row["ratio_kind"]) and is_known(row["reached"])]
-        estimate = intervals.mean([Fraction(row["reached"]) for row in known])
-        low, high, about = estimate.low, estimate.high, f"{len(known)} cases"
+        low, high, about = None, None, f"{len(known)} cases"
+        parts = sorted(Fraction(row["reached"]) for row in known) if len(known) > 1 else []
+        told = f", {share_percent(parts[0])} to {share_percent(parts[-1])}" if parts else ""
         if len(known) == 1 and is_known(known[0]["ratio_upper"]) and known[0]["ratio_lower"]:
             low, high, about = float(1 / known[0]["ratio_upper"]), float(1 / known[0]["ratio_lower"]), "1 case"
             told = f"; the part of OPT is {tell_between(1 / known[0]['ratio_upper'], 1 / known[0]['ratio_lower'])}"
-        else:
-            told = "" if low is None else f", 95 % interval {low:.6g} to {high:.6g}"
-        found.append({"low": low, "high": high, "about": about + told})
+        found.append({"low": low, "high": high, "parts": parts, "about": about + told})
     return found
 
 

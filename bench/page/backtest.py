@@ -227,7 +227,7 @@ def backtest_text(found: Backtest, family: Family) -> str:
     ]
     if found.differences:
         tables.append((list_differences(found.differences, family), lambda cell: cell.text))
-    remarks = f"Said of the runs: {_said(found)}.\n" if _said(found) else ""
+    remarks = f"Remarks on the runs: {_said(found)}.\n" if _said(found) else ""
     return "\n".join(aligned(_lines(table, shown), width=WIDTH) for table, shown in tables) + remarks
 
 

@@ -108,9 +108,13 @@ def make_gallery(parts: Sequence[tuple[str, Callable[[], str], str]], what: str,
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What every suite has: how much is reached, ratios, values and run times (empty where nothing ran)."""
+    """What every suite has: how much is reached, ratios, values and run times (empty where nothing ran).
+
+    `remarks` are those on the runs behind what is reached, all groups together; empty where there are none.
+    """
 
     reached: Gallery
+    remarks: str
     ratios: Gallery
     values: Gallery
     times: str
@@ -134,6 +138,7 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
     is_folded = bool(found.plots)
     return Overview(
         make_gallery(_reached(found, every), "groups", False),
+        said_below(group_means(found.rows, found.sense).to_dict("records")).strip(),
         make_gallery(ratios, "cases", is_folded),
         make_gallery(values, "cases", is_folded),
         _times(found),
@@ -165,15 +170,7 @@ def _mean_note(chosen: Sequence[Mapping[Any, Any]]) -> str:
     ]
     cases = max(row["cases"] for row in chosen)
     left_out = f" Of these: {'; '.join(odd)}." if odd else ""
-    return f"Mean over {cases} case{'s' * (cases != 1)}{LIMITS[min(cases, 2)]}{left_out}{said_below(chosen)}"
-
-
-LIMITS = (
-    ".",
-    "; the line is the interval within which the part lies, as OPT does.",
-    "; the line is the 95 % interval of the mean by Student's t, as if the cases were drawn at random.",
-)
-"""What the line at a bar is, for no case, one and more."""
+    return f"{cases} case{'s' * (cases != 1)}.{left_out}"
 
 
 def _describe(case: StoredCase) -> str:
@@ -209,7 +206,7 @@ class CaseTable:
 
 def _list_cases(found: Results, family: Family) -> CaseTable:
     head = ["case", "instance (SHA-256)", "recipe, with its seed", "commands"]
-    return CaseTable(Table("Cases", head, ()), [_case_row(each, family) for each in found.cases])
+    return CaseTable(Table("Cases", head, (), css="listed"), [_case_row(each, family) for each in found.cases])
 
 
 def _case_row(case: StoredCase, family: Family) -> CaseRow:

@@ -217,6 +217,7 @@ function runs(table) {
       left += !row.hidden;
     });
     bodies.forEach(({ title, rows: mine }) => (title.hidden = mine.every((row) => row.hidden)));
+    table.classList.toggle("searched", left < rows.length); // what was searched for is not folded away
     count.textContent = left < rows.length ? `${left} of ${rows.length} rows` : `${rows.length} rows`;
   }
   const rememberFilters = (typing) => {
@@ -248,6 +249,20 @@ function runs(table) {
     });
     filter();
   }
+  // On a phone the rows of a case are folded under its heading.
+  bodies.forEach(({ body, title, rows: mine }) => {
+    const button = made("button", { type: "button", className: "unfold" });
+    const fold = (away) => {
+      body.classList.toggle("folded", away);
+      button.setAttribute("aria-expanded", String(!away));
+      button.textContent = away ? `show ${mine.length} rows` : "hide rows";
+    };
+    button.addEventListener("click", () => fold(!body.classList.contains("folded")));
+    title.querySelector(".stay").append(button);
+    body.unfold = () => fold(false);
+    fold(bodies.length > 1);
+  });
+
   [...head.cells].forEach(addSorting);
   table.parentElement.before(bar, chooser);
   restore();
@@ -289,6 +304,7 @@ function reveal() {
   if (target === null) return;
   for (let fold = target.closest("details"); fold !== null; fold = fold.parentElement.closest("details")) fold.open = true;
   target.querySelector(":scope > details")?.setAttribute("open", "");
+  target.closest("tbody")?.unfold?.();
   if (target.hidden) document.querySelectorAll("form.filters").forEach((bar) => bar.reset());
   setTimeout(() => target.scrollIntoView({ block: "center" }));
 }

@@ -15,6 +15,7 @@ from bench.page.glossary import algorithm_place, group_place
 from bench.storage.store import StoredCase
 from bench.tables import ratios
 from bench.tables.cells import Cell, Column, Table, exact_cell, make_cell, value_cell
+from bench.tables.headline import share_text
 from bench.tables.rows import DECIDING, Results, failing_assumptions, is_known, online_seconds
 from bench.tables.sayings import is_own, part_charged
 from bench.tables.text import admitted_text, check_text, check_title, expected_text, number, ratio_text
@@ -279,7 +280,7 @@ def _share(row: Row, found: Results) -> Cell:
     if part is None:
         return make_cell("-", numeric=True)
     low, high = part
-    return make_cell(f"{ratios.interval_text(100 * low, 100 * high, 1)} %", sort=float(low), numeric=True)
+    return make_cell(share_text(low, high), sort=float(low), numeric=True)
 
 
 def _admitted(row: Row) -> Cell:

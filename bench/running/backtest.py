@@ -137,17 +137,6 @@ def list_doubts(days: Sequence[Day], order: str) -> list[str]:
     return said
 
 
-def split_names(text: str) -> list[str]:
-    """The algorithms in ``a,b:key=value,key=value,...``: what has an equals sign goes on with the options before it."""
-    names: list[str] = []
-    for part in filter(None, text.split(",")):
-        if names and "=" in part.partition(":")[0]:
-            names[-1] += f",{part}"
-        else:
-            names.append(part)
-    return names
-
-
 def make_backtest(
     family: Family,
     days: Sequence[Day],

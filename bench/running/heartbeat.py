@@ -18,6 +18,7 @@ class Heartbeat:
 
     def __init__(self, what: str) -> None:
         self._what, self._silent = what, not what
+        self._began = time.monotonic()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._remind, daemon=True, name="heartbeat")
         self._before: Heartbeat | None = None
@@ -35,9 +36,9 @@ class Heartbeat:
         if self._thread.ident is not None:
             self._thread.join()
 
-    def begin(self, what: str) -> None:
-        """Another work begins; nothing is said of an empty text."""
-        self._what, self._began = what, time.monotonic()
+    def begin(self, what: str, *, again: bool = False) -> None:
+        """Another work begins, or `again` the same one is further; nothing is said of an empty text."""
+        self._what, self._began = what, self._began if again else time.monotonic()
 
     def _remind(self) -> None:
         while not self._over.wait(SILENCE):
@@ -46,7 +47,12 @@ class Heartbeat:
                 print(f"... {what}, {time.monotonic() - self._began:.0f} s so far", file=sys.stderr, flush=True)
 
 
-def now_at(what: str) -> None:
-    """From now on the innermost heartbeat says this; an empty text where something else tells what is at work."""
+def now_at(what: str, *, again: bool = False) -> None:
+    """From now on the innermost heartbeat says this; an empty text where something else tells what is at work.
+
+    Parameters
+    ----------
+    again : the same work is further, and its seconds are counted on.
+    """
     if Heartbeat.current is not None:
-        Heartbeat.current.begin(what)
+        Heartbeat.current.begin(what, again=again)

@@ -178,7 +178,8 @@ def _power(size: float) -> int:
 
 
 def clock(seconds: float) -> str:
-    """A time for reading: seconds up to 100, then minutes, then hours."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
+    """A time for reading: seconds up to 100, then minutes and seconds, from 100 minutes on hours."""
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    return f"{whole // 60} min {whole % 60} s" if whole < 100 * 60 else f"{seconds / 3600:.1f} h"

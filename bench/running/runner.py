@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.family.column import Family
+from bench.family.known import require_algorithms
 from bench.family.standard import find_certificate
 from bench.family.suite import TIMELINE, Case, Study, Suite, is_informed
 from bench.running import provenance, work
@@ -61,6 +62,7 @@ class RunOptions:
     isolate : anyone's own algorithms run in a sandbox (`online.referee.sandbox`); such results are kept apart from
         others.
     algorithms : further algorithms, run on every case.
+    alone : whether `algorithms` are run without the suite's own.
     share : file of the library, in which runs find each other's results; None for none.
     only : patterns (``*``, ``?``, ``[...]``) of names of cases, others are left out; empty for all.
     tiers : groups of cases, others are left out; empty for all.
@@ -82,6 +84,7 @@ class RunOptions:
     limit: float | None = None
     isolate: bool = False
     algorithms: tuple[str, ...] = ()
+    alone: bool = False
     share: Path | None = None
     only: tuple[str, ...] = ()
     tiers: tuple[str, ...] = ()
@@ -480,6 +483,8 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
         case has none.
     """
     chosen = _with_rows(suite, named_cases(suite, options.only, options.tiers), options.rows)
+    if options.alone and not options.algorithms:
+        raise InputError("--alone", "", "which ones? --algorithm NAME names them")
     if not any(case.algorithms or options.algorithms for case in chosen):
         raise InputError(suite.file or suite.name, "algorithms", "nothing is to be run: name some, or --algorithm NAME")
     for case in chosen if suite.file else ():
@@ -495,7 +500,8 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
     return [
         replace(
             case,
-            algorithms=tuple(dict.fromkeys((*case.algorithms, *options.algorithms))),
+            algorithms=tuple(dict.fromkeys((*(() if options.alone else case.algorithms), *options.algorithms))),
+            studies=tuple(each for each in case.studies if not options.alone or each.algorithm in options.algorithms),
             solve=replace(case.solve, effort=case.solve.effort * options.effort),
             certificate="" if options.solve or options.effort > 1 else case.certificate,
         )
@@ -579,7 +585,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
         for name in dict.fromkeys([*names, *studied]):
             with _in_file(suite, name not in options.algorithms):
-                family.algorithm_key(name)
+                require_algorithms(family, [name])
         repeat = max(options.repeat, suite.repeat)
         drawing = [name for name in names if repeat > 1 and family.is_randomised(name)]
     repeats = dict.fromkeys(drawing, repeat)
@@ -606,7 +612,11 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     "date": datetime.now(UTC).date().isoformat(),
                     "algorithms": list(options.algorithms),
                     "only": [*options.only, *options.tiers],
-                    **({"rows": list(options.rows)} if options.rows else {}),
+                    **(
+                        {"rows": list(options.algorithms if options.alone else options.rows)}
+                        if options.alone or options.rows
+                        else {}
+                    ),
                     "effort": options.effort,
                     "scale": options.scale,
                     **({"history": suite.history} if suite.history else {}),
@@ -649,6 +659,7 @@ def command(suite: Suite, options: RunOptions) -> str:
     words += [word for tier in options.tiers for word in ("--tier", tier)]
     words += [word for pattern in options.rows for word in ("--rows", pattern)]
     words += [word for name in options.algorithms for word in ("--algorithm", name)]
+    words += ["--alone"] if options.alone else []
     words += ["--scale", options.scale] if options.scale != SCALES[0] else []
     words += ["--solve"] if options.solve else []
     words += [_AUDITS[options.audits]] if options.audits not in (None, suite.audited) else []

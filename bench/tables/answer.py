@@ -10,7 +10,7 @@ from bench.family.checks import Verdict
 from bench.family.column import Family
 from bench.tables.headline import Sentence, make_headline
 from bench.tables.rows import Results
-from bench.tables.text import check_title
+from bench.tables.text import aligned, check_title
 from bench.tables.verdicts import Settled
 from instances.errors import tamed
 
@@ -37,7 +37,8 @@ def answer_text(
     groups : words for names of groups.
     """
     headline = make_headline(found, family, settled, groups)
-    said = [line for each in (headline.answers, headline.troubles) for line in _wrapped(each)]
+    table = [] if headline.standings is None else aligned(headline.standings.texts(), width=WIDTH).splitlines()
+    said = [*_wrapped(headline.answers), *table, *_wrapped(headline.troubles)]
     files = [f"Page:  {(folder / 'report.html').resolve().as_uri()}", f"Table: {folder / 'results.csv'}"]
     return "\n".join([*said[:MOST], *_claim_lines(settled), *files])
 

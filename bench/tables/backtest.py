@@ -248,7 +248,10 @@ def _judge(
 
 
 def _applied(checks: Sequence[str], rows: Sequence[Mapping[Any, Any]]) -> list[str]:
-    """Per check of the guarantee, on how many days it holds, and why it does not apply on others."""
+    """Per check of the guarantee, on how many days it holds, and why it does not apply on others.
+
+    `not checked` where no row has a verdict, as after a run without audits.
+    """
     found = []
     for check in checks:
         counts = Counter(str(row[check]) for row in rows if is_known(row.get(check)))
@@ -262,7 +265,7 @@ def _applied(checks: Sequence[str], rows: Sequence[Mapping[Any, Any]]) -> list[s
         )
         why = f" ({reasons.most_common(1)[0][0]})" if reasons else ""
         found.append(f"{check_title(check)} {', '.join(parts)} of {counts.total()} days{why}")
-    return found
+    return found or ["not checked"] * bool(checks and rows)
 
 
 def _sum_classes(each: Sequence[Told]) -> dict[str, list[Served]]:
@@ -452,4 +455,4 @@ def span_text(estimate: intervals.Estimate, family: Family) -> str:
 
 
 def _percent(share: Fraction) -> str:
-    return f"{float(100 * share):.3g} %"
+    return f"{float(100 * share):.1f} %"

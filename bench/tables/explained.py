@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from bench.family.checks import ANOTHER, Check, Verdict
 from bench.family.column import Family
-from bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square, used_signs
 from bench.family.parts import Explaining
 from bench.family.suite import SolveSettings
 from bench.tables import ratios
@@ -68,13 +68,14 @@ def explain(
     result = [*told.result, f", {family.sense.ratio} {ratio}" if run.valid else " (INVALID run)"]
     ending = told.ending if asked or not check.reason.startswith(ANOTHER) else None
     sources = [each for each in family.sources() if ending is not None and each.name in ending.source]
-    return replace(told, result=result, ending=ending, sources=sources, signs=family.notation())
+    whole = replace(told, result=result, ending=ending, sources=sources)
+    return replace(whole, signs=used_signs(text(whole), family.notation()))
 
 
 def _require_claim(family: Family, claim: str) -> None:
     known = [] if family.statements is None else [each.name for each in family.statements() if not each.proof]
     if claim not in known:
-        raise InputError("--claim", "", not_one_of(claim, known))
+        raise InputError("--claim", "", not_one_of(claim, known, "list claims"))
 
 
 def figure_text(value: Figure) -> str:

@@ -28,7 +28,7 @@ from bench.tables.wins import Wins, count_wins
 from instances.errors import tamed
 
 SAID = 6
-"""Groups up to which each has a sentence of its own."""
+"""Groups up to which each has a row of its own."""
 NAMED = 3
 """Names in a row; of more the number."""
 _LONGEST = 80
@@ -49,26 +49,53 @@ Sentence = tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Standings:
+    """Who reaches most and least of the optimum, a row per group of cases.
+
+    Parameters
+    ----------
+    head : the headings.
+    rows : as many cells as headings, in words.
+    """
+
+    head: Sequence[Sentence]
+    rows: Sequence[Sequence[Sentence]]
+
+    def texts(self) -> list[dict[str, str]]:
+        """The rows as text, by heading."""
+        head = [_text(each) for each in self.head]
+        return [dict(zip(head, map(_text, row), strict=True)) for row in self.rows]
+
+
+def _text(sentence: Sentence) -> str:
+    return "".join(span.text for span in sentence)
+
+
+@dataclass(frozen=True, slots=True)
 class Headline:
     """What a run says first.
 
     Parameters
     ----------
-    answers : how often one's own algorithm beats others, if one ran; who reaches most and least of the optimum, per
-        group, or over all groups where there are many.
+    answers : how often one's own algorithm beats others, if one ran; where there are many groups, who is best and worst
+        in how many.
     verdicts : which claims fell.
     troubles : what is unbounded, invalid, failed or missing, and who charges more than a bid.
     about : date, version and machine, in one line; empty where nothing is known.
+    standings : who reaches how much of the optimum; None where there are too many groups, or nothing has run.
     """
 
     answers: Sequence[Sentence]
     verdicts: Sequence[Sentence]
     troubles: Sequence[Sentence]
     about: str
+    standings: Standings | None = None
 
     def lines(self) -> list[str]:
-        """The sentences as text, one to a line."""
-        return ["".join(span.text for span in each) for each in (*self.answers, *self.verdicts, *self.troubles)]
+        """The sentences as text, one to a line; the rows of the table in between."""
+        rows = [] if self.standings is None else self.standings.texts()
+        told = ["; ".join(f"{name}: {cell}" for name, cell in row.items() if cell != "-") for row in rows]
+        return [*map(_text, self.answers), *told, *map(_text, (*self.verdicts, *self.troubles))]
 
 
 def make_headline(
@@ -81,25 +108,31 @@ def make_headline(
         _stand([row for row in rows if row["group"] == name], _where(name, rows, groups or {}), found.sense)
         for name in names
     ]
+    answers: list[Sentence] = []
+    table = None
     if not rows:
-        answers: list[Sentence] = [(Span("Nothing has run yet."),)]
+        answers = [(Span("Nothing has run yet."),)]
     elif len(standings) > SAID:
         answers = list(_over_groups(standings))
     else:
         # The algorithm that the family's claims are about is told of wherever it stands.
         subject = "" if family.explaining is None else family.explaining.algorithm
-        answers = [_of_group(each, subject) for each in standings]
+        table = _tabulate(standings, subject)
     agreement = agreement_text(found.solvers)
     answers = [*([(Span(agreement),)] if agreement else []), *answers]
     answers = [*_against(count_wins(rows, found.sense), len({str(row["case"]) for row in rows})), *answers]
     oracle = {str(row["algorithm"]) for row in rows if "oracle" in str(row["constants_source"])}
     starred = [_star(each, oracle) for each in answers]
+    starred_table = table and Standings(
+        [_star(each, oracle) for each in table.head], [[_star(each, oracle) for each in row] for row in table.rows]
+    )
     troubles = list(_troubles(rows, found.sense))
-    if starred != answers:
+    if starred != answers or starred_table != table:
         troubles.append((Span("* knew constants of the very instance under test, its future included (oracle)."),))
     if any(case.audits == UNAUDITED for case in found.cases):
         troubles.append((Span("Claims were not checked on these runs; with --audits they are."),))
-    return Headline(starred, list(_verdicts(rows, family, settled, found.checks)), troubles, _about(found.about))
+    claimed = list(_verdicts(rows, family, settled, found.checks))
+    return Headline(starred, claimed, troubles, _about(found.about), starred_table)
 
 
 def _star(sentence: Sentence, names: Collection[str]) -> Sentence:
@@ -202,36 +235,65 @@ def _sum(parts: Sequence[Fraction]) -> Fraction:
     return _sum(parts[:half]) + _sum(parts[half:]) if half else Fraction(parts[0])
 
 
-def _of_group(group: _Standing, subject: str) -> Sentence:
-    if not group.shares and not group.partial:
-        return (Span(f"On {group.where}, no run says how much of the optimum is reached."),)
-    mean = f" (mean of {group.cases} cases)" if group.cases > 1 else ""
-    spans = [Span(f"On {group.where}{mean}, ")]
-    told = set(group.best) | set(group.worst)
-    if len(group.shares) > 1 and len(group.best) == len(group.shares):
-        spans += [Span(f"all {len(group.shares)} algorithms reach {_share(group, group.best)} of the optimum")]
-    elif group.shares:
-        first = group.best or [max(group.shares, key=lambda name: group.shares[name][0])]
-        told |= set(first)
-        spans += [*_names(first), Span(f" {_reach(first)} {_share(group, first)} of the optimum")]
-        rivals = len(group.shares)
-        if rivals > 1 and group.best:
-            spans += [Span(f", the most of {rivals} algorithms")]
-        elif rivals > 1:
-            spans += [
-                Span(f", the most of {rivals} algorithms that is certain (who is best, the intervals leave open)")
-            ]
-        if group.worst and not set(group.worst) & set(first):
-            spans += [Span("; "), *_names(group.worst), Span(f" {_share(group, group.worst)}, the least")]
-    mine = [name for name in group.shares if (is_own(name) or name == subject) and name not in told]
-    mine = [] if len(told) == len(group.shares) else mine
-    for name in mine:
-        spans += [Span("; "), *_names([name]), Span(f" {_share(group, [name])}")]
-    for name, (count, ends) in group.partial.items():
-        if is_own(name) or not group.shares:
-            spans += [Span("; " if spans[1:] else ""), *_names([name])]
-            spans += [Span(f" {share_text(*ends)} on {count} of {group.cases} cases, those that it has")]
-    return (*spans, Span("."))
+def _tabulate(groups: Sequence[_Standing], subject: str) -> Standings:
+    """A row per group: the best, its share of OPT, own algorithms, the one that claims are about, the worst."""
+    names = dict.fromkeys(name for group in groups for name in (*group.shares, *group.partial))
+    columns = [name for name in names if is_own(name)][:NAMED] + [subject] * (subject in names)
+    head: list[Sentence] = [(Span("Cases"),), (Span("Best"),), (Span("Share of OPT"),)]
+    head += [tuple(_names([name])) for name in columns]
+    rows = [
+        [
+            (Span(_describe(group)),),
+            *_best(group),
+            *((Span(_of_algorithm(group, name)),) for name in columns),
+            _worst(group),
+        ]
+        for group in groups
+    ]
+    return Standings([*head, (Span("Worst"),)], rows)
+
+
+def _describe(group: _Standing) -> str:
+    """A group with its numbers of cases and of algorithms that have a share."""
+    algorithms = len(group.shares) + len(group.partial)
+    counts = [f"mean of {group.cases} cases"] * (group.cases > 1) + [_count(algorithms, "algorithm")] * bool(algorithms)
+    return f"{group.where}: {', '.join(counts)}" if counts else group.where
+
+
+def _best(group: _Standing) -> tuple[Sentence, Sentence]:
+    """Who is best in a group, and its share of OPT."""
+    if not group.shares:
+        reason = (
+            f"no algorithm has a share on all {group.cases} cases" if group.partial else "no run has a share of OPT"
+        )
+        return (Span(reason),), (Span("-"),)
+    first = _first(group)
+    share: Sentence = (Span(_share(group, first)),)
+    if len(first) == len(group.shares) > NAMED:
+        return (Span(f"all {len(first)} algorithms"),), share
+    open_ = (Span(" or another (the intervals leave it open)"),) * (not group.best and len(group.shares) > 1)
+    return (*_names(first), *open_), share
+
+
+def _first(group: _Standing) -> Sequence[str]:
+    """The best, or where that is open whoever certainly reaches most."""
+    return group.best or [max(group.shares, key=lambda name: group.shares[name][0])]
+
+
+def _worst(group: _Standing) -> Sentence:
+    """Who is worst in a group, with its share of OPT; a dash where that is open, or nobody is behind another one."""
+    if not group.worst or set(group.worst) & set(_first(group)):
+        return (Span("-"),)
+    return (*_names(group.worst), Span(f" {_share(group, group.worst)}"))
+
+
+def _of_algorithm(group: _Standing, name: str) -> str:
+    if name in group.shares:
+        return _share(group, [name])
+    if name not in group.partial:
+        return "-"
+    count, ends = group.partial[name]
+    return f"{share_text(*ends)} on {count} of {group.cases} cases"
 
 
 def _over_groups(groups: Sequence[_Standing]) -> Iterator[Sentence]:
@@ -284,35 +346,25 @@ def _names(names: Sequence[str]) -> list[Span]:
     return spans + ([Span(f" and {rest} more")] if rest else [])
 
 
-def _reach(names: Sequence[str]) -> str:
-    return "reaches" if len(names) == 1 else "reach"
-
-
 def _share(group: _Standing, names: Sequence[str]) -> str:
     return share_text(*group.shares[names[0]])
 
 
 def share_text(low: Fraction, high: Fraction) -> str:
-    """A share within [low, high] for reading: ``82 %`` where both ends round down to it, else ``at least`` or both.
+    """A share within [low, high] for reading: ``82.1 %`` where both ends round down to it, else ``at least`` or both.
 
     As everywhere, a single number is rounded down and an interval outward; nothing reads 0 % that is not exactly that.
     """
-    if low == high and low in (0, 1):
-        return f"{int(100 * low)} %"
-    for digits in (1, 2) if high < Fraction(1, 10) else (0, 1, 2):
-        one, other = (ratios.decimal(100 * end, digits, up=False) for end in (low, high))
-        if one == other and Fraction(one):
-            return f"{one} %"
-    if high == 1:
-        return f"at least {ratios.decimal(100 * low, 1, up=False)} %"
-    return range_text(low, high)
+    one, other = (ratios.share_percent(end) for end in (low, high))
+    if one == other and (low == high or not one.startswith(("0.0 ", "-0.0 "))):
+        return one
+    return f"at least {one}" if high == 1 else range_text(low, high)
 
 
 def range_text(low: Fraction, high: Fraction) -> str:
     """Both ends of a range of shares in percent, rounded outward."""
-    digits = 0 if high - low >= Fraction(1, 50) else 1
-    least, most = ratios.decimal(100 * low, digits, up=False), ratios.decimal(100 * high, digits, up=True)
-    return f"{least} %" if least == most else f"{least} to {most} %"
+    least, most = ratios.share_percent(low), ratios.share_percent(high, up=True)
+    return least if least == most else f"{least.removesuffix(' %')} to {most}"
 
 
 # What is claimed.

@@ -10,7 +10,7 @@ from formulations.report import Exact
 
 
 def money_text(dollars: Exact, *, up: bool | None = None) -> str:
-    """``$37.95``, ``12.3 c`` below a dollar, ``$0.000312`` below a tenth of a cent.
+    """``$37.95``, ``12.3 c`` below a dollar, ``312 µ$`` (micro-dollars) below a tenth of a cent.
 
     Whole cents from one dollar on, three digits below; ``$0`` is exactly nothing. Rounded to the nearest, halves away
     from 0, so that a difference has the same digits in both directions; a bound is rounded to its side, up or down.
@@ -28,7 +28,8 @@ def money_text(dollars: Exact, *, up: bool | None = None) -> str:
         digits, text = _digits(100 * size), _rounded(100 * size, _digits(100 * size), up_in_size)
         whole, _, places = text.partition(".")
         return f"{sign}{whole}.{places:0<{digits}} c"
-    return f"{sign}${_rounded(size, _digits(size), up_in_size)}"
+    micro = 10**6 * size
+    return f"{sign}{_rounded(micro, _digits(micro), up_in_size)} µ$"
 
 
 def _rounded(size: Fraction, digits: int, up: bool | None) -> str:

@@ -227,6 +227,14 @@ def truncated(value: Exact) -> str:
     return f"{'-' if value < 0 else ''}{grouped(Fraction(cut))}{dots}"
 
 
+def share_percent(share: Exact, *, up: bool = False) -> str:
+    """A share as a percentage with one digit, rounded down, or up; ``0 %`` and ``100 %`` are exactly that."""
+    if share in (0, 1):
+        return f"{int(100 * share)} %"
+    text = decimal(100 * Fraction(share), 1, up=up)
+    return f"{text}{'' if '.' in text else '.0'} %"
+
+
 def percent(share: float) -> str:
     """A gap as a percentage with three significant digits."""
     return f"{100 * share:.3g} %"

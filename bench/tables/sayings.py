@@ -107,7 +107,7 @@ def said_below(means: Iterable[Mapping[Any, Any]]) -> str:
     for (algorithm, said), mine in found.items():
         where = "" if mine == groups[algorithm] else f" in {', '.join(mine)}"
         parts.append(f"{algorithm}{where}: {said}")
-    return f" Said of the runs behind the means: {'; '.join(parts)}." if parts else ""
+    return f" Remarks on the runs behind the means: {'; '.join(parts)}." if parts else ""
 
 
 def _kind(text: str) -> tuple[str, str | None]:

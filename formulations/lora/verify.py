@@ -159,6 +159,51 @@ def dual_bound(instance: Instance, unit: int, lam: Table, phi: Table, classes: t
     return found // unit
 
 
+def tell_sum(instance: Instance, data: Any, source: str = "<document>") -> str:
+    """The upper end of a valid certificate as a sum in numbers: what all nodes earn, and what each task gains.
+
+    Parameters
+    ----------
+    data : the decoded document, which `verify` accepts.
+
+    Returns
+    -------
+    One line; gains of more than `GAINS_SHOWN` tasks are told as one number. With branches it says how many there are.
+    """
+    certificate, _ = parse(data, source)
+    if certificate.tree:
+        leaves = sum(isinstance(node, int) for node in certificate.tree)
+        return f"in numbers: {certificate.upper} is the largest bound of {leaves} branches"
+    unit, steps = certificate.unit, Steps(instance.tasks)
+    priced = _Priced(instance, unit, certificate.tables[0], "", steps)
+    nodes = priced.bound({}, None)
+    gains = [int(priced.known[i, ()] or 0) for i in range(instance.tasks)]
+    nodes -= sum(gains)
+    some = [_amount(gain, unit) for gain in gains if gain]
+    tasks = " + ".join(some) or "0"
+    if len(some) > GAINS_SHOWN:
+        tasks = f"{_amount(sum(gains), unit)}, the gains of {len(some)} tasks,"
+    total = nodes + sum(gains)
+    down = f", rounded down {total // unit}" if total % unit else ""
+    full = "" if nodes else ": no price is above 0, so each task gains its bid less its least cost"
+    return (
+        f"in numbers: nodes {_amount(nodes, unit)} + tasks {tasks} = {_amount(total, unit)}{down} >= any solution{full}"
+    )
+
+
+GAINS_SHOWN = 12
+"""Tasks up to which the gain of each is told."""
+
+
+def _amount(value: int, unit: int) -> str:
+    """An amount of 1/unit micro-dollars, to three decimals, with dots where digits were cut off."""
+    whole, rest = divmod(value, unit)
+    if not rest:
+        return str(whole)
+    places, cut = divmod(1000 * rest, unit)
+    return f"{whole}.{places:03d}" + "..." * bool(cut)
+
+
 def tree_bound(instance: Instance, unit: int, tables: tuple[Prices, ...], tree: tuple[Node, ...]) -> int:
     """The largest bound of a leaf; Wrong for what is no tree of decisions, or for what are no prices."""
     _require_unit(unit)

@@ -47,7 +47,10 @@ def test_the_answer_is_the_last_that_is_printed(folder: Path, capsys: pytest.Cap
     told = " ".join(line.strip() for line in answer)
     headline = make_headline(found, family, settled)
     assert all("".join(span.text for span in each) in told for each in (*headline.answers, *headline.troubles))
-    assert "above:mark=50" in answer[1]
+    assert answer[0].split() == ["Cases", "Best", "Share", "of", "OPT", "Worst"]
+    assert headline.standings is not None
+    words = set(told.split())
+    assert all(word in words for row in headline.standings.texts() for cell in row.values() for word in cell.split())
     [fell] = [line for line in answer if line.startswith("  Half: ")]
     assert "smallest witness toy" in fell
     assert answer[-2] == f"Page:  {(folder / 'report.html').resolve().as_uri()}"

@@ -16,6 +16,8 @@ import pytest
 import bench
 from bench.cli.main import main
 from bench.family.known import families
+from bench.figures.overview import draw_reached
+from bench.figures.picture import stack_charts
 from bench.storage.store import Store
 from bench.tables.frames import make_frame, typed
 from bench.tables.rows import COLUMNS, is_known, read_results
@@ -31,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LORA = path("thm5_T5_3tasks")
 SCRIPT = """
 import bench
-found = bench.run("toy", only="toy[01]", algorithms=["above:mark=70"], out="out", workers=2)
+found = bench.run("toy", only="toy[01]", add=["above:mark=70"], out="out", workers=2)
 print(len(found.rows), found.exact["welfare"].sum(), set(found.rows["state"]))
 """
 
@@ -58,7 +60,7 @@ def test_a_script_needs_no_main_guard(how: str, tmp_path: Path) -> None:
 
 def test_run_gives_the_tables_of_the_command(tmp_path: Path) -> None:
     """Rows with the documented columns, and in exact figures; `results` reads them again; seconds by stage."""
-    found = bench.run("toy", algorithms=["above:mark=70"], out=tmp_path / "api", workers=1)
+    found = bench.run("toy", add=["above:mark=70"], out=tmp_path / "api", workers=1)
     assert list(found.rows.columns[: len(COLUMNS)]) == list(COLUMNS)
     assert all(isinstance(value, Fraction) for value in found.exact["ratio_upper"])
     assert set(found.seconds["stage"]) == {"generate", "opt", "online", "deciding", "audit"}
@@ -149,6 +151,34 @@ def test_results_show_themselves(tmp_path: Path) -> None:
     assert repr(hostile).isprintable()
 
 
+def test_a_picture_is_converted_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file named .pdf has SVG text in it: a converter makes it in plain colours, or it is refused."""
+    picture = stack_charts("x", [("h", draw_reached([{"algorithm": "a", "mean_reached": Fraction(1, 3)}], "g"))])
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name, told in (("share.pdf", "nothing is installed that makes PDF"), ("share.tiff", "not as '.tiff'")):
+        with pytest.raises(InputError, match=told):
+            picture.save(tmp_path / name)
+        assert not (tmp_path / name).exists()
+    program = tmp_path / "rsvg-convert"
+    program.write_text(f"#!{sys.executable}\nimport sys\nprint('%PDF', sys.argv[1:], sys.stdin.read())\n")
+    program.chmod(0o755)
+    saved = picture.save(tmp_path / "share.pdf").read_text()
+    assert saved.startswith("%PDF ['--format=pdf'] <svg")
+    assert "var(--" not in saved
+    assert ":is(" not in saved
+    assert ".chart .bar, .chart .dot {" in saved
+    assert "#0072b2" in saved
+    assert picture.save(tmp_path / "share.svg").read_text() == picture.svg
+
+
+def test_a_dictionary_of_instances_is_told_from_an_instance() -> None:
+    """`generate` gives one: the line says how to take an instance out of it, and does not print it."""
+    made = bench.generate("toy", only="toy0")
+    with pytest.raises(InputError, match=r"a dictionary of 1; one instance is needed, such as its \['toy0'\]"):
+        bench.opt(made)
+
+
 def test_instances_runs_and_reports_show_themselves() -> None:
     """Of both families: the figures that matter, short, and nothing unescaped."""
     for file, size in (
@@ -172,9 +202,23 @@ def test_instances_runs_and_reports_show_themselves() -> None:
     assert "<i>" not in broken._repr_html_()
 
 
+def test_run_runs_exactly_the_algorithms_that_are_named(tmp_path: Path) -> None:
+    """As a backtest does; `add` runs others beside the suite's, as the command; --alone is the same as a command."""
+    found = bench.run("toy", ["above:mark=70", "one"], only="toy0", out=tmp_path / "api", workers=1)
+    assert list(found.rows["algorithm"]) == ["above:mark=70", "one"]
+    assert "--algorithm above:mark=70 --algorithm one --alone" in found.about["command"]
+    command = ["run", "toy", "-a", "above:mark=70,one", "--alone", "--only", "toy0", "--quiet"]
+    assert main([*command, "--out", str(tmp_path / "cli")]) == 0
+    assert (tmp_path / "cli" / "results.csv").read_text() == found.exact.to_csv(index=False, lineterminator="\n")
+    assert main(["run", "toy", "--alone", "--out", str(tmp_path / "none")]) == 2
+    with pytest.raises(InputError, match=r"rows: .*`add`"):
+        bench.run("toy", "one", rows="first", out=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
 def test_one_algorithm_may_be_a_string(tmp_path: Path) -> None:
     """Not a list of its letters."""
-    found = bench.run("toy", "above:mark=70", only="toy0", out=tmp_path, workers=1)
+    found = bench.run("toy", add="above:mark=70", only="toy0", out=tmp_path, workers=1)
     assert list(found.rows["algorithm"]) == ["first", "above:mark=50", "one", "above:mark=70"]
 
 

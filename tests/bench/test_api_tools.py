@@ -45,7 +45,7 @@ def test_audit_of_some_claims_and_of_a_class() -> None:
     assert list(found["claim"]) == ["theorem5", "rational"]
     assert found["verdict"].iloc[0] == "not applicable"
     assert list(bench.audit(WITNESS, "pdftsp", "theorem5")["claim"]) == ["theorem5"]
-    with pytest.raises(InputError, match="'theorem6' is not one of"):
+    with pytest.raises(InputError, match="'theorem6' is not known; did you mean 'theorem5'"):
         bench.audit(WITNESS, "pdftsp", "theorem6")
 
 
@@ -92,7 +92,7 @@ def test_search_for_a_claim_and_for_the_worst_ratio() -> None:
 def test_compare_has_floats_and_exact_figures(tmp_path: Path) -> None:
     """Both folders in a row each; what only one has is empty in the other."""
     bench.run("toy", out=tmp_path / "a", only="toy0", workers=1)
-    bench.run("toy", "above:mark=70", out=tmp_path / "b", only="toy0", workers=1)
+    bench.run("toy", add="above:mark=70", out=tmp_path / "b", only="toy0", workers=1)
     found = bench.compare(tmp_path / "a", tmp_path / "b")
     assert str(found["welfare_a"].dtype) == "float64"
     both = found[found["differs"] == ""]

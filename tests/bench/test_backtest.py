@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 
 import bench
+from bench.cli.arguments import split_names
 from bench.cli.main import main
 from bench.family.known import families
 from bench.family.sense import Sense
-from bench.running.backtest import find_days, list_doubts, make_backtest, order_of, split_names
+from bench.running.backtest import find_days, list_doubts, make_backtest, order_of
 from bench.storage.store import STORE, Store
 from bench.tables.backtest import Backtest, Policy, advise, compare
 from bench.tables.intervals import sign_test
@@ -105,6 +106,19 @@ def test_days_may_be_recipes_of_a_file(inside: Path, tmp_path: Path, history: st
     one, other = (rows(str(tmp_path / out)) for out in "ab")
     assert len(one) == 2 * (len(days) - int(history))
     assert one[list(KEEP)].equals(other[list(KEEP)])
+
+
+def test_without_audits_nothing_is_said_to_have_been_checked(inside: Path, tmp_path: Path) -> None:
+    """The same runs and answer; where the guarantee would be checked it says that it was not."""
+    words = ["backtest", "days", "-a", "greedy,pdftsp", "--workers", "1", "--quiet"]
+    assert main([*words, "--out", str(tmp_path / "a")]) == 0
+    assert main([*words, "--no-audits", "--out", str(tmp_path / "b")]) == 0
+    one, other = (rows(str(tmp_path / out)) for out in "ab")
+    assert one[list(KEEP)].equals(other[list(KEEP)])
+    assert "theorem5" in one
+    assert "theorem5" not in other or not other["theorem5"].notna().any()
+    pages = [(tmp_path / out / "backtest.html").read_text(encoding="utf-8") for out in "ab"]
+    assert ["not checked" in page for page in pages] == [False, True]
 
 
 def pieces(greedy: bool) -> list[Any]:
@@ -366,7 +380,7 @@ def test_who_is_ahead_beyond_chance_is_recommended() -> None:
     # t(2) = 4.3027 times s / sqrt(3) = 1 / 3.
     assert difference.estimate.low == pytest.approx(31 / 3 - 4.302653 / 3, rel=1e-6)
     said = advise(found, families()["lora"])
-    assert said[0].startswith("Use a: it has the largest welfare $0.000631, over 3 days (d0 to d2), and is ahead of")
+    assert said[0].startswith("Use a: it has the largest welfare 631 µ$, over 3 days (d0 to d2), and is ahead of")
     assert "which is what a has" in said[-1]
 
 
@@ -377,7 +391,7 @@ def test_who_is_ahead_by_chance_is_not() -> None:
     said = advise(found, families()["lora"])
     assert said[0].startswith("a, b and c cannot be told apart on these 3 days. a has the largest welfare")
     assert "it is ahead on 2 of 3 days, behind on 1" in said[0]
-    assert "3.17 % more than a" in said[-1]
+    assert "3.2 % more than a" in said[-1]
 
 
 def test_all_comparisons_are_made_at_once() -> None:

@@ -216,6 +216,9 @@ def test_the_page_fits_a_phone_and_follows_light_and_dark(folder: Path, tmp_path
           document.body.append(frame);
           await new Promise((done) => (frame.onload = done));
           const page = frame.contentDocument;
+          // An address without a place to break it, as among the sources of a family that has papers.
+          page.querySelector("main").insertAdjacentHTML("beforeend",
+            `<ul><li><b>x</b>: <a href="#">https://${{"long".repeat(40)}}</a></li></ul>`);
           const style = (element, name) => frame.contentWindow.getComputedStyle(element)[name];
           return [page.documentElement.scrollWidth, style(page.body, "color"), style(page.body, "backgroundColor"),
             style(page.querySelector("svg text"), "fill"), page.querySelectorAll("svg").length,
@@ -238,6 +241,28 @@ def test_the_page_fits_a_phone_and_follows_light_and_dark(folder: Path, tmp_path
     assert figure_ink == ink
     assert seen[1] == []
     assert seen[2] == []
+
+
+def test_on_a_phone_the_rows_of_a_case_are_folded_under_its_heading(folder: Path, tmp_path: Path) -> None:
+    """A button shows them; what is searched for is shown; on a wide screen there is no button and no fold."""
+    steps = [
+        "() => [rows().length, titles().length]",
+        '() => { document.querySelector(".unfold").click(); return [rows().length, column("case")]; }',
+        '() => { set(list("algorithm"), "one"); return rows().length; }',
+        '() => [...document.querySelectorAll(".unfold")].filter(seen_).length',
+    ]
+    seen, problems = play(folder, tmp_path, steps, "--window-size=600,900")
+    assert problems == []
+    (none, cases), (some, names), found, buttons = seen
+    assert none == 0
+    assert cases == buttons > 1
+    assert some == len(names) > 0
+    assert len(set(names)) == 1
+    assert found > some - 1
+    wide, problems = play(folder, tmp_path, [steps[0], steps[3]], "--window-size=1200,900")
+    assert problems == []
+    assert wide[0][0] > wide[0][1]
+    assert wide[1] == 0
 
 
 def test_columns_are_chosen_and_the_address_keeps_what_was_chosen(folder: Path, tmp_path: Path) -> None:

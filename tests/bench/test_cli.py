@@ -289,10 +289,10 @@ def test_claims_that_do_not_exist_are_found_before_the_work_and_those_not_asked_
     with monkeypatch.context() as patch:
         patch.setattr(LoraFamily, "solve", lambda *_: pytest.fail("solved first"))
         assert main(["audit", LORA, "--algorithm", "pdftsp", "--claim", "lemma5"]) == 2
-        assert "--claim: 'lemma5' is not one of theorem5," in capsys.readouterr().err
+        assert "--claim: 'lemma5' is not known; did you mean 'lemma4'? `list claims` " in capsys.readouterr().err
         # Settled by proof: no run can show it.
         assert main(["audit", LORA, "--algorithm", "pdftsp", "--claim", "theorem1"]) == 2
-        assert "--claim: 'theorem1' is not one of theorem5," in capsys.readouterr().err
+        assert "--claim: 'theorem1' is not known; did you mean" in capsys.readouterr().err
     assert main(["audit", LORA, "--algorithm", "posted", "--json"]) == 0
     every = {check["name"]: check for check in said(capsys)["checks"]}
     with monkeypatch.context() as patch:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from bench.cli.arguments import split_names
 from bench.cli.main import main
 from instances.lora.named import path
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
@@ -52,13 +54,46 @@ def test_the_file_may_stand_behind_the_algorithms(file: str, capsys: pytest.Capt
         before = [" ".join(line.split()) for line in printed(capsys, "online", file, "--algorithm", *names)]
         behind = [" ".join(line.split()) for line in printed(capsys, "online", "--algorithm", *names, file)]
         assert before == behind
-    assert main(["online", "--algorithm", "first"]) == 2
-    assert "FILE" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["online", "--algorithm", "first"])
+    assert "required: FILE" in capsys.readouterr().err
 
 
-def test_one_algorithm_is_told_as_before(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """In full, without OPT; its JSON is one run and a solution document."""
+def test_names_stand_behind_one_option_with_commas_or_repeated(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same table by -a, --algorithm and --algorithms; commas inside the options of a name stay there."""
+    named = ["first", "above:mark=50", "one"]
+    spelt = (
+        ["-a", *named],
+        ["--algorithms", ",".join(named)],
+        ["-a", named[0], "--algorithm", f"{named[1]},{named[2]}"],
+    )
+    tables = []
+    for words in spelt:
+        lines = printed(capsys, "online", file, *words, "--no-opt")
+        tables.append([line.split()[:2] for line in lines[1:4]])
+    assert tables[0] == tables[1] == tables[2]
+    assert [row[0] for row in tables[0]] == named
+    assert split_names("a:x=1,y=2,b,c:z=3") == ["a:x=1,y=2", "b", "c:z=3"]
+
+
+def test_a_command_for_one_algorithm_refuses_two(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """In either spelling; the line names both."""
+    for words in (["-a", "first,one"], ["--algorithm", "first", "--algorithms", "one"]):
+        with pytest.raises(SystemExit) as exit_:
+            main(["audit", file, *words])
+        assert exit_.value.code == 2
+        assert "takes one algorithm; 2 are named: 'first', 'one'" in capsys.readouterr().err
+
+
+def test_one_algorithm_is_told_in_full_with_its_ratio(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Money once, OPT and the ratio last; --no-opt leaves these out; its JSON is one run and a solution document."""
     lines = printed(capsys, "online", file, "--algorithm", "first")
+    assert lines[-1].startswith("OPT/ALG = [")
+    assert lines[-3] == printed(capsys, "opt", file)[0]
+    assert sum("revenue" in line for line in lines) == 1
+    greedy = printed(capsys, "online", LORA, "-a", "greedy", "--no-opt")
+    assert sum("revenue" in line for line in greedy) == 1
+    lines = printed(capsys, "online", file, "--algorithm", "first", "--no-opt")
     assert lines[0].startswith("first: welfare ")
     assert lines[1].startswith("at list prices (the bids) revenue ")
     assert "profit" in lines[1]
@@ -182,7 +217,9 @@ def test_anyones_own_algorithm_is_not_said_to_have_an_unknown_arithmetic(
         "    def __init__(self, options):\n        pass\n"
     )
     monkeypatch.chdir(tmp_path)
-    assert printed(capsys, "online", LORA, "--algorithm", "nothing:Nothing")[-1].startswith("arithmetic own, ")
+    assert printed(capsys, "online", LORA, "--algorithm", "nothing:Nothing", "--no-opt")[-1].startswith(
+        "arithmetic own, "
+    )
     for name, told in (
         (
             "nothing:Nothing:margin=2",
@@ -193,3 +230,23 @@ def test_anyones_own_algorithm_is_not_said_to_have_an_unknown_arithmetic(
     ):
         assert main(["online", LORA, "--algorithm", name]) == 2
         assert told in capsys.readouterr().err
+
+
+def test_the_table_and_the_checks_are_written_as_csv(
+    tmp_path: Path, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row per algorithm, or check, with exact figures; of one algorithm, too; refused before any work."""
+    table, checks = tmp_path / "t.csv", tmp_path / "c.csv"
+    assert main(["online", LORA, "-a", "greedy,pdftsp", "--csv", str(table)]) == 0
+    with table.open() as lines:
+        rows = list(csv.DictReader(lines))
+    assert [(row["algorithm"], row["welfare"], row["ratio_upper"]) for row in rows] == [
+        ("greedy", "312", "1"), ("pdftsp", "12", "26"),
+    ]  # fmt: skip
+    assert main(["audit", LORA, "-a", "pdftsp", "--csv", str(checks)]) == 0
+    with checks.open() as lines:
+        found = {row["name"]: row for row in csv.DictReader(lines)}
+    assert (found["theorem5"]["status"], found["theorem5"]["right"]) == ("violated", "49/2")
+    printed_line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("theorem5: "))
+    assert "26 > 49/2" in printed_line
+    assert main(["online", file, "-a", "first", "--csv", str(tmp_path / "no" / "x.csv")]) == 2

@@ -212,3 +212,16 @@ def test_steps_of_the_profile_are_drawn_where_the_factors_are(found: Results) ->
         assert start == pytest.approx(each.within(Fraction(1)) / each.cases, abs=1e-3)
         assert end == pytest.approx(len(each.factors) / each.cases, abs=1e-3)
         assert all(a[0] <= b[0] and a[1] >= b[1] for a, b in itertools.pairwise(points))
+
+
+def test_five_lines_of_a_profile_have_a_colour() -> None:
+    """An own algorithm's whatever it reaches, and the best others'; the rest is grey, below them, and still named."""
+    names = [*(f"a{k}" for k in range(11)), "mine:Own"]
+    profiles = [compare.Profile(name, (Fraction(k + 1),), 0, 0, 0) for k, name in enumerate(names)]
+    parts = compare.draw_profile(profiles).split("<g class=")[1:]
+    grey = [part for part in parts if "series rest" in part]
+    coloured = {name for name in names for part in parts if f'data-a="{name}"' in part and part not in grey}
+    assert coloured == {"a0", "a1", "a2", "a3", "mine:Own"}
+    assert len(grey) == len(names) - 5
+    assert parts[: len(grey)] == grey
+    assert all(f">{name}</text>" in "".join(parts) for name in names)

@@ -25,7 +25,7 @@ from bench.figures.bids import Best, Where, find_best, take_sample
 from bench.figures.data import MeanRows, take_means
 from bench.figures.drawn import Chart, Drawn, Text
 from bench.figures.kinds import KINDS, draw_figure
-from bench.figures.overview import draw_ratios, draw_values, find_limits
+from bench.figures.overview import draw_ratios, draw_reached, draw_values, find_limits
 from bench.figures.scales import Axis
 from bench.figures.studies import Curves, list_studies
 from bench.page.layout import render_page
@@ -542,15 +542,15 @@ def test_cases_are_sorted_by_their_values_and_ratios(found: Results) -> None:
     assert order(draw_ratios([broken, *rows], "x")) == [*(row["algorithm"] for row in ranked), "broken", *endless]
 
 
-def test_bars_have_the_interval_of_their_mean_or_the_certified_one(found: Results) -> None:
-    """Student's t over the cases of a group; of a single case from lower to upper end; with neither, none."""
+def test_bars_have_a_circle_per_case_or_the_certified_interval(found: Results) -> None:
+    """No interval over fixed cases; of a single case from lower to upper end; with neither, none."""
     for limits, (key, part) in zip(
         find_limits(found.rows), found.rows.groupby(["group", "algorithm"], sort=False), strict=True
     ):
-        values = [float(value) for value in part["reached"]]
-        half = T2 * statistics.stdev(values) / math.sqrt(3)
-        assert limits["low"] == pytest.approx(statistics.fmean(values) - half, abs=1e-6), key
-        assert limits["high"] == pytest.approx(statistics.fmean(values) + half, abs=1e-6)
+        assert limits["low"] is limits["high"] is None, key
+        assert limits["parts"] == sorted(part["reached"])
+        row = {"algorithm": "x", "mean_reached": sum(limits["parts"]) / len(limits["parts"]), **limits}
+        assert draw_reached([row], "g").count('class="hollow"') == len(part)
     single = found.rows[found.rows["case"] == "5 run 0"]
     for limits, row in zip(find_limits(single), single.to_dict("records"), strict=True):
         if row["ratio_kind"] == "interval":
@@ -558,7 +558,8 @@ def test_bars_have_the_interval_of_their_mean_or_the_certified_one(found: Result
             assert limits["high"] == pytest.approx(float(row["welfare"] / row["opt_lower"]))
         else:
             assert limits["low"] is None
-    assert find_limits(single.assign(ratio_kind=None))[0] == {"low": None, "high": None, "about": "0 cases"}
+    nothing = {"low": None, "high": None, "parts": [], "about": "0 cases"}
+    assert find_limits(single.assign(ratio_kind=None))[0] == nothing
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0.97, 1.05), (-3.2e6, 8e6), (0, 7), (2, 2), (1e-9, 3e-9)])

@@ -53,22 +53,27 @@ def test_best_worst_and_ones_own() -> None:
     found = headline(rows, groups={"g": "real arrivals"})
     assert found.lines() == [
         "mine:Own (yours) is better than x in 0 of 2 cases, worse in 2; than y in 2 of 2 cases.",
-        "On real arrivals (mean of 2 cases), x reaches 89 to 99 % of the optimum, the most of 3 algorithms; "
-        "y 9 to 10 %, the least; mine:Own (yours) 50 to 56 %.",
+        "Cases: real arrivals: mean of 2 cases, 3 algorithms; Best: x; Share of OPT: 89.0 to 98.9 %; "
+        "mine:Own (yours): 50.0 to 55.6 %; Worst: y 9.0 to 10.0 %",
     ]
-    assert [(span.text, span.kind) for span in found.answers[1] if span.kind] == [
-        ("x", "name"), ("y", "name"), ("mine:Own", "own"),
+    assert found.standings is not None
+    cells = [cell for row in (found.standings.head, *found.standings.rows) for cell in row]
+    assert [(span.text, span.kind) for cell in cells for span in cell if span.kind] == [
+        ("mine:Own", "own"), ("x", "name"), ("y", "name"),
     ]  # fmt: skip
 
 
 def test_the_algorithm_that_claims_are_about_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever it stands among the others; once, where it is best or worst."""
     monkeypatch.setattr(Family, "explaining", SimpleNamespace(algorithm="theirs"))
-    for value, end in ((50, "y 9 to 10 %, the least; theirs 50 to 56 %."), (5, "theirs 5 to 5.6 %, the least.")):
+    for value, end, count in (
+        (50, "theirs: 50.0 to 55.6 %; Worst: y 9.0 to 10.0 %", 1),
+        (5, "theirs: 5.0 to 5.6 %; Worst: theirs 5.0 to 5.6 %", 2),
+    ):
         rows = [row("a", name, each) for name, each in (("x", 89), ("theirs", value), ("y", 9))]
         [answer] = headline(rows).lines()
         assert answer.endswith(end)
-        assert answer.count("theirs") == 1
+        assert answer.count("theirs") == count
 
 
 def test_means_of_runs_are_told_by_their_interval_and_rank_nobody() -> None:
@@ -76,19 +81,17 @@ def test_means_of_runs_are_told_by_their_interval_and_rank_nobody() -> None:
     more = {"repetitions": 3, "welfare_low": 20.0, "welfare_high": 80.0}
     rows = [row("a", "x", 53, 100, 100, **more), row("a", "y", 50, 100, 100, **more)]
     found = headline(rows)
-    [answer] = ["".join(span.text for span in each) for each in found.answers]
-    assert "20 to 80 %" in answer
-    assert "the intervals leave open" in answer
-    assert "least" not in answer
+    answer = found.lines()[0]
+    assert "20.0 to 80.0 %" in answer
+    assert "the intervals leave it open" in answer
+    assert "Worst" not in answer
     assert any("means of several runs" in line for line in found.lines())
 
 
 def test_who_is_best_is_decided_beyond_the_intervals_of_the_shares() -> None:
     """Both shares lie within 70 to 89 %, but one value is larger than the other, whatever OPT is."""
     [line] = headline([row("a", "x", 71, 80, 100), row("a", "y", 70, 80, 100)]).lines()
-    assert line.startswith(
-        "On a, x reaches 71 to 89 % of the optimum, the most of 2 algorithms; y 70 to 88 %, the least"
-    )
+    assert line.endswith("; Best: x; Share of OPT: 71.0 to 88.8 %; Worst: y 70.0 to 87.5 %")
 
 
 def test_what_the_intervals_leave_open_is_said_to_be_open() -> None:
@@ -100,29 +103,29 @@ def test_what_the_intervals_leave_open_is_said_to_be_open() -> None:
         row("b", "y", 50, 60, 100),
     ]
     [line] = headline(rows).lines()
-    assert "the intervals leave open" in line
-    assert "least" not in line
+    assert "the intervals leave it open" in line
+    assert "Worst" not in line
 
 
 def test_equals_are_named_together() -> None:
     """Two or three by name, of more the number; all alike in one sentence."""
     rows = [row("a", name, 90, 90, 90) for name in "uvwxy"]
-    assert headline(rows).lines() == ["On a, all 5 algorithms reach 100 % of the optimum."]
+    assert headline(rows).lines() == ["Cases: a: 5 algorithms; Best: all 5 algorithms; Share of OPT: 100 %"]
     [line] = headline([*rows, row("a", "z", 9, 90, 90)]).lines()
-    assert line == "On a, u, v and 3 more reach 100 % of the optimum, the most of 6 algorithms; z 10 %, the least."
+    assert line == "Cases: a: 6 algorithms; Best: u, v and 3 more; Share of OPT: 100 %; Worst: z 10.0 %"
     [line] = headline([*rows[:3], row("a", "z", 9, 90, 90)]).lines()
-    assert line.startswith("On a, u, v and w reach 100 %")
-    assert headline(rows[:1]).lines() == ["On a, u reaches 100 % of the optimum."]
+    assert "; Best: u, v and w; Share of OPT: 100 %" in line
+    assert headline(rows[:1]).lines() == ["Cases: a: 1 algorithm; Best: u; Share of OPT: 100 %"]
 
 
 def test_costs_read_right() -> None:
     """The least is best: a cost of twice OPT reaches half of it."""
     rows = [row("a", name, cost, 100, 100, sense=Sense.LEAST) for name, cost in (("x", 100), ("y", 200))]
     [line] = headline(rows, Sense.LEAST).lines()
-    assert line == "On a, x reaches 100 % of the optimum, the most of 2 algorithms; y 50 %, the least."
+    assert line == "Cases: a: 2 algorithms; Best: x; Share of OPT: 100 %; Worst: y 50.0 %"
     free = [row("a", "x", 0, 0, 0, sense=Sense.LEAST), row("a", "y", 5, 0, 0, sense=Sense.LEAST)]
     lines = headline(free, Sense.LEAST).lines()
-    assert "x reaches 100 %" in lines[0]
+    assert "Best: x; Share of OPT: 100 %" in lines[0]
     assert "1 of 2 runs is with costs where none are needed (an unbounded ratio): y." in lines
 
 
@@ -143,8 +146,8 @@ def test_nothing_is_hidden() -> None:
     assert headline(rows).lines() == [
         "mine:Own (yours) is better than x * in 0 of the 1 case that both have, worse in 1; "
         "than zero in 1 of the 1 case that both have.",
-        "On g (mean of 2 cases), x * reaches 89 to 99 % of the optimum, the most of 2 algorithms; zero 0 %, the least; "
-        "mine:Own (yours) 80 to 89 % on 1 of 2 cases, those that it has.",
+        "Cases: g: mean of 2 cases, 3 algorithms; Best: x *; Share of OPT: 89.0 to 98.9 %; "
+        "mine:Own (yours): 80.0 to 88.9 % on 1 of 2 cases; Worst: zero 0 %",
         "1 of 9 runs is invalid (a rule was broken): mine:Own (yours).",
         "1 of 9 runs has failed: dies.",
         "1 of 9 runs is not run yet: dies.",
@@ -159,11 +162,11 @@ def test_only_failures_and_nothing_at_all() -> None:
     """There is a sentence, and no number in it."""
     assert headline([]).lines() == ["Nothing has run yet."]
     assert headline([row("a", "x", None, state="failed")]).lines() == [
-        "On a, no run says how much of the optimum is reached.",
+        "Cases: a; Best: no run has a share of OPT",
         "1 of 1 run has failed: x.",
     ]
     loss = headline([row("a", "x", -5, -1, 3)]).lines()
-    assert loss[0] == "On a, no run says how much of the optimum is reached."
+    assert loss[0] == "Cases: a; Best: no run has a share of OPT"
     assert "1 of 1 run is without a ratio, since OPT may be negative or 0: x." in loss
 
 
@@ -179,8 +182,8 @@ def test_many_groups_are_one_sentence() -> None:
         rows += [row("a", "z", 9, 90, 90, group=f"g{number}")]
     assert headline(rows).lines() == [
         "Best: x in 6 of 9 groups of cases (100 % of the optimum), mine:Own (yours) in 3 (100 %).",
-        "Least: z in 9 of 9 groups of cases (10 % of the optimum).",
-        "mine:Own (yours) reaches 51 to 100 % of the optimum; it is best in 3 of 9 groups.",
+        "Least: z in 9 of 9 groups of cases (10.0 % of the optimum).",
+        "mine:Own (yours) reaches 51.1 to 100 % of the optimum; it is best in 3 of 9 groups.",
     ]
 
 
@@ -244,21 +247,23 @@ def test_date_version_and_machine_in_one_line() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "text"),
     [
-        ("0.821", "0.823", "82 %"),
-        ("0.8149", "0.8151", "81 %"),
-        ("0.814", "0.836", "81 to 84 %"),
+        ("0.8212", "0.8218", "82.1 %"),
+        ("0.82", "0.82", "82.0 %"),
+        ("0.8149", "0.8151", "81.4 to 81.6 %"),
+        ("0.814", "0.836", "81.4 to 83.6 %"),
+        ("0.0001", "0.0002", "0.0 to 0.1 %"),
         ("0.0575", "0.0576", "5.7 %"),
-        ("0.9996", "0.9999", "99 %"),
+        ("0.9996", "0.9999", "99.9 %"),
         ("0.9996", "1", "at least 99.9 %"),
-        ("0.4", "1", "at least 40 %"),
+        ("0.4", "1", "at least 40.0 %"),
         ("1", "1", "100 %"),
         ("0", "0", "0 %"),
         ("0", "0.001", "0 to 0.1 %"),
-        ("-0.5", "-0.25", "-50 to -25 %"),
+        ("-0.5", "-0.25", "-50.0 to -25.0 %"),
     ],
 )
 def test_shares_are_one_number_only_where_they_are(low: str, high: str, text: str) -> None:
-    """Both ends round down to it, as bars and tables do; 0 % and 100 % are exactly that."""
+    """One digit everywhere; both ends round down to a single number; 0 % and 100 % are exactly that."""
     assert share_text(Fraction(low), Fraction(high)) == text
 
 

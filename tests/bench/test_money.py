@@ -23,8 +23,8 @@ from bench.tables.money import exact_text, money_text, value_text
         (120_000, "12.0 c", "12.0 c"),
         (10_000, "1.00 c", "1.00 c"),
         (1_834, "0.183 c", "0.184 c"),
-        (312, "$0.000312", "$0.000312"),
-        (1, "$0.000001", "$0.000001"),
+        (312, "312 µ$", "312 µ$"),
+        (1, "1 µ$", "1 µ$"),
         (0, "$0", "$0"),
         (-1_234_567, "-$1.24", "-$1.23"),
         (-123_456, "-12.4 c", "-12.3 c"),
@@ -41,8 +41,8 @@ def test_money_is_rounded_to_its_side_and_hardly(amount: Fraction) -> None:
     """Read back, it is no more (up: no less) than the amount, and within 1 % of it."""
 
     def back(text: str) -> Fraction:
-        scale = Fraction(1, 100) if text.endswith(" c") else Fraction(1)
-        return scale * Fraction(text.replace("$", "").replace(" c", "").replace(",", ""))
+        scale = Fraction(1, 100) if text.endswith(" c") else Fraction(1, 10**6) if text.endswith(" µ$") else Fraction(1)
+        return scale * Fraction(text.removesuffix(" µ$").removesuffix(" c").replace("$", "").replace(",", ""))
 
     low, near, high = (back(money_text(amount, up=up)) for up in (False, None, True))
     assert low <= amount <= high
@@ -60,7 +60,7 @@ def test_money_is_rounded_to_its_side_and_hardly(amount: Fraction) -> None:
         (123_450, "12.3 c"),
         (123_500, "12.4 c"),
         (999_999, "100.0 c"),
-        (1, "$0.000001"),
+        (1, "1 µ$"),
     ],
 )
 def test_a_difference_reads_the_same_both_ways(micro: int, told: str) -> None:

@@ -103,7 +103,7 @@ def test_a_terminal_sees_a_bar_and_a_file_sees_lines(monkeypatch: pytest.MonkeyP
         progress.warn("a warning")
         progress.close()
         text = stream.getvalue()
-        assert ("1/4, 61 s so far, about 3 min left  b: OPT (11 s)" in text) == (stream.isatty() and not quiet)
+        assert ("1/4, 61 s so far, about 2 min 49 s left  b: OPT (11 s)" in text) == (stream.isatty() and not quiet)
         assert ("1 of 4 cases: a done\n" in text) != quiet
         assert "a warning\n" in text
 
@@ -136,7 +136,7 @@ def test_what_is_at_work_is_said_after_a_few_seconds_of_silence(now: list[float]
         assert stream.getvalue().splitlines() == ([] if quiet else said)
 
 
-@pytest.mark.parametrize(("seconds", "told"), [(0.4, "0 s"), (99, "99 s"), (100, "2 min"), (7200, "2.0 h")])
+@pytest.mark.parametrize(("seconds", "told"), [(0.4, "0 s"), (99, "99 s"), (100, "1 min 40 s"), (7200, "2.0 h")])
 def test_times_are_told_in_the_unit_that_is_read(seconds: float, told: str) -> None:
     """Seconds, minutes, hours."""
     assert clock(seconds) == told

@@ -536,7 +536,7 @@ def test_a_suite_about_verdicts_begins_with_them(folder: Path, monkeypatch: pyte
     monkeypatch.setattr(layout, "find_suite_if_any", lambda _: suite)
     page = layout.render_page(found, family, settle(found, family))
     assert page.index('id="claims"') < page.index('id="reached"')
-    assert page.index("Half <strong") < page.index("On even ones (mean of 3 cases)") < page.index("On odd (mean of 2")
+    assert page.index("Half <strong") < page.index("even ones: mean of 3 cases") < page.index("odd: mean of 2 cases")
     told = " ".join(" ".join(read(page).text).split())
     assert "even ones, 3 cases: toy0, toy2, twin" in told
     assert "odd 2 cases: toy1, toy3" in told
@@ -560,3 +560,15 @@ def test_a_figure_that_is_not_known_is_sorted_by_nothing() -> None:
     values = (None, float("nan"), "Infinity", Fraction(1, 3))
     keys = [make_cell("-", sort=value, numeric=True).sort for value in values]
     assert keys == ["", "", "Infinity", "0.333333333"]
+
+
+def test_the_page_can_be_read_by_a_machine_and_on_paper(folder: Path) -> None:
+    """Every table has a caption, a link leads past the contents, provenance reads as words, paper leaves folds out."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.count("<table") == page.count("<caption")
+    assert page.index('class="skip" href="#content"') < page.index("<main") < page.index('id="content"')
+    assert "changed since" not in page
+    assert re.search(r"(no|some) uncommitted changes, commit [0-9a-f]", page) or ", commit" not in page
+    paper = page[page.index("@media print { :root") :]
+    assert "details:not([open]), details:has(table.listed), noscript { display: none; }" in paper
+    assert page.count("Remarks on the runs behind the means") <= 1

@@ -79,7 +79,7 @@ def test_a_note_names_groups_only_where_they_differ() -> None:
         for group, said in (("one", "at limit 1 of 2, gap 3 %"), ("two", ""))
         for name, said in (("titan", said), ("eft", "admit=profitable"), ("greedy", ""))
     ]
-    told = " Said of the runs behind the means: titan in one: at limit 1 of 2, gap 3 %; eft: admit=profitable."
+    told = " Remarks on the runs behind the means: titan in one: at limit 1 of 2, gap 3 %; eft: admit=profitable."
     assert said_below(means) == told
     assert said_below(means[2:3]) == ""
     assert with_said("titan", "it") == "titan (it)"
@@ -122,7 +122,7 @@ def test_means_say_what_their_runs_say(folder: Path, capsys: pytest.CaptureFixtu
     assert told["said"].str.startswith("at limit ").all()
     assert not figures["algorithm"].str.contains("limit").any()
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "Said of the runs behind the means: first" in page
+    assert "Remarks on the runs behind the means: first" in page
     assert "first (at limit" in page
 
 

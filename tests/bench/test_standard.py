@@ -233,6 +233,7 @@ def test_a_set_of_ones_own_is_filled_in(tmp_path: Path, capsys: pytest.CaptureFi
     out = capsys.readouterr().out
     assert out.startswith("valid\nOPT ")
     assert "it proves: the decisions are a solution of P" in out
+    assert "\nin numbers: " in out
     assert '"decisions": [' in out
 
 

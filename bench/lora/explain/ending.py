@@ -9,6 +9,7 @@ from bench.family.checks import Check, Verdict
 from bench.family.explanation import Ending, Sentence
 from bench.lora.explain.candidates import name_cells
 from bench.lora.theory.audit import audit_claims
+from bench.lora.theory.basis.facts import find_facts
 from bench.lora.theory.basis.outlay import find_outlay
 from bench.lora.theory.claims import CLAIMS
 from formulations.report import SolveReport
@@ -80,12 +81,31 @@ def _number(figures: Mapping[str, Fraction | int | str | None], name: str) -> Fr
     return Fraction(value) if isinstance(value, int | Fraction) else None
 
 
+def _rho(instance: Instance, check: Check) -> list[Sentence]:
+    """The figures of rho, where it is taken over the minimal schedules of the instance."""
+    figures = check.figures
+    money, memory = _number(figures, "money_unit"), _number(figures, "memory_unit")
+    if figures.get("basis") != "minimal" or money is None or memory is None:
+        return []
+    known = find_facts(instance, money, memory)
+    if not known.scheduled:
+        return []
+    return [
+        [
+            "rho = 1 + (bbar_max / bbar_min) max{s_max / s_min, r_max / r_min} = 1 + (",
+            *(known.bbar_max, " / ", known.bbar_min, ") max{", known.s_max, " / ", known.s_min, ", "),
+            *(known.r_max, " / ", known.r_min, "} = ", 1 + known.bbar_max / known.bbar_min * known.spread, "."),
+        ]
+    ]
+
+
 def _chain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> list[Sentence]:
     """The bound, and the proof link by link."""
     figures = check.figures
     rho, alpha, beta = (_number(figures, name) or 0 for name in ("rho", "alpha", "beta"))
     steps: list[Sentence] = [
         ["The bound is rho (1 + max{alpha, beta}) = ", rho, " x (1 + max{", alpha, ", ", beta, "})."],
+        *_rho(instance, check),
         ["Its proof is a chain, OPT <= D^I <= (1 + A) P~ <= (1 + A) rho ALG. Link by link on this run:"],
     ]
     found = {each.name: each for each in audit_claims(instance, run, reference, {*_CHAIN, "lemma4"})}

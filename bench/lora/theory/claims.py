@@ -466,7 +466,7 @@ CLAIMS: tuple[Claim, ...] = (
             nodes=2,
         ),
         signs=(
-            ("rho, beta", "of the guard: what credits are raised by for wishes, and what a sale adds to them"),
+            ("rho, beta (guard)", "of the guard: what credits are raised by for wishes, and what a sale adds to them"),
             ("Omega", "at least the weight max(s / C, r / D) of what fits one node"),
             ("A0", "the credits of empty nodes, sum Omega_g K_g Phi"),
             ("E", "worth of the tasks of no announced class, and what others are worth above their cap"),

@@ -390,7 +390,7 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
         (["--curve", "-", "--task", "1", "--json"], "only one of CSV and JSON can be standard output"),
         (["--curve", "x.csv", "--task", "2"], "task: 2 is not in 0..1"),
         (["--curve", "no/such/x.csv", "--task", "1"], "no/such"),
-        (["--claim", "lemma5"], "'lemma5' is not one of theorem5,"),
+        (["--claim", "lemma5"], "'lemma5' is not known; did you mean 'lemma4'?"),
     ],
 )
 def test_what_the_command_cannot_use_is_one_line(

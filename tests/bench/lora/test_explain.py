@@ -137,11 +137,16 @@ def test_a_claim_about_others_does_not_end_the_story_unless_it_is_asked_for() ->
     assert "does not apply" in text(_explained("tiny_contention", "greedy", "theorem5"))
 
 
-def test_signs_are_defined_once_and_an_instance_is_no_subtitle() -> None:
-    """Those of claims and of tables; what its file says of the instance is told of the instance, not of the run."""
-    told = text(_explained("thm5_T5_3tasks", "greedy", "no_deficit"))
+def test_signs_are_defined_once_where_they_occur_and_an_instance_is_no_subtitle() -> None:
+    """Signs of claims and tables, none without use; the file's words are about the instance, not about the run."""
+    printed = text(_explained("thm5_T5_3tasks", "pdftsp", "theorem5"))
     for sign in ("alpha, beta", "kappa", "bbar", "mu", "F"):
-        assert told.count(f"\n  {sign}: ") == 1
+        assert printed.count(f"\n  {sign}: ") == 1
+    for sign in ("A0", "Omega", "rho, beta (guard)", "B, G, U, eps, X"):
+        assert f"\n  {sign}: " not in printed
+    assert "max{s_max / s_min, r_max / r_min} = 1 + (1 / 1) max{5 / 2, 25 / 10} = 3.5." in printed
+    told = text(_explained("thm5_T5_3tasks", "greedy", "no_deficit"))
+    assert "\n  alpha, beta: " not in told
     lines = told.splitlines()
     assert "Theorem 5" not in " ".join(lines[:3])
     assert "The instance, as its file says: Theorem 5 is false with three tasks" in told
@@ -191,7 +196,7 @@ def test_an_instance_that_is_too_large_is_refused() -> None:
 @pytest.mark.parametrize("claim", ["theorem1", "nonsense"])
 def test_what_no_audit_checks_is_refused(claim: str) -> None:
     """Claims that a proof settles, and names that are none."""
-    with pytest.raises(InputError, match=r"--claim: .* is not one of theorem5, "):
+    with pytest.raises(InputError, match=r"--claim: .* (is not one of theorem5, .*|is not known; .*)`list claims`"):
         _explained("tiny_contention", "pdftsp", claim)
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ from formulations.lora import verify as checker
 from formulations.lora.certificate import Certificate, parse
 from formulations.lora.check import check
 from formulations.lora.models.enumerate import enumerate_optimum, schedules
-from formulations.lora.verify import Steps, dual_bound, verify, welfare
+from formulations.lora.solve import solve
+from formulations.lora.verify import Steps, dual_bound, tell_sum, verify, welfare
 from formulations.sealing import Wrong
 from instances.errors import InputError
 from instances.lora import Decision, Instance
@@ -559,3 +561,22 @@ def test_the_checker_loads_nothing_of_the_optimiser() -> None:
         "instances.lora.format", "instances.lora.model", "instances.lora.solution",
     }  # fmt: skip
     assert not {"numba", "scipy", "highspy", "ortools", "pulp"} & set(loaded)
+
+
+@pytest.mark.parametrize("name", ["thm5_T5_3tasks", "tiny_contention", "tiny_vendors", "tiny_two_types"])
+def test_the_bound_is_told_as_a_sum_that_adds_up(name: str) -> None:
+    """What all nodes earn and each task gains, to the end that the prices prove; of branches their number."""
+    instance = named(name)
+    whole = solve(instance, certified=True).certificate
+    assert whole is not None
+    told = tell_sum(instance, certificates.document(whole))
+    if whole.tree:
+        assert told == f"in numbers: {whole.upper} is the largest bound of {len(whole.tree) // 2 + 1} branches"
+    one = replace(whole, tree=(), more=())
+    told = tell_sum(instance, certificates.document(one))
+    found = re.fullmatch(r"in numbers: nodes (\S+) \+ tasks (.+?) = ([^ ,]+)(?:, rounded down \d+)? >= any .*", told)
+    assert found is not None
+    parts = [Fraction(part.removesuffix("...")) for part in (found[1], *found[2].split(" + "))]
+    total = Fraction(found[3].removesuffix("..."))
+    assert 0 <= total - sum(parts) <= Fraction(len(parts), 1000)
+    assert int(total) == dual_bound(instance, one.unit, *one.tables[0])

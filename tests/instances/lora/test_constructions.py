@@ -229,7 +229,7 @@ def test_members_are_made_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[
         ("lead:L=6,q=1", "recipe: q: unknown key"),
         ("lead:L", "recipe: L: '' is not an integer"),
         ("lead:L=99999999999999999999", "recipe: L: "),
-        ("nonsense:L=6", "suite: 'nonsense:L=6' is not one of"),
+        ("nonsense:L=6", "suite: 'nonsense:L=6' is no suite, recipe or FILE.toml"),
     ],
 )
 def test_members_that_cannot_be_made_are_one_line(
