@@ -44,7 +44,7 @@ _SCALES = ("1/30", "1/10", "1/3", "3")
 _MB_GRID = ("pdftsp", *(f"pdftsp:money={scale}" for scale in _SCALES))
 _GB_GRID = ("pdftsp:units=paper", *(f"pdftsp:money={scale},units=paper" for scale in _SCALES))
 BID_OF_15 = "pdftsp:money=1/500,units=paper"
-"""The only amount of money in the paper is Figure 10's bid, a random one, of 15: in this unit it is about the median."""
+"""The paper's only amount of money is Figure 10's bid of 15, a random one: in this unit that is about the median."""
 GRID = (BID_OF_15, *_GB_GRID[1:], *_MB_GRID[1:])
 """pdFTSP's welfare depends on the unit of money (theory: alpha, beta and bbar all scale with it)."""
 HINDSIGHT = (
@@ -188,9 +188,9 @@ WHICH = (
     "pdftsp chooses the best schedule (9) exactly; pdftsp:search=printed chooses it by Algorithm 2, as the paper does."
 )
 UNITS = (
-    "units=paper measures memory in GB and compute in samples per slot, as section 2.1 does; pdftsp alone has the MB of "
-    "the file. The paper names no unit of money: here it is a micro-dollar (a median bid of about 7,000), and money=1/500 "
-    "is that in which Figure 10's bid of 15 is about the median."
+    "units=paper measures memory in GB and compute in samples per slot, as section 2.1 does; pdftsp alone has the "
+    "file's MB. The paper names no unit of money: here it is a micro-dollar (a median bid of about 7,000), and "
+    "money=1/500 is that in which Figure 10's bid of 15 is about the median."
 )
 """In which units pdFTSP's rows are."""
 _ADMIT = (
@@ -238,7 +238,7 @@ def _plot(figure: str, groups: tuple[str, ...]) -> Iterator[Plot]:
         )  # fmt: skip
     elif figure == "fig5":
         note = (
-            "The paper: welfare rises slightly with the number of vendors; it names no numbers, and 1, 3, 5, 9 are ours. "
+            "The paper: welfare rises slightly with the number of vendors. It names no numbers; 1, 3, 5, 9 are ours. "
             f"{_WHY} {_POISSON_RUNS}"
         )
         yield Plot("fig5", "Figure 5: number of labor vendors", "welfare", groups, "vendors", note=note)

@@ -1,12 +1,12 @@
-"""OPT of the days of `paper` and `mechanisms`, from their committed exact means; a run of some algorithms needs no solver.
+"""OPT of the days of `paper` and `mechanisms` from their committed exact means: some rows are run without a solver.
 
 A committed table has no rows of single days, but exact means over the five days of a group. Of n days with ends
 [L_j, U_j] and an algorithm that earns w_j on day j, the mean of OPT/ALG is that of L_j / w_j and of U_j / w_j, the part
 reached that of w_j / U_j: linear in the unknowns. Five algorithms that are played again give them; whole numbers, and
 the other equations, show that the days are those of the committed run.
 
-    python -m tests.tools.known_opt SUITE FOLDER              put OPT into the store of the folder, before `run SUITE`
-    python -m tests.tools.known_opt SUITE FOLDER --recover    from the rows of such a run, write bench/lora/results/opt.csv
+    python -m tests.tools.known_opt SUITE FOLDER            put OPT into the store of the folder, before `run SUITE`
+    python -m tests.tools.known_opt SUITE FOLDER --recover  then, of its rows: bench/lora/results/opt.csv
 
 Where nothing is known yet OPT is put in as [0, what all bids are worth]: true, and of use for no table but welfare.
 """
@@ -19,14 +19,15 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from bench.family.column import Family
 from bench.family.known import find_suite
 from bench.family.suite import Case
-from bench.running.runner import STORE
 from bench.storage.payload import report_payload
-from bench.storage.store import Piece, Store
+from bench.storage.store import STORE, Piece, Store
 from formulations.report import Proof, SolveReport, Status, Termination
 from instances.files import make_folder
 from online.lora.public_constants import served
@@ -128,7 +129,9 @@ def recover(suite: str, folder: Path) -> pd.DataFrame:
 
 def _pieces(suite: str) -> Iterator[Piece]:
     family, chosen = find_suite(suite)
-    known = {row["instance"]: row for row in figures(OPT).to_dict("records")} if OPT.exists() else {}
+    known: dict[str, Mapping[Any, str]] = (
+        {row["instance"]: row for row in figures(OPT).to_dict("records")} if OPT.exists() else {}
+    )
     made: dict[str, Piece] = {}
     for case in chosen.cases:
         content = json.dumps({key: value for key, value in case.recipe.items() if key != "name"}, sort_keys=True)
@@ -138,7 +141,7 @@ def _pieces(suite: str) -> Iterator[Piece]:
         yield made[content]
 
 
-def _piece(family, case: Case, known: Mapping[str, Mapping[str, str]]) -> Piece:  # type: ignore[no-untyped-def]
+def _piece(family: Family, case: Case, known: Mapping[str, Mapping[Any, str]]) -> Piece:
     instance = family.generate(case.recipe)
     identity = family.identity(instance)
     row = known.get(identity, {"lower": "0", "upper": str(sum(each.worth for each in served(instance)))})

@@ -29,7 +29,6 @@ from online.lora.registry import Entry, Option, fraction, register
 from online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
 from online.lora.traces import EXACT_TASKS, Offer, PriceTrace
 
-
 GB = Fraction(1, 1000)
 """GB in a MB: the shipped files count 80,000 MB on an A100 of 80 GB."""
 
