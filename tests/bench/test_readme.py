@@ -24,6 +24,7 @@ from bench.cli.main import main, make_parser
 from bench.eapm.suites import READINGS as EAPM_READINGS
 from bench.family.known import families, find_suite
 from bench.figures.kinds import KINDS
+from bench.lora.experiments import COLUMNS
 from bench.lora.paper_suites import RUNS
 from bench.lora.readings import READINGS
 from bench.running.runner import RunOptions, run_suite
@@ -491,3 +492,31 @@ def test_the_example_of_eapm_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     found = run_eapm(generate_eapm({"kind": "table1", "gamma": "1.5"}), "mine:Halves")
     assert found.valid, found.violations
     assert found.welfare > 0
+
+
+def test_what_is_said_of_the_tables_of_lora_is_in_them() -> None:
+    """What a worst-case guarantee costs, load by load; where the best money scale in hindsight stays below EFT."""
+    text = " ".join(_text(EVALUATION).split())
+    means = readme_tables.figures(readme_tables.MECHANISMS)
+    means = means[means["plot"] == "mechanisms_reached"]
+
+    def reached(head: str, load: str) -> Fraction:
+        mine = means[means["group"].str.endswith(f" {load}") & means["algorithm"].str.startswith(f"{head}:")]
+        return sum(map(Fraction, mine["mean_lower"]), Fraction(0)) / len(mine)
+
+    shares = [
+        f"{float(share):.2f}"[1:]
+        for load in readme_tables.LOADS
+        for share in sorted(reached("posted", load) / reached(other, load) for other in ("bbar-rule", "capped"))
+    ]
+    said = "earns {} to {} of what `capped` and `bbar-rule` earn at load 0.8, {} to {} at 1.6 and {} to {} at 2.5"
+    assert said.format(*shares) in text
+    paper = readme_tables.read_means()
+    best = "pdftsp, best of 5 money scales in GB and in MB, in hindsight"
+    columns = [(figure, column) for figure in ("fig7", "fig8") for column in COLUMNS[figure]]
+    below = {
+        other: [pair for pair in columns if paper.mean(*pair, best) < paper.mean(*pair, other)]
+        for other in ("eft", "eft:admit=all")
+    }
+    assert below["eft"] == columns
+    assert set(columns) - set(below["eft:admit=all"]) == {("fig7", "philly")}
