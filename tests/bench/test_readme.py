@@ -311,8 +311,7 @@ def test_the_table_of_the_mechanisms_is_that_of_the_committed_run() -> None:
 def _are_of_whole_runs(name: str, cases: int) -> None:
     """The figures of a suite are of all cases, and of the present versions: of a later run where there is one."""
     left = set(find_suite(name)[1].cases[0].algorithms)
-    files = [readme_tables.provenance_of(name, rows=rows) for rows in (True, False)]
-    for file in filter(Path.exists, files):
+    for file in readme_tables.provenances_of(name):
         about = json.loads(file.read_text(encoding="utf-8"))
         assert (about["suite"], about["cases"], about["effort"], about["scale"]) == (name, cases, 1, "full")
         assert about["only"] == about["algorithms"] == []

@@ -19,7 +19,7 @@ LINES = [
 
 def _folder(path: Path, **about: object) -> Path:
     path.mkdir()
-    (path / "provenance.json").write_text(json.dumps({"suite": "toy", **about}), encoding="utf-8")
+    (path / "provenance.json").write_text(json.dumps({"suite": "toy"} | about), encoding="utf-8")
     return path
 
 
@@ -44,9 +44,35 @@ def test_lines_of_some_algorithms_are_replaced(results: Path, tmp_path: Path) ->
     assert sorted(each.name for each in results.iterdir()) == [
         "toy.csv", "toy_provenance.json", "toy_rows_provenance.json",
     ]  # fmt: skip
+    readme_tables.take(_folder(tmp_path / "more", rows=["o*"]), {table: pd.DataFrame(LINES[:1])})
+    readme_tables.take(_folder(tmp_path / "same", rows=["n*"]), {table: better})
+    assert [path.name for path in readme_tables.provenances_of("toy")] == [
+        "toy_rows2_provenance.json", "toy_rows_provenance.json", "toy_provenance.json",
+    ]  # fmt: skip
     readme_tables.take(_folder(tmp_path / "again"), {table: pd.DataFrame(LINES)})
     assert table.read_text(encoding="utf-8").splitlines() == before
-    assert not (results / "toy_rows_provenance.json").exists()
+    assert [path.name for path in readme_tables.provenances_of("toy")] == ["toy_provenance.json"]
+
+
+def test_lines_of_an_algorithm_that_a_suite_has_now_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stand where the suite has them, in every group."""
+    monkeypatch.setattr(readme_tables, "PAPER", tmp_path / "paper.csv")
+    old = [
+        {"plot": plot, "group": group, "algorithm": name, "mean": "1"}
+        for plot in ("certificate", "reached")
+        for group in ("pai 1.6", "pai 0.8")
+        for name in ("pdftsp", "greedy")
+    ]
+    table = tmp_path / "mechanisms.csv"
+    pd.DataFrame(old).to_csv(table, index=False)
+    new = [line | {"algorithm": "pdftsp:units=paper", "mean": "2"} for line in old[::2]]
+    new += [line | {"algorithm": "capped:prior=yesterday", "mean": "3"} for line in old[::2]]
+    readme_tables.take(_folder(tmp_path / "part", suite="mechanisms", rows=["*"]), {table: pd.DataFrame(new)})
+    found = readme_tables.figures(table)
+    for _, part in found.groupby(["plot", "group"]):
+        assert list(part["algorithm"]) == ["pdftsp:units=paper", "pdftsp", "capped:prior=yesterday", "greedy"]
+        assert list(part["mean"]) == ["2", "1", "3", "1"]
+    assert list(dict.fromkeys(found["group"])) == ["pai 1.6", "pai 0.8"]
 
 
 @pytest.mark.parametrize(

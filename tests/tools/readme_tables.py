@@ -21,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.family.checks import Verdict
-from bench.family.known import find_suite
+from bench.family.known import find_suite, find_suite_if_any
 from bench.family.suite import Plot
 from bench.lora import experiments
 from bench.lora.experiments import COLUMNS, Means
@@ -347,13 +347,40 @@ def write_tables(tables: Mapping[tuple[str, str], Callable[[], str]]) -> None:
         path.write_text("".join((before, found, made(), *rest[1:])), encoding="utf-8")
 
 
-def provenance_of(suite: str, *, rows: bool = False) -> Path:
-    """Where the run of a suite is told that the committed figures are of; `rows`: a later one of some algorithms."""
-    return PAPER.with_name(f"{suite}_rows_provenance.json" if rows else f"{suite}_provenance.json")
+def provenances_of(suite: str) -> list[Path]:
+    """Where the runs of a suite are told that the committed figures are of, the latest first.
+
+    SUITE_provenance.json is of all its rows, SUITE_rows_provenance.json, SUITE_rows2_provenance.json and so on of later
+    runs of some algorithms.
+    """
+    whole = PAPER.with_name(f"{suite}_provenance.json")
+    parts = [path for k in range(1, 10) if (path := _part_of(suite, k)).exists()]
+    return [*reversed(parts), *filter(Path.exists, [whole])]
+
+
+def _part_of(suite: str, k: int) -> Path:
+    return PAPER.with_name(f"{suite}_rows{k if k > 1 else ''}_provenance.json")
+
+
+def _keep_provenance(folder: Path) -> None:
+    """Of a run of some algorithms beside the others, in the place of one of the same rows; of a whole one alone."""
+    about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    suite, rows = about["suite"], about.get("rows")
+    kept = PAPER.with_name(f"{suite}_provenance.json")
+    if not rows:
+        for part in provenances_of(suite):
+            part.unlink()
+    else:
+        places = [_part_of(suite, k) for k in range(1, 10)]
+        told = [json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else rows for path in places]
+        kept = places[told.index(rows)]
+    shutil.copyfile(folder / "provenance.json", kept)
 
 
 def take(folder: Path, made: Mapping[Path, pd.DataFrame]) -> None:
     """Write tables of a run, and its provenance; of a run of some algorithms their lines, in the place of the old ones.
+
+    Lines of algorithms that the suite has and the table has not yet stand where the suite has them.
 
     Raises
     ------
@@ -361,20 +388,37 @@ def take(folder: Path, made: Mapping[Path, pd.DataFrame]) -> None:
     """
     about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     part = bool(about.get("rows"))
+    suite = find_suite_if_any(about)
+    names = list(dict.fromkeys(name for case in suite.cases for name in case.algorithms)) if suite else []
     for file, new in made.items():
         keys = [name for name in ("plot", "group", "algorithm") if name in new]
         table = new.astype(str).set_index(keys)
         if part:
             old = figures(file).set_index(keys)
-            mine = old.index[old.index.get_level_values("algorithm").isin(table.index.get_level_values("algorithm"))]
-            if set(table.index) != set(mine) or list(table) != list(old):
+            known = old.index.get_level_values("algorithm")
+            added = table[~table.index.get_level_values("algorithm").isin(known)]
+            mine = old.index[known.isin(table.index.get_level_values("algorithm"))]
+            foreign = set(added.index.get_level_values("algorithm")) - set(names)
+            if foreign or set(table.index) != {*mine, *added.index} or list(table) != list(old):
                 raise ValueError(f"{file.name}: other lines or columns than those of the run")
-            old.loc[table.index] = table
+            old.loc[mine] = table.loc[mine]
             table = old
+            if len(added):
+                table = pd.concat([old, added]).reset_index()
+                places = {name: k for k, name in enumerate(names)}
+                heads = {key: k for k, key in enumerate(dict.fromkeys(_heads(table, keys)))}
+                pairs = zip(_heads(table, keys), table["algorithm"], strict=True)
+                order = pd.Series([(heads[head], places[name]) for head, name in pairs], index=table.index)
+                table = table.loc[order.sort_values(kind="stable").index]
+                table = table.set_index(keys)
         table.reset_index().to_csv(file, index=False, lineterminator="\n")
-    shutil.copyfile(folder / "provenance.json", provenance_of(about["suite"], rows=part))
-    if not part:
-        provenance_of(about["suite"], rows=True).unlink(missing_ok=True)
+    _keep_provenance(folder)
+
+
+def _heads(table: pd.DataFrame, keys: Sequence[str]) -> list[tuple[str, ...]]:
+    """What stands before the algorithm in a line's key."""
+    rows = table[[key for key in keys if key != "algorithm"]].to_dict("records")
+    return [tuple(map(str, row.values())) for row in rows]
 
 
 def take_mechanisms(folder: Path) -> None:
@@ -464,7 +508,7 @@ def take_paper(folder: Path) -> None:
             about_it |= {"paper_percent": each.percent, "cases": str(above.cases)}
             lines.append({**about_it, "percent": above.mean, "low": above.low, "high": above.high})
     pd.DataFrame(lines).to_csv(PRINTED, index=False, lineterminator="\n")
-    shutil.copyfile(folder / "provenance.json", provenance_of("paper", rows=part))
+    _keep_provenance(folder)
 
 
 def take_study(folder: Path) -> None:
