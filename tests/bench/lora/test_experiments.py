@@ -11,6 +11,7 @@ from bench.lora import FAMILY
 from bench.lora.experiments import COLUMNS, OTHERS, OURS, SENTENCES, Means, Sentence, compare, judge, told
 from bench.lora.suites import suites
 from bench.lora.theory.pdftsp.bids import utility_curve
+from instances.lora.format import FORMAT, parse
 from tests.tools.known_opt import from_ratios, from_reached, solve_linear
 from tests.tools.readme_tables import ROOT, read_means
 
@@ -155,3 +156,28 @@ def test_overbidding_gains_as_often_as_the_readme_says() -> None:
     assert f"is so for {printed} of the {instance.tasks} tasks, with the exact search for {exact}, and" in text
     assert ["search=printed" in name for name in gains] == [False, True, False]
     assert "payment=critical" in list(gains)[2]
+
+
+def test_a_bid_of_15_at_an_expense_of_10_gains_5_as_in_figure_10() -> None:
+    """Two tasks, a slot, a node of 2 samples and 2 GB: the first one, of bid 10, leaves both prices at 5 a unit."""
+    task = {
+        "arrival": 1, "deadline": 1, "memory_mb": 1000, "work": 1, "rate": [1], "energy_wh": [0], "vendors": [],
+    }  # fmt: skip
+    instance = parse(
+        {
+            "format": FORMAT,
+            "name": "figure 10",
+            "slots": 1,
+            "slot_seconds": 600,
+            "base_memory_mb": 1000,
+            "node_types": [{"name": "a", "count": 1, "compute": 2, "memory_mb": 3000, "tariff": [0]}],
+            "tasks": [task | {"bid": 10}, task | {"bid": 15}],
+        },
+        "figure 10",
+    )
+    for search in ("exact", "printed"):
+        played = FAMILY.run(instance, f"pdftsp:search={search},units=paper,alpha=2,beta=1/500")
+        curve = utility_curve(instance, played, 1)
+        assert curve.payment(15) == 10
+        assert [curve.utility(bid) for bid in (0, 9, 10, 11, 15, 16, 1000)] == [0, 0, 0, 5, 5, 5, 5]
+        assert curve.best()[1] == curve.utility(15) == 5
