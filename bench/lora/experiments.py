@@ -3,7 +3,8 @@
 The paper's sentences are about means of welfare, ratios and times, so no single run refutes one; all other claims are
 in `bench.lora.theory`. A comparison of two algorithms over the runs of a column `holds` where the 95 % interval of the
 improvement (Fieller, runs in pairs) is above 0, `fails` where it is below, and is `undecided` where it contains 0.
-Where the runs themselves are not known the two means are compared, which decides it for these days alone.
+Where the runs themselves are not known the two means are compared, which decides it for these days alone. What has not
+been run has no verdict.
 """
 
 from __future__ import annotations
@@ -80,6 +81,10 @@ class Means:
         """The lower end; of welfare and seconds it is the mean."""
         return self.ends[figure, column, algorithm][0]
 
+    def has(self, figure: str, column: str, *algorithms: str) -> bool:
+        """Whether these were run in the column."""
+        return all((figure, column, name) in self.ends for name in algorithms)
+
     def above(self, figure: str, column: str, ours: str, other: str) -> intervals.Estimate:
         """By how many percent the mean of `ours` is above that of the other, with its interval where runs are known."""
         mine, theirs = (self.runs.get((figure, column, name), {}) for name in (ours, other))
@@ -114,9 +119,9 @@ WELFARE = ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9")
 def outperforms(
     means: Means, ours: str = OURS, figures: Sequence[str] = WELFARE
 ) -> Iterator[tuple[str, str, list[str]]]:
-    """(figure, column, a verdict per baseline): whether pdFTSP earns more than each, in every column."""
+    """(figure, column, a verdict per baseline): whether pdFTSP earns more than each, in every column that was run."""
     for figure in figures:
-        for column in COLUMNS[figure]:
+        for column in (each for each in COLUMNS[figure] if means.has(figure, each, ours, *OTHERS)):
             yield figure, column, [told(means.above(figure, column, ours, other)) for other in OTHERS]
 
 
@@ -130,7 +135,8 @@ def judge(sentence: Sentence, means: Means, ours: str = OURS) -> Mapping[str, st
     figure = sentence.figure
     if sentence.check in ("rises", "falls"):
         columns = COLUMNS[figure] if sentence.check == "rises" else tuple(reversed(COLUMNS[figure][:2]))
-        earned = {name: [means.mean(figure, column, name) for column in columns] for name in (ours, *OTHERS)}
+        run = [name for name in (ours, *OTHERS) if all(means.has(figure, column, name) for column in columns)]
+        earned = {name: [means.mean(figure, column, name) for column in columns] for name in run}
         return {
             name: _in_order(values, (f"{float(value) / 1e6:.2f}" for value in values))
             for name, values in earned.items()
@@ -138,12 +144,15 @@ def judge(sentence: Sentence, means: Means, ours: str = OURS) -> Mapping[str, st
     if sentence.check == "gains":
         found = {}
         for other in OTHERS:
+            if not all(means.has(figure, column, ours, other) for column in COLUMNS[figure]):
+                continue
             percents = [means.above(figure, column, ours, other).mean for column in COLUMNS[figure]]
             values = [percent for percent in percents if percent is not None]
             found[other] = _in_order(values, (f"{float(value):+.0f} %" for value in values))
         return found
     if sentence.check == "ratio":
-        return {column: _at_most(means.ends[figure, column, ours]) for column in COLUMNS[figure]}
+        run = [column for column in COLUMNS[figure] if means.has(figure, column, ours)]
+        return {column: _at_most(means.ends[figure, column, ours]) for column in run}
     if sentence.check == "best":
         figures = WELFARE if figure == "fig4 to fig9" else (figure,)
         return {

@@ -249,7 +249,7 @@ def sentences() -> str:
             text = ", ".join(f"{verdict} in {counts[verdict]} of {len(found)} columns" for verdict in sorted(counts))
         else:
             text = "; ".join(f"{name}: {verdict}" for name, verdict in found.items())
-        lines.append([sentence.figure.replace("fig", ""), sentence.words, text])
+        lines.append([sentence.figure.replace("fig", ""), sentence.words, text or "not run"])
     return make_table(["figure", "the paper", "here"], lines)
 
 
