@@ -208,9 +208,9 @@ def choose_in_hindsight(
 ) -> list[Mapping[Any, Any]]:
     """The rows with, per case and (label, algorithms), the algorithm of the best value once more under the label.
 
-    Of the algorithms only the first one keeps its own place: the others are there to be chosen from.
+    Of the algorithms only the first one of each label keeps its own place: the others are there to be chosen from.
     """
-    hidden = {name for _, names in groups for name in names[1:]}
+    hidden = {name for _, names in groups for name in names[1:]} - {names[0] for _, names in groups}
     found = [row for row in rows if row["algorithm"] not in hidden]
     for label, names in groups:
         best: dict[str, Mapping[Any, Any]] = {}

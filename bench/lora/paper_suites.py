@@ -18,6 +18,7 @@ from bench.family.suite import Case, Plot, Printed, SolveSettings, Suite
 from instances.lora.arrivals import days, earlier
 
 INFORMED = (
+    "pdftsp:prior=yesterday,units=paper",
     "pdftsp:prior=yesterday",
     "eris:prior=yesterday",
     "posted:prior=yesterday,margin=3/2",
@@ -27,19 +28,29 @@ INFORMED = (
 )
 """Whoever needs constants: here they come from the day before, as they would in use; with the margin that Theorem A
 needs for a day that is not the same (`online.lora.algorithms.posted`)."""
-PDFTSP = ("pdftsp", "pdftsp:search=printed")
-"""The mechanism with an exact maximiser of (9), and with Algorithm 2, which is what the paper's figures show."""
-AS_PRINTED = ("pdftsp", "pdftsp:units=canonical", "pdftsp:search=printed")
-"""The paper's own, with alpha and beta of the very day, as the paper has them."""
+PDFTSP = ("pdftsp:units=paper", "pdftsp:search=printed,units=paper")
+"""The mechanism in the paper's units, with an exact maximiser of (9), and with Algorithm 2, which is what the paper's
+figures show."""
+AS_PRINTED = (*PDFTSP, "pdftsp", "pdftsp:units=canonical")
+"""The paper's own, with alpha and beta of the very day, as the paper has them: memory in GB (section 2.1), in the MB of
+the file, and in the units in which Theorem 5 applies."""
 EARLIEST = ("eft", "ntm", "eft:admit=all", "ntm:admit=all")
 """EFT and NTM, rejecting who is worth nothing, and as the paper words them, taking whatever fits."""
 ALGORITHMS = (*AS_PRINTED, *INFORMED, "titan", *EARLIEST, "greedy")
 LEARNED = ("learned:prior=history", "learned:guard=200,prior=history", "guarded:inner=greedy,prior=history")
 """What is learned from the days before, and the guard of Theorem H."""
 DAYS_BEFORE = 7
-GRID = tuple(f"pdftsp:money={scale}" for scale in ("1/30", "1/10", "1/3", "3"))
+_SCALES = ("1/30", "1/10", "1/3", "3")
+_MB_GRID = ("pdftsp", *(f"pdftsp:money={scale}" for scale in _SCALES))
+_GB_GRID = ("pdftsp:units=paper", *(f"pdftsp:money={scale},units=paper" for scale in _SCALES))
+BID_OF_15 = "pdftsp:money=1/500,units=paper"
+"""The paper's only amount of money is Figure 10's bid of 15, a random one: in this unit that is about the median."""
+GRID = (BID_OF_15, *_GB_GRID[1:], *_MB_GRID[1:])
 """pdFTSP's welfare depends on the unit of money (theory: alpha, beta and bbar all scale with it)."""
-HINDSIGHT = ("pdftsp, best of 5 money scales in hindsight", ("pdftsp", *GRID))
+HINDSIGHT = (
+    ("pdftsp, best of 5 money scales in hindsight", _MB_GRID),
+    ("pdftsp, best of 5 money scales in GB and in MB, in hindsight", (*_GB_GRID, *_MB_GRID)),
+)
 TRACES = ("pai", "philly", "helios")
 TARIFF_DAYS = ("2017-05-08", "2017-02-02", "2017-07-12", "2017-09-04", "2017-12-29")
 """PJM's prices of run 0, 1, ...: all seasons; in 2017-09-04 some are negative. The day before has its day's prices."""
@@ -176,14 +187,20 @@ def _leaderboard(scale: Scale) -> Iterator[Case]:
 WHICH = (
     "pdftsp chooses the best schedule (9) exactly; pdftsp:search=printed chooses it by Algorithm 2, as the paper does."
 )
+UNITS = (
+    "units=paper measures memory in GB and compute in samples per slot, as section 2.1 does; pdftsp alone has the "
+    "file's MB. The paper names no unit of money: here it is a micro-dollar (a median bid of about 7,000), and "
+    "money=1/500 is that in which Figure 10's bid of 15 is about the median."
+)
+"""In which units pdFTSP's rows are."""
 _ADMIT = (
     "The paper does not say that EFT and NTM look at a bid: eft:admit=all and ntm:admit=all take whatever fits, as it "
     "words them; eft and ntm reject tasks that are worth nothing."
 )
 _WHY = (
-    "The paper gives neither its units of money, compute and memory, nor bids, vendor prices and rates s_ik; pdFTSP's "
-    "welfare depends on the unit of money, so it is shown with units given, canonical (bbar >= 1, as Theorem 5 needs) "
-    f"and at its best money scale in hindsight where that was run. {WHICH} {_ADMIT}"
+    "The paper gives neither its unit of money nor bids, vendor prices and rates s_ik; pdFTSP's welfare depends on the "
+    "units, so it is shown in those that the paper names, in the file's, in canonical ones (bbar >= 1, as Theorem 5 "
+    f"needs) and at its best money scale in hindsight where that was run. {UNITS} {WHICH} {_ADMIT}"
 )
 TRACE_RUNS = (
     "The runs of a trace are consecutive days of one week, each with the electricity prices of another day of 2017: "
@@ -213,14 +230,17 @@ def _printed(group: str, titan: str, eft: str, ntm: str) -> tuple[Printed, ...]:
 
 
 def _plot(figure: str, groups: tuple[str, ...]) -> Iterator[Plot]:
-    grid = (HINDSIGHT,)
+    grid = HINDSIGHT
     if figure == "fig4":
         yield Plot(
             "fig4", "Figure 4: number of nodes", "welfare", groups, "nodes", (),
             _printed("50 nodes", "30.78", "137.35", "155.84"), f"{_WHY} {_TITAN} {_POISSON_RUNS}",
         )  # fmt: skip
     elif figure == "fig5":
-        note = f"The paper: welfare rises slightly with the number of vendors. {_WHY} {_POISSON_RUNS}"
+        note = (
+            "The paper: welfare rises slightly with the number of vendors. It names no numbers; 1, 3, 5, 9 are ours. "
+            f"{_WHY} {_POISSON_RUNS}"
+        )
         yield Plot("fig5", "Figure 5: number of labor vendors", "welfare", groups, "vendors", note=note)
     elif figure == "fig6":
         note = f"The paper: A100 above A40, and pdFTSP best on all three. {_WHY} {_POISSON_RUNS}"
@@ -252,12 +272,12 @@ def _plot(figure: str, groups: tuple[str, ...]) -> Iterator[Plot]:
     elif figure == "fig13":
         note = (
             "Seconds of a whole run over its tasks, measured beside other work: only the order of magnitude is to be "
-            f"read. The paper: pdFTSP faster than Titan, whose time grows with the problem. {WHICH}"
+            f"read. The paper: pdFTSP faster than Titan, whose time grows with the problem. {UNITS} {WHICH}"
         )
         shown = (*PDFTSP, "titan")
         yield Plot("fig13", "Figure 13: run time per task", "seconds", groups, "arrivals a slot", shown, note=note)
     elif figure == "leaderboard":
-        note = f"Constants of the day before, never of the day itself. {_ADMIT} {TRACE_RUNS} {_POISSON_RUNS}"
+        note = f"Constants of the day before, never of the day itself. {UNITS} {_ADMIT} {TRACE_RUNS} {_POISSON_RUNS}"
         yield Plot("leaderboard", "Welfare over the upper bound on OPT", "reached", groups, "arrivals", note=note)
         yield Plot("leaderboard_table", "Which algorithm to take", "leaderboard", groups, "arrivals", note=note)
 

@@ -41,5 +41,10 @@ READINGS = (
     "ratios of the instance; which of these assumptions fail on the run stands beside it.",
     "EFT and NTM: the paper does not say that they look at a bid. `eft:admit=all` and `ntm:admit=all` take whatever "
     "fits, as it words them; `eft` and `ntm` reject a task that is worth nothing.",
+    "Units: bbar = b / (S + R) adds samples and memory, and alpha and beta have a unit of money, so what pdFTSP "
+    "earns depends on the units. Section 2.1 counts compute in samples per slot and memory in GB: `units=paper`. "
+    "The file's memory is in MB, which `pdftsp` alone takes. The paper names no unit of money: the file's "
+    "micro-dollars stand, and `money=` scales them. Its only amount is Figure 10's bid of 15, drawn at random: "
+    "money=1/500 makes 15 about the median bid of a day.",
 )
 """A few sentences each: what is done here, and what the paper says."""

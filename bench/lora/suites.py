@@ -15,6 +15,7 @@ from bench.lora.paper_suites import (
     EARLIEST,
     LEARNED,
     TRACE_RUNS,
+    UNITS,
     WHICH,
     days_before,
     figure_suites,
@@ -60,6 +61,8 @@ _ARRIVALS: tuple[dict[str, Any], ...] = (
 # What can be proved beside what is printed; constants come from the day before, never from the day itself.
 PROVED = ("posted", "minimal-edit", "capped", "bbar-rule", "greedy")
 MECHANISMS = (
+    "pdftsp:units=paper",
+    "pdftsp:prior=yesterday,units=paper",
     "pdftsp",
     "pdftsp:prior=yesterday",
     "pdftsp:units=canonical",
@@ -310,7 +313,7 @@ def _mechanism_plots() -> Iterator[Plot]:
 
 _PAI_40 = {**_PART, "name": "pai_40", "seed": ["quick", "pai_40"], **dict(_TRACES)["pai_40"]}
 # alpha and beta of pai_40, kept: then a bid moves nothing but its own outcome, as in the paper's proof of Theorem 3.
-_FIXED = "pdftsp:alpha=7253/17088,beta=2012/375"
+_FIXED = "pdftsp:units=paper,alpha=7253/17088,beta=2012/375"
 _THEORY = ("pdftsp", "pdftsp:payment=critical", "pdftsp:updates=admitted", *PROVED)
 _THEORY_PLOTS = (
     Plot(
@@ -322,8 +325,8 @@ _THEORY_PLOTS = (
         note="The paper shows a task of valuation 15 and expense 10 whose best bid is its valuation. That is so where "
         "its price plus its operation is below its valuation (task 5), and under the payment b - F (critical). Under "
         "(14) a task gains by overbidding where its valuation lies between its payment and payment plus operation "
-        "(task 29): (14) does not charge the operation. "
-        f"{WHICH}",
+        "(task 10): (14) does not charge the operation. "
+        f"{UNITS} {WHICH}",
     ),
     Plot(
         "overbid",
@@ -341,7 +344,7 @@ _THEORY_PLOTS = (
         ("part of a day",),
         "admitted tasks",
         note="No payment is above its bid, as in the paper. Under (14) some are below what the task costs the provider "
-        f"(vendor and operation); under b - F none is. {WHICH}",
+        f"(vendor and operation); under b - F none is. {UNITS} {WHICH}",
     ),
 )
 _CURVES = {
@@ -354,7 +357,7 @@ _CURVES = {
 def _bidding() -> tuple[Study, ...]:
     """Charges and utility curves of Figures 10 and 11: both searches under (14), and the payment b - F."""
     algorithms = (_FIXED, f"{_FIXED},search=printed", f"{_FIXED},payment=critical")
-    kinds: tuple[tuple[str, int | None], ...] = (("charges", None), ("curve", 5), ("curve", 29))
+    kinds: tuple[tuple[str, int | None], ...] = (("charges", None), ("curve", 5), ("curve", 10))
     return tuple(Study(kind, algorithm, task) for algorithm in algorithms for kind, task in kinds)
 
 
@@ -393,7 +396,7 @@ def _bidding_suite(name: str) -> Suite:
     case = Case(
         "pai_40",
         _PAI_40,
-        _THEORY[:2],
+        ("pdftsp:units=paper", "pdftsp:payment=critical,units=paper"),
         _EFFORTS["pai_40"],
         "part of a day",
         studies=tuple(each for each in _bidding() if each.kind == plot.kind),

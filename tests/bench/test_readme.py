@@ -24,7 +24,8 @@ from bench.cli.main import main, make_parser
 from bench.eapm.suites import READINGS as EAPM_READINGS
 from bench.family.known import families, find_suite
 from bench.figures.kinds import KINDS
-from bench.lora.paper_suites import RUNS
+from bench.lora.experiments import COLUMNS
+from bench.lora.paper_suites import HINDSIGHT, RUNS
 from bench.lora.readings import READINGS
 from bench.running.runner import RunOptions, run_suite
 from bench.storage.store import STORE, Store
@@ -310,8 +311,7 @@ def test_the_table_of_the_mechanisms_is_that_of_the_committed_run() -> None:
 def _are_of_whole_runs(name: str, cases: int) -> None:
     """The figures of a suite are of all cases, and of the present versions: of a later run where there is one."""
     left = set(find_suite(name)[1].cases[0].algorithms)
-    files = [readme_tables.provenance_of(name, rows=rows) for rows in (True, False)]
-    for file in filter(Path.exists, files):
+    for file in readme_tables.provenances_of(name):
         about = json.loads(file.read_text(encoding="utf-8"))
         assert (about["suite"], about["cases"], about["effort"], about["scale"]) == (name, cases, 1, "full")
         assert about["only"] == about["algorithms"] == []
@@ -491,3 +491,35 @@ def test_the_example_of_eapm_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     found = run_eapm(generate_eapm({"kind": "table1", "gamma": "1.5"}), "mine:Halves")
     assert found.valid, found.violations
     assert found.welfare > 0
+
+
+def test_what_is_said_of_the_tables_of_lora_is_in_them() -> None:
+    """What a worst-case guarantee costs, load by load; where the best money scale in hindsight stays below EFT."""
+    text = " ".join(_text(EVALUATION).split())
+    means = readme_tables.figures(readme_tables.MECHANISMS)
+    means = means[means["plot"] == "mechanisms_reached"]
+
+    def reached(head: str, load: str) -> Fraction:
+        mine = means[means["group"].str.endswith(f" {load}") & means["algorithm"].str.startswith(f"{head}:")]
+        return sum(map(Fraction, mine["mean_lower"]), Fraction(0)) / len(mine)
+
+    shares = [
+        f"{float(share):.2f}"[1:]
+        for load in readme_tables.LOADS
+        for share in sorted(reached("posted", load) / reached(other, load) for other in ("bbar-rule", "capped"))
+    ]
+    said = "earns {} to {} of what `capped` and `bbar-rule` earn at load 0.8, {} to {} at 1.6 and {} to {} at 2.5"
+    assert said.format(*shares) in text
+    paper = readme_tables.read_means()
+    columns = [(figure, column) for figure in ("fig7", "fig8") for column in COLUMNS[figure]]
+    best = [name for name, _ in HINDSIGHT if (*columns[0], name) in paper.ends]
+    assert HINDSIGHT[0][0] in best
+    for name in best:
+        below = {
+            other: [pair for pair in columns if paper.mean(*pair, name) < paper.mean(*pair, other)]
+            for other in ("eft", "eft:admit=all")
+        }
+        assert below["eft"] == columns
+        assert set(columns) - set(below["eft:admit=all"]) == {("fig7", "philly")}
+    figures = [f"{float(paper.mean('fig7', 'philly', name)) / 1e6:.2f}" for name in (best[0], "eft:admit=all")]
+    assert "on Philly it is above it ({} against {})".format(*figures) in text

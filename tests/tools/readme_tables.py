@@ -1,9 +1,10 @@
-"""The tables of bench/lora/README.md (Figures 7, 8, 12, what the paper prints, the mechanisms) and the README's one.
+"""The tables of bench/lora/README.md (Figures 4 to 13, what the paper says of them, the mechanisms) and README's one.
 
 `python -m tests.tools.readme_tables` writes them into both files. Those of `lora` are made from committed figures, the
 README's from the table of `quick` in bench/README.md. With a FOLDER behind it, it first takes what the tables need from
-the results of `run mechanisms` or `run leaderboard` in the folder and writes it to bench/lora/results. Where that run
-was one of some algorithms (`--rows`), its lines take the place of theirs, and its provenance stands beside the other.
+the results of `run paper`, `run fig10`, `run fig11`, `run mechanisms` or `run leaderboard` in the folder and writes it
+to bench/lora/results. Where that run was one of some algorithms (`--rows`), its lines take the place of theirs, and its
+provenance stands beside the other.
 """
 
 from __future__ import annotations
@@ -20,12 +21,22 @@ from pathlib import Path
 import pandas as pd
 
 from bench.family.checks import Verdict
+from bench.family.known import find_suite, find_suite_if_any
+from bench.family.suite import Plot
+from bench.lora import experiments
+from bench.lora.experiments import COLUMNS, Means
+from bench.lora.paper_suites import PDFTSP
 from bench.tables.ratios import decimal
+from formulations.report import Proof
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = ROOT / "bench" / "lora" / "results" / "paper.csv"
 PRINTED = PAPER.with_name("paper_printed.csv")
-"""The paper's percentages beside ours: `printed.csv` of the same run."""
+"""The paper's percentages beside ours, over the same runs."""
+RUNS = PAPER.with_name("paper_runs.csv")
+"""Welfare run by run of those that the paper compares, where it is known."""
+FIG10, FIG11 = PAPER.with_name("fig10.csv"), PAPER.with_name("fig11.csv")
+OPT = "OPT"
 MECHANISMS = PAPER.with_name("mechanisms.csv")
 VERDICTS = PAPER.with_name("mechanisms_verdicts.csv")
 LEADERBOARD = PAPER.with_name("leaderboard.csv")
@@ -130,6 +141,118 @@ def printed(rows: pd.DataFrame) -> str:
     return make_table(["above", *head], lines)
 
 
+def others(rows: pd.DataFrame) -> str:
+    """Figures 4, 5, 6 and 9 as one table in Markdown: mean welfare in millions of micro-dollars."""
+    plots = ("fig4", "fig5", "fig6", "fig9")
+    chosen = rows[rows["plot"].isin(plots)]
+    columns = [(plot, group) for plot in plots for group in COLUMNS[plot]]
+
+    def mean(row: pd.Series) -> str:
+        return f"{float(Fraction(row['mean_lower']) + Fraction(row['mean_upper'])) / 2e6:.2f}"
+
+    lines = [
+        [f"{name}{' *' * ('True' in set(part['oracle']))}"]
+        + [_cell(chosen, (plot,), group, str(name), mean) for plot, group in columns]
+        for name, part in chosen.groupby("algorithm", sort=False)
+    ]
+    return make_table(["algorithm", *(group.replace("1 vendors", "1 vendor") for _, group in columns)], lines)
+
+
+def times(rows: pd.DataFrame) -> str:
+    """Figure 13 as a table in Markdown: milliseconds per task."""
+    chosen = rows[rows["plot"] == "fig13"]
+    lines = [
+        [str(name), *(_cell(chosen, ("fig13",), group, str(name), _milliseconds) for group in COLUMNS["fig13"])]
+        for name in dict.fromkeys(chosen["algorithm"])
+    ]
+    return make_table(["algorithm", *COLUMNS["fig13"]], lines)
+
+
+def _milliseconds(row: pd.Series) -> str:
+    return f"{1000 * float(row['mean_lower']):.2f}"
+
+
+def _rule(algorithm: str) -> str:
+    search = "Algorithm 2" if "search=printed" in algorithm else "exact search"
+    return f"{search}, {'b - F' if 'payment=critical' in algorithm else '(14)'}"
+
+
+def bids(rows: pd.DataFrame) -> str:
+    """Figure 10 as a table in Markdown: per bidder and rule what it pays and gains from which bid on."""
+    lines = []
+    for (task, name), part in rows.groupby(["task", "algorithm"], sort=False):
+        [won] = [row for row in part.to_dict("records") if row["admitted"] == "true"]
+        value = int(won["valuation"])
+        truthful = won["bid_from"] and Fraction(won["bid_from"]) < value
+        utility = Fraction(won["utility_from"])
+        best = "any bid that wins, the valuation too" if truthful else "its valuation, or less"
+        if not truthful and utility > 0:
+            best = "a bid above its valuation"
+        figures_ = (won["bid_from"], won["payment_from"], won["utility_from"])
+        lines.append(
+            [str(task), str(value), _rule(str(name)), *(f"{float(Fraction(each)):.0f}" for each in figures_), best]
+        )
+    head = ["task", "valuation", "rule", "wins with a bid above", "then pays", "and gains", "best for it"]
+    return make_table(head, sorted(lines, key=lambda line: int(line[0])))
+
+
+def charges(rows: pd.DataFrame) -> str:
+    """Figure 11 as a table in Markdown: what the admitted bid and pay, and what they cost the provider."""
+    names = list(dict.fromkeys(rows["algorithm"]))
+    by_task = {(row["task"], row["algorithm"]): row for row in rows.to_dict("records")}
+    lines = []
+    for task in sorted(set(rows["task"]), key=int):
+        found = [by_task.get((task, name)) for name in names]
+        bid = next(row["bid"] for row in found if row)
+        cells = [
+            text
+            for row in found
+            for text in ((f"{float(Fraction(row['payment'])):.0f}", row["outlay"]) if row else ("-", "-"))
+        ]
+        lines.append([task, bid, *cells])
+    head = [text for name in names for text in (f"pays: {_rule(name)}", "costs")]
+    return make_table(["task", "bid", *head], lines)
+
+
+def read_means() -> Means:
+    """The committed means, and the runs behind some of them."""
+    ends = {}
+    for row in figures(PAPER).to_dict("records"):
+        figure, _, column = row["group"].partition(": ")
+        if row["plot"] == figure and row["mean_lower"]:
+            ends[figure, column, row["algorithm"]] = (Fraction(row["mean_lower"]), Fraction(row["mean_upper"]))
+    runs: dict[tuple[str, str, str], dict[str, Fraction]] = {}
+    for row in figures(RUNS).to_dict("records"):
+        figure, _, column = row["group"].partition(": ")
+        runs.setdefault((figure, column, row["algorithm"]), {})[row["case"]] = Fraction(row["welfare"])
+    return Means(ends, runs)
+
+
+def outperforms() -> str:
+    """Whether pdFTSP earns more than each baseline in every column of Figures 4 to 9, in Markdown."""
+    lines = [
+        [f"{figure[3:]}: {column}".replace("1 vendors", "1 vendor"), *verdicts]
+        for figure, column, verdicts in experiments.outperforms(read_means())
+    ]
+    names = ("Titan", "EFT as worded", "EFT that rejects", "NTM as worded", "NTM that rejects")
+    return make_table(["figure: column", *names], lines)
+
+
+def sentences() -> str:
+    """What the paper says of its figures, and the verdicts, in Markdown."""
+    means = read_means()
+    lines = []
+    for sentence in experiments.SENTENCES:
+        found = experiments.judge(sentence, means)
+        if sentence.check == "best":
+            counts = Counter(found.values())
+            text = ", ".join(f"{verdict} in {counts[verdict]} of {len(found)} columns" for verdict in sorted(counts))
+        else:
+            text = "; ".join(f"{name}: {verdict}" for name, verdict in found.items())
+        lines.append([sentence.figure.replace("fig", ""), sentence.words, text or "not run"])
+    return make_table(["figure", "the paper", "here"], lines)
+
+
 def mechanisms(rows: pd.DataFrame, verdicts: pd.DataFrame) -> str:
     """The table of the mechanisms in Markdown: means over the days of a load or over all, and whose theorem holds."""
 
@@ -194,6 +317,12 @@ TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
     ("bench/lora/README.md", "paper welfare"): lambda: welfare(figures()),
     ("bench/lora/README.md", "paper printed"): lambda: printed(figures(PRINTED)),
     ("bench/lora/README.md", "paper ratios"): lambda: ratios(figures()),
+    ("bench/lora/README.md", "paper others"): lambda: others(figures()),
+    ("bench/lora/README.md", "paper times"): lambda: times(figures()),
+    ("bench/lora/README.md", "paper bids"): lambda: bids(figures(FIG10)),
+    ("bench/lora/README.md", "paper charges"): lambda: charges(figures(FIG11)),
+    ("bench/lora/README.md", "paper outperforms"): outperforms,
+    ("bench/lora/README.md", "paper sentences"): sentences,
     ("bench/lora/README.md", "leaderboard"): lambda: leaderboard(figures(LEADERBOARD)),
     ("bench/lora/README.md", "mechanisms"): lambda: mechanisms(figures(MECHANISMS), figures(VERDICTS)),
 }
@@ -216,13 +345,40 @@ def write_tables(tables: Mapping[tuple[str, str], Callable[[], str]]) -> None:
         path.write_text("".join((before, found, made(), *rest[1:])), encoding="utf-8")
 
 
-def provenance_of(suite: str, *, rows: bool = False) -> Path:
-    """Where the run of a suite is told that the committed figures are of; `rows`: a later one of some algorithms."""
-    return PAPER.with_name(f"{suite}_rows_provenance.json" if rows else f"{suite}_provenance.json")
+def provenances_of(suite: str) -> list[Path]:
+    """Where the runs of a suite are told that the committed figures are of, the latest first.
+
+    SUITE_provenance.json is of all its rows, SUITE_rows_provenance.json, SUITE_rows2_provenance.json and so on of later
+    runs of some algorithms.
+    """
+    whole = PAPER.with_name(f"{suite}_provenance.json")
+    parts = [path for k in range(1, 10) if (path := _part_of(suite, k)).exists()]
+    return [*reversed(parts), *filter(Path.exists, [whole])]
+
+
+def _part_of(suite: str, k: int) -> Path:
+    return PAPER.with_name(f"{suite}_rows{k if k > 1 else ''}_provenance.json")
+
+
+def _keep_provenance(folder: Path) -> None:
+    """Of a run of some algorithms beside the others, in the place of one of the same rows; of a whole one alone."""
+    about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    suite, rows = about["suite"], about.get("rows")
+    kept = PAPER.with_name(f"{suite}_provenance.json")
+    if not rows:
+        for part in provenances_of(suite):
+            part.unlink()
+    else:
+        places = [_part_of(suite, k) for k in range(1, 10)]
+        told = [json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else rows for path in places]
+        kept = places[told.index(rows)]
+    shutil.copyfile(folder / "provenance.json", kept)
 
 
 def take(folder: Path, made: Mapping[Path, pd.DataFrame]) -> None:
     """Write tables of a run, and its provenance; of a run of some algorithms their lines, in the place of the old ones.
+
+    Lines of algorithms that the suite has and the table has not yet stand where the suite has them.
 
     Raises
     ------
@@ -230,20 +386,37 @@ def take(folder: Path, made: Mapping[Path, pd.DataFrame]) -> None:
     """
     about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     part = bool(about.get("rows"))
+    suite = find_suite_if_any(about)
+    names = list(dict.fromkeys(name for case in suite.cases for name in case.algorithms)) if suite else []
     for file, new in made.items():
         keys = [name for name in ("plot", "group", "algorithm") if name in new]
         table = new.astype(str).set_index(keys)
         if part:
             old = figures(file).set_index(keys)
-            mine = old.index[old.index.get_level_values("algorithm").isin(table.index.get_level_values("algorithm"))]
-            if set(table.index) != set(mine) or list(table) != list(old):
+            known = old.index.get_level_values("algorithm")
+            added = table[~table.index.get_level_values("algorithm").isin(known)]
+            mine = old.index[known.isin(table.index.get_level_values("algorithm"))]
+            foreign = set(added.index.get_level_values("algorithm")) - set(names)
+            if foreign or set(table.index) != {*mine, *added.index} or list(table) != list(old):
                 raise ValueError(f"{file.name}: other lines or columns than those of the run")
-            old.loc[table.index] = table
+            old.loc[mine] = table.loc[mine]
             table = old
+            if len(added):
+                table = pd.concat([old, added]).reset_index()
+                places = {name: k for k, name in enumerate(names)}
+                heads = {key: k for k, key in enumerate(dict.fromkeys(_heads(table, keys)))}
+                pairs = zip(_heads(table, keys), table["algorithm"], strict=True)
+                order = pd.Series([(heads[head], places[name]) for head, name in pairs], index=table.index)
+                table = table.loc[order.sort_values(kind="stable").index]
+                table = table.set_index(keys)
         table.reset_index().to_csv(file, index=False, lineterminator="\n")
-    shutil.copyfile(folder / "provenance.json", provenance_of(about["suite"], rows=part))
-    if not part:
-        provenance_of(about["suite"], rows=True).unlink(missing_ok=True)
+    _keep_provenance(folder)
+
+
+def _heads(table: pd.DataFrame, keys: Sequence[str]) -> list[tuple[str, ...]]:
+    """What stands before the algorithm in a line's key."""
+    rows = table[[key for key in keys if key != "algorithm"]].to_dict("records")
+    return [tuple(map(str, row.values())) for row in rows]
 
 
 def take_mechanisms(folder: Path) -> None:
@@ -280,7 +453,75 @@ def take_leaderboard(folder: Path) -> None:
     take(folder, {LEADERBOARD: board.drop(columns="decisions_per_second")})
 
 
-TAKERS = {"mechanisms": take_mechanisms, "leaderboard": take_leaderboard}
+def _order(plot: Plot, algorithms: Sequence[str]) -> list[str]:
+    """Names in the order of a figure's lines; those that are chosen in hindsight stand behind the first of theirs."""
+    found = [OPT, *algorithms]
+    for label, names in plot.hindsight:
+        found.insert(found.index(names[0]) + 1, label)
+    return found
+
+
+def take_paper(folder: Path) -> None:
+    """The means of a run of `paper`; of a run of some algorithms theirs, but for OPT and for what a clock decides.
+
+    Groups of which the run does not know OPT (`tests.tools.known_opt`) have no lines of ratios; in hindsight nobody is
+    chosen of whom some were not run. Lines of algorithms that the suite has no more are dropped, but for Figure 13.
+    """
+    about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    part = bool(about.get("rows"))
+    new, suite = figures(folder / "figures.csv"), find_suite("paper")[1]
+    every = figures(folder / "results.csv")
+    results = every[every["state"] == "ok"]
+    results = results[results["group"].str.match(r"fig[4-9]: ")]
+    runs = results[results["algorithm"].isin((*PDFTSP, *experiments.OTHERS))][["group", "case", "algorithm", "welfare"]]
+    if part:
+        ran, open_ = set(every["algorithm"]), set(every.loc[every["opt_proof"] == Proof.TRIVIAL, "group"])
+        partly = {label for plot in suite.plots for label, names in plot.hindsight if not ran.issuperset(names)}
+        new = new[~new["algorithm"].isin({OPT, *partly}) & (new["kind"] != "seconds")]
+        new = new[(new["kind"] == "welfare") | ~new["group"].isin(open_)]
+        new = pd.concat([figures(PAPER), new]).drop_duplicates(["plot", "group", "algorithm"], keep="last")
+        old = [figures(RUNS)] if RUNS.exists() else []
+        runs = pd.concat([*old, runs]).drop_duplicates(["case", "algorithm"], keep="last")
+    places: dict[tuple[str, str, str], int] = {}
+    for plot in suite.plots:
+        for group in plot.groups:
+            run = dict.fromkeys(name for case in suite.cases if case.group == group for name in case.algorithms)
+            for name in _order(plot, list(run)):
+                places[plot.name, group, name] = len(places)
+    keys = list(zip(new["plot"], new["group"], new["algorithm"], strict=True))
+    kept = [key in places or key[0] == "fig13" for key in keys]
+    at = {key: places.get(key, places[(*key[:2], OPT)] if key[0] == "fig13" else 0) for key in keys}
+    table = new[kept].assign(_place=[at[key] for key, keep in zip(keys, kept, strict=True) if keep])
+    table = table.sort_values("_place", kind="stable").drop(columns="_place")
+    table.to_csv(PAPER, index=False, lineterminator="\n")
+    runs.sort_values(["group", "case", "algorithm"]).to_csv(RUNS, index=False, lineterminator="\n")
+    means, lines = read_means(), []
+    for plot in suite.plots:
+        for each in plot.printed:
+            column = each.group.partition(": ")[2]
+            if (plot.name, column, each.algorithm) not in means.ends:
+                continue
+            above = means.above(plot.name, column, each.algorithm, each.than)
+            about_it = {"plot": plot.name, "group": each.group, "algorithm": each.algorithm, "than": each.than}
+            about_it |= {"paper_percent": each.percent, "cases": str(above.cases)}
+            lines.append({**about_it, "percent": above.mean, "low": above.low, "high": above.high})
+    pd.DataFrame(lines).to_csv(PRINTED, index=False, lineterminator="\n")
+    _keep_provenance(folder)
+
+
+def take_study(folder: Path) -> None:
+    """The table of Figure 10 or 11."""
+    suite = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["suite"]
+    shutil.copyfile(folder / f"{suite}.csv", PAPER.with_name(f"{suite}.csv"))
+
+
+TAKERS = {
+    "paper": take_paper,
+    "fig10": take_study,
+    "fig11": take_study,
+    "mechanisms": take_mechanisms,
+    "leaderboard": take_leaderboard,
+}
 
 
 if __name__ == "__main__":

@@ -29,6 +29,9 @@ from online.lora.registry import Entry, Option, fraction, register
 from online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
 from online.lora.traces import EXACT_TASKS, Offer, PriceTrace
 
+GB = Fraction(1, 1000)
+"""GB in a MB: the shipped files count 80,000 MB on an A100 of 80 GB."""
+
 
 class _ExactPrices:
     """lambda and phi as fractions."""
@@ -109,7 +112,7 @@ class _FloatPrices:
 class PdFtsp:
     """Algorithm 1 with Algorithm 2 (`search=printed`) or an exact maximiser of (9) (`search=exact`).
 
-    Options: search, units (given, canonical), money (a further factor on money), payment (printed (14), critical
+    Options: search, units (given, paper, canonical), money (a further factor on money), payment (printed (14), critical
     b - F), updates (all as printed, or admitted), arith (exact, float, auto).
     """
 
@@ -135,7 +138,7 @@ class PdFtsp:
         self._public = public
         self._type_of = public.type_of_node
         self._prices: _ExactPrices | _FloatPrices = _ExactPrices(public) if exact else _FloatPrices(public)
-        money, memory = Fraction(1), Fraction(1)
+        money, memory = Fraction(1), GB if self._units == "paper" else Fraction(1)
         if self._units == "canonical":
             money, memory = constants["canonical_money"], constants["canonical_memory"]
         self._trace = PriceTrace(
@@ -233,7 +236,11 @@ register(
                 "search": Option(
                     "exact", ("exact", "printed"), "maximise (9) exactly, or by the dynamic programme (13)"
                 ),
-                "units": Option("given", ("given", "canonical"), "units of money and memory in bbar, alpha, beta"),
+                "units": Option(
+                    "given",
+                    ("given", "paper", "canonical"),
+                    "units of bbar, alpha, beta: the file's (MB), the paper's (GB), or those that make bbar 1 or more",
+                ),
                 "money": Option("1", None, "further factor on the unit of money, a fraction"),
                 "payment": Option("printed", ("printed", "critical"), "(14), or b - F"),
                 "updates": Option(

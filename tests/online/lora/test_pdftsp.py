@@ -15,6 +15,7 @@ from instances.lora.model import Public
 from instances.lora.named import expected, named, names
 from instances.lora.strategies import tiny_instances
 from instances.seeds import Stream
+from online.lora.registry import canonical
 from online.lora.run import run
 from online.lora.search.maxprice import Prices, exact_search, printed_search, window
 from online.lora.traces import PriceTrace
@@ -274,3 +275,33 @@ def test_a_unit_of_money_is_the_instance_in_that_unit(instance: Instance, scale:
     assert [d and d[:2] for d in scaled.decisions] == [d and d[:2] for d in plain.decisions]
     for a, b in zip(_trace(scaled).offers, _trace(plain).offers, strict=True):
         assert a.value == (None if b.value is None else b.value * factor.numerator)
+
+
+@settings(max_examples=60)
+@given(instance=tiny_instances(), search=st.sampled_from(["exact", "printed"]))
+def test_the_papers_unit_of_memory_is_the_gb(instance: Instance, search: str) -> None:
+    """units=paper with every MB times 1,000 decides and charges, exactly, as units=given on the instance as it is."""
+    data = document(instance)
+    data["base_memory_mb"] *= 1000
+    for kind in data["node_types"]:
+        kind["memory_mb"] *= 1000
+    for task in data["tasks"]:
+        task["memory_mb"] *= 1000
+    in_mb = run(parse(data), f"pdftsp:search={search},units=paper")
+    in_gb = run(instance, f"pdftsp:search={search}")
+    assert in_mb.decisions == in_gb.decisions
+    for a, b in zip(_trace(in_mb).offers, _trace(in_gb).offers, strict=True):
+        assert (a.value, a.cells, a.payment) == (b.value, b.cells, b.payment)
+    assert _trace(in_mb).lam == _trace(in_gb).lam
+    assert _trace(in_mb).phi == {cell: price / 1000 for cell, price in _trace(in_gb).phi.items()}
+    assert all(isinstance(price, Fraction) for price in _trace(in_mb).phi.values())
+
+
+def test_units_of_memory_are_told_apart_in_names_and_keys() -> None:
+    """pdftsp alone keeps the file's MB and its stored results; units=given is the same name."""
+    assert canonical("pdftsp:units=given") == canonical("pdftsp") == "pdftsp version 1"
+    assert canonical("pdftsp:units=paper") == "pdftsp:units=paper version 1"
+    tight = named("tiny_contention")
+    figures = [run(tight, f"pdftsp:units={units}").trace for units in ("given", "paper")]
+    assert [trace.memory for trace in figures if isinstance(trace, PriceTrace)] == [1, Fraction(1, 1000)]
+    assert figures[0].lam != figures[1].lam

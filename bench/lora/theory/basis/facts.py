@@ -1,6 +1,6 @@
 """What the theorems need to know of an instance and of a run, in fractions: bbar, rho, kappa, alpha, beta, P~.
 
-All quantities are in the units that the run used (file units, or canonical ones).
+All quantities are in the units that the run used (those of the file, of the paper, or canonical ones).
 """
 
 from __future__ import annotations
