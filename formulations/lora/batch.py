@@ -174,10 +174,10 @@ class _Batch:
                 break
             if node.upper <= self.best.welfare:
                 continue
-            solution, torn = self._packed(capacity, tree.solve(node, self.best.welfare))
+            solution, torn = self._packed(capacity, tree.solve(node, self.best.welfare, WORK * effort - tree.work))
             self.offer(self._inserted(self.booked(solution), order))
             if node.branch is not None and solved % DIVES == 0:
-                solution, more = self._packed(capacity, tree.dive(node))
+                solution, more = self._packed(capacity, tree.dive(node, WORK * effort - tree.work))
                 self.offer(self._inserted(self.booked(solution), order))
                 torn += more
                 self._search()

@@ -33,6 +33,8 @@ ROUNDS = 200
 """Most rounds of column generation at a node."""
 PIVOTS = 2_000
 """Most pivots of a round."""
+ROWS, MORE_ROWS = 200, 20
+"""Rows at which no more are looked for, in all and of one node after the first."""
 CLOSE = 0.02
 """A node is solved when its bound is so near to the optimum of its columns, as a part of what is to be proved."""
 BOLD = 4.0
@@ -348,6 +350,7 @@ class Tree:
         self._tables = np.empty(p.table), np.empty(p.table, np.int64)
         self._pooled = np.full(int(p.width.sum()), -1, np.int64)
         self._candidates = self._listed(bound)
+        self._hosts = np.array([capacity.hosts(c).sum(axis=0) for c in range(len(p.class_kind))])
         self._number = count()
         self._leaves: list[tuple[int, int, Node]] = []
         self._stuck = 0
@@ -472,19 +475,34 @@ class Tree:
                 mine = np.where(p.kind == g, weights[p.klass, t], 0)
                 self.add_row(Row(int(g), int(t), mine, int(most[g, t])))
                 found = True
-        for c in range(len(p.class_kind)):
-            g = p.class_kind[c]
-            larger = (p.class_kind == g) & (p.class_rate >= p.class_rate[c]) & (p.class_memory >= p.class_memory[c])
-            total = by_class[larger].sum(axis=0)
-            if not (total > 1e-9).any():
-                continue
-            most = self._capacity.hosts(c).sum(axis=0)
-            for t in np.flatnonzero(total > most * (1 + VIOLATED) + VIOLATED).tolist():
-                self.add_row(Row(int(g), t, larger[p.klass].astype(np.int64), int(most[t])))
-                found = True
+        if not found:
+            found = self._too_many_large(by_class)
         if not found:
             for g, t in sorted(self._rows_at):
                 found |= self._separate(g, t, by_class[:, t])
+        return found
+
+    def _too_many_large(self, by_class: NDArray[np.float64]) -> bool:
+        """Add the most violated row of each type and slot that counts cells at least as large as a class."""
+        p = self._pool
+        worst: dict[tuple[int, int], tuple[float, int]] = {}
+        for c in np.flatnonzero(by_class.max(axis=1, initial=0.0) > 1e-9).tolist():
+            g = int(p.class_kind[c])
+            total = by_class[self._larger(c)].sum(axis=0)
+            over = total - self._hosts[c] * (1 + VIOLATED) - VIOLATED
+            for t in np.flatnonzero(over > 0).tolist():
+                if float(over[t]) > worst.get((g, t), (0.0, 0))[0]:
+                    worst[g, t] = float(over[t]), c
+        for (g, t), (_, c) in sorted(worst.items()):
+            weight = self._larger(c)[p.klass].astype(np.int64)
+            self.add_row(Row(g, t, weight, int(self._hosts[c, t])))
+        return bool(worst)
+
+    def _larger(self, c: int) -> NDArray[np.bool_]:
+        """(C,) the classes of a class's type whose cells are at least as large as its."""
+        p = self._pool
+        larger = (p.class_kind == p.class_kind[c]) & (p.class_rate >= p.class_rate[c])
+        found: NDArray[np.bool_] = larger & (p.class_memory >= p.class_memory[c])
         return found
 
     def _separate(self, kind: int, slot: int, used: NDArray[np.float64]) -> bool:
@@ -554,19 +572,22 @@ class Tree:
         needed = (entries == ALWAYS).any(axis=0)
         return not (((there == NEVER) & (local >= 0)) | (needed & ((local < 0) | (there != ALWAYS)))).any()
 
-    def solve(self, node: Node, lower: int) -> Chosen:
+    def solve(self, node: Node, lower: int, most: int) -> Chosen:
         """Lower the bound of a node, and choose what it branches on, by some rounds of column generation.
 
         Parameters
         ----------
         lower : welfare of a known solution; a node that cannot have a better one needs no better bound.
+        most : work at which to end.
         """
         program = self._program
         bonus = int(self._bold)
         fixed, state, cost = self._decided(node.path)
         always, never = self._tasks[state[self._tasks] == ALWAYS], state == NEVER
         best, best_dual = np.inf, None
+        rows = min(ROWS, len(self._rows) + (ROWS if not node.path else MORE_ROWS))
         values = np.zeros(0)
+        limit = self.work + most
         for _ in range(ROUNDS):
             before = program.pivots
             values = program.solve(cost, PIVOTS)
@@ -579,7 +600,7 @@ class Tree:
             value += float(np.minimum(0.0, profit[always]).sum())
             if value < best or best_dual is None:
                 best, best_dual = value, dual
-            if best < lower + 0.5:
+            if best < lower + 0.5 or self.work >= limit:
                 break
             basic = program.level
             costs = np.where(program.basis >= 0, cost[np.maximum(program.basis, 0)], 0.0)
@@ -590,16 +611,22 @@ class Tree:
             if new and best - reached > max(0.5, CLOSE * (best - lower)):
                 cost = np.append(cost, [float(each) for each in self._nets[len(cost) :]])
                 continue
-            if not self._violated(values):
+            if len(self._rows) >= rows or not self._violated(values):
                 break
             cost = np.append(cost, [float(each) for each in self._nets[len(cost) :]])
         node.upper = min(node.upper, self._proved(best_dual, fixed, always, never))
         node.branch = self._branch(values, fixed)
         return self._chosen(values)
 
-    def dive(self, node: Node) -> Chosen:
-        """Cells of schedules that together break no row: the program's, where those that are nearly chosen are fixed."""
+    def dive(self, node: Node, most: int) -> Chosen:
+        """Cells of schedules that together break no row: the program's, where those that are nearly chosen are fixed.
+
+        Parameters
+        ----------
+        most : work at which to end.
+        """
         program, p = self._program, self._pool
+        limit = self.work + most
         fixed, state, cost = self._decided(node.path)
         bonus = int(self._bold)
         step = np.zeros(p.tasks, np.int64)
@@ -610,6 +637,8 @@ class Tree:
             before = program.pivots
             values = program.solve(cost, PIVOTS)
             self.work += program.pivots - before
+            if self.work >= limit:
+                break
             part = np.flatnonzero((values > INTEGRAL) & (values < 1 - INTEGRAL))
             if turn % PRICED == 0 or len(part) == 0:
                 free = self._tasks[step[self._tasks] == 0]
@@ -621,7 +650,7 @@ class Tree:
                 cost = np.append(cost, [float(each) for each in self._nets[len(cost) :]])
                 owner = np.array([i for i, _ in self._columns])
                 if len(part) == 0:
-                    if new or self._violated(values):
+                    if new or (len(self._rows) < ROWS and self._violated(values)):
                         continue
                     break
             near = part[values[part] >= NEARLY]
