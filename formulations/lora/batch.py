@@ -1,10 +1,10 @@
 """The tasks of one batch on what others have left of the nodes: the best solution that is found, and a proved bound.
 
 The problem is P with residual capacities. First comes what is cheap: insertion in several orders against what every
-task is worth alone. Where that leaves a gap: the dual bound of `residual`, insertion along its prices, and the search
-of `search` on real nodes. Where a gap is left still, HiGHS solves the batch with each type's nodes as one pool; its
-answer is packed onto the nodes, and in the slots where it does not pack nodes are told apart, until the answer packs.
-Last, before a limit is told, every schedule is looked at where there are few: see `exhaustive`.
+task is worth alone. Where that leaves a gap: the dual bound of `residual`, insertion along its prices, and ruin and
+recreate on real nodes. Where a gap is left still: branch and bound with each type's nodes as one pool
+(`branch_and_price`), whose schedules are packed onto the nodes. Last, every schedule is looked at where there are few:
+see `exhaustive`. No solver is asked, and limits are counts of our own work, so the answer depends on the input alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from formulations.kernels import ascending, compiled
 from formulations.lora.bound.lagrangian import DualBound, value_density
 from formulations.lora.bound.pricing import Pool, Pricer, places, pool
 from formulations.lora.bound.residual import Residual, residual_bound
-from formulations.lora.branch_and_price import PACKING_STEPS, Chosen, Torn, Tree, packed_slot
+from formulations.lora.branch_and_price import PACKING_STEPS, Chosen, Torn, Tree, packed_slot, warm_tree
 from formulations.lora.exhaustive import exhausted
 from formulations.lora.heuristic.blocks import anneal, insert_all
 from formulations.lora.heuristic.insertion import begin, new_desk
@@ -174,6 +174,7 @@ class _Batch:
                 break
             if node.upper <= self.best.welfare:
                 continue
+            known = self.best.welfare
             solution, torn = self._packed(capacity, tree.solve(node, self.best.welfare, WORK * effort - tree.work))
             self.offer(self._inserted(self.booked(solution), order))
             if node.branch is not None and solved % DIVES == 0:
@@ -186,7 +187,7 @@ class _Batch:
                 broken = tree.forbid(torn)
                 if node.branch is not None:
                     tree.split(node)
-                elif broken:
+                elif broken or self.best.welfare > known:  # what is known now asks for a better bound
                     tree.push(node)
                 else:
                     tree.leave(node)
@@ -240,10 +241,11 @@ class _Batch:
 
 
 def warm_bounds(instance: Instance) -> None:
-    """Compile and cache the kernels of bounds and packings alone."""
+    """Compile and cache the kernels of bounds, packings and the tree alone."""
     p, free, free_mb = _empty_cluster(instance)
-    residual_bound(Pricer(p), Residual(p, free, free_mb))
-    packed_slot(p.memory, p.memory, free[:, 0].copy(), free_mb[:, 0].copy(), PACKING_STEPS)
+    pricer, capacity = Pricer(p, parallel=False), Residual(p, free, free_mb)
+    bound = residual_bound(pricer, capacity)
+    warm_tree(p, capacity, bound, pricer.integers(np.zeros_like(bound.pi), 1))
 
 
 def warm(instance: Instance) -> None:

@@ -22,7 +22,7 @@ from formulations.kernels import ascending, compiled
 from formulations.lora.bound.lagrangian import DualBound
 from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
 from formulations.lora.bound.residual import RENT_LEVELS, STEPS, Residual, best_fill, everywhere
-from formulations.lora.bound.simplex import Program
+from formulations.lora.bound.simplex import Program, invert
 from instances.lora.model import IntArray
 
 Decision = tuple[int, ...]
@@ -33,6 +33,8 @@ ROUNDS = 200
 """Most rounds of column generation at a node."""
 PIVOTS = 2_000
 """Most pivots of a round."""
+WEIGHTY = 500
+"""A pivot counts as one unit of work, and as one more for every so many rows."""
 ROWS, MORE_ROWS = 200, 20
 """Rows at which no more are looked for, in all and of one node after the first."""
 CLOSE = 0.02
@@ -591,7 +593,7 @@ class Tree:
         for _ in range(ROUNDS):
             before = program.pivots
             values = program.solve(cost, PIVOTS)
-            self.work += program.pivots - before
+            self.work += (program.pivots - before) * (1 + len(program.rhs) // WEIGHTY)
             dual = np.maximum(0.0, program.dual[program.groups :])
             profit, net = self._price(self._prices(dual.tolist(), np.float64), fixed, bonus=bonus)
             gain = np.maximum(0.0, profit[self._tasks])
@@ -636,7 +638,7 @@ class Tree:
         for turn in range(2 * len(self._tasks)):
             before = program.pivots
             values = program.solve(cost, PIVOTS)
-            self.work += program.pivots - before
+            self.work += (program.pivots - before) * (1 + len(program.rhs) // WEIGHTY)
             if self.work >= limit:
                 break
             part = np.flatnonzero((values > INTEGRAL) & (values < 1 - INTEGRAL))
@@ -761,3 +763,16 @@ class Tree:
             self.add_row(Row(kind, slot, member.astype(np.int64), len(mine) - 1))
             found = True
         return found
+
+
+def warm_tree(p: Pool, capacity: Residual, bound: DualBound, alone: IntArray) -> None:
+    """Compile and cache the kernels of the tree by using each once."""
+    tree = Tree(p, capacity, bound, alone)
+    node = tree.pop()
+    assert node is not None
+    tree.solve(node, 0, PIVOTS)
+    free, free_mb = capacity.free[:, 0].copy(), capacity.free_mb[:, 0].copy()
+    packed_slot(p.memory, p.memory, free, free_mb, PACKING_STEPS)
+    cells = np.zeros(p.tasks, np.int64)
+    filled(p.memory, p.memory, p.memory, p.memory, free, free_mb, STEPS, cells)
+    invert(np.eye(1), np.eye(1))
