@@ -29,8 +29,14 @@ _LOOKED_AT = 10_000
 """Files of a folder among which one of a similar name is looked for."""
 
 
+_DUPLICATES = 1_000
+"""Objects with a key that stands twice among which the first of a document is looked for."""
+
+
 class HugeInteger:
     """An integer literal too long to be worth converting; keeps its text for the message."""
+
+    __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -103,21 +109,32 @@ def _first_duplicate(document: Any, source: str) -> InputError:
     return InputError(source, str(Place(place, key)), problem)
 
 
+def check_values(text: bytes, source: str) -> None:
+    """Refuse JSON text that would take far more memory than its bytes, before it is decoded.
+
+    Raises
+    ------
+    InputError : more than `packed.MOST` commas and opening brackets.
+    """
+    if packed.count_values(text) > packed.MOST:
+        raise InputError(source, "", f"it has more than {packed.MOST} values, the most that is read")
+
+
 def load_json(data: bytes, source: str) -> Any:
     """The JSON value in `data` (gzip and packed JSON are known by their first bytes); strict about duplicates.
 
     Raises
     ------
-    InputError : naming the source; also for a packed text above the limit of `at_most`.
+    InputError : naming the source; also for a packed text above the limit of `at_most`, and for too many values.
     """
-    twice = False
+    twice = 0
 
     def decoded(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal twice
         unique = dict(pairs)
-        if len(unique) == len(pairs):
+        if len(unique) == len(pairs) or twice == _DUPLICATES:
             return unique
-        twice = True
+        twice += 1
         return _Twice(pairs)
 
     if packed.is_packed(data):
@@ -125,6 +142,7 @@ def load_json(data: bytes, source: str) -> Any:
     try:
         if data[:2] == b"\x1f\x8b":
             data = _bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), source, "unpacked, ")
+        check_values(data, source)
         text = data.decode("utf-8")
         found = json.loads(text, object_pairs_hook=decoded, parse_constant=_constant, parse_int=_integer_literal)
     except (OSError, EOFError, zlib.error) as error:
