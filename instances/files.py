@@ -29,8 +29,14 @@ _LOOKED_AT = 10_000
 """Files of a folder among which one of a similar name is looked for."""
 
 
+_DUPLICATES = 1_000
+"""Objects with a key that stands twice among which the first of a document is looked for."""
+
+
 class HugeInteger:
     """An integer literal too long to be worth converting; keeps its text for the message."""
+
+    __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -103,21 +109,32 @@ def _first_duplicate(document: Any, source: str) -> InputError:
     return InputError(source, str(Place(place, key)), problem)
 
 
+def check_values(text: bytes, source: str) -> None:
+    """Refuse JSON text that would take far more memory than its bytes, before it is decoded.
+
+    Raises
+    ------
+    InputError : more than `packed.MOST` commas and opening brackets.
+    """
+    if packed.count_values(text) > packed.MOST:
+        raise InputError(source, "", f"it has more than {packed.MOST} values, the most that is read")
+
+
 def load_json(data: bytes, source: str) -> Any:
     """The JSON value in `data` (gzip and packed JSON are known by their first bytes); strict about duplicates.
 
     Raises
     ------
-    InputError : naming the source; also for a packed text above the limit of `at_most`.
+    InputError : naming the source; also for a packed text above the limit of `at_most`, and for too many values.
     """
-    twice = False
+    twice = 0
 
     def decoded(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal twice
         unique = dict(pairs)
-        if len(unique) == len(pairs):
+        if len(unique) == len(pairs) or twice == _DUPLICATES:
             return unique
-        twice = True
+        twice += 1
         return _Twice(pairs)
 
     if packed.is_packed(data):
@@ -125,6 +142,7 @@ def load_json(data: bytes, source: str) -> Any:
     try:
         if data[:2] == b"\x1f\x8b":
             data = _bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), source, "unpacked, ")
+        check_values(data, source)
         text = data.decode("utf-8")
         found = json.loads(text, object_pairs_hook=decoded, parse_constant=_constant, parse_int=_integer_literal)
     except (OSError, EOFError, zlib.error) as error:
@@ -142,13 +160,26 @@ def load_json(data: bytes, source: str) -> Any:
     return found
 
 
+_TOML_BYTES = 10**6
+_TOML_DOTS = 100
+_QUOTED = re.compile(rb"""\"(?:[^\"\\]|\\.)*\"|'[^']*'""")
+
+
 def load_toml(data: bytes, source: str) -> dict[str, Any]:
     """The table in a TOML text, with numbers that have a point as exact decimals.
 
     Raises
     ------
-    InputError : naming the source, and the line.
+    InputError : naming the source, and the line; also for more than `_TOML_BYTES`, and a line with too many dots:
+        the reader takes memory and time by the square of a dotted key's length.
     """
+    if len(data) > _TOML_BYTES:
+        raise InputError(source, "", f"{len(data)} bytes of TOML; at most {_TOML_BYTES} are read")
+    # Inside a text of several lines a quote may open or close anything: then all dots count.
+    plain = b'"""' not in data and b"'''" not in data
+    for line, text in enumerate(data.splitlines(), start=1):
+        if text.count(b".") > _TOML_DOTS and (_QUOTED.sub(b"", text) if plain else text).count(b".") > _TOML_DOTS:
+            raise InputError(source, f"line {line}", f"more than {_TOML_DOTS} dots outside quotes; no key is so deep")
     try:
         return tomllib.loads(data.decode(), parse_float=Decimal)
     except (ValueError, ArithmeticError, RecursionError) as error:
@@ -171,18 +202,65 @@ def at_most(size: int) -> Iterator[None]:
         _limit.reset(before)
 
 
+read_limit = _limit.get
+"""The bytes of a file that are read at most, here and now."""
+
+
+def too_long(source: str, how: str = "") -> InputError:
+    """The error for a file with more bytes than `at_most` allows; `how` says in which form they were counted."""
+    return InputError(source, "", f"{how}more than {_limit.get()} bytes, the most that is read (--max-bytes)")
+
+
 def _bounded(stream: IO[bytes] | gzip.GzipFile, source: str, how: str = "") -> bytes:
     """All that is in the stream, if that is not more than the limit; a stream without end is left soon after it."""
     limit, found = _limit.get(), io.BytesIO()
     while chunk := stream.read(_CHUNK):
         found.write(chunk)
         if found.tell() > limit:
-            raise InputError(source, "", f"{how}more than {limit} bytes, the most that is read (--max-bytes)")
+            raise too_long(source, how)
     return found.getvalue()
 
 
 def _too_large(source: str) -> InputError:
     return InputError(source, "", "does not fit into the memory that there is")
+
+
+@contextlib.contextmanager
+def open_bytes(path: str | os.PathLike[str], where: str = "") -> Iterator[tuple[IO[bytes], str]]:
+    """Open a file or pipe for reading, with its name for messages; `-` is standard input.
+
+    Parameters
+    ----------
+    where : where one gets such a file, for messages.
+
+    Raises
+    ------
+    InputError : for what cannot be read, also later, and for a device.
+    """
+    source, more = str(path), where and f"; {where}"
+    if not source:
+        raise InputError("''", "", "the empty name is not that of a file; - is standard input")
+    try:
+        if source == "-":
+            source = "<stdin>"
+            yield sys.stdin.buffer, source
+            return
+        try:
+            file = open(path, "rb")  # noqa: SIM115  (closed below)
+        except ValueError:  # a NUL
+            raise InputError(source, "", "cannot be read: that is no name of a file") from None
+        with file:
+            kind = os.fstat(file.fileno()).st_mode
+            if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+                raise InputError(source, "", "cannot be read: it is a device; - is standard input")
+            yield file, source
+    except gzip.BadGzipFile:  # an OSError as well
+        raise
+    except OSError as error:
+        if where and isinstance(error, FileNotFoundError):
+            raise InputError(source, "", f"there is no such file{more}") from None
+        problem = f"cannot be read: {error.strerror or error}{_near(error, source)}{more}"
+        raise InputError(source, "", problem) from None
 
 
 def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
@@ -192,25 +270,11 @@ def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
     ------
     InputError : for what cannot be read, a device, and more bytes than `at_most` allows.
     """
-    source = str(path)
-    if not source:
-        raise InputError("''", "", "the empty name is not that of a file; - is standard input")
     try:
-        if source == "-":
-            return _bounded(sys.stdin.buffer, "<stdin>"), "<stdin>"
-        with open(path, "rb") as file:
-            kind = os.fstat(file.fileno()).st_mode
-            if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
-                raise InputError(source, "", "cannot be read: it is a device; - is standard input")
+        with open_bytes(path) as (file, source):
             return _bounded(file, source), source
-    except OSError as error:
-        raise InputError(source, "", f"cannot be read: {error.strerror or error}{_near(error, source)}") from None
-    except InputError:
-        raise
-    except ValueError:  # a NUL
-        raise InputError(source, "", "cannot be read: that is no name of a file") from None
     except MemoryError:
-        raise _too_large(source) from None
+        raise _too_large(str(path)) from None
 
 
 def _near(error: OSError, source: str) -> str:

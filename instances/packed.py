@@ -32,6 +32,8 @@ _SHORT = 8
 _WINDOW = 2**24
 _BITS = 1024
 """No integer is longer."""
+_WORD = 256
+"""Bits of an integer that count as one value."""
 MOST = 2**24
 """Values that a document has at most, lists and objects among them: a week of 100,000 tasks has a quarter of that."""
 _CORRUPT = "not a complete packed document"
@@ -64,7 +66,7 @@ def unpack(data: bytes, source: str, limit: int) -> Any:
         (document,) = cursor.column(1)
         if cursor.place != len(content):
             raise ValueError
-    except _TooMany:
+    except TooManyValues:
         raise InputError(source, "", f"packed, it has more than {MOST} values, the most that is read") from None
     except (ValueError, LookupError, RecursionError):
         raise InputError(source, "", _CORRUPT) from None
@@ -92,8 +94,13 @@ def content_of(data: bytes, source: str, limit: int) -> bytes:
     return content
 
 
-class _TooMany(Exception):
-    """More values than are read."""
+class TooManyValues(Exception):
+    """A document has more values than `MOST`."""
+
+
+def count_values(text: bytes) -> int:
+    """Count the commas and opening brackets in JSON text: at least half of its values, before any is decoded."""
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -164,13 +171,14 @@ class _Cursor:
     def column(self, number: int) -> list[Any]:
         """So many values; ValueError or LookupError for what is no column of them."""
         kind = self._take(1)
-        self.left -= number
-        if self.left < 0:
-            raise _TooMany
+        self._count(number)
         if kind == b"I":
             return list(self._integers(number))
         if kind == b"D":
-            return list(accumulate(self._integers(number)))
+            steps = list(self._integers(number))
+            # A long first value and steps of 0 would be as many long integers: bits are counted as well as values.
+            self._count(number * (sum(map(abs, steps)).bit_length() // _WORD))
+            return list(accumulate(steps))
         if kind == b"N":
             flags = int.from_bytes(self._take((number + 7) // 8), "little")
             known = [int(digit) for digit in reversed(f"{flags:0{number}b}")]  # the lowest bit is the first value's
@@ -201,6 +209,12 @@ class _Cursor:
             return self._text(number)
         raise ValueError
 
+    def _count(self, number: int) -> None:
+        """Take so many values from those that are left."""
+        self.left -= number
+        if self.left < 0:
+            raise TooManyValues
+
     def _take(self, number: int) -> bytes:
         if number > len(self.content) - self.place:
             raise LookupError
@@ -209,7 +223,9 @@ class _Cursor:
 
     def _text(self, number: int | None = None) -> list[Any]:
         (length,) = self._integers(1)
-        found = json.loads(self._take(max(0, length)), object_pairs_hook=_once)
+        text = self._take(max(0, length))
+        self._count(count_values(text))
+        found = json.loads(text, object_pairs_hook=_once)
         if type(found) is not list or number not in (None, len(found)):
             raise ValueError
         return found

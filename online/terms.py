@@ -32,6 +32,7 @@ class Terms:
         between two decisions, anyone's own is killed.
     isolate : anyone's own algorithm runs in a sandbox (`online.referee.sandbox`).
     own : the algorithms that are no modules, by the names under which they run.
+    hidden : folders that a sandbox does not show, wherever they are: those of the instance and of the results.
     repetition : which run of an algorithm that draws this is, from 1 on: each has a seed of its own.
     """
 
@@ -39,6 +40,7 @@ class Terms:
     isolate: bool = False
     own: Mapping[str, Own] = field(default_factory=dict)
     repetition: int = 1
+    hidden: tuple[str, ...] = ()
 
 
 def stopped(seconds: float) -> str:

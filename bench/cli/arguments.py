@@ -36,6 +36,11 @@ def add_part_of_suite(sub: argparse.ArgumentParser) -> None:
 def add_file(sub: argparse.ArgumentParser) -> argparse.Action:
     """The instance; returns its argument."""
     file = sub.add_argument("file", metavar="FILE", help="instance file, .json or .json.gz; - for standard input")
+    add_max_bytes(sub)
+    return file
+
+
+def add_max_bytes(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--max-bytes",
         metavar="N",
@@ -43,7 +48,6 @@ def add_file(sub: argparse.ArgumentParser) -> argparse.Action:
         default=READ_LIMIT,
         help=f"most bytes of a file that are read, packed or unpacked ({READ_LIMIT})",
     )
-    return file
 
 
 ALGORITHM = "name[:key=value,...], as `list algorithms` names them, or package.module:Class"

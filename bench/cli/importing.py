@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from bench.cli.arguments import Command, up_to
+from bench.cli.arguments import Command, add_max_bytes, up_to
 from bench.cli.printing import print_json
 from bench.family.column import Family
 from bench.family.known import find_importer
@@ -25,7 +25,7 @@ def add_import(command: Command) -> None:
     """The command `import`."""
     sub = command("import", _import, "make instances of a log of real jobs, one per day or per some days")
     sub.set_defaults(busy="reading the log")
-    sub.add_argument("log", metavar="LOG", type=Path, nargs="?", help="the log, plain or packed with gzip")
+    sub.add_argument("log", metavar="LOG", type=Path, nargs="?", help="the log, plain or gzip; - for standard input")
     sub.add_argument("--format", metavar="F", help="of the log, as `list logs` names them")
     sub.add_argument("--cluster", metavar="TOML", type=Path, help="file with the nodes and the tariff")
     to = sub.add_mutually_exclusive_group()
@@ -61,6 +61,7 @@ def add_import(command: Command) -> None:
         help="dollars per GPU-hour that a job without a price bids, drawn evenly from A to B (1-3)",
     )
     sub.add_argument("--seed", metavar="NAME", default="0", help="names the draws (0)")
+    add_max_bytes(sub)
     sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import math
 import os
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -16,7 +13,7 @@ from instances.edgeflow.format import WORK_LIMIT
 from instances.edgeflow.tables import WIDEST
 from instances.errors import InputError, shown
 from instances.fields import LIMIT
-from instances.files import read_bytes
+from instances.text_files import open_text, rows
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "submit": ("submit_time", "submission_time", "submitted_time", "timestamp", "start_time"),
@@ -59,32 +56,24 @@ def read_log(path: str | os.PathLike[str]) -> tuple[Row, ...]:
     ------
     InputError : naming the file, the line, the column and the value.
     """
-    data, source = read_bytes(path)
-    try:
-        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise InputError(source, "", f"neither text nor a complete gzip file: {error}") from None
-    lines = csv.reader(text.splitlines())
-    try:
-        found = sorted(_rows(lines, source), key=lambda row: row.submit)
-    except csv.Error as error:
-        raise InputError(source, f"line {lines.line_num}", f"not CSV: {error}") from None
+    source = str(path)
+    with open_text(path) as file:
+        found = sorted(_rows(rows(file, source), source), key=lambda row: row.submit)
     if not found:
         raise InputError(source, "", "no job that used a GPU for some time")
     return tuple(found)
 
 
-def _rows(lines: Iterator[list[str]], source: str) -> Iterator[Row]:
-    head = next(lines, [])
+def _rows(lines: Iterator[tuple[int, list[str]]], source: str) -> Iterator[Row]:
+    _, head = next(lines, (1, []))
     pai = len(head) == len(PAI) and (tuple(head) == PAI or not any(_places(head)))
     places = {} if pai else _named(head, source)
     if pai and tuple(head) != PAI and (row := _task(head, source, 1)) is not None:
         yield row
-    for number, line in enumerate(lines, 2):
-        if line:
-            row = _task(line, source, number) if pai else _job(line, places, source, number)
-            if row is not None:
-                yield row
+    for number, line in lines:
+        row = _task(line, source, number) if pai else _job(line, places, source, number)
+        if row is not None:
+            yield row
 
 
 def _places(head: Sequence[str]) -> Mapping[str, int]:

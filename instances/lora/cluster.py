@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -18,6 +17,7 @@ from instances.lora.calibration import Calibration, Gpu, fingerprint, read_calib
 from instances.lora.logs.base import moment
 from instances.lora.prices import DAY as DAY
 from instances.lora.prices import Tariff, tariff_from
+from instances.text_files import open_text, rows
 
 LARGEST = 10**6
 _TOP = ("usd_per_kwh", "region", "day", "tariff", "reference", "node")
@@ -228,20 +228,19 @@ def _region(source: str, region: str, day: Any) -> Tariff:
 
 def _file(path: Path) -> Tariff:
     """A CSV file with columns `time` and one of prices; a price holds until the next row."""
-    data, source = read_bytes(path)
-    try:
-        rows = list(csv.reader(data.decode("utf-8-sig").splitlines()))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(source, "", f"not CSV: {error}") from None
-    header = [name.strip() for name in rows[0]] if rows else []
+    source = str(path)
+    with open_text(path) as file:
+        return _prices(rows(file, source), source)
+
+
+def _prices(table: Iterator[tuple[int, list[str]]], source: str) -> Tariff:
+    header = [name.strip() for name in next(table, (1, []))[1]]
     priced = [name for name in _UNITS if name in header]
     if header.count("time") != 1 or len(priced) != 1:
         raise InputError(source, "line 1", f"columns `time` and one of {', '.join(_UNITS)} are needed")
     days: dict[int, list[tuple[int, int]]] = {}
     last = -1
-    for line, row in enumerate(rows[1:], start=2):
-        if not row:
-            continue
+    for line, row in table:
         if len(row) != len(header):
             raise InputError(source, f"line {line}", f"{len(row)} fields; {len(header)} are needed")
         at = moment(row[header.index("time")].strip(), f"line {line}", "time", source)
@@ -264,4 +263,4 @@ def _file(path: Path) -> Tariff:
         last = at
     if not days:
         raise InputError(source, "", "no row with a price")
-    return Tariff(f"prices of {path.name}", {day: tuple(rows) for day, rows in days.items()}, True)
+    return Tariff(f"prices of {Path(source).name}", {day: tuple(rows) for day, rows in days.items()}, True)

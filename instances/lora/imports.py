@@ -25,8 +25,8 @@ from instances.lora.fitting import load, servable
 from instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
 from instances.lora.logs import Job, LogFormat, registered
 from instances.lora.model import Instance
-from instances.lora.readers.base import open_text
 from instances.seeds import Stream
+from instances.text_files import open_text
 
 VERSION = 1
 WIDE, EARLY, HUGE, DEAR = (
@@ -295,7 +295,7 @@ def import_log(
     grouped: dict[int, list[Job]] = {}
     for day, jobs in periods.items():
         grouped.setdefault((day - first) // laws.days, []).extend(jobs)
-    stem = Path(path).name.partition(".")[0][:80] or form
+    stem = Path(path).name.partition(".")[0][:80].strip("-") or form
     return report, _instances(report, converter, grouped, first, stem, _format(form, {}))
 
 

@@ -7,7 +7,6 @@ stand in `data` here. No row of an original is shipped: whole jobs come from a u
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -16,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from instances.errors import InputError, shown
-from instances.files import read_bytes
+from instances.text_files import open_text, rows
 
 DATA = Path(__file__).with_name("data")
 ARRIVALS = Path(__file__).parents[1] / "lora" / "data"
@@ -72,24 +71,21 @@ def read_log(path: str) -> list[tuple[int, int]]:
     ------
     InputError : naming the file, the line, the column and the value.
     """
-    data, source = read_bytes(path)
-    try:
-        table = csv.DictReader(io.StringIO(data.decode("utf-8")))
-        return sorted(_jobs(table, source), key=lambda job: job[0])
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(source, "", f"not a CSV file that can be read: {error}") from None
+    with open_text(path) as file:
+        return sorted(_jobs(rows(file, path), path), key=lambda job: job[0])
 
 
-def _jobs(table: csv.DictReader[str], source: str) -> Iterator[tuple[int, int]]:
-    found = [next((name for name in names if name in (table.fieldnames or ())), "") for names in (_SUBMIT, _SECONDS)]
+def _jobs(table: Iterator[tuple[int, list[str]]], source: str) -> Iterator[tuple[int, int]]:
+    _, header = next(table, (1, []))
+    found = [next((name for name in names if name in header), "") for names in (_SUBMIT, _SECONDS)]
     for name, known in zip(found, (_SUBMIT, _SECONDS), strict=True):
         if not name:
             raise InputError(source, "line 1", f"has none of the columns {', '.join(known)}")
-    for row in table:
-        where = f"line {table.line_num}"
-        seconds = _number(row[found[1]] or "0", f"{where} {found[1]}", source)
+    for line, fields in table:
+        where, row = f"line {line}", dict(zip(header, fields, strict=False))
+        seconds = _number(row.get(found[1]) or "0", f"{where} {found[1]}", source)
         if seconds >= SHORTEST:
-            yield _moment(row[found[0]] or "", f"{where} {found[0]}", source), min(seconds, LONGEST)
+            yield _moment(row.get(found[0], ""), f"{where} {found[0]}", source), min(seconds, LONGEST)
 
 
 def _number(text: str, field: str, source: str) -> int:

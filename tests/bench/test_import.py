@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +17,7 @@ import pytest
 from bench.cli.main import main
 from instances.lora.format import read
 
+ROOT = Path(__file__).resolve().parents[2]
 LOG = "submit,duration,gpus\n2026-03-01T08:00:00Z,900,2\n2026-03-02T08:00:00Z,900,1\n2026-03-02T09:00:00Z,900,64\n"
 CLUSTER = "usd_per_kwh = 0.1\n[[node]]\nname = 'a'\ncount = 1\ngpus = 8\nmemory_gb = 16\n"
 
@@ -135,3 +143,90 @@ def test_bids_that_are_too_much_together_are_left_out_and_counted(
     Path("log.csv").write_text(LOG + "2026-03-02T08:00:00Z,900000,1\n")
     assert main([*BASE, "--dry-run", "--price", "1000000"]) == 0
     assert "1 with a larger bid than the format holds" in capsys.readouterr().out
+
+
+def _limited_memory(words: list[str], megabytes: int = 700) -> tuple[int, str]:
+    """Exit status and error output of a command in a process that cannot take more memory."""
+    code = "import sys; from bench.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes * 2**20, megabytes * 2**20)),
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("form", ["csv", "sacct", "swf", "philly", "pai", "helios"])
+def test_a_log_of_one_endless_line_is_refused_in_little_memory(form: str, here: Path) -> None:
+    """300 KB of gzip that are 300 MB without a line break, and 100 MB of one row of CSV over many lines."""
+    Path("log.gz").write_bytes(gzip.compress(b"1") + gzip.compress(b"1" * 2**24) * 18)
+    words = ["import", "log.gz", "--format", form, "--cluster", "cluster.toml", "--dry-run"]
+    assert _limited_memory(words) == (
+        2,
+        "ratiobench: log.gz: line 1: longer than 1048576 characters, the most that is read\n",
+    )
+    if form in ("csv", "philly", "pai", "helios"):
+        Path("log.gz").write_bytes(gzip.compress(b'"\n",' * 2**20) * 25)
+        status, said = _limited_memory(words)
+        assert status == 2
+        assert re.fullmatch(
+            r"ratiobench: log\.gz: line \d+: longer than 1048576 characters, the most that is read\n", said
+        )
+
+
+def test_a_log_is_read_like_an_instance(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No device; up to --max-bytes, packed and unpacked; pipes and standard input are files like others."""
+    words = ["--format", "csv", "--cluster", "cluster.toml", "--dry-run"]
+    assert _limited_memory(["import", "/dev/zero", *words]) == (
+        2,
+        "ratiobench: /dev/zero: cannot be read: it is a device; - is standard input\n",
+    )
+    size = len(LOG.encode())
+    Path("log.csv.gz").write_bytes(gzip.compress(LOG.encode() * 100))
+    for name, how, most in (("log.csv", "", size - 1), ("log.csv.gz", "unpacked, ", 1000)):
+        assert main(["import", name, *words, "--max-bytes", str(most)]) == 2
+        limit = f"more than {most} bytes, the most that is read (--max-bytes)"
+        assert capsys.readouterr().err == f"ratiobench: {name}: {how}{limit}\n"
+    assert main(["import", "log.csv", *words, "--max-bytes", str(size)]) == 0
+    capsys.readouterr()
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=lambda: Path("pipe").write_bytes(gzip.compress(LOG.encode())))
+    writer.start()
+    assert main(["import", "pipe", *words]) == 0
+    writer.join()
+    assert "imported 2 of 3 jobs" in capsys.readouterr().out
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "import", "-", *words], input=LOG, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "csv-2026-03-01" in done.stdout
+
+
+def test_a_philly_log_of_too_many_values_is_refused_before_it_is_decoded(here: Path) -> None:
+    """Nine million empty lists in a small file."""
+    Path("log.gz").write_bytes(gzip.compress(b" \n[" + b"[]," * (2**23 + 1) + b"0]"))
+    words = ["import", "log.gz", "--format", "philly", "--cluster", "cluster.toml", "--dry-run"]
+    status, said = _limited_memory(words)
+    assert (status, said) == (2, "ratiobench: log.gz: it has more than 16777216 values, the most that is read\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (CLUSTER + "#" * 10**6, "cluster.toml: 1000072 bytes of TOML; at most 1000000 are read"),
+        (CLUSTER + "a." * 1000 + "a = 1\n", "cluster.toml: line 7: more than 100 dots outside quotes"),
+        (CLUSTER + "x = ['''\n''', {" + "a." * 1000 + "a=''}]\n", "cluster.toml: line 8: more than 100 dots outside"),
+        (CLUSTER + f"x = '{'.' * 1000}' # \"{'.' * 1000}\"\n", "cluster.toml: node[0].x: unknown key"),
+    ],
+)
+def test_toml_that_takes_memory_by_the_square_of_its_length_is_refused(
+    text: str, problem: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Dotted keys: 200 KB of them took 7.8 GB. Dots inside quotes are no keys, so far as quotes end on their line."""
+    Path("cluster.toml").write_text(text)
+    assert main([*BASE, "--dry-run"]) == 2
+    assert capsys.readouterr().err.startswith(f"ratiobench: {problem}")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import lzma
+import resource
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +76,56 @@ def test_hostile_content_is_refused_in_one_line(content: bytes) -> None:
     with pytest.raises(InputError, match=r"^x: not a complete packed document$"):
         load_json(_as_file(content), "x")
     assert load_json(_as_file(b"J\x06[1]"), "x") == 1
+
+
+def _count_of_text(text: bytes) -> bytes:
+    """The bytes of a J column with this text."""
+    return b"J" + packed._bytes_of([len(text)]) + text
+
+
+@pytest.mark.parametrize("form", ["packed", "plain", "gzip"])
+def test_a_small_file_of_many_values_takes_little_memory(form: str, tmp_path: Path) -> None:
+    """A few KB that are 9 million empty lists, 27 bytes of memory for each byte of text: refused before decoding."""
+    text = b"[" + b"[]," * (packed.MOST // 2 + 1) + b"0]"
+    data = {
+        "packed": lambda: packed.MAGIC + lzma.compress(_count_of_text(b"[" + text + b"]"), preset=0),
+        "plain": lambda: text,
+        "gzip": lambda: gzip.compress(text),
+    }[form]()
+    assert form == "plain" or len(data) < 100_000
+    file = tmp_path / "many"
+    file.write_bytes(data)
+    code = "import sys; from instances.files import load_json, read_bytes; load_json(*read_bytes(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(file)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (450 * 2**20, 450 * 2**20)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"more than {packed.MOST} values, the most that is read" in done.stderr
+
+
+def test_values_are_counted_exactly_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many commas and brackets as the limit are read, one more is not; text in J columns counts as well."""
+    monkeypatch.setattr(packed, "MOST", 8)
+    assert load_json(b"[1,[2],{},3]", "x") == [1, [2], {}, 3]  # 3 commas, 3 brackets
+    assert load_json(b"[[[[[[[[]]]]]]]]", "x") == [[[[[[[[]]]]]]]]
+    with pytest.raises(InputError, match=r"^x: it has more than 8 values, the most that is read$"):
+        load_json(b"[[[[[[[[[]]]]]]]]]", "x")
+    assert load_json(_as_file(_count_of_text(b"[[1,2,3,4]]")), "x") == [1, 2, 3, 4]
+    with pytest.raises(InputError, match=r"^x: packed, it has more than 8 values, the most that is read$"):
+        load_json(_as_file(_count_of_text(b"[[1,2,3,4,5,6,7]]")), "x")
+
+
+def test_long_integers_by_differences_count_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One long value and steps of 0 are as many long integers: a byte each in the file, 150 in memory."""
+    monkeypatch.setattr(packed, "MOST", 1000)
+    long, short = packed._bytes_of([2**1000]), packed._bytes_of([2**60])
+    assert load_json(_as_file(b"L" + b"I" + packed._bytes_of([400]) + b"D" + short + b"\0" * 399), "x")[399] == 2**60
+    with pytest.raises(InputError, match="more than 1000 values"):
+        load_json(_as_file(b"L" + b"I" + packed._bytes_of([400]) + b"D" + long + b"\0" * 399), "x")
 
 
 def test_no_more_is_unpacked_than_is_allowed() -> None:

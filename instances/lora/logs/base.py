@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from instances.errors import InputError, shown
+from instances.text_files import TextFile
 
 LARGEST = 10**11
 """No second, memory or number of GPUs in a log is larger."""
@@ -78,7 +79,7 @@ class LogFormat:
     name: str
     title: str
     reading: tuple[str, ...]
-    rows: Callable[[TextIO, str, Mapping[str, str]], Iterator[tuple[int, Any]]]
+    rows: Callable[[TextFile, str, Mapping[str, str]], Iterator[tuple[int, Any]]]
     job: Callable[[Any, str, str], Job | Left]
     mapped: tuple[str, ...] = ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TextIO
+from typing import Any
 
 from instances.errors import InputError
 from instances.lora.logs.base import (
@@ -20,12 +20,13 @@ from instances.lora.logs.base import (
     whole_up,
 )
 from instances.lora.readers.base import columns as places
-from instances.lora.readers.base import rows as read_rows
+from instances.text_files import TextFile
+from instances.text_files import rows as read_rows
 
 COLUMNS = ("job_id", "gpu_num", "submit_time", "duration")
 
 
-def rows(file: TextIO, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
+def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
     """The columns that say what a job is."""
     table = read_rows(file, source)
     line, header = next(table, (1, []))

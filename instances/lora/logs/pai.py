@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TextIO
+from typing import Any
 
 from instances.errors import InputError
 from instances.lora.logs.base import (
@@ -18,14 +18,15 @@ from instances.lora.logs.base import (
     thousandths,
     whole_up,
 )
-from instances.lora.readers.base import rows as read_rows
 from instances.lora.readers.pai import COLUMNS, ZONE
+from instances.text_files import TextFile
+from instances.text_files import rows as read_rows
 
 _JOB, _TASK, _COUNT, _STATUS = (COLUMNS.index(name) for name in ("job_name", "task_name", "inst_num", "status"))
 _START, _END, _GPU, _TYPE = (COLUMNS.index(name) for name in ("start_time", "end_time", "plan_gpu", "gpu_type"))
 
 
-def rows(file: TextIO, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, list[str]]]:
+def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, list[str]]]:
     """The rows, without a line of names."""
     for line, row in read_rows(file, source):
         if line > 1 or tuple(row) != COLUMNS:

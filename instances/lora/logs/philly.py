@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from itertools import chain
-from typing import Any, TextIO
+from typing import Any
 
 from instances.errors import InputError, shown
 from instances.lora.logs import table
 from instances.lora.logs.base import CANCELLED, NO_END, NO_GPU, NO_TIME, Job, Left, LogFormat, moment, register
+from instances.text_files import TextFile
 
 _COLUMNS = {"submit": "timestamp", "gpus": "num_gpus"}
 
 
-def rows(file: TextIO, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
+def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
     """The rows of the table, or the jobs of the JSON log with their number in place of a line."""
-    head = [""]
-    while not head[-1].strip() and (line := file.readline()):
-        head.append(line)
-    lines = chain(head[1:], file)
-    if not head[-1].lstrip().startswith("["):
-        yield from table.rows(lines, source, _COLUMNS)  # type: ignore[arg-type]
-        return
-    try:
-        jobs = json.loads("".join(lines))
-    except json.JSONDecodeError as error:
-        raise InputError(source, f"line {error.lineno} column {error.colno}", f"not JSON: {error.msg}") from None
-    except ValueError as error:
-        raise InputError(source, "", f"not JSON that can be read: {error}") from None
-    except RecursionError:
-        raise InputError(source, "", "not JSON that can be read: nested too deeply") from None
-    yield from enumerate(({"job": each} for each in jobs), start=1)
+    if file.is_json_list():
+        yield from enumerate(({"job": each} for each in file.json()), start=1)
+    else:
+        yield from table.rows(file, source, _COLUMNS)
 
 
 def job(row: Any, where: str, source: str) -> Job | Left:

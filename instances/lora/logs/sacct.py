@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TextIO
 
 from instances.errors import InputError, shown
 from instances.lora.logs.base import CANCELLED, NO_END, NO_GPU, NO_TIME, STEP, Job, Left, LogFormat, moment, register
+from instances.text_files import TextFile
 
 NEEDED = ("JobID", "Submit", "Start", "End", "State")
 """Names that the first line must have; one of `TRES` besides."""
 TRES = ("AllocTRES", "ReqTRES")
 _UNKNOWN = {"", "Unknown", "None", "N/A"}
-_UNFINISHED = {"RUNNING", "PENDING", "SUSPENDED", "REQUEUED", "RESIZING", "REVOKED", "CONFIGURING", "COMPLETING"}
+_UNFINISHED = {"RUNNING", "PENDING", "SUSPENDED", "RESIZING", "REVOKED", "CONFIGURING", "COMPLETING"}
+_AGAIN = "REQUEUED"
 _STEP = re.compile(r"[0-9]+(_[0-9]+|\+[0-9]+)?\..+")
 _ID = re.compile(r"[0-9]+(_[0-9]+|_\[[^\]]*\]|\+[0-9]+)?")
 _LIMIT = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,6}):([0-9]{2})(?::([0-9]{2}))?")
 
 
-def rows(file: TextIO, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, dict[str, str]]]:
+def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Each line by the names of the first one."""
     header = file.readline().strip().lstrip("\ufeff").split("|")
     for name in NEEDED:
@@ -49,10 +50,12 @@ def job(row: dict[str, str], where: str, source: str) -> Job | Left:
     submit = moment(row["Submit"], where, "Submit", source)
     state = row["State"].split(" ")[0].rstrip("+")
     if row["Start"] in _UNKNOWN:
-        return Left(CANCELLED if state not in _UNFINISHED else "not started yet", submit)
+        return Left("not started yet" if state in _UNFINISHED | {_AGAIN} else CANCELLED, submit)
     start = moment(row["Start"], where, "Start", source)
     if row["End"] in _UNKNOWN or state in _UNFINISHED:
         return Left(NO_END, submit)
+    if state == _AGAIN:  # it ended, but it is not done
+        return Left("requeued, to start again", submit)
     end = moment(row["End"], where, "End", source)
     if end < start:  # as when clocks are set back
         return Left("that end before they start", submit)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TextIO
 
 from instances.errors import InputError, shown
 from instances.lora.logs.base import CANCELLED, LARGEST, NO_END, NO_GPU, NO_TIME, Job, Left, LogFormat, register
+from instances.text_files import TextFile
 
 FIELDS = (
     "job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory",
@@ -21,7 +21,7 @@ _START = re.compile(r";\s*UnixStartTime\s*:\s*([0-9]{1,10})\b")
 _INTEGER = re.compile(r"-?[0-9]+(\.[0-9]*)?")
 
 
-def rows(file: TextIO, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, tuple[list[str], int]]]:
+def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, tuple[list[str], int]]]:
     """The lines of jobs, with the second that their clock starts from."""
     start = 0
     for line, text in enumerate(file, start=1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any, TextIO
+from typing import Any
 
 from instances.errors import InputError, shown
 from instances.fields import LIMIT
@@ -23,7 +23,8 @@ from instances.lora.logs.base import (
     whole_up,
 )
 from instances.lora.readers.base import columns as places
-from instances.lora.readers.base import rows as read_rows
+from instances.text_files import TextFile
+from instances.text_files import rows as read_rows
 
 NEEDED = ("submit", "duration", "gpus")
 OPTIONAL = ("name", "memory_mb", "deadline", "bid", "type", "limit")
@@ -32,7 +33,7 @@ _MOST = LIMIT // 10**6
 """Dollars of a bid, so that an instance can hold it."""
 
 
-def rows(file: TextIO, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
+def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
     """Each row by our names; ones of another length come as they are."""
     table = read_rows(file, source)
     line, header = next(table, (1, []))
@@ -74,6 +75,7 @@ def job(row: Any, where: str, source: str) -> Job | Left:
         return Left(NO_GPU, submit)
     if not seconds:
         return Left(NO_TIME, submit)
+    limit = limit or None  # as in SWF, 0 is none
     return Job(fields.get("name") or where, submit, seconds, gpus, limit, memory, deadline, bid, fields.get("type", ""))
 
 
@@ -106,7 +108,7 @@ register(
         reading=(
             f"columns {', '.join(NEEDED)}, and where they are there {', '.join(OPTIONAL)}",
             "times are ISO 8601 or seconds; those with a zone are put into UTC, others stand as they are",
-            "memory_mb is GPU memory of the whole job, bid is in dollars, limit in seconds",
+            "memory_mb is GPU memory of the whole job, bid is in dollars, limit in seconds (0: none)",
         ),
         rows=rows,
         job=job,

@@ -1,20 +1,14 @@
-"""What the readers share: the registry, opening plain or gzipped text, CSV rows with their line numbers, day counts."""
+"""What the readers share: the registry, fields that are checked, day counts."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import os
-import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from pathlib import Path
-from typing import TextIO
 
 from instances.errors import InputError, shown
+from instances.text_files import TextFile, open_text
 
 SLOTS_PER_DAY = 144
 SLOT_SECONDS = 600
@@ -41,7 +35,7 @@ class Trace:
     title: str
     licence: str
     where: str
-    moments: Callable[[TextIO, str], Iterator[Moment]]
+    moments: Callable[[TextFile, str], Iterator[Moment]]
 
 
 _TRACES: dict[str, Trace] = {}
@@ -89,38 +83,6 @@ def read_arrivals(
         raise InputError(str(path), "days", span)
     every = (first + timedelta(days=j) for j in range((last - first).days + 1))
     return {day.isoformat(): tuple(counts.get(day, nobody)) for day in every}
-
-
-@contextmanager
-def open_text(path: str | os.PathLike[str], where: str) -> Iterator[TextIO]:
-    """The file as text, unpacked if it is gzip; what goes wrong while it is read becomes an InputError."""
-    source = str(path)
-    try:
-        with Path(path).open("rb") as raw:
-            packed = raw.read(2) == b"\x1f\x8b"
-            raw.seek(0)
-            stream = gzip.GzipFile(fileobj=raw) if packed else raw
-            with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
-                yield text
-    except FileNotFoundError:
-        raise InputError(source, "", f"there is no such file; {where}") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(source, "", f"not a complete gzip file: {error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(source, "", f"not UTF-8 text at byte {error.start} of a block") from None
-    except OSError as error:
-        raise InputError(source, "", f"cannot be read: {error.strerror or error}; {where}") from None
-
-
-def rows(file: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV file that are not blank, each with the number of its (last) line."""
-    reader = csv.reader(file)
-    try:
-        for row in reader:
-            if row:
-                yield reader.line_num, row
-    except csv.Error as error:
-        raise InputError(source, f"line {reader.line_num}", f"not CSV: {error}") from None
 
 
 def columns(row: list[str], needed: tuple[str, ...], line: int, source: str) -> dict[str, int]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TextIO
 
-from instances.lora.readers.base import Moment, Trace, columns, number, register, rows, timestamp, width
+from instances.lora.readers.base import Moment, Trace, columns, number, register, timestamp, width
+from instances.text_files import TextFile, rows
 
 
-def moments(file: TextIO, source: str) -> Iterator[Moment]:
+def moments(file: TextFile, source: str) -> Iterator[Moment]:
     """Submissions of the GPU jobs (gpu_num > 0), in the log's own clock."""
     table = rows(file, source)
     line, header = next(table, (1, []))

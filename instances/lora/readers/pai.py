@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date, timedelta
-from typing import TextIO
 
-from instances.lora.readers.base import Moment, Trace, number, register, rows, width
+from instances.lora.readers.base import Moment, Trace, number, register, width
+from instances.text_files import TextFile, rows
 
 COLUMNS = (
     "job_name", "task_name", "inst_num", "status", "start_time",
@@ -20,7 +20,7 @@ ZONE = 8 * 3600
 _EPOCH = date(1970, 1, 1)
 
 
-def moments(file: TextIO, source: str) -> Iterator[Moment]:
+def moments(file: TextFile, source: str) -> Iterator[Moment]:
     """Starts of the terminated GPU tasks (plan_gpu > 0), in UTC+8; the table has no submission times."""
     for line, row in rows(file, source):
         if line == 1 and tuple(row) == COLUMNS:

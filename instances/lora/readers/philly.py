@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from itertools import chain
-from typing import TextIO
+from typing import Any
 
 from instances.errors import InputError, shown
-from instances.lora.readers.base import Moment, Trace, columns, register, rows, timestamp, width
+from instances.lora.readers.base import Moment, Trace, columns, register, timestamp, width
+from instances.text_files import TextFile, rows
 
 
-def moments(file: TextIO, source: str) -> Iterator[Moment]:
+def moments(file: TextFile, source: str) -> Iterator[Moment]:
     """Submissions of all jobs, in the log's own clock, without a correction for daylight saving."""
-    head = [""]
-    while not head[-1].strip() and (line := file.readline()):
-        head.append(line)
-    lines = chain(head[1:], file)
-    return _log(lines, source) if head[-1].lstrip().startswith("[") else _table(lines, source)
+    return _log(file.json(), source) if file.is_json_list() else _table(file, source)
 
 
-def _log(lines: Iterator[str], source: str) -> Iterator[Moment]:
-    try:
-        jobs = json.loads("".join(lines))
-    except json.JSONDecodeError as error:
-        raise InputError(source, f"line {error.lineno} column {error.colno}", f"not JSON: {error.msg}") from None
-    except RecursionError:
-        raise InputError(source, "", "not JSON that can be read: nested too deeply") from None
+def _log(jobs: list[Any], source: str) -> Iterator[Moment]:
     for j, job in enumerate(jobs):
         if not isinstance(job, dict):
             raise InputError(source, f"[{j}]", f"{shown(job)} is not an object")
@@ -35,8 +24,8 @@ def _log(lines: Iterator[str], source: str) -> Iterator[Moment]:
         yield timestamp(job["submitted_time"], f"[{j}].submitted_time", source)
 
 
-def _table(lines: Iterator[str], source: str) -> Iterator[Moment]:
-    table = rows(lines, source)
+def _table(file: TextFile, source: str) -> Iterator[Moment]:
+    table = rows(file, source)
     line, header = next(table, (1, []))
     where = columns(header, ("timestamp",), line, source)["timestamp"]
     for line, row in table:

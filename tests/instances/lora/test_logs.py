@@ -105,6 +105,7 @@ def test_every_line_of_sacct(tmp_path: Path) -> None:
         ("24+1.0", TEN, NOON, "", "", "", "COMPLETED"),
         ("25", TEN, "2026-03-01T10:00:01", "", "gres/gpu=1,gres/gpumem=10G", "2-06:00", "OUT_OF_MEMORY"),
         ("26", "Unknown", "Unknown", "gres/gpu=1", "", "", "REQUEUED"),
+        ("28", TEN, NOON, "gres/gpu=1", "gres/gpu=1", "", "REQUEUED"),  # it has an end, and will have another
         ("27", NOON, TEN, "gres/gpu=1", "", "", "COMPLETED"),  # clocks were set back
     )  # fmt: skip
     jobs, report = read(tmp_path, "sacct", text)
@@ -123,9 +124,10 @@ def test_every_line_of_sacct(tmp_path: Path) -> None:
             "without a GPU": 1,
             "of zero length": 1,
             "that end before they start": 1,
+            "requeued, to start again": 1,
         }
     )
-    assert report.jobs == 13
+    assert report.jobs == 14
 
 
 def test_lines_of_sacct_may_end_with_a_bar(tmp_path: Path) -> None:
@@ -154,6 +156,12 @@ def test_a_csv_with_names_of_its_own(tmp_path: Path) -> None:
     jobs, report = read(tmp_path, "csv", text, names)
     assert jobs == [Job("line 2", SECOND, 91, 250, None, 1001, SECOND + 4 * 3600, 1_234_567)]
     assert report.left == Counter({"without an end": 1, "without a GPU": 1, "of zero length": 1})
+
+
+def test_a_limit_of_0_in_a_csv_is_no_limit(tmp_path: Path) -> None:
+    """As in SWF."""
+    jobs, _ = read(tmp_path, "csv", "submit,duration,gpus,limit\n100,50,1,0\n100,50,1,\n100,50,1,0.5\n")
+    assert [job.limit for job in jobs] == [None, None, 1]
 
 
 def test_a_csv_in_seconds_packed(tmp_path: Path) -> None:
