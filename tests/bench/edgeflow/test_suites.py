@@ -125,6 +125,18 @@ def test_admission_for_good_can_cost_most() -> None:
     assert _checks(named("edge_counts"), "elasticflow")["for_good"].status is Verdict.UNDECIDED  # it takes a server
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "applies"),
+    [("elasticflow:margin=all", True), ("elasticflow:block=artifact,margin=none", True), ("elasticflow:slot=60", False),
+     ("elasticflow:edge=ending", False), ("edgeflow", False)],
+)  # fmt: skip
+def test_the_claim_about_afs_is_about_every_reading_of_the_admission(algorithm: str, applies: bool) -> None:
+    """And about no other option: AFS has no slots and no edge servers."""
+    found = _checks(named("admission_regret"), algorithm)["aware"]
+    assert (found.status is Verdict.VIOLATED) == applies
+    assert (found.status is Verdict.NOT_APPLICABLE) != applies
+
+
 def test_another_policy_is_played_beside_at_any_size() -> None:
     """A thousand jobs, as the largest printed traces have: `aware` has a verdict."""
     small = named("edf_domino")
