@@ -1,7 +1,7 @@
 """What the papers on EdgeFlow and ElasticFlow say, checked on one run against the certified interval on OPT.
 
-The bound is on what any scheduler could have met that knew everything beforehand, so it is a proof. Four checks also play
-the same policy without edge servers, or another policy on the same jobs.
+The bound is on what any scheduler could have met that knew everything beforehand, so it is a proof. Four checks also
+play the same policy without edge servers, or another policy on the same jobs.
 """
 
 from __future__ import annotations
