@@ -28,8 +28,8 @@ GPUS = 4
 """Most GPUs of the cloud, where `nodes` is not given."""
 SHRINKING = 4000
 """Most instances that one shrinking plays."""
-RIVALS = ("hold:edge=none", "afs", "edf")
-"""Their runs are what `for_good` is compared with before OPT is known."""
+RIVALS = ("afs", "edf")
+"""Their runs take the place of OPT in `for_good` until OPT is known."""
 HUNTED: Mapping[str, str] = {
     "edge_helps": "elasticflow:edge=any", "guarantee": "elasticflow", "for_good": "elasticflow", "aware": "elasticflow",
 }  # fmt: skip

@@ -36,7 +36,7 @@ SOURCES = (
         ("Wencong Xiao", "Romil Bhardwaj", "Ramachandran Ramjee", "et al."),
         f"13th {_OSDI} (OSDI '18)",
         2018,
-        "`gandiva`, without packing and growing",
+        "`gandiva`, without packing, growing, and the artifact's `gandiva_node_set_adjust`",
         link="https://www.usenix.org/conference/osdi18/presentation/xiao",
     ),
     Source(

@@ -11,7 +11,9 @@ from instances.edgeflow.named import names
 from instances.edgeflow.paper import CROSSINGS, MOVES, PUBLISHED_RATIOS, STALLED_S
 from instances.edgeflow.tables import PUBLISHED
 
-BASELINES = ("edf", "edf:share=elastic", "gandiva", "tiresias", "afs", "elasticflow")
+READINGS = ("elasticflow", "elasticflow:margin=all", "elasticflow:block=artifact,margin=none")
+"""Readings of ElasticFlow's admission: the default, the margin kept for admitted jobs, the artifact's letter."""
+BASELINES = ("edf", "edf:share=elastic", "gandiva", "tiresias", "afs", *READINGS)
 ON_EDGE = ("elasticflow:edge=any", "edgeflow", "hold")
 ALGORITHMS = (*BASELINES, *ON_EDGE)
 """Everyone: the paper's baselines, and those that use edge servers."""
@@ -168,7 +170,7 @@ def _load() -> Suite:
 
 _SLOTTED = (
     "elasticflow", "elasticflow:slot=60", "elasticflow:slot=240", "elasticflow:admit=batch,slot=60",
-    "elasticflow:admit=batch,slot=240",
+    "elasticflow:admit=batch,slot=240", "elasticflow:admit=batch,block=artifact,slot=60",
 )  # fmt: skip
 
 
@@ -192,9 +194,11 @@ OPTIONS = {
     "gandiva": ("gandiva", "gandiva:late=keep"),
     "tiresias": ("tiresias", "tiresias:late=keep"),
     "elasticflow": (
-        "elasticflow", "elasticflow:margin=none", "elasticflow:spare=large", "elasticflow:slot=60",
-        "elasticflow:admit=batch,slot=60", "elasticflow:admit=batch,margin=none,slot=60,spare=large",
-        "elasticflow:admit=batch,margin=none,slot=240,spare=large",
+        "elasticflow", "elasticflow:margin=all", "elasticflow:margin=none", "elasticflow:block=artifact",
+        "elasticflow:block=artifact,margin=none", "elasticflow:spare=large", "elasticflow:slot=60",
+        "elasticflow:admit=batch,slot=60", "elasticflow:admit=batch,block=artifact,slot=60",
+        "elasticflow:admit=batch,block=artifact,margin=none,slot=60,spare=large",
+        "elasticflow:admit=batch,block=artifact,margin=none,slot=240,spare=large",
     ),
 }  # fmt: skip
 """The readings of each published policy: one option of the artifact after the other, and at last all of them."""

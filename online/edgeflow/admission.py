@@ -1,4 +1,4 @@
-"""Who is let in: ElasticFlow's rule, by which whoever is let in can be met together with all before."""
+"""ElasticFlow's admission of new jobs: one by one in order of arrival, or all that arrive together."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from instances.edgeflow.model import Job
 
 Fits = Callable[[Sequence[int]], bool]
-"""Whether a plan for these jobs, beside those that have been let in, is whole."""
+"""Whether one plan meets these jobs and those admitted before."""
 
 
 def admit_one_by_one(new: Sequence[Job], fits: Fits) -> list[int]:
-    """In order of arrival: each one that fits with those before."""
+    """In order of arrival: each job that fits beside those before it."""
     taken: list[int] = []
     for job in new:
         if fits([*taken, job.index]):
@@ -20,7 +20,7 @@ def admit_one_by_one(new: Sequence[Job], fits: Fits) -> list[int]:
 
 
 def admit_together(new: Sequence[Job], fits: Fits) -> list[int]:
-    """All or none, as the artifact does with the arrivals of a slot."""
+    """All or none, as the artifact treats the arrivals of a slot."""
     jobs = [job.index for job in new]
     return jobs if jobs and fits(jobs) else []
 

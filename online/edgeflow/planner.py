@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from instances.arrays import IntArray
 from instances.edgeflow.model import CLOUD, EDGE, Job, Public
 from online.edgeflow import plan as kernels
-from online.edgeflow.plan import CHANGE, COLUMNS, LEVEL, NEVER
+from online.edgeflow.plan import CHANGE, COLUMNS, NEVER
 from online.edgeflow.protocol import PAUSED, View
 
 FloatArray = NDArray[np.float64]
 MARGIN_S = 30
-"""Plans end so much before the deadline, or 2 % of the job's window if that is less: for stalls to come."""
+"""Margin of a plan: it ends so many seconds before the deadline, or 2 % of the job's window if that is less, for stalls
+to come."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,10 +34,10 @@ class Planned:
         """Whether everybody is planned."""
         return self.count == len(self.index)
 
-    def levels(self) -> dict[int, int]:
-        """Job -> its level now (-1: none yet), of those that are planned."""
-        inside = self.inside.astype(bool)
-        return dict(zip(self.index[inside].tolist(), self.found[inside, LEVEL].tolist(), strict=True))
+    def jobs(self) -> list[int]:
+        """The jobs that are planned, by deadline."""
+        planned: list[int] = self.index[self.inside > 0].tolist()
+        return planned
 
     def change(self) -> int | None:
         """The second at which the plan changes first, if any."""
@@ -50,7 +51,7 @@ class Planner:
 
     Parameters
     ----------
-    margin : whether plans end before the deadline, see `MARGIN_S`.
+    margin : whether plans end before the deadline (`MARGIN_S`), until `end_margin`.
     """
 
     def __init__(self, public: Public, *, margin: bool = True) -> None:
@@ -76,6 +77,10 @@ class Planner:
             self.deadline[i], self.model[i] = job.deadline, job.model
             margin = min(MARGIN_S, (job.deadline - job.submit) // 50) if self._margin else 0
             self.due[i] = job.deadline - margin
+
+    def end_margin(self, jobs: Sequence[int]) -> None:
+        """Plan these jobs up to their true deadlines from now on."""
+        self.due[jobs] = self.deadline[jobs]
 
     def see(self, view: View) -> None:
         """The state of the jobs that are here."""

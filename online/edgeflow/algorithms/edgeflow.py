@@ -1,10 +1,11 @@
 """EdgeFlow, reconstructed: its paper's rule for off-loading is not in the text that we have, so this is our reading.
 
 At every event: (1) jobs on an edge server stay while they end there in time. (2) Where GPUs and servers are free,
-let-in jobs that would end there in time go, the largest remaining GPU time first. (3) Where the plan fails, or a new
+admitted jobs that would end there in time go, the largest remaining GPU time first. (3) Where the plan fails, or a new
 job would be declined: among the cloud jobs that could use a larger share, by deadline less the end at that share,
 largest first, the one moves that would end there in time and frees most GPUs; then the plan is made again, as long as
-there are servers. On the rest ElasticFlow. Each rule can be turned off: `stay=no`, `offload=no`, `rescue=no`.
+there are servers. The rest is ElasticFlow, with its options. Each rule can be turned off: `stay=no`, `offload=no`,
+`rescue=no`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from instances.edgeflow.model import EDGE, Job
 from online.edgeflow.algorithms.elasticflow import OPTIONS, ElasticFlow
 from online.edgeflow.placement import ending, largest, stays, without
-from online.edgeflow.plan import LEVEL
+from online.edgeflow.plan import DROP_FAILED, KEEP_ALL, LEVEL
 from online.edgeflow.planner import Planned
 from online.edgeflow.policy import with_common
 from online.edgeflow.protocol import Answer, View
@@ -45,13 +46,14 @@ class EdgeFlow(ElasticFlow):
     def allocate(self, view: View, admitted: list[int], coming: Sequence[Job]) -> Answer:
         """The three rules around ElasticFlow's admission and plan."""
         onedge = stays(self.planner, view, admitted) if self._stay else []
-        # A plan that fails for who is in already.
-        onedge, _ = self._rescued(view, admitted, onedge, 1)
+        # A plan that fails for jobs that are admitted already.
+        onedge, planned = self._rescued(view, admitted, onedge, DROP_FAILED)
+        tested = admitted if self._blocks else planned.jobs()
         moved = onedge
 
         def fits(jobs: Sequence[int]) -> bool:
             nonlocal moved
-            tried, planned = self._rescued(view, [*admitted, *jobs], moved, 0)
+            tried, planned = self._rescued(view, [*tested, *jobs], moved, KEEP_ALL)
             moved = tried if planned.whole else moved
             return planned.whole
 
@@ -59,11 +61,11 @@ class EdgeFlow(ElasticFlow):
         onedge = moved
         self.admitted.update(taken)
         here = [*admitted, *taken]
-        planned = self.planner.plan(without(here, onedge), 1)
+        planned = self.planner.plan(without(here, onedge), DROP_FAILED)
         if self._offload and len(onedge) < view.servers and self._idle(planned, view) > 0:
             able = ending(self.planner, view, without(here, onedge))
             onedge = [*onedge, *largest(self.planner, able, view.servers - len(onedge))]
-            planned = self.planner.plan(without(here, onedge), 1)
+            planned = self.planner.plan(without(here, onedge), DROP_FAILED)
         return self.answer(view, onedge, planned)
 
     def _idle(self, planned: Planned, view: View) -> int:
@@ -105,7 +107,7 @@ register(
     Entry(
         "edgeflow",
         "ElasticFlow with three rules for edge servers; reconstructed, not the authors' code",
-        "2",
+        "3",
         _OPTIONS,
         EdgeFlow,
     )

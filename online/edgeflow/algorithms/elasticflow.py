@@ -1,11 +1,17 @@
-"""ElasticFlow: a job is let in if a plan meets it and all that were let in before; a declined one never comes back.
+"""ElasticFlow: a job is admitted if one plan meets it and the jobs admitted before; a declined job never comes back.
 
 The plan fills the jobs by deadline, each with the least share that suffices (`online.edgeflow.plan.fill`). GPUs that it
-leaves go, step by step, to whom they cost least. Plans end min(30 s, 2 % of the window) before the deadline, for the
-stalls to come; the artifact's do not (`margin=none`). The artifact works in slots: `slot=60` makes arrivals and
-completions act at the next multiple. `edge=any` is the ablation ElasticFlow+Edge: free
-edge servers take let-in jobs that fit, by deadline; `edge=ending` takes those alone that end there in time, the largest
-first.
+leaves go, step by step, to the job for which a step costs least.
+
+A newcomer is tested together with those admitted jobs that can still be planned, so an admitted job that will miss its
+deadline blocks nobody. In the artifact it does: its function `estimate_all_jobs` asks for a plan of all admitted jobs
+(`block=artifact`). A newcomer must end min(30 s, 2 % of its window) before its deadline, for stalls to come; once it is
+admitted, plans use its true deadline. The artifact has no such margin (`margin=none`); `margin=all` keeps it for
+admitted jobs, too.
+
+The artifact works in slots: `slot=60` makes arrivals and completions act at the next multiple. `edge=any` is the
+ablation ElasticFlow+Edge: free edge servers take admitted jobs that fit, by deadline; `edge=ending` takes only those
+that end there in time, the largest first.
 """
 
 from __future__ import annotations
@@ -19,6 +25,7 @@ from instances.edgeflow.model import CLOUD, EDGE, Job, Public
 from instances.errors import InputError, shown
 from online.edgeflow.admission import ADMITS
 from online.edgeflow.placement import RULES, without
+from online.edgeflow.plan import DROP_FAILED, LEVEL
 from online.edgeflow.planner import Planned, Planner
 from online.edgeflow.policy import Sharing, with_common
 from online.edgeflow.protocol import WINDOW, Answer, View
@@ -36,19 +43,20 @@ class ElasticFlow(Sharing):
     def __init__(self, options: Mapping[str, str]) -> None:
         self._admit = ADMITS[options["admit"]]
         self._sign = -1 if options["spare"] == "large" else 1
-        self._margin = options["margin"] != "none"
+        self._margin = options["margin"]
+        self._blocks = options["block"] == "artifact"
         self._edge = RULES.get(options.get("edge", ""))
         self._slot = _slot(self.name, options["slot"])
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Nobody has been let in."""
+        """No job is admitted yet."""
         super().start(public, constants)
-        self.planner = Planner(public, margin=self._margin)
+        self.planner = Planner(public, margin=self._margin != "none")
         self.admitted: set[int] = set()
         self._coming: list[Job] = []
 
     def share(self, view: View, new: Sequence[Job]) -> Answer:
-        """What runs goes on until the slot begins; then all that has happened counts."""
+        """Leave running jobs as they are until the slot begins; then take all events into account."""
         self.planner.learn(new)
         self._coming += new
         if self._slot and view.second % self._slot:
@@ -60,25 +68,29 @@ class ElasticFlow(Sharing):
         self.planner.see(view)
         here = set(view.index.tolist())
         coming, self._coming = [job for job in self._coming if job.index in here], []
-        return self.allocate(view, [i for i in view.index.tolist() if i in self.admitted], coming)
+        admitted = [i for i in view.index.tolist() if i in self.admitted]
+        if self._margin == "newcomers":
+            self.planner.end_margin(admitted)
+        return self.allocate(view, admitted, coming)
 
     def allocate(self, view: View, admitted: list[int], coming: Sequence[Job]) -> Answer:
         """Admission, placement, plan, spare GPUs."""
         planner = self.planner
         onedge = self._edge(planner, view, admitted) if self._edge else []
         cloud = without(admitted, onedge)
-        taken = self._admit(coming, lambda jobs: planner.plan([*cloud, *jobs]).whole)
+        tested = cloud if self._blocks or not coming else planner.plan(cloud, DROP_FAILED).jobs()
+        taken = self._admit(coming, lambda jobs: planner.plan([*tested, *jobs]).whole)
         self.admitted.update(taken)
         if self._edge and taken:
             onedge = self._edge(planner, view, [*admitted, *taken])
-        return self.answer(view, onedge, planner.plan(without([*admitted, *taken], onedge), 1))
+        return self.answer(view, onedge, planner.plan(without([*admitted, *taken], onedge), DROP_FAILED))
 
     def answer(self, view: View, onedge: Sequence[int], planned: Planned) -> Answer:
-        """The plan's levels, with steps for the GPUs that it leaves; everybody in the plan's list may have some."""
+        """The plan's levels, and steps for the GPUs that it leaves; a job that the plan drops may have some, too."""
         planner = self.planner
         index = planned.index
         model = planner.model[index]
-        at = np.where(planned.inside > 0, planned.found[:, 1], -1)
+        at = np.where(planned.inside > 0, planned.found[:, LEVEL], -1)
         used = int(np.where(at >= 0, planner.levels[model, np.maximum(at, 0)], 0).sum())
         none = np.full(len(index), -2, np.int64)
         spread(
@@ -102,17 +114,22 @@ def _slot(name: str, text: str) -> int:
 
 
 OPTIONS: Mapping[str, Option] = {
-    "admit": Option("one", ("one", "batch"), "batch: jobs of one second (slot) are let in or declined together"),
+    "admit": Option("one", ("one", "batch"), "batch: jobs of one second (slot) are admitted or declined together"),
     "spare": Option("small", ("small", "large"), "spare GPUs where they cost the least, or (artifact) the most"),
-    "margin": Option("stalls", ("stalls", "none"), "none: plans leave no time before deadlines for stalls"),
+    "block": Option(
+        "none", ("none", "artifact"), "artifact: an admitted job that no plan can meet blocks every newcomer"
+    ),
+    "margin": Option(
+        "newcomers", ("newcomers", "all", "none"), "whose plans end before the deadline, to leave time for stalls"
+    ),
     "slot": Option("0", None, "seconds: arrivals and completions act at the next multiple; 0: at once"),
 }
 
 register(
     Entry(
         "elasticflow",
-        "admission by a plan that meets all that were let in, with the least share that suffices",
-        "1",
+        "admission by a plan that meets all admitted jobs, with the least share that suffices",
+        "2",
         with_common(
             edge=Option(
                 "none", ("none", *RULES), "any: free edge servers take jobs that fit; ending: that end there in time"

@@ -4,7 +4,11 @@ A set is for one size n and has ceil(n / g) nodes of g GPUs; floor(g nodes / n) 
 job joins the set of its size that has the fewest jobs, if that is below capacity; else it opens a set on free nodes;
 else it joins the least used one anyway; else it waits. A set that is empty frees its nodes. Every 60 s each set lets
 the next ones run, in a ring; but not while a job stands still in a stall that takes as long as a turn, for then nobody
-would ever get on. No packing of jobs onto one GPU, no growing, no shrinking.
+would ever get on.
+
+Left out are packing several jobs onto one GPU, growing and shrinking, and what the artifact's function
+`gandiva_node_set_adjust` does: it gives free nodes to the sizes of jobs whose sets are crowded, and takes nodes from
+others.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import bench
-from bench.edgeflow.claims import CLAIMS, STATEMENTS, audit
+from bench.edgeflow.claims import CLAIMS, STATEMENTS, audit, met_in_cloud
 from bench.edgeflow.explaining import explain, gantt
 from bench.edgeflow.measures import MEASURES, measures
 from bench.edgeflow.suites import ALGORITHMS, OPTIONS, published_group, suites
@@ -123,6 +123,28 @@ def test_admission_for_good_can_cost_most() -> None:
     assert found["edge_helps"].status is Verdict.NOT_APPLICABLE
     assert found["room"].status is Verdict.HOLDS
     assert _checks(named("edge_counts"), "elasticflow")["for_good"].status is Verdict.UNDECIDED  # it takes a server
+
+
+def test_admission_for_good_is_compared_with_a_schedule_that_needs_no_edge_server() -> None:
+    """Where the best schedule known has jobs on the edge, a run without edge servers may meet more in the cloud."""
+    instance = generate({"kind": "gpu-day", "jobs": 40, "gpus": 8, "servers": 8, "seed": ["tests", "for good", 9]})
+    played, reference = run(instance, "elasticflow"), solve(instance, "auto", "auto", 1, 0.0, None)
+    (found,) = (each for each in audit(instance, played, reference) if each.name == "for_good")
+    rival = run(instance, "hold:edge=none")
+    assert sum(met_in_cloud(instance, reference)) <= played.admitted < rival.admitted
+    assert (found.status, found.left) == (Verdict.VIOLATED, rival.admitted)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "applies"),
+    [("elasticflow:margin=all", True), ("elasticflow:block=artifact,margin=none", True), ("elasticflow:slot=60", False),
+     ("elasticflow:edge=ending", False), ("edgeflow", False)],
+)  # fmt: skip
+def test_the_claim_about_afs_is_about_every_reading_of_the_admission(algorithm: str, applies: bool) -> None:
+    """And about no other option: AFS has no slots and no edge servers."""
+    found = _checks(named("admission_regret"), algorithm)["aware"]
+    assert (found.status is Verdict.VIOLATED) == applies
+    assert (found.status is Verdict.NOT_APPLICABLE) != applies
 
 
 def test_another_policy_is_played_beside_at_any_size() -> None:

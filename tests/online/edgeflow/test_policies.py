@@ -29,8 +29,9 @@ from tests.online.edgeflow.test_table import make
 
 POLICIES = (
     "edf", "edf:share=elastic", "edf:levels=measured,share=elastic", "gandiva", "tiresias", "afs", "elasticflow",
-    "elasticflow:edge=any", "elasticflow:edge=ending", "elasticflow:admit=batch,slot=3,spare=large,margin=none",
-    "edgeflow", "edgeflow:stay=no", "edgeflow:offload=no", "edgeflow:rescue=no", "hold", "hold:edge=none",
+    "elasticflow:edge=any", "elasticflow:edge=ending", "elasticflow:margin=all",
+    "elasticflow:admit=batch,block=artifact,slot=3,spare=large,margin=none", "edgeflow", "edgeflow:block=artifact",
+    "edgeflow:stay=no", "edgeflow:offload=no", "edgeflow:rescue=no", "hold", "hold:edge=none",
 )  # fmt: skip
 
 
@@ -71,6 +72,7 @@ def test_every_policy_warms_up_and_is_listed() -> None:
     ("name", "words"),
     [
         ("hold:late=never", "late"), ("elasticflow:slot=x", "slot"), ("elasticflow:slot=-1", "slot"),
+        ("elasticflow:margin=stalls", "margin"), ("elasticflow:block=all", "block"),
         ("edgeflow:slot=x", "edgeflow:slot"), ("edgeflow:edge=any", "no such option"),
         ("tests.support.edgeflow_contestants:Random:late=never", "late"),
     ],
@@ -156,6 +158,49 @@ def test_elasticflow_declines_for_good_and_hold_does_not() -> None:
     assert lazy.welfare < ours.welfare
     served = [bool(pieces) for pieces in lazy.decisions]
     assert not all(served)
+
+
+PLANNED = ("elasticflow", "edgeflow")
+"""The policies that admit by a plan."""
+
+
+@pytest.mark.parametrize("name", PLANNED)
+@pytest.mark.parametrize(
+    ("options", "met"),
+    [
+        ("", 2),
+        ("block=artifact", 2),
+        ("block=artifact,margin=none", 2),
+        ("margin=all", 1),
+        ("block=artifact,margin=all", 1),
+    ],
+)
+def test_an_admitted_job_that_spent_its_margin_blocks_no_newcomer(name: str, options: str, met: int) -> None:
+    """Job 0 needs all GPUs and ends exactly at its deadline, 2 s after its plan's end: its start took that margin.
+
+    With the margin kept, no plan has job 0 any more: it blocks the newcomer, or loses GPUs to it.
+    """
+    instance = make([(0, 100, 2940), (50, 400, 100)])
+    found = run(instance, f"{name}:{options}")
+    assert found.welfare == met
+    assert bool(found.decisions[1]) == (options != "block=artifact,margin=all")
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_an_admitted_job_that_will_be_late_blocks_newcomers_in_the_artifact_alone(name: str) -> None:
+    """Without a margin the stall of its start makes job 0 late: by then no plan has it."""
+    instance = make([(0, 100, 3000), (50, 90, 100)])
+    assert run(instance, f"{name}:margin=none").welfare == 1
+    assert run(instance, f"{name}:block=artifact,margin=none").decisions[1] == ()
+
+
+@pytest.mark.parametrize("name", PLANNED)
+@pytest.mark.parametrize("block", ["none", "artifact"])
+def test_a_newcomer_takes_no_gpu_that_an_admitted_job_needs(name: str, block: str) -> None:
+    """Job 0 needs all GPUs to its deadline; job 1, due before, is declined and job 0 met."""
+    found = run(make([(0, 100, 2940), (50, 90, 300)]), f"{name}:block={block}")
+    assert found.decisions[1] == ()
+    assert check(make([(0, 100, 2940), (50, 90, 300)]), found.decisions).met == (True, False)
 
 
 def test_elasticflow_gives_the_least_share_that_suffices_and_spreads_the_rest() -> None:
