@@ -499,12 +499,12 @@ def take_paper(folder: Path) -> None:
     for plot in suite.plots:
         for each in plot.printed:
             column = each.group.partition(": ")[2]
-            if (plot.name, column, each.algorithm) not in means.ends:
-                continue
-            above = means.above(plot.name, column, each.algorithm, each.than)
-            about_it = {"plot": plot.name, "group": each.group, "algorithm": each.algorithm, "than": each.than}
-            about_it |= {"paper_percent": each.percent, "cases": str(above.cases)}
-            lines.append({**about_it, "percent": above.mean, "low": above.low, "high": above.high})
+            line = {"plot": plot.name, "group": each.group, "algorithm": each.algorithm, "than": each.than}
+            line |= {"paper_percent": each.percent, "cases": "0", "percent": "", "low": "", "high": ""}
+            if means.has(plot.name, column, each.algorithm, each.than):
+                above = means.above(plot.name, column, each.algorithm, each.than)
+                line |= {"cases": above.cases, "percent": above.mean, "low": above.low, "high": above.high}
+            lines.append(line)
     pd.DataFrame(lines).to_csv(PRINTED, index=False, lineterminator="\n")
     _keep_provenance(folder)
 
