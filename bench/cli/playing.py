@@ -100,7 +100,7 @@ def _online(options: argparse.Namespace) -> int:
     names = list(dict.fromkeys(options.algorithm))
     if len(names) > 1 or options.certificate:
         return _compare(options, family, instance, names)
-    with name_the_file(options.file, instance), under(Terms(options.limit, options.isolate)):
+    with name_the_file(options.file, instance), under(_terms(options)):
         run = _run(options, family, instance, names[0])
     document = family.solution_document(run.decisions)
     if options.json:
@@ -112,6 +112,13 @@ def _online(options: argparse.Namespace) -> int:
     write_decisions(options.solution, document)
     write_timeline(options, family, instance, [run])
     return 0
+
+
+def _terms(options: argparse.Namespace) -> Terms:
+    """The limit, and a sandbox that does not show the folders of the files that the command names."""
+    files = [options.file, options.certificate, options.solution, options.timeline]
+    folders = {str(Path(each).absolute().parent) for each in files if each and str(each) != "-"}
+    return Terms(options.limit, options.isolate, hidden=tuple(sorted(folders)))
 
 
 def _take_words(options: argparse.Namespace) -> None:
@@ -143,7 +150,7 @@ def _compare(options: argparse.Namespace, family: Family, instance: Any, names: 
     if options.solution is not None and len(names) > 1:
         raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
     runs: dict[str, OnlineRun | str] = {}
-    with under(Terms(options.limit, options.isolate)):
+    with under(_terms(options)):
         for name in names:
             family.algorithm_key(name)
         with name_the_file(options.file, instance):
