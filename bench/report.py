@@ -17,8 +17,8 @@ from bench.figures.drawn import Drawn
 from bench.figures.kinds import draw_figure
 from bench.storage.store import EMPTY, STORE, Store
 from bench.tables import verdicts
-from bench.tables.cells import csv_of
 from bench.tables.answer import WIDTH, answer_text
+from bench.tables.cells import csv_of
 from bench.tables.rows import Results, read_results, stages
 from bench.tables.text import CELL, results_text, safe_lines
 from instances.errors import InputError, shown, tamed

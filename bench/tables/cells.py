@@ -166,7 +166,10 @@ def csv_cell(value: Any) -> Any:
 
 def csv_of(frame: pd.DataFrame) -> bytes:
     """A table as CSV: names of suites, files and algorithms come from outside, and are no formulas."""
-    return frame.map(csv_cell).to_csv(index=False, lineterminator="\n").encode()
+    told = frame.copy(deep=False)
+    for name in frame.select_dtypes(["object", "string"]).columns:
+        told[name] = pd.Series([csv_cell(value) for value in frame[name]], index=frame.index, dtype=object)
+    return told.to_csv(index=False, lineterminator="\n").encode()
 
 
 def make_download(name: str, frame: pd.DataFrame) -> Download:
