@@ -401,7 +401,9 @@ def online(
     family, chosen = read_given(file)
     other = None if prior is None else read_given(prior)[1]
     (name,), handed = name_algorithms([algorithm], [type(chosen)])
-    with under(Terms(limit, isolate, handed)):
+    named = [each for each in (file, prior) if isinstance(each, str | os.PathLike)]
+    hidden = tuple(str(Path(each).absolute().parent) for each in named)
+    with under(Terms(limit, isolate, handed, hidden=hidden)):
         return (family.run if migration and not no_migration else staying(family).run)(chosen, name, other)
 
 

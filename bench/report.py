@@ -18,6 +18,7 @@ from bench.figures.kinds import draw_figure
 from bench.storage.store import EMPTY, STORE, Store
 from bench.tables import verdicts
 from bench.tables.answer import WIDTH, answer_text
+from bench.tables.cells import csv_of
 from bench.tables.rows import Results, read_results, stages
 from bench.tables.text import CELL, results_text, safe_lines
 from instances.errors import InputError, shown, tamed
@@ -140,7 +141,7 @@ def _write_provenance(folder: Path, found: Results) -> None:
 
 
 def _write_csv(path: Path, frame: pd.DataFrame) -> None:
-    write_atomically(path, frame.to_csv(index=False, lineterminator="\n").encode())
+    write_atomically(path, csv_of(frame))
 
 
 def _stage_text(found: Results, spent: Mapping[str, float]) -> str:

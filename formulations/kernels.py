@@ -12,7 +12,10 @@ Neither uses fast-math: the same inputs give the same results on any machine.
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +26,26 @@ def _use_writable_kernel_cache() -> None:
     """Send numba's cache to a user folder when the package's own folder cannot be written."""
     if "NUMBA_CACHE_DIR" in os.environ or os.access(Path(__file__).parent, os.W_OK):
         return
-    for folder in (str(user_cache()), os.path.join(tempfile.gettempdir(), "ratiobench-cache")):
-        try:
-            os.makedirs(folder, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            os.environ["NUMBA_CACHE_DIR"] = folder
-            return
+    os.environ["NUMBA_CACHE_DIR"] = str(private_folder([user_cache()], Path(tempfile.gettempdir())))
+
+
+def private_folder(wanted: Sequence[Path], temporary: Path) -> Path:
+    """Find a folder into which nobody else can write: numba runs what lies in it.
+
+    Parameters
+    ----------
+    wanted : folders to be used if they are, or can be made, this user's own.
+    temporary : folder that others may write to; there one of mode 0700 is used, or else a fresh one made.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    for folder, barred in (*((each, 0o002) for each in wanted), (temporary / f"ratiobench-cache-{user}", 0o077)):
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, parents=folder in wanted, exist_ok=True)
+            found = folder.lstat()  # a link is somebody's choice of another folder
+            private = os.name == "nt" or (found.st_uid == user and not found.st_mode & barred)
+            if stat.S_ISDIR(found.st_mode) and private and os.access(folder, os.W_OK):
+                return folder
+    return Path(tempfile.mkdtemp(prefix="ratiobench-cache-", dir=temporary))
 
 
 _use_writable_kernel_cache()

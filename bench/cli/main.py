@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from bench.cli.arguments import Run
 from bench.cli.auditing import add_audit
@@ -40,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     options = parser.parse_args(words)
-    before = dict(os.environ)
+    before, at_sigterm = dict(os.environ), _end_on_sigterm(options)
     if options.debug:
         os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
     try:
@@ -64,8 +67,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         return complain(options, f"failed: {one_line(error)} (--debug shows where)", 1)
     finally:
+        if at_sigterm is not None:
+            signal.signal(signal.SIGTERM, at_sigterm)
         if options.debug and DEBUG not in before:
             del os.environ[DEBUG]
+
+
+def _end_on_sigterm(options: argparse.Namespace) -> Any:
+    """End at SIGTERM with a line, and without temporary files; what was done before, None where nothing is changed."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        return None
+
+    def end(*_: object) -> NoReturn:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # `timeout` sends it twice
+        sys.exit(complain(options, "terminated", 143))
+
+    return signal.signal(signal.SIGTERM, end)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -91,10 +91,11 @@ def _online(options: argparse.Namespace) -> int:
     family, instance = read_given_instance(options.file)
     require_timeline(options, family)
     names = list(dict.fromkeys(options.algorithm))
-    require_algorithms(family, names)
+    with under(_terms(options)):
+        require_algorithms(family, names)
     if len(names) > 1 or options.certificate or options.csv:
         return _compare(options, family, instance, names)
-    with name_the_file(options.file, instance), under(Terms(options.limit, options.isolate)):
+    with name_the_file(options.file, instance), under(_terms(options)):
         run = _run(options, family, instance, names[0])
     document = family.solution_document(run.decisions)
     if options.json:
@@ -106,7 +107,7 @@ def _online(options: argparse.Namespace) -> int:
     write_decisions(options.solution, document)
     write_timeline(options, family, instance, [run])
     if not (options.json or options.no_opt):
-        with name_the_file(options.file, instance), under(Terms(options.limit, options.isolate)):
+        with name_the_file(options.file, instance), under(_terms(options)):
             _print_ratio(options, family, instance, run)
     return 0
 
@@ -119,6 +120,13 @@ def _print_ratio(options: argparse.Namespace, family: Family, instance: Any, run
     print(f"  {opt.source}")
     if run.valid:
         print(f"{family.sense.ratio} = {ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)}")
+
+
+def _terms(options: argparse.Namespace) -> Terms:
+    """The limit, and a sandbox that does not show the folders of the files that the command names."""
+    files = [options.file, options.certificate, options.solution, options.timeline, options.csv]
+    folders = {str(Path(each).absolute().parent) for each in files if each and str(each) != "-"}
+    return Terms(options.limit, options.isolate, hidden=tuple(sorted(folders)))
 
 
 def _run(options: argparse.Namespace, family: Family, instance: Any, name: str) -> OnlineRun:
@@ -142,7 +150,7 @@ def _compare(options: argparse.Namespace, family: Family, instance: Any, names: 
     if options.solution is not None and len(names) > 1:
         raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
     runs: dict[str, OnlineRun | str] = {}
-    with under(Terms(options.limit, options.isolate)), name_the_file(options.file, instance):
+    with under(_terms(options)), name_the_file(options.file, instance):
         # What cannot run is said before OPT is looked for, which may take long.
         opt = _enclose(options, family, instance) if options.certificate else None
         for name in names:

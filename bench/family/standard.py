@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -167,6 +167,8 @@ def _read(path: Path, _: int) -> StandardSet:
         raise InputError(source, "algorithms", "is no object of lists of names")
     if not isinstance(rows, list):
         raise InputError(source, "entries", f"{shown(rows)} is no list")
+    if len(rows) > _MOST:
+        raise InputError(source, "entries", f"{shown(rows)}; at most {_MOST} are read")
     entries = [_entry(source, f"entries[{k}]", row) for k, row in enumerate(rows)]
     names = Counter(entry.name for entry in entries)
     if twice := next((name for name, number in names.items() if number > 1), None):
@@ -176,6 +178,10 @@ def _read(path: Path, _: int) -> StandardSet:
 
 _WORD, _HASH, _DAY = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", "[0-9a-f]{64}", r"(\d{4}-\d\d-\d\d)?"
 _END = r"-?\d{1,40}/[1-9]\d{0,39}"
+_FILES = ("path", "log", "calibration")
+"""Keys of recipes that name files."""
+_MOST = 10_000
+"""Entries of a set."""
 _DEPTH = 20
 """No recipe is nested deeper."""
 
@@ -266,8 +272,20 @@ def _entry(source: str, place: str, row: Any) -> Entry:
             raise InputError(source, f"{place}.{tamed(field, 40)}", f"unknown field; allowed: {', '.join(_ENTRY)}")
         if not _ENTRY[field](value):
             raise InputError(source, f"{place}.{field}", f"{shown(value)} is not as `standard` writes it")
+    if (named := next(_files_in(row["recipe"]), None)) is not None:
+        problem = f"names the file {shown(named)}; an entry is made by a recipe alone, the same everywhere"
+        raise InputError(source, f"{place}.recipe", problem)
     best = row.get("best")
     return Entry(**row | {"best": Record(**best) if best else None})
+
+
+def _files_in(recipe: Any) -> Iterator[str]:
+    """The files that a recipe names, at any depth."""
+    if isinstance(recipe, dict):
+        yield from (recipe[key] for key in _FILES if isinstance(recipe.get(key), str))
+    if isinstance(recipe, dict | list):
+        for value in recipe.values() if isinstance(recipe, dict) else recipe:
+            yield from _files_in(value)
 
 
 def suites_of(family: str) -> tuple[Suite, ...]:

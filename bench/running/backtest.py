@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,7 +51,7 @@ def find_days(source: Path) -> tuple[Family, list[Day]]:
     if source.suffix == ".toml":
         owner, suite = find_suite(str(source))
         return owner, [_day(owner, case.name, case.recipe, owner.make(case.recipe)) for case in suite.cases]
-    if not source.is_dir():
+    if not os.path.isdir(source):  # False as well for a name that is too long
         raise InputError(
             str(source), "", "is no folder and no .toml; `import LOG --out DIR` makes a folder with a file per day"
         )

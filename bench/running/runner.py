@@ -10,7 +10,7 @@ import contextlib
 import shlex
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -99,7 +99,8 @@ class RunOptions:
     @property
     def terms(self) -> Terms:
         """Of its online runs."""
-        return Terms(isolate=self.isolate, own=self.own)
+        results = [self.out, *([self.share.parent] if self.share else [])]
+        return Terms(isolate=self.isolate, own=self.own, hidden=tuple(str(each.absolute()) for each in results))
 
 
 @dataclass(slots=True)
@@ -326,7 +327,7 @@ class _Sweep:
         def call(executor: Executor) -> Future[Piece]:
             data = self.path(case.instance).read_bytes()
             prior = self._prior(case, study.algorithm)
-            known = (key, prior, self.terms.isolate)
+            known = (key, prior, self.terms)
             return executor.submit(work.study, self.family.name, data, case.instance, study, *known)
 
         def done(piece: Piece) -> None:
@@ -636,8 +637,9 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 pool.tell = progress.line
             shelf = Shelf(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
             audited = suite.audited if options.audits is None else options.audits
-            sweep = _Sweep(family, shelf, folder, progress, options.terms, repeats, audited, solvers_key)
-            with under(options.terms):
+            terms = replace(options.terms, hidden=(*options.terms.hidden, *_folders(suite, cases)))
+            sweep = _Sweep(family, shelf, folder, progress, terms, repeats, audited, solvers_key)
+            with under(terms):
                 for position, case in enumerate(cases):
                     sweep.plan(position, case)
             now_at("")  # the progress tells from here on
@@ -650,6 +652,12 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         pool.stop()
         raise
     return {"run": time.monotonic() - started}
+
+
+def _folders(suite: Suite, cases: Iterable[Case]) -> tuple[str, ...]:
+    """The folders of the suite's own file and of the files that its recipes name."""
+    given = {path for case in cases for path in work.paths_of(case.recipe, case.prior, case.history)}
+    return tuple(sorted({str(Path(path).absolute().parent) for path in (*given, *filter(None, [suite.file]))}))
 
 
 def command(suite: Suite, options: RunOptions) -> str:

@@ -84,10 +84,15 @@ def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:
     What cannot be read is not there: whoever makes the instance says so.
     """
     found: dict[str, bytes] = {}
-    for path in (path for recipe in recipes if recipe is not None for path in _paths(recipe)):
+    for path in paths_of(*recipes):
         with contextlib.suppress(InputError):
             found[path] = found.get(path) or read_bytes(path)[0]
     return found
+
+
+def paths_of(*recipes: Mapping[str, Any] | None) -> list[str]:
+    """The instance files that recipes name."""
+    return [path for recipe in recipes if recipe is not None for path in _paths(recipe)]
 
 
 def _paths(recipe: Mapping[str, Any]) -> list[str]:
@@ -258,7 +263,7 @@ def study(
     wanted: Study,
     key: str,
     prior: bytes | None = None,
-    isolate: bool = False,
+    terms: Terms = FREE,
 ) -> Piece:
     """A table for a figure, as a piece of work."""
     watch = Stopwatch()
@@ -267,7 +272,7 @@ def study(
         if house.study is None:
             raise InputError("suite", wanted.name, f"the family {family} makes no studies")
         other = None if prior is None else _instance(family, prior)
-        with under(Terms(isolate=isolate)):
+        with under(terms):
             _same_code(house, wanted.algorithm, key.partition(" | ")[2])
             rows = [dict(row) for row in house.study(_instance(family, data), wanted, other)]
         return Piece("study", identity, key, True, {"rows": rows}, None, watch.seconds())

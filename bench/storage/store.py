@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -177,7 +178,7 @@ class Store:
         ------
         InputError : no such file, a folder that cannot be written, a file that is not a sound store.
         """
-        if not create and not path.is_file():
+        if not create and not os.path.isfile(path):  # False as well for a name that is too long
             raise InputError(str(path), "", "there is no result store here; `run` makes one")
         with _plain_words(path):
             connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -155,9 +156,25 @@ def count_cell(value: Any) -> Cell:
     return make_cell(value, sort=value, numeric=True)
 
 
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?!inf|nan)[A-Za-z(=@]")
+
+
+def csv_cell(value: Any) -> Any:
+    """The value as a cell of CSV: a quotation mark before what a spreadsheet would run as a formula."""
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def csv_of(frame: pd.DataFrame) -> bytes:
+    """A table as CSV: names of suites, files and algorithms come from outside, and are no formulas."""
+    told = frame.copy(deep=False)
+    for name in frame.select_dtypes(["object", "string"]).columns:
+        told[name] = pd.Series([csv_cell(value) for value in frame[name]], index=frame.index, dtype=object)
+    return told.to_csv(index=False, lineterminator="\n").encode()
+
+
 def make_download(name: str, frame: pd.DataFrame) -> Download:
     """The link that saves a table as the CSV file that lies beside the page, byte for byte."""
-    data = frame.to_csv(index=False, lineterminator="\n").encode()
+    data = csv_of(frame)
     if len(data) > EMBEDDED:
         return Download(name, "")
     return Download(name, f"data:text/csv;charset=utf-8;base64,{base64.b64encode(data).decode()}")

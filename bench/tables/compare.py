@@ -18,6 +18,7 @@ from typing import Any
 
 from bench.family.sense import Sense
 from bench.storage.store import EMPTY, STORE, Store
+from bench.tables.cells import csv_cell
 from bench.tables.rows import Results, is_known, read_results
 from bench.tables.text import CELL, aligned, number, ratio_text
 from instances.errors import InputError, tamed
@@ -326,7 +327,8 @@ def as_csv(found: Comparison) -> str:
     lines.writerow(["case", "algorithm", "differs", *(f"{name}_{side}" for name in SHOWN for side in "ab")])
     for row in found.rows:
         cells = [each.get(name) for name in SHOWN for each in (row.a, row.b)]
-        lines.writerow([row.case, row.algorithm, "; ".join(row.differs), *("" if c is None else str(c) for c in cells)])
+        about = [row.case, row.algorithm, "; ".join(row.differs), *("" if c is None else str(c) for c in cells)]
+        lines.writerow(map(csv_cell, about))
     return out.getvalue()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import gzip
+import os
+import stat
 import zlib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -21,6 +23,7 @@ HOUSE_DATA = (
 )
 """The generators' tables, the shipped instances of every family, and the certificates of standard sets."""
 _SCAN_LIMIT = 2**28
+_KERNEL = ("/proc/", "/sys/", "/dev/")
 
 
 @cache
@@ -59,9 +62,13 @@ def shows_the_future(path: str, registry: Registry[Instance], instance: Instance
     if any(folder in file.parents for folder in HOUSE_DATA):
         return True
     try:
-        if not file.is_file() or file.stat().st_size > _SCAN_LIMIT:
+        # Named pipes would wait for a writer; files of the kernel say that they are empty, and may wait for ever.
+        if str(file.resolve()).startswith(_KERNEL) or not file.is_file() or not 0 < file.stat().st_size <= _SCAN_LIMIT:
             return False
-        text = data = file.read_bytes()
+        with open(file, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                return False
+            text = data = opened.read(_SCAN_LIMIT + 1)
         if text[:2] == b"\x1f\x8b":
             with gzip.open(file) as stream:
                 text = stream.read(_SCAN_LIMIT + 1)
@@ -69,10 +76,8 @@ def shows_the_future(path: str, registry: Registry[Instance], instance: Instance
                 return True
         elif packed.is_packed(text):
             text = packed.content_of(text, path, _SCAN_LIMIT)
-    except (OSError, EOFError, zlib.error):
-        return False
-    except InputError:  # packed, and too long to be looked at, or no longer whole
-        return True
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        return isinstance(error, InputError)  # packed, and too long to be looked at, or no longer whole
     tested = registry.content_hash(instance)
     if tested.encode() in text:
         return True

@@ -32,6 +32,7 @@ from typing import IO, Any, TypeVar
 
 from formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
 from formulations.readying import getting_ready
+from instances import packed
 from instances.errors import InputError, did_you_mean, tamed
 from instances.seeds import Stream
 from online import terms
@@ -68,6 +69,8 @@ OUTPUT_BYTES = 5 * 10**6
 """What an algorithm prints beyond that, in all its runs on an instance, is dropped."""
 ISOLATED = "isolated"
 """Said behind the name of an algorithm that ran in a sandbox."""
+FILES = 1_000
+"""Files that an algorithm may read before and between its decisions: each is looked through for the future."""
 REPEATS = 6
 """So many whole runs must agree before one that drew is taken for reproducible, or one is said to peek."""
 T = TypeVar("T")
@@ -212,6 +215,7 @@ class Player:
     ) -> None:
         self._betrays, self._path = betrays, spec.path
         own = terms.current().own.get(spec.path)
+        self._looked_at: set[str] = set()
         self.drew = False
         self.started: list[str] = []
         self.compiling = 0.0
@@ -297,18 +301,20 @@ class Player:
             self._compiles(line == COMPILING[0])
             line = self._process.stdout.readline(_LINE_LIMIT)
         self._compiles(False)
-        self._guard.answered()
         if not line.endswith(b"\n"):
+            self._guard.answered()
             self._guard.stop()
             end_kept(self._process)
             code = self._process.wait()
             rule, detail = self._guard.foul or ("crash", f"the algorithm's process died (exit status {code})")
             raise Foul(rule, index, detail)
         try:
+            if packed.count_values(line) > packed.MOST:
+                raise ValueError
             reply = json.loads(line)
-            found = next((path for path in reply["read"] if self._betrays(path)), None)
-            if found is not None:
-                raise Foul("peeks", index, f"read {found}: it may use what it was given only")
+            if not terms.current().isolate:  # a sandbox shows nothing that could betray the future
+                self._look_through(reply["read"], index)
+            self._guard.answered()
             if reply["kind"] in ("error", "read-only", "peeks"):
                 raise Foul(reply["kind"], index, _detail(reply))
             if reply["kind"] not in _REPLIES[message[0]]:
@@ -318,6 +324,19 @@ class Player:
             return take(reply)
         except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
             raise Foul("protocol", index, f"answered {shown(line[:80])!r}") from None
+
+    def _look_through(self, paths: list[str], index: int | None) -> None:
+        """Look whether a file that it read shows the future: each file once, so long as its clocks allow."""
+        for path in paths:
+            if path in self._looked_at:
+                continue
+            self._looked_at.add(path)
+            if len(self._looked_at) > FILES:
+                raise Foul("peeks", index, f"read more than {FILES} files, the most that are looked through")
+            if self._guard.foul is not None:
+                raise Foul(self._guard.foul[0], index, self._guard.foul[1])
+            if self._betrays(path):
+                raise Foul("peeks", index, f"read {tamed(path, 300)}: it may use what it was given only")
 
     def _compiles(self, begins: bool) -> None:
         """The algorithm's process compiles from here on, or no longer; its word is taken for `COMPILING_SECONDS`."""

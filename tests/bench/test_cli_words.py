@@ -6,6 +6,7 @@ import argparse
 import importlib.metadata
 import io
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -342,3 +343,35 @@ def test_a_long_list_is_behind_a_command() -> None:
     assert (
         not_one_of("zzz", many, "list them") == f"'zzz' is not one of {', '.join(many[:8])} and 42 more (`list them`)"
     )
+
+
+@pytest.mark.parametrize("command", ["report", "backtest"])
+def test_a_name_that_is_too_long_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Status 2, as for any folder that is not there."""
+    assert main([command, "x" * 10_000]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("ratiobench: xxx")
+    assert len(said) < 600
+
+
+def test_a_command_ended_by_sigterm_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+    """Sent while `import` has written its first file and waits for the rest of the log."""
+    code = (
+        "import os, signal, sys\n"
+        "from bench.cli import importing, main\n"
+        "text = importing.write_text\n"
+        "importing.write_text = lambda *all: (text(*all), os.kill(os.getpid(), signal.SIGTERM))\n"
+        "sys.exit(main.main(sys.argv[1:]))\n"
+    )
+    (tmp_path / "log.csv").write_text("submit,duration,gpus\n2026-03-01T08:00:00Z,900,2\n")
+    (tmp_path / "cluster.toml").write_text(
+        "usd_per_kwh = 0.1\n[[node]]\nname = 'a'\ncount = 1\ngpus = 8\nmemory_gb = 16\n"
+    )
+    words = ["import", "log.csv", "--format", "csv", "--cluster", "cluster.toml", "--out", "days"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (143, "ratiobench: terminated\n")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["cluster.toml", "log.csv"]

@@ -28,7 +28,7 @@ from bench.page import layout, rows
 from bench.page.claims import make_claims
 from bench.page.render import load_templates, make_breakable, mark_code
 from bench.storage.store import Piece, Store
-from bench.tables.cells import make_cell
+from bench.tables.cells import csv_of, make_cell
 from bench.tables.ratios import interval_text
 from bench.tables.rows import ACCOUNTS, COLUMNS, Results, read_results
 from bench.tables.text import check_title
@@ -572,3 +572,15 @@ def test_the_page_can_be_read_by_a_machine_and_on_paper(folder: Path) -> None:
     paper = page[page.index("@media print { :root") :]
     assert "details:not([open]), details:has(table.listed), noscript { display: none; }" in paper
     assert page.count("Remarks on the runs behind the means") <= 1
+
+
+def test_a_name_is_no_formula_in_a_csv() -> None:
+    """Cells that a spreadsheet would run begin with a quotation mark; numbers and all else stand as they are."""
+    texts = ["=1+1", "@a", "+cmd|x", "-x(1)", "-12", "+3", "-", "-inf", "a=1", "1/3"]
+    frame = pd.DataFrame(
+        {"name": texts, "value": [1, None, *range(8)], "whole": pd.Series([1, None] * 5, dtype=object)}
+    )
+    lines = csv_of(frame).decode().splitlines()[1:]
+    assert [line.split(",")[0] for line in lines] == [f"'{text}" for text in texts[:4]] + texts[4:]
+    plain = frame.to_csv(index=False, lineterminator="\n").splitlines()[1:]
+    assert [line.split(",")[1:] for line in lines] == [line.split(",")[1:] for line in plain]

@@ -25,6 +25,7 @@ from bench.running.standard import check_entry, make_entry
 from bench.storage.store import Piece
 from bench.tables import standard as tables
 from instances import packed
+from instances.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 R1 = read_set("R1")
@@ -336,3 +337,30 @@ def decimal_digits(value: Fraction) -> str:
     """Three significant digits, rounded up."""
     places = 2 - math.floor(math.log10(value))
     return f"{float(Fraction(math.ceil(value * 10**places), 10**places)):g}"
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        {"kind": "file", "path": "/etc/hostname"},
+        {"kind": "joined", "recipes": [{"kind": "named", "name": "x"}, {"kind": "file", "path": "day.json"}]},
+        {"kind": "log", "log": "jobs.csv"},
+        {"kind": "mid", "calibration": "mine.json"},
+    ],
+)
+def test_a_manifest_names_no_file(own: StandardSet, recipe: dict[str, Any]) -> None:
+    """Whoever reads a foreign set opens no file that it chooses."""
+    document = json.loads(own.path.read_text())
+    document["entries"][0]["recipe"] = recipe
+    own.path.write_text(json.dumps(document))
+    with pytest.raises(InputError, match=r"R1\.json: entries\[0\]\.recipe: names the file"):
+        read_set(own.path)
+
+
+def test_a_manifest_has_a_bounded_number_of_entries(own: StandardSet) -> None:
+    """200,000 took 21 s and 658 MB."""
+    document = json.loads(own.path.read_text())
+    document["entries"] *= 10_000 // len(document["entries"]) + 1
+    own.path.write_text(json.dumps(document))
+    with pytest.raises(InputError, match=r"R1\.json: entries: a list of 10062; at most 10000 are read"):
+        read_set(own.path)

@@ -30,3 +30,12 @@ def test_the_instance_is_found_in_plain_and_zipped_files(tmp_path: Path, monkeyp
     monkeypatch.setattr(bounds, "_SCAN_LIMIT", 5_000_000)
     shown = [name for name in files if bounds.shows_the_future(str(tmp_path / name), REGISTRY, instance)]
     assert shown == ["plain.json", "zipped.json.gz", "padded.json.gz"]
+
+
+def test_files_of_the_kernel_are_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of them, such as /proc/kmsg, never end; this one is harmless, and would show the future."""
+    comm, instance = Path("/proc/self/comm"), named("tiny_contention")
+    if not comm.exists():
+        pytest.skip("there is no /proc")
+    monkeypatch.setattr(type(REGISTRY), "content_hash", lambda self, instance: comm.read_text().strip())
+    assert not bounds.shows_the_future(str(comm), REGISTRY, instance)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import gc
 import importlib
 import importlib.util
+import json
 import os
 import random
 import runpy
+import stat
 import subprocess
 import sys
 import time
@@ -874,6 +876,46 @@ class DrawsByChance(DrawsWithSeed):
     def draw(self) -> None:
         """A number that nobody can know."""
         self.drawn = [np.random.default_rng().random()]
+
+
+class FillsTheSandbox(Honest):
+    """Says how many MB it could write into each file system, and whether it could make a folder in the root."""
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Up to 400 MB each."""
+        super().start(public, constants)
+        written = []
+        for folder in ("/tmp", "/dev/shm", "/dev", "/"):
+            number = 0
+            try:
+                with open(f"{folder}/filled", "wb", buffering=0) as file:
+                    while number < 400 and file.write(bytes(2**20)) == 2**20:
+                        number += 1
+            except OSError:
+                pass
+            if os.path.exists(f"{folder}/filled"):
+                os.remove(f"{folder}/filled")
+            written.append(number)
+        self.label = str(written)
+
+
+class ForgesItsReads(Honest):
+    """Answers in place of its process, with a list of files that it claims to have read: so many names of one file."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.file, self.number = options["file"], int(options["number"])
+
+    def start(self, public: Public, constants: Mapping[str, Any]) -> None:
+        """Writes to every pipe."""
+        folder, name = os.path.split(self.file)
+        read = [f"{folder}/{'./' * k}{name}" for k in range(self.number)]
+        reply = json.dumps({"kind": "started", "unread": [], "read": read, "drew": False, "started": []}) + "\n"
+        for number in range(3, 12):
+            try:
+                if stat.S_ISFIFO(os.fstat(number).st_mode):
+                    os.write(number, reply.encode())
+            except OSError:
+                pass
 
 
 class LooksOutOfTheSandbox(Honest):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,72 @@ def test_a_sandbox_shows_nothing_of_the_world(instance: Instance, folder: Path) 
         result = run(instance, f"tests.support.contestants:LooksOutOfTheSandbox:file={folder / 'day.json'}")
     assert_sound(instance, result)
     assert "((False, False) [] False False False) (isolated)" in result.label
+
+
+@pytest.mark.usefixtures("sandboxed")
+@pytest.mark.parametrize("where", ["instance", "current", "copy"])
+def test_what_is_hidden_is_hidden_below_a_system_folder_too(
+    where: str, instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that is shown like /usr, in it the instance's, the current one, or another copy of our packages."""
+    monkeypatch.setattr(sandbox, "_SYSTEM", (*sandbox._SYSTEM, str(tmp_path)))
+    secret, hidden = tmp_path / "app" / "day.json", ()
+    secret.parent.mkdir()
+    if where == "copy":
+        for name in ("instances", "bench"):
+            (tmp_path / "app" / name).mkdir()
+        (tmp_path / "app" / "instances" / "seeds.py").touch()
+        secret = tmp_path / "app" / "bench" / "known.py"
+        monkeypatch.syspath_prepend(tmp_path / "app")
+    elif where == "current":
+        monkeypatch.chdir(secret.parent)
+    else:
+        hidden = (str(secret.parent),)
+    write(instance, secret.with_suffix(".json"))
+    secret.touch()
+    (tmp_path / "seen").touch()
+    for file, is_seen in ((secret, False), (tmp_path / "seen", True)):
+        with under(Terms(isolate=True, hidden=hidden)):
+            result = run(instance, f"tests.support.contestants:LooksOutOfTheSandbox:file={file}")
+        assert f", {is_seen}) [] False False False) (isolated)" in result.label
+
+
+@pytest.mark.usefixtures("sandboxed")
+@pytest.mark.parametrize("folder", [sys.base_prefix, os.path.dirname(os.__file__)])
+def test_a_sandbox_that_would_have_to_hide_python_is_refused(folder: str, instance: Instance) -> None:
+    """An instance among the modules of Python."""
+    with (
+        under(Terms(isolate=True, hidden=(folder,))),
+        pytest.raises(InputError, match="holds what it hides and") as said,
+    ):
+        run(instance, "tests.support.contestants:Honest")
+    assert str(said.value).startswith("--isolate: ")
+
+
+@pytest.mark.usefixtures("sandboxed")
+def test_the_file_systems_of_a_sandbox_are_bounded(instance: Instance) -> None:
+    """/tmp takes 256 MB, /dev/shm 64 MB; nothing can be written elsewhere."""
+    with under(Terms(isolate=True)):
+        result = run(instance, "tests.support.contestants:FillsTheSandbox")
+    assert "([256, 64, 0, 0]) (isolated)" in result.label
+
+
+def test_the_list_of_what_was_read_is_bounded(instance: Instance, tmp_path: Path) -> None:
+    """A forged reply with 1,001 names of a file: the referee opens no more than 1,000."""
+    (tmp_path / "file").write_text("nothing")
+    forged = f"tests.support.contestants:ForgesItsReads:file={tmp_path / 'file'},number="
+    assert str(run(instance, f"{forged}1001").violations[0]).startswith("peeks: read more than 1000 files")
+    assert run(instance, f"{forged}1000").violations[0].rule == "protocol"
+
+
+@pytest.mark.usefixtures("sandboxed")
+def test_the_list_of_what_was_read_is_ignored_in_a_sandbox(instance: Instance, tmp_path: Path) -> None:
+    """There is nothing to be read; the referee opens none of them."""
+    write(instance, tmp_path / "day.json")
+    forged = f"tests.support.contestants:ForgesItsReads:file={tmp_path / 'day.json'},number="
+    assert run(instance, f"{forged}1").violations[0].rule == "peeks"
+    with under(Terms(isolate=True)):
+        assert run(instance, f"{forged}5000").violations[0].rule == "protocol"
 
 
 @pytest.mark.usefixtures("sandboxed")
