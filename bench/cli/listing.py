@@ -20,7 +20,9 @@ from instances.keys import Form
 
 _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
     "suites": lambda family: family.suites(),
-    "axes": lambda family: [Listed(f"{suite.name} --over {each.name}", each.summary) for suite in family.suites() for each in suite.axes],
+    "axes": lambda family: [
+        Listed(f"{suite.name} --over {each.name}", each.summary) for suite in family.suites() for each in suite.axes
+    ],
     "algorithms": lambda family: family.algorithms(),
     "formulations": lambda family: family.formulations(),
     "traces": lambda family: family.traces(),

@@ -37,13 +37,15 @@ BOUND = {
     "verdicts": "of the family's main check, with the number of runs",
     "bound_least": "exact: the least bound on OPT/ALG by that check over the runs; empty where it bounds none",
     "bound_most": "exact: the largest",
+    "least_lower": "exact: the least ratio of a run, at least",
     "worst_lower": "exact: the largest ratio of a run, at least",
     "worst_upper": "exact: at most",
 }
 """Columns of NAME.csv behind those of figures of means."""
 METHOD = (
     "A sign is the mean of OPT/ALG over the runs of a value: its thick bar is certified by the intervals on OPT, its "
-    "thin line the 95 % interval of the mean by Student's t, which says how much the runs differ."
+    "thin line reaches from the least to the largest ratio of a run. A hollow diamond is the least bound of the "
+    "theorem over the runs, its line reaches to the largest; the theorem's assumptions may fail, as the table says."
 )
 
 
@@ -63,11 +65,18 @@ class Swept(Means):
         check = family.headline if family.headline in found.checks else ""
         bounds = [_bound(values.of(row["group"], row["algorithm"]), check) for row in rows.means.to_dict("records")]
         frame = pd.DataFrame(bounds, columns=list(BOUND), dtype=object)
+        spread = {"low": frame["least_lower"], "high": frame["worst_upper"]}
+        rows = replace(rows, means=rows.means.assign(**spread))
         return cls(plot, family.unit, rows, found.sense, frame, check, _facts(found, values))
 
     def files(self) -> dict[str, pd.DataFrame]:
         """NAME.csv."""
-        return {f"{self.plot.name}.csv": pd.concat([self.rows.means, self.bounds], axis=1)}
+        means = self.rows.means.drop(columns=["low", "high"])
+        return {f"{self.plot.name}.csv": pd.concat([means, self.bounds], axis=1)}
+
+    def collected(self) -> dict[str, pd.DataFrame]:
+        """Nothing: its intervals are not those of other figures."""
+        return {}
 
     def draw_charts(self) -> list[Chart]:
         """One chart; none before anything has run."""
@@ -85,8 +94,7 @@ class Swept(Means):
                 self.plot.axis.lower(): places[row["group"]],
                 "algorithm": f"{row['algorithm']}{' *' * bool(row['oracle'])}",
                 f"mean {self.sense.ratio}": _between(row["mean_lower"], row["mean_upper"]),
-                "95 % interval": _rough(row["low"], row["high"]),
-                "worst run": _between(bound["worst_lower"], bound["worst_upper"]),
+                "least to largest": f"{_rough(bound['least_lower'])} to {_rough(bound['worst_upper'], up=True)}",
                 "runs": str(row["cases"]) + f" + {row['unbounded']} unbounded" * bool(row["unbounded"]),
             }
             if self.check:
@@ -99,7 +107,9 @@ class Swept(Means):
         lines = self._lines()
         if not lines:
             return [Text(METHOD, css="method")]
-        body = [[make_cell(text) if name != "runs" else count_cell(text) for name, text in each.items()] for each in lines]
+        body = [
+            [make_cell(text) if name != "runs" else count_cell(text) for name, text in each.items()] for each in lines
+        ]
         return [Text(f"{METHOD} {self.facts}", css="method"), Table("Sweep", list(lines[0]), body)]
 
     def text(self) -> str:
@@ -144,6 +154,7 @@ def _bound(rows: Sequence[Mapping[Any, Any]], check: str) -> dict[str, Any]:
         "verdicts": ", ".join(f"{count} {name}" for name, count in counted.items()),
         "bound_least": min(bounds, default=None),
         "bound_most": max(bounds, default=None),
+        "least_lower": min((each for _, each in ends), default=None),
         "worst_lower": lower,
         "worst_upper": upper,
     }
@@ -153,10 +164,8 @@ def _between(lower: Any, upper: Any) -> str:
     return interval_text(lower, upper) if is_known(lower) else "-"
 
 
-def _rough(low: Any, high: Any) -> str:
-    if not is_known(low):
-        return "-"
-    return f"{decimal(Fraction(low), 2, up=False)} to {decimal(Fraction(high), 2, up=True)}"
+def _rough(value: Any, up: bool = False) -> str:
+    return decimal(Fraction(value), 2, up=up) if is_known(value) else "-"
 
 
 def _bound_text(row: Mapping[Any, Any]) -> str:
@@ -218,9 +227,11 @@ def _draw_strip(
     for shift in (0.0, 4.0):  # the axis is broken here
         frame.line("axis", (frame.x.start - 4, bottom + 5 + shift), (frame.x.start + 4, bottom + 2 + shift))
     for number, (name, points) in enumerate(bounds.items()):
-        places = [(frame.x(place + 0.12 * (number - (len(bounds) - 1) / 2)), least, most) for place, least, most in points]
+        places = [
+            (frame.x(place + 0.12 * (number - (len(bounds) - 1) / 2)), least, most) for place, least, most in points
+        ]
         with frame.belongs(name):
-            frame.line("opt dashed", *((px, y(least)) for px, least, _ in places))
+            frame.line("series of-opt dashed", *((px, y(least)) for px, least, _ in places))
         for px, least, most in places:
             with frame.mark(f"{title}, {name}: {least:,.6g} to {most:,.6g}", name):
                 frame.line("opt", (px, y(least)), (px, y(most)))

@@ -2,7 +2,8 @@
 
 The base is a part of a working day of 36 slots with 100 tasks on two A100 and two A40. Run j of every value has the
 same names of random streams, so that the instances of two values differ in the parameter alone; it takes the arrivals
-of PAI, Philly and Helios in turn, a day and electricity prices of its own.
+of PAI, Philly and Helios in turn, a day and electricity prices of its own. The small scale has 40 tasks, fewer
+values and two runs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ ALGORITHMS = ("pdftsp", "pdftsp:search=printed", "titan", "eft", "ntm", "greedy"
 RUNS = 6
 _EFFORT = SolveSettings(backend="none")
 _NODES = (2, 4, 6, 8, 12)
-_LOADS = {"0.5": 46, "0.75": 69, "1": 92, "1.5": 138, "2": 184}
+_LOADS = {"0.5": 41, "0.75": 62, "1": 83, "1.5": 124, "2": 165}
 """Tasks that make this load on the four nodes, on the average over the runs."""
 _EPSILONS = {"0.063": 50, "0.126": 100, "0.252": 200, "0.503": 400, "0.88": 700}
 """Sizes in percent that make this epsilon of tasks measured with 8 on a GPU, in batches of 4."""
@@ -30,13 +31,13 @@ def _nodes(number: int) -> dict[str, int]:
     return {"a100": number // 2, "a40": number // 2}
 
 
-def _case(axis: str, value: str, j: int, change: Mapping[str, Any]) -> Case:
+def _case(axis: str, value: str, j: int, change: Mapping[str, Any], tasks: int) -> Case:
     """Run j of a value: the base with one change."""
     trace, day = TRACES[j % len(TRACES)], j // len(TRACES)
     name = f"{axis} {value}, run {j}"
     recipe = {
         "kind": "paper", "name": name, "seed": ["sweep", f"run {j}"], "start": 60, "slots": 36, "quiet": 8,
-        "nodes": _nodes(4), "tasks": 100, "arrivals": {"trace": trace, "day": days(trace)[day]},
+        "nodes": _nodes(4), "tasks": tasks, "arrivals": {"trace": trace, "day": days(trace)[day]},
         "prices": prices(j % len(TARIFF_DAYS)),
     }  # fmt: skip
     return Case(name, recipe | dict(change), ALGORITHMS, _EFFORT, f"{axis} {value}")
@@ -45,15 +46,15 @@ def _case(axis: str, value: str, j: int, change: Mapping[str, Any]) -> Case:
 def _axis(name: str, title: str, summary: str, changes: Mapping[str, Any], small: Sequence[str]) -> Axis:
     """The axis with the change of each value; a value of several changes has one for each run in turn."""
 
-    def cases(values: Sequence[str], runs: int) -> tuple[Case, ...]:
+    def cases(values: Sequence[str], runs: int, tasks: int) -> tuple[Case, ...]:
         found = []
         for value in values:
             change = changes[value]
             several = change if isinstance(change, list) else [change]
-            found += [_case(name, value, j, several[j % len(several)]) for j in range(runs)]
+            found += [_case(name, value, j, several[j % len(several)], tasks) for j in range(runs)]
         return tuple(found)
 
-    return Axis(name, title, summary, cases(list(changes), RUNS), cases(small, 2))
+    return Axis(name, title, summary, cases(list(changes), RUNS, 100), cases(small, 2, 40))
 
 
 def _of_trace(trace: str) -> list[dict[str, Any]]:
@@ -67,7 +68,7 @@ def sweep_axes() -> tuple[Axis, ...]:
         _axis(
             "nodes",
             "nodes",
-            "The number of nodes, half A100 and half A40, for the same 100 tasks: the load falls as nodes are added.",
+            "The number of nodes, half A100 and half A40, for the same tasks: the load falls as nodes are added.",
             {str(number): {"nodes": _nodes(number)} for number in _NODES},
             ("2", "4", "8"),
         ),

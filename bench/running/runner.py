@@ -524,8 +524,10 @@ def at_scale(suite: Suite, scale: str) -> Suite:
     if not suite.small:
         raise InputError("--scale", "", f"the suite {suite.name} has one scale only")
     groups = {case.group for case in suite.small}
-    shown = [replace(plot, groups=tuple(filter(groups.__contains__, plot.groups))) for plot in suite.plots]
-    return replace(suite, cases=suite.small, plots=tuple(shown) if suite.axes else suite.plots)
+    if not suite.axes:
+        return replace(suite, cases=suite.small)
+    kept = [replace(plot, groups=tuple(filter(groups.__contains__, plot.groups))) for plot in suite.plots]
+    return replace(suite, cases=suite.small, plots=tuple(kept))
 
 
 def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, float]:
