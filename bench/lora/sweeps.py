@@ -2,7 +2,7 @@
 
 The base is a part of a working day of 36 slots with 100 tasks on two A100 and two A40. Run j of every value has the
 same names of random streams, so that the instances of two values differ in the parameter alone; it takes the arrivals
-of PAI, Philly and Helios in turn, a day and electricity prices of its own. The small scale has 40 tasks, fewer
+of PAI, Philly and Helios in turn, a day and electricity prices of its own. The small scale has 70 tasks, fewer
 values and two runs.
 """
 
@@ -54,7 +54,7 @@ def _axis(name: str, title: str, summary: str, changes: Mapping[str, Any], small
             found += [_case(name, value, j, several[j % len(several)], tasks) for j in range(runs)]
         return tuple(found)
 
-    return Axis(name, title, summary, cases(list(changes), RUNS, 100), cases(small, 2, 40))
+    return Axis(name, title, summary, cases(list(changes), RUNS, 100), cases(small, 2, 70))
 
 
 def _of_trace(trace: str) -> list[dict[str, Any]]:

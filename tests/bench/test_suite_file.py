@@ -282,7 +282,7 @@ BAD = [
     (
         '[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\nkind = "welfre"',
         "plot[0].kind: 'welfre' is not one of welfare, reached, ratio, revenue, admitted, seconds, deciding, "
-        "leaderboard, curve, charges, certificate, revenue_share, admitted_share, long_share, long_fairness, "
+        "leaderboard, sweep, curve, charges, certificate, revenue_share, admitted_share, long_share, long_fairness, "
         "compute_used; did you mean 'welfare'?",
     ),
     (
