@@ -191,6 +191,7 @@ def run(
     effort: int = 1,
     audits: bool | None = None,
     scale: str = "full",
+    over: Sequence[str] | str = (),
     limit: float | None = None,
     repeat: int = 1,
     isolate: bool = False,
@@ -216,6 +217,7 @@ def run(
     effort : how many times the suite's own effort goes into OPT.
     audits : whether claims are checked on every run; None: as the suite does.
     scale : ``full`` or ``small``.
+    over : of a sweep, the parameters that are varied (``list axes``); empty for the suite's own.
     limit : seconds after which a piece of work is given up.
     repeat : runs of every algorithm that draws, each with a seed of its own: its rows are means (`tables.repeated`).
     isolate : run anyone's own algorithms in a sandbox.
@@ -235,6 +237,7 @@ def run(
     InputError : a suite, algorithm, folder or number that cannot be used.
     """
     family, chosen = find_suite(suite)
+    chosen = chosen.along((over,) if isinstance(over, str) else tuple(over))
     if type(repeat) is not int or not 1 <= repeat <= REPEATS:
         raise InputError("repeat", "", f"{shown(repeat)} is not an integer in 1..{REPEATS}")
     alone = [*_listed(algorithms), *_listed(algorithm)]
@@ -244,7 +247,7 @@ def run(
         )
     names, handed = name_algorithms([*alone, *_listed(add)], instances_of(family))
     own = None if out is None else Path(out)
-    folder, library = places(own, None if share is None else Path(share), chosen.name, scale)
+    folder, library = places(own, None if share is None else Path(share), chosen.name, scale, chosen.over)
     options = RunOptions(
         out=folder,
         workers=workers,

@@ -13,7 +13,9 @@ import pandas as pd
 
 from bench.family.column import Family
 from bench.family.known import families, find_suite_if_any
+from bench.family.suite import SWEEP
 from bench.figures.drawn import Drawn
+from bench.figures.files import write_pictures
 from bench.figures.kinds import draw_figure
 from bench.storage.store import EMPTY, STORE, Store
 from bench.tables import verdicts
@@ -71,11 +73,10 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     drawn = [draw_figure(found, plot, family) for plot in found.plots]
     for file, frame in (pair for each in drawn for pair in each.files().items()):
         _write_csv(folder / file, frame)
+    write_pictures([each for each in drawn if each.plot.kind == SWEEP], folder)
     _write_collected(folder, drawn)
     _write_provenance(folder, found)
     if pictures is not None:
-        from bench.figures.files import write_pictures
-
         written = write_pictures(drawn, pictures)
         where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
         print(f"{len(written)} figures as SVG{where}")

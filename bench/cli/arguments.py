@@ -9,9 +9,9 @@ from typing import Any
 
 from bench.cli.parser import algorithm_names, complete_by, formulation_names
 from bench.family.column import Family
-from bench.family.known import read_instance
+from bench.family.known import find_suite, read_instance
 from bench.family.parts import Staying
-from bench.family.suite import SolveSettings
+from bench.family.suite import SolveSettings, Suite
 from formulations import backends
 from formulations.report import UNLIMITED
 from instances.errors import InputError, about, not_one_of, shown
@@ -31,6 +31,20 @@ def add_part_of_suite(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--scale", choices=["full", "small"], default="full", help="small: the suite's figures on small instances"
     )
+    sub.add_argument(
+        "--over",
+        metavar="AXIS",
+        action="append",
+        default=[],
+        type=lambda text: text.split(","),
+        help="of a sweep, the parameter that is varied; several with commas, or repeated (`list axes`)",
+    )
+
+
+def find_part(options: argparse.Namespace) -> tuple[Family, Suite]:
+    """The suite that the command line names, over the axes that it chooses."""
+    family, suite = find_suite(options.suite)
+    return family, suite.along([name for names in options.over for name in names])
 
 
 def add_file(sub: argparse.ArgumentParser) -> argparse.Action:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.cli.arguments import Command, add_part_of_suite
+from bench.cli.arguments import Command, add_part_of_suite, find_part
 from bench.cli.parser import NAME, complete_by, suite_names
 from bench.cli.printing import print_json
 from bench.family.column import Family
@@ -22,6 +22,9 @@ from instances.keys import Form
 
 _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
     "suites": lambda family: family.suites(),
+    "axes": lambda family: [
+        Listed(f"{suite.name} --over {each.name}", each.summary) for suite in family.suites() for each in suite.axes
+    ],
     "algorithms": lambda family: family.algorithms(),
     "formulations": lambda family: family.formulations(),
     "traces": lambda family: family.traces(),
@@ -154,7 +157,7 @@ def _backends(family: Family) -> list[Listed]:
 def _generate(options: argparse.Namespace) -> int:
     from bench.running.runner import at_scale, generate_suite
 
-    family, suite = find_suite(options.suite)
+    family, suite = find_part(options)
     written = generate_suite(family, at_scale(suite, options.scale), options.out, options.only, options.tier)
     if options.json:
         print_json(written)

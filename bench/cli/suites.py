@@ -15,13 +15,13 @@ from bench.cli.arguments import (
     add_isolate,
     add_part_of_suite,
     effort,
+    find_part,
     positive,
     seconds,
     up_to,
 )
 from bench.cli.parser import complete_by, suite_names
 from bench.cli.printing import complain, print_json, require_writable
-from bench.family.known import find_suite
 from bench.running.heartbeat import now_at
 from bench.storage.store import REPEATS
 from instances.files import write_atomically
@@ -111,8 +111,8 @@ def add_perf(command: Command) -> None:
 def _run(options: argparse.Namespace) -> int:
     from bench.running.runner import places, run_suite
 
-    family, suite = find_suite(options.suite)
-    out, share = places(options.out, options.share, suite.name, options.scale)
+    family, suite = find_part(options)
+    out, share = places(options.out, options.share, suite.name, options.scale, suite.over)
     stop_on_sigterm(options)
     spent = run_suite(family, suite, run_options(options, out, share))
     now_at("writing the tables and the page")

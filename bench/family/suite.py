@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from instances.errors import InputError, not_one_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,8 @@ QUANTITIES = ("welfare", "reached", "ratio", "revenue", "admitted", "seconds", "
 LEADERBOARD = "leaderboard"
 STUDIED = ("curve", "charges")
 """Kinds of figures that show studies of that kind (`bench.figures.kinds`)."""
+SWEEP = "sweep"
+"""The kind of figure that shows ratios over the values of a parameter (`bench.figures.sweep`)."""
 TAKEN = ("results", "solvers", "seconds", "claims", "figures", "printed", "printed_means", "provenance")
 """Names of other files of a report, which no figure can have."""
 
@@ -165,6 +169,32 @@ class Plot:
 
 
 @dataclass(frozen=True, slots=True)
+class Axis:
+    """A parameter of instances that a sweep varies.
+
+    Parameters
+    ----------
+    name : as `run SUITE --over` names it.
+    title : of the figure's axis, with the unit.
+    summary : what a value means and what else is kept, in a sentence or two.
+    cases : several of each value, the values in order; the group of a case is the name and the value (``nodes 4``).
+    small : the same with fewer values and cases (`--scale small`).
+    """
+
+    name: str
+    title: str
+    summary: str
+    cases: tuple[Case, ...]
+    small: tuple[Case, ...] = ()
+
+    def plot(self, cases: Sequence[Case]) -> Plot:
+        """The figure of these cases of the axis."""
+        groups = tuple(dict.fromkeys(case.group for case in cases))
+        heading = f"Competitive ratio over {self.title}"
+        return Plot(f"sweep_{self.name}", heading, SWEEP, groups, self.title, note=self.summary)
+
+
+@dataclass(frozen=True, slots=True)
 class Suite:
     """A named list of cases.
 
@@ -184,6 +214,8 @@ class Suite:
     history : days of history of a backtest, of which every case is a day; 0 for all other suites.
     notes : what is said when it is run: of a backtest the order of its days, then why they may be no days of one load.
     command : the words after ``python -m bench`` that run it, where they are not ``run NAME``.
+    axes : of a sweep, the parameters that `--over` can choose.
+    over : names of the axes that were chosen; empty for the suite's own `cases`.
     """
 
     name: str
@@ -200,3 +232,29 @@ class Suite:
     history: int = 0
     notes: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
+    axes: tuple[Axis, ...] = ()
+    over: tuple[str, ...] = ()
+
+    def along(self, names: Sequence[str]) -> Suite:
+        """The suite with the cases and figures of these axes; itself where none is named.
+
+        Raises
+        ------
+        InputError : a suite without axes, an axis that it has not.
+        """
+        if not names:
+            return self
+        known = {axis.name: axis for axis in self.axes}
+        if not known:
+            raise InputError("--over", "", f"the suite {self.name} varies no parameter")
+        for name in names:
+            if name not in known:
+                raise InputError("--over", "", not_one_of(name, known))
+        chosen = [known[name] for name in dict.fromkeys(names)]
+        return replace(
+            self,
+            cases=tuple(case for axis in chosen for case in axis.cases),
+            plots=tuple(axis.plot(axis.cases) for axis in chosen),
+            small=tuple(case for axis in chosen for case in axis.small),
+            over=tuple(axis.name for axis in chosen),
+        )

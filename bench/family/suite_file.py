@@ -20,6 +20,7 @@ from bench.family.suite import (
     LEADERBOARD,
     QUANTITIES,
     STUDIED,
+    SWEEP,
     TAKEN,
     Case,
     Plot,
@@ -333,7 +334,7 @@ def _require_kind(source: str, field: str, plot: Plot, family: Family, cases: Se
     studies = family.studied()
     shows = [kind for kind in STUDIED if studies is None or kind in studies]
     measures = family.measured()
-    known = [*QUANTITIES, LEADERBOARD, *shows, *(measures or ())]
+    known = [*QUANTITIES, LEADERBOARD, SWEEP, *shows, *(measures or ())]
     if plot.kind not in known and measures is not None:
         raise InputError(source, f"{field}.kind", not_one_of(plot.kind, known))
     if plot.kind in STUDIED and not any(study.kind == plot.kind for case in cases for study in case.studies):

@@ -173,16 +173,24 @@ def draw_lines(drawn: MeanRows, shown: Span) -> str:
     x = Axis(-0.5, len(groups) - 0.5, drawn.plot.axis, labels=[(float(place), text) for place, text in labels])
     y = Axis(shown.low, shown.high, drawn.axis, shown.log)
     frame = Frame(drawn.plot.title, x, y, width=ALONE, height=max(250.0, 60 + LINE * len(names)), right=names)
+    draw_series_of(frame, drawn.shown, groups, names, shown.log)
+    return frame.render()
+
+
+def draw_series_of(
+    frame: Frame, means: pd.DataFrame, groups: Sequence[str], names: Sequence[str], log: bool = False
+) -> None:
+    """A line per algorithm through its means over the groups, with intervals, mark, stroke and name at its end."""
     # OPT, which only some figures have, takes no number: an algorithm looks the same in all of them.
     first = -(OPT_LABEL in names)
     lines: dict[str, tuple[list[tuple[float, float]], list[tuple[float, Mapping[Any, Any]]]]] = {}
     for number, name in enumerate(names, first):
         points, rows = [], []
-        for row in _with_mean(drawn.shown[drawn.shown["algorithm"] == name]):
+        for row in _with_mean(means[means["algorithm"] == name]):
             # Side by side, so that intervals do not cover each other.
             place = frame.x(groups.index(row["group"]) + 0.08 * (number - (len(names) - 1) / 2))
             low, high = float(row["mean_lower"]), float(row["mean_upper"])
-            points.append((place, frame.y.clip(math.sqrt(low * high) if shown.log else (low + high) / 2)))
+            points.append((place, frame.y.clip(math.sqrt(low * high) if log else (low + high) / 2)))
             rows.append((place, row))
         if points:
             lines[name] = points, rows
@@ -190,7 +198,6 @@ def draw_lines(drawn: MeanRows, shown: Span) -> str:
     for number, name in enumerate(names, first):
         if name in lines:
             _draw_line(frame, number, name, *lines[name], heights[name])
-    return frame.render()
 
 
 def _draw_line(

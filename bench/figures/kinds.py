@@ -9,16 +9,19 @@ from __future__ import annotations
 import re
 
 from bench.family.column import Family
-from bench.family.suite import LEADERBOARD, STUDIED, TAKEN, Plot
+from bench.family.suite import LEADERBOARD, STUDIED, SWEEP, TAKEN, Plot
 from bench.figures.data import QUANTITIES
 from bench.figures.drawn import Drawn
 from bench.figures.leaderboard import Leaderboard
 from bench.figures.means import Means
 from bench.figures.studies import Charges, Curves
+from bench.figures.sweep import Swept
 from bench.tables.rows import Results
 from instances.errors import InputError, shown
 
-KINDS: dict[str, type[Drawn]] = dict(zip((*STUDIED, LEADERBOARD), (Curves, Charges, Leaderboard), strict=True))
+KINDS: dict[str, type[Drawn]] = dict(
+    zip((*STUDIED, LEADERBOARD, SWEEP), (Curves, Charges, Leaderboard, Swept), strict=True)
+)
 """Kinds of figures by name; a figure of any other kind is one of `Means`."""
 
 

@@ -21,6 +21,7 @@ from bench.lora.paper_suites import (
     figure_suites,
     prices,
 )
+from bench.lora.sweeps import sweep_axes, sweep_suite
 from instances.lora.arrivals import days
 from instances.lora.constructions import families
 from instances.lora.generate import generate
@@ -104,6 +105,7 @@ def suites() -> tuple[Suite, ...]:
         Case(name, {**_PART, "name": name, "seed": ["quick", name], **recipe}, ALGORITHMS, _EFFORTS[name], "traces")
         for name, recipe in _TRACES
     )
+    axes = sweep_axes()
     return (
         Suite(
             "quick",
@@ -123,10 +125,13 @@ def suites() -> tuple[Suite, ...]:
                 Case("pai_12", _PAI_12, ALGORITHMS, SolveSettings(), "tiny"),
                 *(_shipped(name, "tiny") for name in _TINY),
                 *(_shipped(name, "counterexamples") for name in _VIOLATED),
+                *axes[0].small,
             ),
+            (axes[0].plot(axes[0].small),),
             crosscheck=True,
             groups=_GROUPS | {"traces": "real arrivals", "day": "a day of 7,200 real arrivals"},
         ),
+        sweep_suite(axes),
         Suite(
             "mechanisms",
             "Mechanisms with proved guarantees beside the printed one: three traces, loads 0.8, 1.6 and 2.5, five days "

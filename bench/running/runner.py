@@ -557,7 +557,11 @@ def at_scale(suite: Suite, scale: str) -> Suite:
         return suite
     if not suite.small:
         raise InputError("--scale", "", f"the suite {suite.name} has one scale only")
-    return replace(suite, cases=suite.small)
+    groups = {case.group for case in suite.small}
+    if not suite.axes:
+        return replace(suite, cases=suite.small)
+    kept = [replace(plot, groups=tuple(filter(groups.__contains__, plot.groups))) for plot in suite.plots]
+    return replace(suite, cases=suite.small, plots=tuple(kept))
 
 
 def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, float]:
@@ -663,6 +667,7 @@ def _folders(suite: Suite, cases: Iterable[Case]) -> tuple[str, ...]:
 def command(suite: Suite, options: RunOptions) -> str:
     """The command that makes the same table anywhere: what is run, and not where or by whom."""
     words = ["python", "-m", "bench", *(suite.command or ("run", Path(suite.file).name or suite.name))]
+    words += [word for name in suite.over for word in ("--over", name)]
     words += [word for pattern in options.only for word in ("--only", pattern)]
     words += [word for tier in options.tiers for word in ("--tier", tier)]
     words += [word for pattern in options.rows for word in ("--rows", pattern)]
@@ -694,15 +699,17 @@ def _open_stores(options: RunOptions, close: contextlib.ExitStack) -> tuple[Stor
     return own, library
 
 
-def places(out: Path | None, share: Path | None, suite: str, scale: str = "full") -> tuple[Path, Path | None]:
+def places(
+    out: Path | None, share: Path | None, suite: str, scale: str = "full", over: Sequence[str] = ()
+) -> tuple[Path, Path | None]:
     """The folder of the results and the library, where they are not named: ``results/SUITE``, and one for all of them.
 
-    At the small scale the folder is ``results/SUITE-small``.
+    At the small scale the folder is ``results/SUITE-small``, over axes of a sweep ``results/SUITE-AXIS-...``.
 
     A folder that is named has no library unless that is named as well.
     """
     if out is None:
-        folder = suite if scale == SCALES[0] else f"{suite}-{scale}"
+        folder = "-".join([suite, *over, *([scale] if scale != SCALES[0] else [])])
         return Path("results") / folder, share or Path("results") / LIBRARY
     return out, share
 

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 from bench.family.checks import Verdict
 from bench.family.column import Family
 from bench.family.sense import Sense
+from bench.family.suite import SWEEP
 from bench.storage.store import UNAUDITED
 from bench.tables import ratios
 from bench.tables.crosscheck import agreement_text
 from bench.tables.repeated import is_mean
 from bench.tables.rows import Results, failing_assumptions, is_known
 from bench.tables.sayings import is_own, part_charged
-from bench.tables.text import check_title, number
+from bench.tables.text import check_title, number, swept_groups
 from bench.tables.verdicts import Settled
 from bench.tables.wins import Wins, count_wins
 from instances.errors import tamed
@@ -103,7 +104,8 @@ def make_headline(
 ) -> Headline:
     """The headline of these results; `groups` has words for names of groups (``real arrivals``), if any."""
     rows = found.rows.to_dict("records")
-    names = dict.fromkeys(str(row["group"]) for row in rows)
+    swept = swept_groups(found)
+    names = dict.fromkeys(str(row["group"]) for row in rows if row["group"] not in swept)
     standings = [
         _stand([row for row in rows if row["group"] == name], _where(name, rows, groups or {}), found.sense)
         for name in names
@@ -112,12 +114,15 @@ def make_headline(
     table = None
     if not rows:
         answers = [(Span("Nothing has run yet."),)]
+    elif not standings:
+        answers = []
     elif len(standings) > SAID:
         answers = list(_over_groups(standings))
     else:
         # The algorithm that the family's claims are about is told of wherever it stands.
         subject = "" if family.explaining is None else family.explaining.algorithm
         table = _tabulate(standings, subject)
+    answers += _of_sweeps(found, rows)
     agreement = agreement_text(found.solvers)
     answers = [*([(Span(agreement),)] if agreement else []), *answers]
     answers = [*_against(count_wins(rows, found.sense), len({str(row["case"]) for row in rows})), *answers]
@@ -330,6 +335,24 @@ def _against(wins: Sequence[Wins], cases: int) -> Iterator[Sentence]:
             spans.append(Span(f" {each.tell()}"))
         rest = len(mine) - NAMED
         yield (*spans, Span(f"; the table has {rest} more." if rest > 0 else "."))
+
+
+def _of_sweeps(found: Results, rows: Sequence[Mapping[Any, Any]]) -> Iterator[Sentence]:
+    """Over each parameter, between what shares every algorithm is on the average of a value."""
+    for plot in found.plots:
+        if plot.kind != SWEEP:
+            continue
+        groups = [_stand([row for row in rows if row["group"] == group], group, found.sense) for group in plot.groups]
+        spans = [
+            Span(f"Over {_tame(plot.axis)} ({_tame(plot.groups[0])} to {_tame(plot.groups[-1])}), the share of OPT: ")
+        ]
+        every = dict.fromkeys(name for group in groups for name in group.shares)
+        for place, name in enumerate(every):
+            ends = [group.shares[name] for group in groups if name in group.shares]
+            told = range_text(min(low for low, _ in ends), max(high for _, high in ends))
+            spans += [Span("; " * bool(place)), *_names([name]), Span(f" {told}")]
+        if every:
+            yield (*spans, Span(f". Picture: {_tame(plot.name)}.svg beside the page."))
 
 
 def _names(names: Sequence[str]) -> list[Span]:

@@ -15,6 +15,7 @@ import pandas as pd
 from bench.family.checks import Verdict
 from bench.family.column import Family
 from bench.family.sense import Sense
+from bench.family.suite import SWEEP
 from bench.tables import ratios
 from bench.tables.crosscheck import answer_lines
 from bench.tables.rows import DECIDING, Results, failing_assumptions, group_means, is_known, online_seconds
@@ -139,14 +140,21 @@ def check_title(check: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def swept_groups(found: Results) -> set[str]:
+    """The groups that are values of a sweep: the sweep's table shows them."""
+    return {group for plot in found.plots if plot.kind == SWEEP for group in plot.groups}
+
+
 def results_text(found: Results, family: Family) -> str:
     """The whole result as text tables for a terminal."""
     parts = []
     head = family.headline if family.headline in found.checks else ""
     spent = online_seconds(found, DECIDING)
     every: dict[str, list[dict[Any, Any]]] = {}
+    swept = swept_groups(found)
     for row in found.rows.to_dict("records"):
-        every.setdefault(row["case"], []).append(row)
+        if row["group"] not in swept:
+            every.setdefault(row["case"], []).append(row)
     if len(every) > LISTED:
         parts.append(f"{len(every)} cases, {len(found.rows)} rows: all of them are on the page and in results.csv.\n")
         every = {}
@@ -159,7 +167,7 @@ def results_text(found: Results, family: Family) -> str:
         said = answer_lines(found.solvers[case.name], family.unit) if case.name in found.solvers else []
         parts.append("\n  ".join([head_line, opt_text(rows[0], family.unit), *said]))
         parts.append(aligned([_line(row, head, spent, family.objective, found.sense) for row in rows], indent="  "))
-    table = group_means(found.rows, found.sense)
+    table = group_means(found.rows[~found.rows["group"].isin(swept)], found.sense)
     if not table.empty:
         shown = ["cases", "unbounded", *(name for name in ("undefined", "invalid", "failed") if table[name].any())]
         lines = [

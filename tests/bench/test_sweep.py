@@ -1,0 +1,151 @@
+"""Sweeps: axes of a suite, `--over`, and the figure of ratios with the bound of the main theorem."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bench.cli.main import main
+from bench.family.known import families, find_suite
+from bench.family.suite import Suite
+from bench.figures.kinds import draw_figure
+from bench.figures.sweep import Swept, bound_of
+from bench.running.runner import RunOptions, at_scale, places, run_suite
+from bench.storage.store import STORE, Store
+from bench.tables.rows import Results, read_results
+from bench.tables.text import results_text
+from instances.errors import InputError
+from instances.lora.generate import generate
+from instances.lora.quantities import describe
+from online.lora.public_constants import largest_share
+
+AXES = ("nodes", "load", "tasks", "trace", "vendors", "deadlines", "epsilon")
+
+
+def _sweep() -> Suite:
+    return find_suite("sweep")[1]
+
+
+def test_every_axis_has_several_values_with_the_same_number_of_runs() -> None:
+    """And the suite by itself is the first axis."""
+    suite = _sweep()
+    assert tuple(axis.name for axis in suite.axes) == AXES
+    assert suite.cases == suite.axes[0].cases
+    for axis in suite.axes:
+        for cases, runs in ((axis.cases, 6), (axis.small, 2)):
+            counts = pd.Series([case.group for case in cases]).value_counts()
+            assert len(counts) >= 3
+            assert set(counts) == {runs}, axis.name
+        assert len({repr(case.recipe) for case in axis.cases}) == len(axis.cases)
+
+
+def test_along_takes_the_cases_and_figures_of_the_named_axes() -> None:
+    """Each once, in the order in which they are named."""
+    suite = _sweep().along(["load", "trace", "load"])
+    assert suite.over == ("load", "trace")
+    assert [plot.name for plot in suite.plots] == ["sweep_load", "sweep_trace"]
+    assert {case.group.split()[0] for case in suite.cases} == {"load", "trace"}
+    small = at_scale(suite, "small")
+    assert {group for plot in small.plots for group in plot.groups} == {case.group for case in small.cases}
+    assert places(None, None, "sweep", "small", suite.over)[0] == Path("results/sweep-load-trace-small")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["sweep", "--over", "lod"], "--over: 'lod' is not one of nodes, load"),
+        (["tiny", "--over", "load"], "the suite tiny varies no parameter"),
+    ],
+)
+def test_an_axis_that_is_none_is_one_error(
+    words: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It names the option and the value; nothing is written."""
+    assert main(["run", *words, "--out", str(tmp_path / "out")]) == 2
+    assert problem in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(InputError):
+        find_suite(words[0])[1].along([words[2]])
+
+
+def test_epsilon_is_what_its_value_says() -> None:
+    """The largest share of a node that a task takes, within one per cent."""
+    axis = next(each for each in _sweep().axes if each.name == "epsilon")
+    for case in axis.cases[::3]:
+        value = Fraction(case.group.removeprefix("epsilon "))
+        assert abs(largest_share(generate(case.recipe)) - value) <= value / 100, case.name
+
+
+def test_load_is_what_its_value_says() -> None:
+    """The mean over the runs, within a tenth."""
+    axis = next(each for each in _sweep().axes if each.name == "load")
+    for group in dict.fromkeys(case.group for case in axis.cases):
+        loads = [float(describe(generate(case.recipe))["load"]) for case in axis.cases if case.group == group]
+        value = float(group.removeprefix("load "))
+        assert abs(sum(loads) / len(loads) - value) <= value / 10, (group, loads)
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Three values, two runs each, of two algorithms."""
+    family, suite = find_suite("sweep")
+    folder = tmp_path_factory.mktemp("sweep")
+    run_suite(family, suite, RunOptions(folder, scale="small", rows=("pdftsp", "greedy"), quiet=True, workers=1))
+    with Store.open(folder / STORE) as store:
+        return read_results(store)
+
+
+def test_the_table_has_a_line_per_value_and_algorithm(swept: Results) -> None:
+    """With exact means, the spread of the runs, the count of verdicts and the bounds of the rows."""
+    figure = draw_figure(swept, swept.plots[0], families()["lora"])
+    assert isinstance(figure, Swept)
+    table = figure.files()["sweep_nodes.csv"]
+    assert len(table) == 6
+    for row in table.to_dict("records"):
+        rows = [
+            each
+            for each in swept.exact.to_dict("records")
+            if (each["group"], each["algorithm"]) == (row["group"], row["algorithm"])
+        ]
+        for end in ("lower", "upper"):
+            assert row[f"mean_{end}"] == sum(each[f"ratio_{end}"] for each in rows) / len(rows)
+            assert row[f"worst_{end}"] == max(each[f"ratio_{end}"] for each in rows)
+        assert row["least_lower"] == min(each["ratio_lower"] for each in rows)
+        bounds = [bound_of(each, "theorem5") for each in rows]
+        if row["algorithm"] == "greedy":
+            assert bounds == [None, None]
+            assert row["bound_least"] is None
+        else:
+            assert (row["bound_least"], row["bound_most"]) == (min(map(Fraction, bounds)), max(map(Fraction, bounds)))  # type: ignore[arg-type]
+    text = figure.text()
+    assert text.count("pdftsp *") == text.count("greedy") == 3
+    assert "s of work" in text
+
+
+def test_the_chart_says_the_figures_and_the_bound(swept: Results) -> None:
+    """Every mark has its figures as text; only algorithms that the theorem bounds have a bound."""
+    [chart] = draw_figure(swept, swept.plots[0], families()["lora"]).charts
+    assert chart.svg.count("bound of Theorem 5, pdftsp:") == 2 * 3  # the title and the description
+    assert "bound of Theorem 5, greedy" not in chart.svg
+    assert chart.svg.count("nodes 4, greedy: mean") == 2
+    bare = replace(families()["lora"].suites()[0].plots[0], groups=("nobody",))
+    assert draw_figure(swept, bare, families()["lora"]).charts == []
+
+
+def test_values_of_a_sweep_are_not_listed_case_by_case(swept: Results) -> None:
+    """The sweep's own table shows them."""
+    assert "nodes 4, run 0" not in results_text(swept, families()["lora"])
+
+
+def test_the_svg_lies_beside_the_page_and_the_run_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`run sweep --over trace` writes the picture; a second run makes no piece again."""
+    words = ["run", "sweep", "--over", "trace", "--scale", "small", "--rows", "greedy", "--only", "*run 0"]
+    for _ in range(2):
+        assert main([*words, "--out", str(tmp_path), "--workers", "1", "--quiet"]) == 0
+    assert (tmp_path / "sweep_trace.svg").read_text().startswith("<svg ")
+    assert "Picture: sweep_trace.svg" in capsys.readouterr().out
+    assert "--over trace" in (tmp_path / "provenance.json").read_text()
