@@ -91,7 +91,7 @@ def _ratio(row: Row | None) -> str:
 
 def _up(text: str, places: int) -> str:
     """An upper bound in fewer decimals, rounded up."""
-    return decimal(Fraction(text), places, up=True)
+    return f"{float(decimal(Fraction(text), places, up=True)):.{places}f}"
 
 
 def readings() -> str:
@@ -115,7 +115,7 @@ def readings() -> str:
 
 def _percent(text: str) -> str:
     """A width as percent with two decimals, rounded up."""
-    return decimal(100 * Fraction(text), 2, up=True)
+    return _up(str(100 * Fraction(text)), 2)
 
 
 def _by_group(suite: str, groups: Sequence[str], heads: Sequence[str]) -> str:
