@@ -146,7 +146,7 @@ def test_fourteen_jobs_are_solved_exactly(load: str, monkeypatch: pytest.MonkeyP
 
 def test_the_page_counts_24_deployments_of_3_jobs_on_2_gpus() -> None:
     """One ordered queue per GPU; `ways` is an upper bound."""
-    instance = made([(0, 5, 50, (2, 3))] * 3)
+    instance = made([(0, 5, 50, [2])] * 3, types=((2, 1),))
     queues = {
         tuple(tuple(j for j in order if places[j] == g) for g in range(2))
         for order in permutations(range(3))
