@@ -206,7 +206,7 @@ THEOREM_1 = Statement(
     "The bound is not tight for the rule: (20) has a closed form. With the systems kept or excluded it takes "
     "O(n m log m) operations, with shares below 0 clipped O(n m^2): `online`.",
     proof="For each of the n users, line 4 solves one system of m - tau + 2 unknowns (the shares of machines tau..m "
-    "and MS) for each tau = 1..m. Elimination takes O((m - tau + 2)^3) operations, and the sum of k^3 over k = 2..m + 1 "
+    "and MS) for each tau = 1..m. Elimination takes O((m - tau + 2)^3) operations, and the sum of k^3 over k = 2..m+1 "
     "is of order m^4. Sorting the machines takes O(m log m), the objective (13) of all systems O(m^2), rounding O(m). "
     "So elimination of dense systems takes n m^4 operations up to a constant factor, and no fewer.",
 )
