@@ -25,6 +25,8 @@ from instances.seeds import Stream
 
 VERSION = 1
 
+PRICES = ("bag", "printed")
+"""A price for the whole bag, gamma a_i min_j cost_ij; or as the second paper prints it, without a_i."""
 ORDERS = ("BaS", "SaB", "Rand", "Equal")
 
 _LARGEST_BAG = 10**6
@@ -34,6 +36,7 @@ _COMMON = (
     Key("name", Text(), "label of the instance", told="made of the rest"),
     Key("seed", Seed(), "names the random streams of the workload", 0),
     Key("gamma", Ratio(Fraction(0), Fraction(1000)), "price over least cost", "1.2"),
+    Key("price", Choice(PRICES), "price of a bag: gamma a_i times the least cost of a task, or without a_i", "bag"),
     *SOURCE_KEYS,
 )
 KEYS: Mapping[str, tuple[Key, ...]] = {
@@ -71,7 +74,9 @@ class Recipe:
         drawn uniformly. ``orders``: big and small bags of types drawn uniformly, in one of the orders of Fig. 4.
     name : of the instance; not part of its identity.
     seed : names of the random streams of the workload (strings and integers).
-    gamma : p_i = gamma a_i min_j cost_ij, rounded half up. Text, "1.05" or "21/20". Default 1.2.
+    gamma : price over least cost. Text, "1.05" or "21/20". Default 1.2.
+    price : ``bag`` (default): p_i = gamma a_i min_j cost_ij, so that gamma is the price of a bag over its least cost.
+        ``printed``: p_i = gamma min_j cost_ij, as section 4.1 of the second paper prints it. Both are rounded half up.
     matrix : ``{"method": "table1" | "cvb" | "range", "seed": ..., ...}``, see `instances.eapm.matrices`. Its seed is
         its own, 0 by default: recipes that differ in `seed` alone share the matrices, as the paper's repetitions do;
         for fresh ones give it the repetition too.
@@ -87,6 +92,7 @@ class Recipe:
     name: str
     seed: tuple[str | int, ...]
     gamma: Fraction
+    price: str
     matrix: Source
     users: int
     tasks: tuple[int, int]
@@ -106,6 +112,7 @@ class Recipe:
             "name": self.name,
             "seed": list(self.seed),
             "gamma": text_of_fraction(self.gamma),
+            "price": self.price,
             "matrix": self.matrix.document(),
             "users": self.users,
             "tasks": list(self.tasks),
@@ -132,13 +139,15 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     users = matrix.types if kind == "table1" else found["users"]
     order = found.needed("order") if kind == "orders" else ""
     size = order if kind == "orders" else f"n{users}"
-    price = text_of_fraction(gamma).replace("/", "over")
+    ratio = text_of_fraction(gamma).replace("/", "over")
+    label = f"g{ratio}" if found["price"] == "bag" else f"g{ratio}-{found['price']}"
     sizes = {key.name: found.get(key.name, key.default) for key in (_BAGS, *KEYS["orders"][-3:])}
     return Recipe(
         kind=kind,
-        name=found["name"] or "-".join([kind, size, f"g{price}", *map(str, found["seed"])]),
+        name=found["name"] or "-".join([kind, size, label, *map(str, found["seed"])]),
         seed=found["seed"],
         gamma=gamma,
+        price=found["price"],
         matrix=matrix,
         users=users,
         order=order,
@@ -173,11 +182,16 @@ def generate(data: Mapping[str, Any]) -> Instance:
             {"name": f"t{k}", "etc_ms": list(etc), "apc_mw": list(apc)} for k, (etc, apc) in enumerate(types, 1)
         ],
         "users": [
-            {"type": kind, "tasks": tasks, "price": half_up(recipe.gamma * tasks * least[kind])}
+            {"type": kind, "tasks": tasks, "price": half_up(recipe.gamma * least[kind] * _paid(recipe, tasks))}
             for kind, tasks in zip(kinds, bags, strict=True)
         ],
     }
     return parse(document, f"recipe {recipe.name}")
+
+
+def _paid(recipe: Recipe, tasks: int) -> int:
+    """The number of tasks that the price of a bag counts."""
+    return tasks if recipe.price == "bag" else 1
 
 
 def _bags(recipe: Recipe) -> tuple[list[int], list[int]]:

@@ -431,7 +431,7 @@ def test_the_notebooks_lines_print_the_table_of_the_mechanisms(
 
 
 def test_the_tables_of_eapm_are_those_of_the_committed_run() -> None:
-    """Line by line from bench/lora/results/eapm_table1*.csv, which have them from all cases of the suite."""
+    """Line by line from bench/eapm/results/eapm_table1*.csv, which have them from all cases of the suite."""
     for (file, name), made in readme_eapm.TABLES.items():
         assert readme_tables.block(file, name) == made(), name
     suite = find_suite("eapm-table1")[1]

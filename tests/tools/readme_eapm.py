@@ -1,7 +1,7 @@
 """The tables of Table 1 of the second paper in bench/eapm/README.md and online/eapm/README.md, from committed figures.
 
 `python -m tests.tools.readme_eapm` writes them into both files; with a FOLDER behind it, it first takes what they need
-from the results of `run eapm-table1` in the folder and writes it to bench/lora/results.
+from the results of `run eapm-table1` in the folder and writes it to bench/eapm/results.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from instances.eapm.paper import GAMMAS, TABLE1
 from online.eapm.registry import parse
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
-FIGURES = ROOT / "bench" / "lora" / "results" / "eapm_table1.csv"
+FIGURES = ROOT / "bench" / "eapm" / "results" / "eapm_table1.csv"
 """Means, rounded outward to `PLACES` decimals: the exact ones have hundreds of digits."""
 PRINTED = FIGURES.with_name("eapm_table1_printed.csv")
 CLAIMS = FIGURES.with_name("eapm_table1_claims.csv")

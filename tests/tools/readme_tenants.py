@@ -86,7 +86,12 @@ def _rows(suite: str) -> dict[tuple[str, str], Row]:
 
 
 def _ratio(row: Row | None) -> str:
-    return f"{float(row['mean']):.3f} ({float(row['largest']):.3f})" if row and row["mean"] else "-"
+    return f"{_up(row['mean'], 3)} ({_up(row['largest'], 3)})" if row and row["mean"] else "-"
+
+
+def _up(text: str, places: int) -> str:
+    """An upper bound in fewer decimals, rounded up."""
+    return f"{float(decimal(Fraction(text), places, up=True)):.{places}f}"
 
 
 def readings() -> str:
@@ -108,6 +113,11 @@ def readings() -> str:
     return make_table(["search", *(f"{each}, l" for each in groups), *(f"{each}, no l" for each in groups)], lines)
 
 
+def _percent(text: str) -> str:
+    """A width as percent with two decimals, rounded up."""
+    return _up(str(100 * Fraction(text)), 2)
+
+
 def _by_group(suite: str, groups: Sequence[str], heads: Sequence[str]) -> str:
     """Mean (largest) ALG / OPT of every policy by group, and how wide the interval on OPT is."""
     rows = _rows(suite)
@@ -116,7 +126,7 @@ def _by_group(suite: str, groups: Sequence[str], heads: Sequence[str]) -> str:
     for name in sorted(names, key=lambda name: not name.startswith("patent")):
         lines.append([f"`{name}`", *(_ratio(rows.get((group, name))) for group in groups)])
     ends = [next(row for (found, _), row in rows.items() if found == group) for group in groups]
-    wide = [f"{100 * float(row['gap']):.2f} ({100 * float(row['widest']):.2f})" for row in ends]
+    wide = [f"{_percent(row['gap'])} ({_percent(row['widest'])})" for row in ends]
     lines += [["OPT: interval, %", *wide], ["OPT: seconds", *(f"{float(row['opt_seconds']):.0f}" for row in ends)]]
     return make_table(["policy", *heads], lines)
 
@@ -154,7 +164,7 @@ def tiny() -> str:
     lines = []
     for group in dict.fromkeys(group for group, _ in rows):
         cells = [rows.get((group, name)) for name in shown.values()]
-        lines.append([f"`{group}`", *(f"{float(row['mean']):.3f}" if row and row["mean"] else "-" for row in cells)])
+        lines.append([f"`{group}`", *(_up(row["mean"], 3) if row and row["mean"] else "-" for row in cells)])
     return make_table(["instance", *shown], lines)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from bench.cli.main import main
-from bench.eapm.claims import audit
+from bench.eapm.claims import STATEMENTS, audit
 from bench.eapm.literal import decide_all
 from bench.eapm.measures import measures
 from bench.eapm.suites import ALGORITHMS, READINGS, suites
@@ -97,6 +97,26 @@ def test_every_command_takes_an_instance_of_either_family(tmp_path: Path, capsys
     assert "Maximize" in capsys.readouterr().out
     assert main(["online", file, "--algorithm", "balance"]) == 0
     assert "profit rate" in capsys.readouterr().out
+
+
+def test_theorem_1_counts_the_systems_that_are_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Per user one system of m - tau + 2 unknowns for each tau; its verdict is a proof, in arithmetic operations."""
+    sizes: list[int] = []
+    solve = np.linalg.solve
+
+    def counted(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+        sizes.append(len(matrix))
+        return solve(matrix, right)
+
+    monkeypatch.setattr("bench.eapm.literal.np.linalg.solve", counted)
+    instance = generate({"kind": "users", "users": 4})
+    m = len(instance.machines)
+    decide_all(instance)
+    assert sizes == [m - tau + 2 for tau in range(1, m + 1)] * instance.users
+    [theorem] = [each for each in STATEMENTS if each.name == "theorem1"]
+    assert theorem.standing == "proved"
+    assert theorem.proof
+    assert "theorem1" not in {check.name for check in audit(instance, run(instance, "online"))}
 
 
 def test_a_certificate_proves_the_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

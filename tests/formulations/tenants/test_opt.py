@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import permutations, product
+from math import comb, factorial
 from typing import Any
 
 import numpy as np
@@ -140,6 +142,19 @@ def test_fourteen_jobs_are_solved_exactly(load: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(solving, "MOVES", 100_000)
     around = solve(instance, "dual")
     assert around.lower <= exact.lower == around.upper
+
+
+def test_the_page_counts_24_deployments_of_3_jobs_on_2_gpus() -> None:
+    """One ordered queue per GPU; `ways` is an upper bound."""
+    instance = made([(0, 5, 50, [2])] * 3, types=((2, 1),))
+    queues = {
+        tuple(tuple(j for j in order if places[j] == g) for g in range(2))
+        for order in permutations(range(3))
+        for places in product(range(2), repeat=3)
+    }
+    assert instance.gpus == 2
+    assert len(queues) == factorial(3) * comb(3 + 2 - 1, 2 - 1) == 24
+    assert ways(instance) == 48 >= len(queues)
 
 
 def test_too_many_jobs_for_an_exact_method_are_refused_in_words() -> None:

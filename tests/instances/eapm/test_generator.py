@@ -339,6 +339,22 @@ def test_prices_are_gamma_times_the_least_cost(ratio: Fraction, seed: int) -> No
         assert Fraction(-1, 2) < user.price - exact <= Fraction(1, 2)
 
 
+@pytest.mark.parametrize("gamma", [GAMMAS[0], GAMMAS[-1]])
+def test_the_price_as_printed_has_no_number_of_tasks(gamma: str) -> None:
+    """p_i = gamma min_j cost_ij; the rest of the instance is the same, and every placement loses money."""
+    recipe = {"kind": "table1", "gamma": gamma, "tasks": [200, 1000]}
+    bag, printed = generate(recipe), generate(recipe | {"price": "printed"})
+    for name in ("etc_ms", "apc_mw", "kind", "tasks"):
+        assert np.array_equal(getattr(bag, name), getattr(printed, name))
+    for i in range(printed.users):
+        user = printed.user(i)
+        exact = Fraction(gamma) * int(user.cost.min())
+        assert Fraction(-1, 2) < user.price - exact <= Fraction(1, 2)
+        assert user.price < user.tasks * int(user.cost.min())
+    assert content_hash(generate(recipe | {"price": "bag"})) == content_hash(bag)
+    assert printed.name != bag.name
+
+
 @given(st.fractions(0, 1000, max_denominator=10**4))
 def test_fractions_are_written_as_they_are_read(value: Fraction) -> None:
     """The text stands for the same number, as a decimal number where there is one."""
