@@ -24,7 +24,7 @@ from bench.cli.main import main, make_parser
 from bench.eapm.suites import READINGS as EAPM_READINGS
 from bench.family.known import families, find_suite
 from bench.figures.kinds import KINDS
-from bench.lora.experiments import COLUMNS
+from bench.lora.experiments import COLUMNS, outperforms
 from bench.lora.paper_suites import HINDSIGHT, RUNS
 from bench.lora.readings import READINGS
 from bench.running.runner import RunOptions, run_suite
@@ -523,5 +523,8 @@ def test_what_is_said_of_the_tables_of_lora_is_in_them() -> None:
         }
         assert below["eft"] == run[name]
         assert set(run[name]) - set(below["eft:admit=all"]) == {("fig7", "philly")} & set(run[name])
+    verdicts = [[text.partition(" ")[0] for text in texts] for _, _, texts in outperforms(paper)]
+    assert verdicts == [["fails"] * 3 + ["holds"] * 2] * len(verdicts)
+    assert f"than both forms of EFT in all {len(verdicts)} columns, and more than both forms of NTM" in text
     figures = [f"{float(paper.mean('fig7', 'philly', name)) / 1e6:.2f}" for name in (best[0], "eft:admit=all")]
     assert "on Philly it is above it ({} against {})".format(*figures) in text
