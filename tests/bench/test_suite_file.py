@@ -15,7 +15,7 @@ import bench
 from bench.cli.main import main
 from bench.family.grids import shorten_name
 from bench.family.known import families, find_suite
-from bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, Suite
+from bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, SWEEP, Suite
 from bench.family.suite_file import CASE, suite_of
 from bench.family.suite_schema import make_schema
 from bench.figures import data, kinds
@@ -290,7 +290,7 @@ BAD = [
     (
         '[[instance]]\nrecipe = "users"\n[[plot]]\nname = "x"\nkind = "charges"',
         "plot[0].kind: 'charges' is not one of welfare, reached, ratio, revenue, admitted, seconds, deciding, "
-        "leaderboard, energy, makespan",
+        "leaderboard, sweep, energy, makespan",
     ),
     ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "results"', "plot[0].name: 'results' is the name of another file"),
     ('groups.al = "x"\n[[instance]]\nrecipe = "day"', "groups.al: no group; known: all; did you mean 'all'?"),
@@ -371,7 +371,7 @@ def test_a_figure_of_what_is_not_run_is_refused_before_anything_runs(
 @pytest.mark.parametrize("family", families().values(), ids=list(families()))
 def test_names_that_files_may_use_are_those_that_there_are(family: Any) -> None:
     """Of quantities, kinds of figures, measures and studies: each is a kind that a figure can have."""
-    assert (tuple(data.QUANTITIES), set(kinds.KINDS)) == (QUANTITIES, {*STUDIED, LEADERBOARD})
+    assert (tuple(data.QUANTITIES), set(kinds.KINDS)) == (QUANTITIES, {*STUDIED, LEADERBOARD, SWEEP})
     instance = family.generate({"kind": "named", "name": family.recipes()["named"].keys[0].kind.options[0]})
     known = [each.name for each in family.algorithms()]
     found = family.measures(instance, family.run(instance, "greedy" if "greedy" in known else known[0]), ())
