@@ -1,10 +1,10 @@
 """The tasks of one batch on what others have left of the nodes: the best solution that is found, and a proved bound.
 
 The problem is P with residual capacities. First comes what is cheap: insertion in several orders against what every
-task is worth alone. Where that leaves a gap: the dual bound of `residual`, insertion along its prices, and ruin and
-recreate on real nodes. Where a gap is left still: branch and bound with each type's nodes as one pool
-(`branch_and_price`), whose schedules are packed onto the nodes. Last, every schedule is looked at where there are few:
-see `exhaustive`. No solver is asked, and limits are counts of our own work, so the answer depends on the input alone.
+task is worth alone. Where that leaves a gap: the dual bound of `residual`, insertion along its prices, and the search
+of `search` on real nodes. Where a gap is left still, HiGHS solves the batch with each type's nodes as one pool; its
+answer is packed onto the nodes, and in the slots where it does not pack nodes are told apart, until the answer packs.
+Last, before a limit is told, every schedule is looked at where there are few: see `exhaustive`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.backends import Limits, ready, solve
 from formulations.kernels import ascending, compiled
 from formulations.lora.bound.lagrangian import DualBound, value_density
 from formulations.lora.bound.pricing import Pool, Pricer, places, pool
 from formulations.lora.bound.residual import Residual, residual_bound
-from formulations.lora.branch_and_price import PACKING_STEPS, Chosen, Torn, Tree, packed_slot, warm_tree
+from formulations.lora.direct import safe_floor
 from formulations.lora.exhaustive import exhausted
 from formulations.lora.heuristic.blocks import anneal, insert_all
 from formulations.lora.heuristic.insertion import begin, new_desk
 from formulations.lora.heuristic.state import State, copy_state, solution_of_state, type_of_node
+from formulations.lora.models.pooled import Relaxed, relaxed_model
+from formulations.report import Termination
 from instances.lora.model import Instance, IntArray
 from instances.lora.solution import Decision, Solution
 
@@ -36,10 +39,14 @@ HEATS = (0.02, 0.05, 0.1)
 """First temperatures of the units in turn, as fractions of the median bid."""
 SEARCHES = 3
 """Units of search per unit of effort after the last program."""
-DIVES = 10
-"""Nodes of the tree per dive."""
-WORK = 40_000
-"""Pivots and priced tasks of the tree per unit of effort."""
+SOLVER_UNITS = 20
+"""HiGHS's work per unit of effort and model."""
+MODELS = 6
+"""Integer programs per batch, each with nodes told apart in more slots than the one before, the last one in all."""
+CELLS, APART_CELLS = 30_000, 6_000
+"""No integer program of more cells, with all nodes of a type as one pool in every slot, and with some of them apart."""
+PACKING_STEPS = 20_000
+"""Steps of the search for a packing of one slot."""
 
 
 class Answer(NamedTuple):
@@ -130,7 +137,10 @@ class _Batch:
         self._search()
         yield
         if bound is not None:
-            yield from self._branches(capacity, bound, alone, effort)
+            for _ in self._programs(capacity, bound, alone, effort, gap):
+                yield
+                self._search()
+                yield
         for _ in range(SEARCHES * effort):
             self._search()
             yield
@@ -164,54 +174,63 @@ class _Batch:
             if solution is not None:
                 self.offer(self.booked(solution))
 
-    def _branches(self, capacity: Residual, bound: DualBound, order: IntArray, effort: int) -> Iterator[None]:
-        """Branch and bound; the schedules that each node's program prefers are packed, and the rest inserted."""
-        tree = Tree(self._pool, capacity, bound, self._alone)
-        solved = 0
-        while tree.work < WORK * effort:
-            node = tree.pop()
-            if node is None:
-                break
-            if node.upper <= self.best.welfare:
-                continue
-            known = self.best.welfare
-            solution, torn = self._packed(capacity, tree.solve(node, self.best.welfare, WORK * effort - tree.work))
+    def _programs(
+        self, capacity: Residual, bound: DualBound, order: IntArray, effort: int, gap: Fraction
+    ) -> Iterator[None]:
+        """Integer programs whose answers come nearer to what packs, until one packs."""
+        kinds, slots = self._pool.tariff.shape
+        apart: set[tuple[int, int]] = set()
+        for turn in range(MODELS):
+            if turn == MODELS - 1:
+                apart = set(product(range(kinds), range(slots)))
+            relaxed = relaxed_model(capacity, bound, apart)
+            if len(relaxed.task) > (APART_CELLS if apart else CELLS):
+                return
+            model, step = relaxed.model.reduced()
+            limits = Limits(work=SOLVER_UNITS * effort, gap=float(gap) / 2)
+            result = solve("highs", model, limits, self._vector(relaxed))
+            if result.termination not in (Termination.OPTIMAL, Termination.LIMIT):
+                raise RuntimeError(f"batch: {result.termination}: {result.message}")
+            if result.bound is not None:
+                self.upper = min(self.upper, max(self.best.welfare, safe_floor(result.bound, exact=False) * step))
+            if result.values is None:
+                return
+            chosen = np.flatnonzero(result.values[self._pool.tasks :] > 0.5)
+            solution, torn = self._packed(capacity, relaxed, chosen)
             self.offer(self._inserted(self.booked(solution), order))
-            if node.branch is not None and solved % DIVES == 0:
-                solution, more = self._packed(capacity, tree.dive(node, WORK * effort - tree.work))
-                self.offer(self._inserted(self.booked(solution), order))
-                torn += more
-                self._search()
-            solved += 1
-            if node.upper > self.best.welfare:
-                broken = tree.forbid(torn)
-                if node.branch is not None:
-                    tree.split(node)
-                elif broken or self.best.welfare > known:  # what is known now asks for a better bound
-                    tree.push(node)
-                else:
-                    tree.leave(node)
-            self.upper = min(self.upper, max(self.best.welfare, tree.upper))
             yield
-        self.upper = min(self.upper, max(self.best.welfare, tree.upper))
-        yield
+            if not torn:
+                return
+            apart |= torn
 
-    def _packed(self, capacity: Residual, chosen: Chosen) -> tuple[Solution, list[Torn]]:
-        """Decisions of the tasks whose chosen cells all find a node, and what does not pack."""
+    def _vector(self, relaxed: Relaxed) -> NDArray[np.float64]:
+        """The best state as a solution of the relaxation."""
+        p, s = self._pool, self.best
+        at, kinds = places(p), type_of_node(p)
+        vector = np.zeros(len(relaxed.model.columns))
+        vector[: p.tasks] = s.option >= 0
+        place = s.place[at[relaxed.task] + relaxed.slot - p.first[relaxed.task]]
+        same = np.where(relaxed.node < 0, kinds[place] == p.kind[relaxed.entry], relaxed.node == place)
+        vector[p.tasks :] = same & (place >= 0)
+        return vector
+
+    def _packed(self, capacity: Residual, relaxed: Relaxed, chosen: IntArray) -> tuple[Solution, set[tuple[int, int]]]:
+        """Decisions of the tasks whose chosen cells all find a node, and the (type, slot) pairs that do not pack."""
         p = self._pool
-        task, entry, slot = chosen.task, chosen.entry, chosen.slot
-        node = np.full(len(task), -1, np.int64)
-        torn = []
-        where = p.kind[entry] * p.tariff.shape[1] + slot
-        for key in np.unique(where).tolist():
+        task, entry, slot = relaxed.task[chosen], relaxed.entry[chosen], relaxed.slot[chosen]
+        node = relaxed.node[chosen]
+        kind = p.kind[entry]
+        torn = set()
+        where = np.where(node < 0, kind * p.tariff.shape[1] + slot, -1)
+        for key in np.unique(where[where >= 0]).tolist():
             mine = np.flatnonzero(where == key)
             g, t = divmod(key, p.tariff.shape[1])
             nodes = slice(capacity.first_node[g], capacity.first_node[g + 1])
             left = capacity.free[nodes, t].copy(), capacity.free_mb[nodes, t].copy()
-            to, proved = packed_slot(p.rate[entry[mine]], p.memory[task[mine]], *left, PACKING_STEPS)
+            to = packed_slot(p.rate[entry[mine]], p.memory[task[mine]], *left, PACKING_STEPS)
             node[mine] = np.where(to >= 0, capacity.first_node[g] + to, -1)
-            if proved and (to < 0).any():
-                torn.append(Torn(g, t, entry[mine], left))
+            if (to < 0).any():
+                torn.add((g, t))
         decisions: list[Decision | None] = [None] * self._instance.tasks
         for i in np.unique(task).tolist():
             mine = np.flatnonzero(task == i)
@@ -241,15 +260,15 @@ class _Batch:
 
 
 def warm_bounds(instance: Instance) -> None:
-    """Compile and cache the kernels of bounds, packings and the tree alone."""
+    """Compile and cache the kernels of bounds and packings alone."""
     p, free, free_mb = _empty_cluster(instance)
-    pricer, capacity = Pricer(p, parallel=False), Residual(p, free, free_mb)
-    bound = residual_bound(pricer, capacity)
-    warm_tree(p, capacity, bound, pricer.integers(np.zeros_like(bound.pi), 1))
+    residual_bound(Pricer(p), Residual(p, free, free_mb))
+    packed_slot(p.memory, p.memory, free[:, 0].copy(), free_mb[:, 0].copy(), PACKING_STEPS)
 
 
 def warm(instance: Instance) -> None:
-    """Compile and cache the kernels by using each once."""
+    """Compile and cache the kernels by using each once, and start the solver."""
+    ready("highs")
     warm_bounds(instance)
     p, free, free_mb = _empty_cluster(instance)
     found = _Batch(instance, p, free, free_mb)
@@ -263,3 +282,71 @@ def _empty_cluster(instance: Instance) -> tuple[Pool, IntArray, IntArray]:
     shape = (instance.nodes, instance.slots)
     free, free_mb = (np.broadcast_to(each[types][:, None], shape).copy() for each in (public.compute, public.memory_mb))
     return pool(instance), free, free_mb
+
+
+@compiled
+def packed_slot(rate, memory, free, free_mb, steps):  # type: ignore[no-untyped-def]
+    """(cells,) a node for every cell, or -1 for those that a tightest-first packing leaves over.
+
+    Large cells first, each on the node that it fills most; then by backtracking, up to a number of steps.
+    """
+    count, nodes = len(rate), len(free)
+    most = 1
+    most_mb = 1
+    room = np.empty(nodes, np.int64)
+    room_mb = np.empty(nodes, np.int64)
+    for k in range(nodes):
+        room[k], room_mb[k] = free[k], free_mb[k]
+        most, most_mb = max(most, free[k]), max(most_mb, free_mb[k])
+    key = np.empty(count, np.float64)
+    greedy = np.empty(count, np.int64)
+    at = np.empty(count, np.int64)
+    for j in range(count):
+        key[j] = -max(rate[j] / most, memory[j] / most_mb)
+        greedy[j] = -1
+        at[j] = -1
+    order = ascending(key)
+    fits = True
+    for j in order:
+        best = -1
+        for k in range(nodes):
+            if rate[j] <= room[k] and memory[j] <= room_mb[k] and (best < 0 or room[k] < room[best]):
+                best = k
+        greedy[j] = best
+        if best >= 0:
+            room[best] -= rate[j]
+            room_mb[best] -= memory[j]
+        else:
+            fits = False
+    if fits:
+        return greedy
+    for k in range(nodes):
+        room[k], room_mb[k] = free[k], free_mb[k]
+    level = 0
+    while 0 <= level < count:
+        steps -= 1
+        if steps < 0:
+            return greedy
+        j = order[level]
+        k = at[level]
+        if k >= 0:
+            room[k] += rate[j]
+            room_mb[k] += memory[j]
+        elif level > 0 and rate[order[level - 1]] == rate[j] and memory[order[level - 1]] == memory[j]:
+            k = at[level - 1] - 1  # like the cell before it: on the same node or a later one
+        k += 1
+        while k < nodes and (rate[j] > room[k] or memory[j] > room_mb[k]):
+            k += 1
+        if k == nodes:
+            at[level] = -1
+            level -= 1
+            continue
+        at[level] = k
+        room[k] -= rate[j]
+        room_mb[k] -= memory[j]
+        level += 1
+    if level < 0:
+        return greedy
+    for a in range(count):
+        greedy[order[a]] = at[a]
+    return greedy

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from formulations.backends import BackendResult
 from formulations.lora import batch
+from formulations.report import Termination
 from instances.eapm.generate import generate as generate_eapm
 from instances.errors import InputError
 from instances.lora.format import parse
@@ -41,9 +43,9 @@ def _too_large(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _titan(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long task has an answer. A tree that stops at once and no search: batches at a limit stand in the label."""
+    """A long task has an answer. Programs that stop at once and no search: batches at a limit stand in the label."""
     _none(name, monkeypatch)
-    monkeypatch.setattr(batch, "WORK", 0)
+    monkeypatch.setattr(batch, "solve", lambda *_: BackendResult(Termination.LIMIT))
     monkeypatch.setattr(batch._Batch, "_search", lambda self: None)
     result = run(generate(CROWD), name)
     at_limit, batches = result.counts["at_limit"], result.counts["batches"]

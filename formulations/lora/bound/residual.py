@@ -32,16 +32,14 @@ WEIGHTED, WEIGHTED_ROUNDS, WEIGHTED_PENALTY = 3, 24, 0.02
 
 
 @compiled
-def best_fill(rent, rate, memory, most, room, room_mb, steps, cells):  # type: ignore[no-untyped-def]
+def best_fill(rent, rate, memory, most, room, room_mb, steps):  # type: ignore[no-untyped-def]
     """At least, and but for the limit on steps exactly, the largest rent of cells that fit into one node.
 
     Parameters
     ----------
     rent, rate, memory, most : (classes,) of a cell, and how many cells of the class there are.
     room, room_mb : what the node has left.
-    cells : (classes,) out: the best set that was looked at.
     """
-    cells[:] = 0
     kept = np.empty(len(rent), np.int64)
     by = np.empty(len(rent), np.float64)
     count = 0
@@ -88,8 +86,6 @@ def best_fill(rent, rate, memory, most, room, room_mb, steps, cells):  # type: i
                     continue
             if value > best:
                 best = value
-                for a in range(count):
-                    cells[order[a]] = taken[a] if a < level else 0
         down = False
         level -= 1
         if level < 0:
@@ -126,7 +122,6 @@ def worth(rent, p, first_node, present, free, free_mb, steps):  # type: ignore[n
             continue
         line = np.empty(high - low, np.int64)
         most = np.empty(high - low, np.int64)
-        cells = np.empty(high - low, np.int64)
         nodes = first_node[g + 1] - first_node[g]
         seen = np.empty((nodes, 2), np.int64)
         value = np.empty(nodes, np.int64)
@@ -150,7 +145,7 @@ def worth(rent, p, first_node, present, free, free_mb, steps):  # type: ignore[n
                     seen[a, 0] = room
                     seen[a, 1] = room_mb
                     value[a] = best_fill(
-                        line, p.class_rate[low:high], p.class_memory[low:high], most, room, room_mb, steps, cells
+                        line, p.class_rate[low:high], p.class_memory[low:high], most, room, room_mb, steps
                     )
                     count += 1
                 total[g, t] += value[a]

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.backends import BackendResult
 from formulations.lora import batch
-from formulations.worker import Worker
+from formulations.report import Termination
 from instances.lora import Instance, content_hash, document, parse
 from instances.lora.format import FORMAT
 from instances.lora.generate import generate
@@ -186,8 +187,8 @@ def test_titan_decides_every_batch_best(instance: Instance) -> None:
 
 @settings(max_examples=60)
 @given(instance=tiny_instances(max_nodes=2, max_slots=4))
-def test_the_tree_alone_finds_the_best_answer(instance: Instance) -> None:
-    """Without insertion and search in between, what the tree's programs choose, packed, is the batch optimum still."""
+def test_the_programs_alone_find_the_best_answer(instance: Instance) -> None:
+    """Without insertion and search in between, what HiGHS says of pools, packed, is the batch optimum still."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch._Batch, "_search", lambda self: None)
         patch.setattr(batch._Batch, "_inserted", lambda self, s, order, shares=(): s)
@@ -291,12 +292,12 @@ _CROWD = {
 
 
 def test_a_limit_is_told_and_the_answer_is_no_worse_than_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tree that stops at once and no search: the row says at how many batches, and with what gap.
+    """A solver that stops at once and no search: the row says at how many batches, and with what gap.
 
     Every batch is still worth as much as serving it task by task, cheapest or earliest first.
     """
     instance = generate(_CROWD)
-    monkeypatch.setattr(batch, "WORK", 0)
+    monkeypatch.setattr(batch, "solve", lambda *_: BackendResult(Termination.LIMIT))
     monkeypatch.setattr(batch._Batch, "_search", lambda self: None)
     others: list[tuple[int, int]] = []
 
@@ -332,16 +333,11 @@ def test_a_gap_is_told_rounded_up(parts: int, text: str) -> None:
     assert Fraction(text) * 10_000 >= parts
 
 
-def test_titan_asks_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches that HiGHS 1.15 and 1.16 answered differently: no worker process of a solver is called."""
-
-    def refused(*_: Any, **__: Any) -> None:
-        raise AssertionError("a solver was called")
-
-    monkeypatch.setattr(Worker, "call", refused)
-    result = run(generate(_CROWD), "titan")
-    assert result.valid
-    assert result.admitted > 0
+def test_a_solver_that_fails_is_a_failure_and_no_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crash must not look like an algorithm that earns nothing."""
+    monkeypatch.setattr(batch, "solve", lambda *_: BackendResult(Termination.CRASH, message="gone"))
+    with pytest.raises(RuntimeError, match="crash: gone"):
+        run(generate(_CROWD), "titan")
 
 
 def test_titan_s_answers_come_out_alike() -> None:
