@@ -67,6 +67,8 @@ class Entry:
     slow : on large instances it takes much longer than others, which small ones do not show: suites begin with it.
     learns : it has a method `learn`, which is handed the prior itself (None without one) and the instance under test,
         and returns the constants that it took from there, by name; `history=` is another word for its `prior=`.
+    solver : the backend that it asks (`formulations.backends`); empty where it asks none. Stored results depend on the
+        solver's version then.
     own : the import path that its options name and the module that says what it answers (as a registry's `protocol`);
         None where they name none.
     """
@@ -83,6 +85,7 @@ class Entry:
     randomised: bool = False
     slow: bool = False
     learns: bool = False
+    solver: str = ""
     own: Callable[[Mapping[str, str]], tuple[Spec, str] | None] = lambda options: None
 
     def choices(self) -> Iterator[str]:

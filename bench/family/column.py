@@ -36,6 +36,7 @@ from bench.family.standard import suites_of
 from bench.family.suite import Listed, SolveSettings, Study, Suite
 from formulations.crosscheck import CrossCheck, CrossCheckRow
 from formulations.report import Exact, Proof, SolveReport, Status, Termination
+from formulations.versions import package_versions
 from instances.errors import InputError, not_one_of
 from instances.files import load_json, read_bytes
 from instances.keys import Form, Values
@@ -259,9 +260,16 @@ class Family:
         return report
 
     def solve_key(self, settings: SolveSettings) -> str:
-        """The settings and the code version of the solve: its part of a stored result's key."""
+        """The settings, the code version and the solvers' versions of a solve: its part of a stored result's key."""
         chosen = ",".join(f"{key}={value}" for key, value in asdict(settings).items() if value is not None)
-        return f"{chosen} version {self.need('VERSION')}"
+        return " | ".join(
+            filter(None, [f"{chosen} version {self.need('VERSION')}", package_versions(settings.backend)])
+        )
+
+    def solver_key(self, algorithm: str) -> str:
+        """Package and version of the solver that an algorithm asks; empty where it asks none."""
+        entry = self.need("GAME").registry.entries().get(algorithm.partition(":")[0])
+        return package_versions(entry.solver) if entry is not None and entry.solver else ""
 
     def export(self, instance: Any, kind: str, formulation: str) -> str:
         """The model as MPS or LP text."""

@@ -201,9 +201,11 @@ class _Sweep:
         return self.family.solve_key(case.solve)
 
     def _key(self, algorithm: str) -> str:
-        """The algorithm's part of a result's key: anyone's own in a sandbox is kept apart."""
+        """The algorithm's part of a result's key, with its solver's version; one's own in a sandbox is kept apart."""
         shipped = algorithm.partition(":")[0] in {each.name for each in self.family.algorithms()}
-        return self.family.algorithm_key(algorithm) + (" | isolated" if self.terms.isolate and not shipped else "")
+        isolated = "isolated" if self.terms.isolate and not shipped else ""
+        parts = [self.family.algorithm_key(algorithm), self.family.solver_key(algorithm) if shipped else "", isolated]
+        return " | ".join(filter(None, parts))
 
     def path(self, instance: str) -> Path:
         """The instance's file."""

@@ -26,6 +26,7 @@ from bench.tables.sayings import is_own, part_charged
 from bench.tables.text import check_title, number, swept_groups
 from bench.tables.verdicts import Settled
 from bench.tables.wins import Wins, count_wins
+from formulations.versions import unlike_pinned
 from instances.errors import tamed
 
 SAID = 6
@@ -134,6 +135,10 @@ def make_headline(
     troubles = list(_troubles(rows, found.sense))
     if starred != answers or starred_table != table:
         troubles.append((Span("* knew constants of the very instance under test, its future included (oracle)."),))
+    unlike = unlike_pinned(found.about.get("provenance", {}).get("packages", {}))
+    if unlike and rows:
+        told = f"Solvers are not those of the published figures: {', '.join(unlike)}."
+        troubles.append((Span(f"{told} Intervals and runs in which they had a part may differ."),))
     if any(case.audits == UNAUDITED for case in found.cases):
         troubles.append((Span("Claims were not checked on these runs; with --audits they are."),))
     claimed = list(_verdicts(rows, family, settled, found.checks))

@@ -37,6 +37,7 @@ COLUMNS = {
     "opt_proof": "where the bound comes from",
     "opt_formulation": "formulation that was solved",
     "opt_backend": "solver",
+    "opt_solver": "version of the solver, of runs that stored it",
     "opt_gap": "float: (upper - lower) / |upper|",
     "opt_time_limited": "a limit in seconds may have decided the interval",
     "welfare": "the value of the algorithm's solution in the family's unit: welfare by bids (eq. 3), profit rate, ...",
@@ -330,6 +331,7 @@ def _reference(opt: Piece | None, runs: Iterable[tuple[str, Piece | None]], sens
         "opt_proof": opt.payload["proof"],
         "opt_formulation": opt.payload["formulation"],
         "opt_backend": opt.payload["backend"],
+        "opt_solver": (opt.payload.get("solver") or {}).get("solver", ""),
         "opt_gap": ratios.gap(lower, upper),
         "opt_time_limited": opt.payload["time_limited"],
     }

@@ -95,7 +95,8 @@ def opt_text(row: Mapping[Any, Any], unit: str) -> str:
     if row["opt_status"] == "failed":
         return f"OPT unknown: {tamed(row['opt_lower_source'], LAST_CELL)}"
     proof, formulation, backend = (tamed(row[f"opt_{name}"], CELL) for name in ("proof", "formulation", "backend"))
-    proof = f"proof: {proof}, {formulation} / {backend}"
+    version = tamed(row["opt_solver"], CELL) if is_known(row.get("opt_solver")) and backend != "none" else ""
+    proof = f"proof: {proof}, {formulation} / {backend} {version}".rstrip()
     limited = ", time-limited" if row["opt_time_limited"] else ""
     if row["opt_status"] == "optimal":
         return f"OPT = {ratios.truncated(row['opt_upper'])} {unit} ({proof}{limited})"

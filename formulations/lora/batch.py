@@ -50,11 +50,16 @@ PACKING_STEPS = 20_000
 
 
 class Answer(NamedTuple):
-    """A solution of a batch, its welfare, and an upper bound on the batch's optimum, both in micro-dollars."""
+    """A solution of a batch, its welfare, and an upper bound on the batch's optimum, both in micro-dollars.
+
+    `programs` counts the integer programs that HiGHS solved on the way: where there are any, another version of HiGHS
+    may answer the batch differently.
+    """
 
     solution: Solution
     lower: int
     upper: int
+    programs: int = 0
 
 
 def solve_batch(
@@ -85,7 +90,7 @@ def solve_batch(
     for _ in found.attempts(effort, gap):
         if found.upper - found.best.welfare <= gap * found.upper:
             break
-    return Answer(solution_of_state(instance, p, found.best), found.best.welfare, found.upper)
+    return Answer(solution_of_state(instance, p, found.best), found.best.welfare, found.upper, found.programs)
 
 
 class _Batch:
@@ -108,6 +113,7 @@ class _Batch:
         self.upper = sum(self._alone.tolist())
         self.best = self._empty
         self._searches = 0
+        self.programs = 0
 
     def offer(self, s: State) -> None:
         """Take the state if it is better than the best."""
@@ -189,6 +195,7 @@ class _Batch:
             model, step = relaxed.model.reduced()
             limits = Limits(work=SOLVER_UNITS * effort, gap=float(gap) / 2)
             result = solve("highs", model, limits, self._vector(relaxed))
+            self.programs += 1
             if result.termination not in (Termination.OPTIMAL, Termination.LIMIT):
                 raise RuntimeError(f"batch: {result.termination}: {result.message}")
             if result.bound is not None:

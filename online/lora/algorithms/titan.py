@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.backends import installed_version
 from formulations.lora import batch
 from formulations.lora.batch import solve_batch
 from formulations.lora.covering.schedules import StateSpaceTooLarge
@@ -45,8 +46,9 @@ class Titan:
     An unusable drawn vendor is a rejection. At the limit the best solution found is taken; it is never worse than
     serving the batch task by task as `greedy` or as `eft` would. No payment rule. Counts: batches; at_limit, those not
     proved to be answered best to within the gap; worst_gap_ppm, the largest (bound - value) / bound of a batch, rounded
-    up. Option effort: units of work per batch; gap: the share of its best value at which a batch of more than 5,000
-    cells (task, node with room, slot) counts as answered. Smaller ones are solved to the end.
+    up; programs, those that HiGHS solved. Option effort: units of work per batch; gap: the share of its best value at
+    which a batch of more than 5,000 cells (task, node with room, slot) counts as answered. Smaller ones are solved to
+    the end.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -56,14 +58,16 @@ class Titan:
         self._gap = fraction("titan:gap", options["gap"])
         if not 0 <= self._gap < 1:
             raise InputError("algorithm", "titan:gap", f"{options['gap']} is not at least 0 and below 1")
-        self.counts = {"batches": 0, "at_limit": 0, "worst_gap_ppm": 0}
+        self.counts = {"batches": 0, "at_limit": 0, "worst_gap_ppm": 0, "programs": 0}
 
     @property
     def label(self) -> str:
-        """`titan`, and how many batches may not have been answered best."""
+        """`titan`, how many batches may not have been answered best, and the HiGHS that had a part in the answers."""
         at_limit, batches = self.counts["at_limit"], self.counts["batches"]
         worst = percentage(self.counts["worst_gap_ppm"])
-        return f"titan (at limit {at_limit} of {batches}, gap {worst} %)" if at_limit else "titan"
+        limited = f" (at limit {at_limit} of {batches}, gap {worst} %)" if at_limit else ""
+        solver = f" (HiGHS {installed_version('highs')})" if self.counts["programs"] else ""
+        return f"titan{limited}{solver}"
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """Nothing to set up."""
@@ -87,6 +91,7 @@ class Titan:
             answer = solve_batch(batch, free, free_mb, self._effort, gap, (earliest,))
         except StateSpaceTooLarge as error:  # it counts the tasks of the batch
             raise StateSpaceTooLarge(error.problem, None if error.task is None else tasks[error.task].index) from None
+        self.counts["programs"] += answer.programs
         if answer.lower < answer.upper:
             self.counts["at_limit"] += answer.upper - answer.lower > gap * answer.upper
             parts = -(-(answer.upper - answer.lower) * PARTS_PER_MILLION // answer.upper)
@@ -170,5 +175,6 @@ register(
         standing=always(guarantee="none", truthful="no payments"),
         randomised=True,
         slow=True,
+        solver="highs",
     )
 )

@@ -1,0 +1,51 @@
+"""Versions of the solvers' packages: a figure that a solver had a part in may differ between them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Mapping
+
+from formulations.settings import NO_BACKEND
+
+PACKAGES: Mapping[str, str] = {
+    "highs": "highspy",
+    "cbc": "pulp",
+    "cpsat": "ortools",
+    "scip": "pyscipopt",
+    "gurobi": "gurobipy",
+}
+"""The package that brings the solver of each backend; PuLP brings CBC."""
+PINNED: Mapping[str, str] = {"highspy": "1.15.1", "ortools": "9.15.6755", "pulp": "3.3.2"}
+"""The versions that the published figures were made with, as in constraints.txt."""
+
+
+def package_versions(backend: str = "auto") -> str:
+    """Package and version of what a solve with this backend may ask, as part of a stored result's key.
+
+    Parameters
+    ----------
+    backend : name of a backend; ``auto`` for all that come with this package, ``none`` for no solver.
+
+    Returns
+    -------
+    ``highspy 1.15.1, ...``; empty for ``none``. A package that is not installed is left out.
+    """
+    if backend == NO_BACKEND:
+        return ""
+    names = PINNED if backend == "auto" else [PACKAGES.get(backend, backend)]
+    found = []
+    for name in names:
+        try:
+            found.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return ", ".join(found)
+
+
+def unlike_pinned(packages: Mapping[str, str]) -> list[str]:
+    """Which of these versions are not those of the published figures, a few words for each."""
+    return [
+        f"{name} {packages[name]} ({pinned} in constraints.txt)"
+        for name, pinned in PINNED.items()
+        if packages.get(name, pinned) != pinned
+    ]
