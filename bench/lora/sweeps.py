@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.family.suite import Axis, Case, SolveSettings, Suite
-from bench.lora.paper_suites import TARIFF_DAYS, TRACES, prices
+from bench.lora.paper_suites import PDFTSP, TARIFF_DAYS, TRACES, prices
 from instances.lora.arrivals import days
 
-ALGORITHMS = ("pdftsp", "pdftsp:search=printed", "titan", "eft", "ntm", "greedy")
+ALGORITHMS = (*PDFTSP, "titan", "eft", "ntm", "greedy")
 """What a sweep compares; six lines can be told apart."""
 RUNS = 6
 _EFFORT = SolveSettings(backend="none")

@@ -122,6 +122,8 @@ def make_headline(
     else:
         # The algorithm that the family's claims are about is told of wherever it stands.
         subject = "" if family.explaining is None else family.explaining.algorithm
+        ran = dict.fromkeys(str(row["algorithm"]) for row in rows)
+        subject = next((name for name in ran if name.partition(":")[0] == subject), subject)
         table = _tabulate(standings, subject)
     answers += _of_sweeps(found, rows)
     agreement = agreement_text(found.solvers)
