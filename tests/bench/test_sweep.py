@@ -94,7 +94,9 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """Three values, two runs each, of two algorithms."""
     family, suite = find_suite("sweep")
     folder = tmp_path_factory.mktemp("sweep")
-    run_suite(family, suite, RunOptions(folder, scale="small", rows=("pdftsp:units=paper", "greedy"), quiet=True, workers=1))
+    run_suite(
+        family, suite, RunOptions(folder, scale="small", rows=("pdftsp:units=paper", "greedy"), quiet=True, workers=1)
+    )
     with Store.open(folder / STORE) as store:
         return read_results(store)
 
