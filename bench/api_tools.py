@@ -158,7 +158,7 @@ def crosscheck(file: Any, *, effort: int = 1, seconds: float | None = None) -> C
     Examples
     --------
     >>> import ratiobench as rb
-    >>> rb.crosscheck("instances/lora/named/thm5_T5_3tasks.json").verdict
+    >>> rb.crosscheck("day.json").verdict
     'all agree'
 
     Source: main paper, problem (4).

@@ -14,6 +14,7 @@ import pandas as pd
 from bench.family.column import Family
 from bench.family.known import families, find_suite_if_any
 from bench.family.suite import SWEEP
+from bench.family.suite import SWEEP
 from bench.figures.drawn import Drawn
 from bench.figures.files import write_pictures
 from bench.figures.kinds import draw_figure
@@ -70,7 +71,7 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
         _write_csv(folder / "repetitions.csv", found.repetitions)
     if settled:
         _write_csv(folder / "claims.csv", verdicts.frame(settled))
-    drawn = [draw_figure(found, plot, family) for plot in found.plots]
+    drawn = [draw_figure(found, plot, family) for plot in found.plots if plot.groups or plot.kind != SWEEP]
     for file, frame in (pair for each in drawn for pair in each.files().items()):
         _write_csv(folder / file, frame)
     write_pictures([each for each in drawn if each.plot.kind == SWEEP], folder)

@@ -9,7 +9,6 @@ from bench.cli.printing import name_the_file, print_json
 from bench.family.column import Family
 from bench.running.heartbeat import now_at
 from bench.tables.crosscheck import crosscheck_lines, interval_of
-from bench.tables.text import aligned
 from formulations.crosscheck import CrossCheck
 from instances.errors import tamed
 
@@ -37,6 +36,8 @@ def _crosscheck(options: argparse.Namespace) -> int:
         about = {"instance": family.identity(instance), "verdict": found.verdict, **ends}
         print_json(about | {"optimal": found.optimal(), "answered": found.answered(), "rows": found.documents()})
         return 0
+    from bench.tables.text import aligned  # with pandas, which no other command should wait for
+
     print(aligned(crosscheck_lines(found)), end="")
     for row, why in zip(found.rows, found.differs, strict=True):
         told = why or ("" if row.answer.answered and not row.answer.message else row.answer.message)

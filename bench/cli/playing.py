@@ -39,7 +39,7 @@ from bench.cli.printing import (
 from bench.cli.solving import NO_CERTIFICATE, require_certificates
 from bench.cli.timelines import add_timeline, require_timeline, write_timeline
 from bench.family.column import Family
-from bench.family.known import require_algorithms
+from bench.family.known import refuse_other_family, require_algorithms
 from bench.family.suite import SolveSettings
 from bench.running.heartbeat import now_at
 from bench.storage.payload import json_number, one_line, run_payload
@@ -91,10 +91,11 @@ def _online(options: argparse.Namespace) -> int:
     family, instance = read_given_instance(options.file)
     require_timeline(options, family)
     names = list(dict.fromkeys(options.algorithm))
-    with under(_terms(options)):
-        require_algorithms(family, names)
     if len(names) > 1 or options.certificate or options.csv:
+        with under(_terms(options)):
+            require_algorithms(family, names)
         return _compare(options, family, instance, names)
+    refuse_other_family(family, names[0])
     with name_the_file(options.file, instance), under(_terms(options)):
         run = _run(options, family, instance, names[0])
     document = family.solution_document(run.decisions)

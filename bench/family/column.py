@@ -268,7 +268,8 @@ class Family:
 
     def solver_key(self, algorithm: str) -> str:
         """Package and version of the solver that an algorithm asks; empty where it asks none."""
-        entry = self.need("GAME").registry.entries().get(algorithm.partition(":")[0])
+        game = self.find("GAME")
+        entry = None if game is None else game.registry.entries().get(algorithm.partition(":")[0])
         return package_versions(entry.solver) if entry is not None and entry.solver else ""
 
     def export(self, instance: Any, kind: str, formulation: str) -> str:

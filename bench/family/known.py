@@ -148,15 +148,22 @@ def require_algorithms(family: Family, names: Iterable[str]) -> None:
     InputError : naming the algorithm.
     """
     for name in names:
-        try:
-            family.algorithm_key(name)
-        except InputError:
-            head = name.partition(":")[0]
-            owners = [each.name for each in families().values() if head in {known.name for known in each.algorithms()}]
-            if not owners or family.name in owners:
-                raise
-            problem = f"an algorithm of the family {' and '.join(owners)}; the instances here are of {family.name}"
-            raise InputError("algorithm", name, problem) from None
+        refuse_other_family(family, name)
+        family.algorithm_key(name)
+
+
+def refuse_other_family(family: Family, name: str) -> None:
+    """Refuse the name of another family's algorithm; whether the name is any algorithm's is not looked at.
+
+    Raises
+    ------
+    InputError : naming the algorithm, and its family.
+    """
+    head = name.partition(":")[0]
+    owners = [each.name for each in families().values() if head in {known.name for known in each.algorithms()}]
+    if owners and family.name not in owners:
+        problem = f"an algorithm of the family {' and '.join(owners)}; the instances here are of {family.name}"
+        raise InputError("algorithm", name, problem)
 
 
 def family_of_format(name: object) -> Family | None:

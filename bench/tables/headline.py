@@ -347,7 +347,7 @@ def _against(wins: Sequence[Wins], cases: int) -> Iterator[Sentence]:
 def _of_sweeps(found: Results, rows: Sequence[Mapping[Any, Any]]) -> Iterator[Sentence]:
     """Over each parameter, between what shares every algorithm is on the average of a value."""
     for plot in found.plots:
-        if plot.kind != SWEEP:
+        if plot.kind != SWEEP or not plot.groups:
             continue
         groups = [_stand([row for row in rows if row["group"] == group], group, found.sense) for group in plot.groups]
         spans = [

@@ -10,7 +10,7 @@ from formulations.report import Exact
 
 
 def money_text(dollars: Exact, *, up: bool | None = None) -> str:
-    """``$37.95``, ``12.3 c`` below a dollar, ``312 µ$`` (micro-dollars) below a tenth of a cent.
+    """``$37.95``, ``12.3 c`` below a dollar, ``312 µ$`` (millionths) below a tenth of a cent.
 
     Whole cents from one dollar on, three digits below; ``$0`` is exactly nothing. Rounded to the nearest, halves away
     from 0, so that a difference has the same digits in both directions; a bound is rounded to its side, up or down.

@@ -423,6 +423,7 @@ def test_lora_suites_are_sound() -> None:
     quick = {case.name: case for case in suites["quick"].cases if case.name not in axes}
     driven = [case.recipe for case in quick.values() if "arrivals" in case.recipe]
     assert {(recipe["arrivals"]["trace"], recipe["tasks"]) for recipe in driven} == {
+        ("pai", 12),
         ("pai", 40),
         ("philly", 60),
         ("helios", 100),

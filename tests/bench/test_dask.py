@@ -203,7 +203,7 @@ def test_a_module_that_the_workers_lack_is_named(
     text = run("tiny", tmp_path / "out", dask=cluster.address, only=only, algorithms=algorithms)
     [line] = [line for line in text.splitlines() if ",failed," in line]
     assert "there is no module 'homemade' on the import path of a dask worker; every worker needs the module" in line
-    assert text.count(",ok,") == 10
+    assert text.count(",ok,") == 11
 
 
 def test_workers_with_other_code_are_refused(

@@ -290,7 +290,7 @@ BAD = [
     (
         '[[instance]]\nrecipe = "users"\n[[plot]]\nname = "x"\nkind = "charges"',
         "plot[0].kind: 'charges' is not one of welfare, reached, ratio, revenue, admitted, seconds, deciding, "
-        "leaderboard, sweep, energy, makespan",
+        "leaderboard, sweep, energy and 3 more",
     ),
     ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "results"', "plot[0].name: 'results' is the name of another file"),
     ('groups.al = "x"\n[[instance]]\nrecipe = "day"', "groups.al: no group; known: all; did you mean 'all'?"),

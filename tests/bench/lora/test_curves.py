@@ -372,7 +372,7 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main([*command, "--claim", "theorem3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert (lines[0], lines[1]) == (f"{out}: 3 pieces", "pdftsp: task 1")
-    assert lines[2].startswith("theorem3: violated  3 <= 0")
+    assert lines[2].startswith("theorem3: violated  3 > 0")
     assert main([*command[:-1], "-"]) == 0
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == (whole, "-: 3 pieces\n")
