@@ -16,7 +16,7 @@ from instances.errors import tamed
 
 CLAIMS = 6
 """So many fallen claims have a line of their own; of more, their names."""
-MOST, WIDTH = 14, 118
+MOST, WIDTH = 26, 118
 """Lines of the headline, and characters of a line."""
 PROVED = "proved"
 """The standing of a claim that no run can violate unless something of ours is wrong."""
