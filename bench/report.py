@@ -14,7 +14,6 @@ import pandas as pd
 from bench.family.column import Family
 from bench.family.known import families, find_suite_if_any
 from bench.family.suite import SWEEP
-from bench.family.suite import SWEEP
 from bench.figures.drawn import Drawn
 from bench.figures.files import write_pictures
 from bench.figures.kinds import draw_figure
