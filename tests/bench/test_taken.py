@@ -65,13 +65,13 @@ def test_lines_of_an_algorithm_that_a_suite_has_now_are_added(tmp_path: Path, mo
     ]
     table = tmp_path / "mechanisms.csv"
     pd.DataFrame(old).to_csv(table, index=False)
-    new = [line | {"algorithm": "pdftsp:units=paper", "mean": "2"} for line in old[::2]]
+    new = [line | {"algorithm": "pdftsp:units=canonical", "mean": "2"} for line in old[::2]]
     new += [line | {"algorithm": "capped:prior=yesterday", "mean": "3"} for line in old[::2]]
     readme_tables.take(_folder(tmp_path / "part", suite="mechanisms", rows=["*"]), {table: pd.DataFrame(new)})
     found = readme_tables.figures(table)
     for _, part in found.groupby(["plot", "group"]):
-        assert list(part["algorithm"]) == ["pdftsp:units=paper", "pdftsp", "capped:prior=yesterday", "greedy"]
-        assert list(part["mean"]) == ["2", "1", "3", "1"]
+        assert list(part["algorithm"]) == ["pdftsp", "pdftsp:units=canonical", "capped:prior=yesterday", "greedy"]
+        assert list(part["mean"]) == ["1", "2", "3", "1"]
     assert list(dict.fromkeys(found["group"])) == ["pai 1.6", "pai 0.8"]
 
 

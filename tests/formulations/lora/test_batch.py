@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.backends import solve
+from formulations.backends import installed_version, solve
 from formulations.lora import batch, exhaustive
 from formulations.lora.batch import packed_slot, solve_batch
 from formulations.lora.bound import pricing, residual
@@ -140,10 +140,11 @@ def test_large_numbers_make_no_tiny_batch_modest(monkeypatch: pytest.MonkeyPatch
     head = {"format": FORMAT, "name": "large", "slots": 1, "slot_seconds": 600, "base_memory_mb": 3}
     instance = parse({**head, "node_types": [node], "tasks": tasks})
     result = run(instance, "titan")
-    assert (result.label, result.welfare) == ("titan", 23)
+    highs = f"(HiGHS {installed_version('highs')})"
+    assert (result.label, result.welfare) == (f"titan {highs}", 23)
     monkeypatch.setattr(batch._Batch, "_see_all", lambda self: None)
     modest = run(instance, "titan")
-    assert (modest.label, modest.welfare) == ("titan (at limit 1 of 1, gap 15 %)", 23)
+    assert (modest.label, modest.welfare) == (f"titan (at limit 1 of 1, gap 15 %) {highs}", 23)
 
 
 def test_nothing_is_compiled_once_it_is_warm() -> None:

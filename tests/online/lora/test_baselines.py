@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.backends import BackendResult
+from formulations.backends import BackendResult, installed_version
 from formulations.lora import batch
 from formulations.report import Termination
 from instances.lora import Instance, content_hash, document, parse
@@ -37,6 +37,9 @@ from tests.support.literal import (
     run_eris,
     run_greedy,
 )
+
+HIGHS = f"HiGHS {installed_version('highs')}"
+"""The solver of Titan's batches, as its label names it."""
 
 
 def _answers(instance: Instance, algorithm: str) -> list[Answer | None]:
@@ -281,7 +284,7 @@ def test_titan_is_no_first_incumbent() -> None:
         }
     )  # fmt: skip
     result = run(instance, "titan")
-    assert (result.welfare, result.label) == (25, "titan")
+    assert (result.welfare, result.label) == (25, f"titan ({HIGHS})")
     _compare_batches(instance, result)
 
 
@@ -317,7 +320,7 @@ def test_a_limit_is_told_and_the_answer_is_no_worse_than_others(monkeypatch: pyt
     assert all(mine >= other for mine, other in others)
     stopped, batches, gap = (result.counts[name] for name in ("at_limit", "batches", "worst_gap_ppm"))
     assert 0 < stopped < batches
-    assert result.label == f"titan (at limit {stopped} of {batches}, gap {titan.percentage(gap)} %)"
+    assert result.label == f"titan (at limit {stopped} of {batches}, gap {titan.percentage(gap)} %) ({HIGHS})"
 
 
 @pytest.mark.parametrize(
