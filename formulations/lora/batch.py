@@ -12,13 +12,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from formulations.kernels import ascending, compiled
 from formulations.lora.bound.lagrangian import DualBound, value_density
 from formulations.lora.bound.pricing import Pool, Pricer, places, pool
 from formulations.lora.bound.residual import Residual, residual_bound

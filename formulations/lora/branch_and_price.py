@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -395,7 +395,11 @@ class Tree:
         return fixed
 
     def _price(
-        self, price: NDArray[np.float64] | IntArray, fixed: IntArray, unit: int = 1, bonus: int = 0,
+        self,
+        price: NDArray[np.float64] | IntArray,
+        fixed: IntArray,
+        unit: int = 1,
+        bonus: int = 0,
         tasks: IntArray | None = None,
     ) -> tuple[NDArray[np.float64] | IntArray, IntArray]:
         """(n,) best reduced profits, and the welfare of the schedules that have them, in doubles or in integers."""
@@ -429,7 +433,9 @@ class Tree:
             entries: dict[int, float] = {}
             slots = np.flatnonzero(local >= 0)
             column = len(self._columns)
-            for entry, slot in zip((p.type_start[i] + local[slots]).tolist(), (p.first[i] + slots).tolist(), strict=True):
+            for entry, slot in zip(
+                (p.type_start[i] + local[slots]).tolist(), (p.first[i] + slots).tolist(), strict=True
+            ):
                 self._users.setdefault((entry, slot), []).append(column)
                 for r in self._rows_at.get((int(p.kind[entry]), slot), ()):
                     weight = int(self._rows[r].weight[entry])
@@ -464,9 +470,9 @@ class Tree:
         combined = np.zeros_like(by_class)
         for row, price in zip(self._rows, self._program.dual[self._program.groups :].tolist(), strict=True):
             if price > 0:
-                mine = np.zeros(len(by_class))
-                np.maximum.at(mine, p.klass, row.weight * price)
-                combined[:, row.slot] += mine
+                dearest = np.zeros(len(by_class))
+                np.maximum.at(dearest, p.klass, row.weight * price)
+                combined[:, row.slot] += dearest
         scale = RENT_LEVELS / max(1e-9, float(combined.max(initial=0.0)))
         weight = np.ascontiguousarray(np.rint(combined * scale).astype(np.int64))
         found = False
@@ -540,7 +546,7 @@ class Tree:
 
     def _prices(self, dual: NDArray[np.float64] | list[int], dtype: type) -> NDArray[np.float64] | IntArray:
         """(entries, T) price of a cell at these prices of rows."""
-        price = np.zeros((len(self._pool.kind), self._slots), dtype)
+        price: NDArray[Any] = np.zeros((len(self._pool.kind), self._slots), dtype)
         for row, value in zip(self._rows, dual, strict=True):
             if value > 0:
                 price[:, row.slot] += row.weight * value
@@ -669,7 +675,9 @@ class Tree:
                 step[i] += 1
         return self._chosen(values)
 
-    def _proved(self, dual: NDArray[np.float64] | None, fixed: IntArray, always: IntArray, never: NDArray[np.bool_]) -> int:
+    def _proved(
+        self, dual: NDArray[np.float64] | None, fixed: IntArray, always: IntArray, never: NDArray[np.bool_]
+    ) -> int:
         """The bound that prices of rows prove, rounded to integers and computed exactly."""
         p = self._pool
         if dual is None:

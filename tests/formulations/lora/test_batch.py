@@ -235,7 +235,9 @@ def test_nothing_is_compiled_once_it_is_warm() -> None:
 
     def signatures() -> dict[str, int]:
         kernels = [
-            value for module in (batch, branch_and_price, simplex, residual, insertion, improve, pricing) for value in vars(module).values()
+            value
+            for module in (batch, branch_and_price, simplex, residual, insertion, improve, pricing)
+            for value in vars(module).values()
         ]
         return {each.__name__: len(each.signatures) for each in kernels if hasattr(each, "signatures")}
 
