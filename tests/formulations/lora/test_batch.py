@@ -233,12 +233,10 @@ def test_large_numbers_make_no_tiny_batch_modest(monkeypatch: pytest.MonkeyPatch
 def test_nothing_is_compiled_once_it_is_warm() -> None:
     """Kernels have one signature each, whatever the batch: compiling is in no algorithm's seconds."""
 
+    modules = (batch, branch_and_price, simplex, residual, insertion, improve, pricing)
+
     def signatures() -> dict[str, int]:
-        kernels = [
-            value
-            for module in (batch, branch_and_price, simplex, residual, insertion, improve, pricing)
-            for value in vars(module).values()
-        ]
+        kernels = [value for module in modules for value in vars(module).values()]
         return {each.__name__: len(each.signatures) for each in kernels if hasattr(each, "signatures")}
 
     batch.warm(GAME.small())
