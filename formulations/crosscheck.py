@@ -13,7 +13,7 @@ from typing import Any
 from formulations.report import SolverAnswer, Termination, solver_number
 from instances.display import grouped
 
-VALUE_SLACK = 1e-6
+VALUE_SLACK = 1e-9
 """Relative difference up to which a stated value counts as that of the solution: solvers add in floating point."""
 
 
@@ -72,9 +72,9 @@ class CrossCheck:
         return f"{', '.join(names)} differ{'s' * (len(names) == 1)}" if names else "all agree"
 
     def optimal(self) -> int:
-        """Number of rows that end as optimal and are not contradicted."""
+        """Number of rows that end as optimal, with a verified solution, and are not contradicted."""
         return sum(
-            row.answer.status is Termination.OPTIMAL and not why
+            row.answer.status is Termination.OPTIMAL and row.answer.verified is not None and not why
             for row, why in zip(self.rows, self.differs, strict=True)
         )
 
@@ -135,6 +135,11 @@ def _contradiction(row: CrossCheckRow, best: Any, owner: str, upper: int | None)
         if apart > 0.5 + VALUE_SLACK * abs(answer.value):
             worth = grouped(answer.verified)
             return f"says {solver_number(answer.value)}, but its solution is worth {worth} by the exact check"
+    if answer.status is Termination.OPTIMAL and best is not None:
+        if row.bound is None and (answer.verified is None or answer.verified < best):
+            return f"says optimal without a bound, but {owner} has a verified solution of {grouped(best)}"
+        if answer.verified is not None and answer.verified < best <= (row.bound or best):
+            return f"calls {grouped(answer.verified)} optimal, but {owner} has a verified solution of {grouped(best)}"
     if best is not None and row.bound is not None and row.bound < best:
         called = "calls" if answer.status is Termination.OPTIMAL else "states the bound"
         what = f"{grouped(row.bound)} optimal" if answer.status is Termination.OPTIMAL else grouped(row.bound)

@@ -84,6 +84,7 @@ class Certificate(Protocol):
 
 def solver_number(value: float) -> str:
     """A floating-point figure as a solver states it: thousands apart, at most six decimals."""
+    value += 0.0  # no -0
     return f"{value:,.6f}".rstrip("0").rstrip(".") if abs(value) < 1e15 else f"{value:.6g}"
 
 
@@ -121,8 +122,9 @@ class SolverAnswer:
 
     @property
     def answered(self) -> bool:
-        """The solver ran and ended by itself: its words can be compared with others'."""
-        return self.status in _ANSWERS
+        """The solver ran and ended by itself, and said something that can be compared with others' words."""
+        said = any(figure is not None for figure in (self.bound, self.value, self.verified))
+        return self.status in _ANSWERS and (said or self.status is not Termination.LIMIT)
 
     def document(self) -> dict[str, Any]:
         """The answer as JSON values."""

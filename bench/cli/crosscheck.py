@@ -48,5 +48,5 @@ def _crosscheck(options: argparse.Namespace) -> int:
 
 
 def _print_verdict(found: CrossCheck, family: Family) -> None:
-    ended = f"{found.optimal()} of {len(found.rows)} rows prove the optimum"
+    ended = f"{found.optimal()} of {len(found.rows)} rows end as optimal"
     print(f"{found.verdict}: {interval_of(found)} {family.unit} ({ended})")

@@ -58,7 +58,7 @@ def agreement_text(solvers: Mapping[str, CrossCheck]) -> str:
     told = (
         f"P as printed, built with PuLP: {named} agree on {agree} of {len(solvers)} cases, and with the interval on OPT"
     )
-    return f"{told}; on {proved} both prove the optimum."
+    return f"{told}; on {proved} both end as optimal."
 
 
 def interval_of(found: CrossCheck) -> str:

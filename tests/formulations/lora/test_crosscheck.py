@@ -109,6 +109,8 @@ def test_a_wrong_optimum_of_highs_is_shown_as_such() -> None:
         (answer(Termination.INFEASIBLE), "says infeasible"),
         (answer(Termination.UNBOUNDED), "says unbounded"),
         (answer(bound=12.0, value=12.0), "says 12"),
+        (answer(value=10.0, verified=10), "says optimal without a bound"),
+        (answer(bound=15.0, value=10.0, verified=10), "calls 10 optimal"),
         (answer(bound=12.0, value=12.0, verified=8), "says 12, but its solution is worth 8"),
     ],
 )
@@ -135,6 +137,19 @@ def test_what_gave_no_answer_neither_agrees_nor_differs() -> None:
     assert [each["agrees"] for each in found.documents()] == [None, True]
     assert found.answered() == 1
     assert found.agree
+
+
+def test_an_end_without_a_word_is_no_answer() -> None:
+    """At a limit, with neither a bound nor a value, nothing is said that could agree."""
+    found = compare_answers([answer(Termination.LIMIT), answer(bound=12.0, value=12.0, verified=12)])
+    assert [each["agrees"] for each in found.documents()] == [None, True]
+
+
+def test_a_million_off_near_2_to_the_40_is_told() -> None:
+    """A stated value must be that of the solution to the rounding of doubles, not to a millionth."""
+    top = 2**40
+    found = compare_answers([answer(bound=float(top), value=float(top), verified=top - 10**6)])
+    assert "its solution is worth" in found.differs[0]
 
 
 def test_a_limit_with_a_compatible_interval_agrees() -> None:
@@ -175,7 +190,7 @@ def test_the_command_prints_a_table_and_the_verdict(capsys: pytest.CaptureFixtur
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("printed ") and " cbc " in line and line.endswith("agrees") for line in lines)
     rows = len(lines) - 2
-    assert lines[-1] == f"all agree: OPT = 312 micro-dollars ({rows} of {rows} rows prove the optimum)"
+    assert lines[-1] == f"all agree: OPT = 312 micro-dollars ({rows} of {rows} rows end as optimal)"
 
 
 def test_the_command_has_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
