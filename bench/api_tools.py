@@ -132,7 +132,7 @@ class CrossChecked:
     @property
     def agree(self) -> bool:
         """No solver is contradicted."""
-        return not (self.rows["agrees"] == False).any()  # noqa: E712  (None: no answer)
+        return self.verdict == "all agree"
 
     def __repr__(self) -> str:
         return f"<CrossChecked: {self.verdict}, {len(self.rows)} rows, OPT in [{self.lower}, {self.upper}]>"

@@ -190,7 +190,7 @@ class Axis:
     def plot(self, cases: Sequence[Case]) -> Plot:
         """The figure of these cases of the axis."""
         groups = tuple(dict.fromkeys(case.group for case in cases))
-        heading = f"Competitive ratio over {self.title}"
+        heading = f"OPT/ALG over {self.title}, mean of the runs"
         return Plot(f"sweep_{self.name}", heading, SWEEP, groups, self.title, note=self.summary)
 
 

@@ -133,7 +133,8 @@ def _tell(row: Mapping[Any, Any]) -> str:
     cases = f"{row['cases']} case{'s' * (row['cases'] != 1)}"
     parts = [f"mean {tell_between(row['mean_lower'], row['mean_upper'])} over {cases}"]
     if is_known(row["low"]):
-        parts.append(f"95 % interval {float(row['low']):.6g} to {float(row['high']):.6g}")
+        called = row.get("spread") or "95 % interval"
+        parts.append(f"{called} {float(row['low']):.6g} to {float(row['high']):.6g}")
     if row["unbounded"]:
         parts.append(f"{row['unbounded']} unbounded")
     return ", ".join(parts)

@@ -65,13 +65,13 @@ class Swept(Means):
         check = family.headline if family.headline in found.checks else ""
         bounds = [_bound(values.of(row["group"], row["algorithm"]), check) for row in rows.means.to_dict("records")]
         frame = pd.DataFrame(bounds, columns=list(BOUND), dtype=object)
-        spread = {"low": frame["least_lower"], "high": frame["worst_upper"]}
+        spread = {"low": frame["least_lower"], "high": frame["worst_upper"], "spread": "least to largest of a run"}
         rows = replace(rows, means=rows.means.assign(**spread))
         return cls(plot, family.unit, rows, found.sense, frame, check, _facts(found, values))
 
     def files(self) -> dict[str, pd.DataFrame]:
         """NAME.csv."""
-        means = self.rows.means.drop(columns=["low", "high"])
+        means = self.rows.means.drop(columns=["low", "high", "spread"])
         return {f"{self.plot.name}.csv": pd.concat([means, self.bounds], axis=1)}
 
     def collected(self) -> dict[str, pd.DataFrame]:

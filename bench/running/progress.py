@@ -113,15 +113,17 @@ class Progress:
         if not self._kinds.keys() - {MAKING}:
             return None
         begun = {(case, kind): seconds for case, kind, seconds in self._at_work}
-        # Of a kind of which no piece is done, one at work says that a piece takes as long at least.
-        least = {kind: max(s for _, k, s in self._at_work if k == kind) for _, kind, _ in self._at_work}
+        # Of a kind of which no piece is done, one at work says that a piece takes as long at least, for its size.
+        least: dict[str, float] = {}
+        for case, kind, seconds in self._at_work:
+            least[kind] = max(least.get(kind, 0.0), seconds / max(self._size(case), 1e-9))
         parts = []
         for case, kinds in self._left.items():
             size = self._size(case)
             for kind, count in kinds.items():
                 if count > 0:
                     guess = self._guess(kind, size)
-                    guess = guess if kind in self._kinds else max(guess, least.get(kind, 0.0))
+                    guess = guess if kind in self._kinds else max(guess, size * least.get(kind, 0.0))
                     parts += [guess] * (count - 1) + [max(0.0, guess - begun.get((case, kind), 0.0))]
         # No number of workers makes one piece shorter.
         return max(sum(parts) / max(1, self.workers), max(parts, default=0.0))

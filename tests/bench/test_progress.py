@@ -53,6 +53,16 @@ def test_what_is_at_work_says_how_long_its_kind_takes_while_no_piece_of_it_is_do
     assert progress.remaining() == pytest.approx(9 * 40)
 
 
+def test_a_long_piece_of_a_large_case_says_little_of_small_ones() -> None:
+    """Half a minute for a day of 1,000 is three seconds for a part of 100."""
+    progress = Progress(dict.fromkeys(["day", "part"], ("fast", "mine:Slow")), quiet=True)
+    for case, size in (("day", 1000), ("part", 100)):
+        progress.size(case, size)
+        progress.advance(case, "fast", size / 1000)
+    progress.tick([("day", "mine:Slow", 30.0)])
+    assert progress.remaining() == pytest.approx(3)
+
+
 def test_the_time_left_goes_by_what_like_work_took_on_instances_of_like_size() -> None:
     """Not by the number of pieces: two large OPT of 100 s and four small runs of 1 s are 204 s for one worker."""
     small, large = [f"small {i}" for i in range(5)], [f"large {i}" for i in range(3)]

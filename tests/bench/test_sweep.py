@@ -134,6 +134,8 @@ def test_the_chart_says_the_figures_and_the_bound(swept: Results) -> None:
     assert chart.svg.count("bound of Theorem 5, pdftsp:units=paper:") == 2 * 3  # the title and the description
     assert "bound of Theorem 5, greedy" not in chart.svg
     assert chart.svg.count("nodes 4, greedy: mean") == 2
+    assert "least to largest of a run" in chart.svg
+    assert "95 % interval" not in chart.svg
     bare = replace(families()["lora"].suites()[0].plots[0], groups=("nobody",))
     assert draw_figure(swept, bare, families()["lora"]).charts == []
 
