@@ -56,6 +56,7 @@ class Swept(Means):
     bounds: pd.DataFrame
     check: str
     facts: str
+    legend = METHOD
 
     @classmethod
     def draw(cls, found: Results, plot: Plot, family: Family) -> Self:
@@ -103,14 +104,14 @@ class Swept(Means):
         return found
 
     def details(self) -> list[Text | Table]:
-        """The method and the table."""
+        """How narrow the intervals are, and the table; nothing before anything has run."""
         lines = self._lines()
         if not lines:
-            return [Text(METHOD, css="method")]
+            return []
         body = [
             [make_cell(text) if name != "runs" else count_cell(text) for name, text in each.items()] for each in lines
         ]
-        return [Text(f"{METHOD} {self.facts}", css="method"), Table("Sweep", list(lines[0]), body)]
+        return [Text(self.facts, css="method"), Table("Sweep", list(lines[0]), body)]
 
     def text(self) -> str:
         """The table."""
@@ -131,8 +132,8 @@ def _facts(found: Results, values: CaseValues) -> str:
     gap = max(float(row["opt_gap"]) for row in known)
     work = found.seconds[found.seconds["case"].isin(cases) & (found.seconds["stage"] != "deciding")]["seconds"].sum()
     return (
-        f"OPT is proved on {proved} of {len(known)} instances; the widest interval on it is {100 * gap:.3g} % of OPT. "
-        f"{work:.0f} s of work."
+        f"OPT is known exactly on {proved} of {len(known)} instances; "
+        f"the widest interval on it is {100 * gap:.3g} % of OPT. {work:.0f} s of work."
     )
 
 

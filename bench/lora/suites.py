@@ -108,7 +108,7 @@ def suites() -> tuple[Suite, ...]:
         Suite(
             "quick",
             "Real arrivals from PAI, Philly and Helios (40, 60, 100 tasks, and a day of 7,200), five tiny instances "
-            "solved to proven optimality, P as printed by HiGHS and CBC among them, and two on which Theorem 5 fails",
+            "solved to proven optimality, and two on which Theorem 5 is violated; at the end a small sweep over nodes",
             (
                 *traces,
                 Case(

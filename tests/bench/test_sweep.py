@@ -136,6 +136,7 @@ def test_the_chart_says_the_figures_and_the_bound(swept: Results) -> None:
     assert chart.svg.count("nodes 4, greedy: mean") == 2
     assert "least to largest of a run" in chart.svg
     assert "95 % interval" not in chart.svg
+    assert "Student" not in draw_figure(swept, swept.plots[0], families()["lora"]).legend
     bare = replace(families()["lora"].suites()[0].plots[0], groups=("nobody",))
     assert draw_figure(swept, bare, families()["lora"]).charts == []
 
