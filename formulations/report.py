@@ -90,13 +90,13 @@ def solver_number(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SolverAnswer:
-    """What one solver answered for one formulation: its own words, and what the exact checker says of its solution.
+    """The answer of one solver for one formulation, as the solver states it, and the exact value of its solution.
 
     Parameters
     ----------
     formulation, backend : names.
     solver : version of the solver; empty where it is not known.
-    status : how the solver says that it ended.
+    status : the end of the solve, as the solver states it.
     bound : its upper bound on the optimum, as it states it; None where it states none.
     value : the objective of its solution, as it states it; None where it states none.
     verified : value of its solution by the family's exact check; None where there is no valid solution.
@@ -122,9 +122,9 @@ class SolverAnswer:
 
     @property
     def answered(self) -> bool:
-        """The solver ran and ended by itself, and said something that can be compared with others' words."""
-        said = any(figure is not None for figure in (self.bound, self.value, self.verified))
-        return self.status in _ANSWERS and (said or self.status is not Termination.LIMIT)
+        """The solver ended by itself and stated something that can be compared with other answers."""
+        stated = any(figure is not None for figure in (self.bound, self.value, self.verified))
+        return self.status in _ANSWERS and (stated or self.status is not Termination.LIMIT)
 
     def document(self) -> dict[str, Any]:
         """The answer as JSON values."""
@@ -187,7 +187,7 @@ class SolveReport:
     certificate : proves `lower` and an upper bound, not always the least one known, without trust in this code; None
         where no part of the solve gives one.
     trail : (seconds since the start, lower, upper) whenever one of the ends moved, for information.
-    solver : what the solver itself said, whatever was proved with or without it; None where none was asked.
+    solver : the answer of the solver itself, beside what was proved without it; None where no solver ran.
     """
 
     status: Status

@@ -64,7 +64,7 @@ CONVENTION: Mapping[str, str] = {
     "formulations": "formulations.solve",
     "export": "formulations.solve",
     "crosscheck": "formulations.crosscheck",
-    "ask_printed": "formulations.crosscheck",
+    "solve_printed": "formulations.crosscheck",
     "printed_key": "formulations.crosscheck",
     "warm": "formulations.solve",
     "check": "formulations.check",
@@ -294,13 +294,13 @@ class Family:
 
     @property
     def printed_key(self) -> str:
-        """What the answers of `ask_printed` depend on beside the instance; empty where there is no printed program."""
+        """Key of stored answers of `solve_printed`; empty where no program is printed."""
         key = self.find("printed_key")
         return "" if key is None else str(key())
 
-    def ask_printed(self, instance: Any) -> Sequence[CrossCheckRow]:
+    def solve_printed(self, instance: Any) -> Sequence[CrossCheckRow]:
         """The program as its paper prints it, by each solver to the end; empty where it is too large."""
-        ask = self.find("ask_printed")
+        ask = self.find("solve_printed")
         return [] if ask is None else ask(instance)
 
     def solution_document(self, solution: Any) -> dict[str, Any]:

@@ -209,7 +209,7 @@ class Suite:
     repeat : how many times algorithms that draw are run on each case, at least.
     audited : whether claims are checked on every run, where the command does not say.
     crosscheck : whether the program as its paper prints it is solved by several solvers beside the reference, on every
-        case that is small enough (`Family.ask_printed`).
+        case that is small enough (`Family.solve_printed`).
     file : the file that the suite was read from; empty for one of this house.
     history : days of history of a backtest, of which every case is a day; 0 for all other suites.
     notes : what is said when it is run: of a backtest the order of its days, then why they may be no days of one load.

@@ -66,8 +66,9 @@ class Swept(Means):
         check = family.headline if family.headline in found.checks else ""
         bounds = [_bound(values.of(row["group"], row["algorithm"]), check) for row in rows.means.to_dict("records")]
         frame = pd.DataFrame(bounds, columns=list(BOUND), dtype=object)
-        spread = {"low": frame["least_lower"], "high": frame["worst_upper"], "spread": "least to largest of a run"}
-        rows = replace(rows, means=rows.means.assign(**spread))
+        least, largest = frame["least_lower"], frame["worst_upper"]
+        means = rows.means.assign(low=least, high=largest, spread="least to largest of a run")
+        rows = replace(rows, means=means)
         return cls(plot, family.unit, rows, found.sense, frame, check, _facts(found, values))
 
     def files(self) -> dict[str, pd.DataFrame]:

@@ -184,7 +184,7 @@ class _Sweep:
             self._advance(known, MAKING, result.seconds)
             self._refer(known, case)
             if self.solvers_key:
-                self._ask_printed(known)
+                self._solve_printed(known)
 
         def lost(error: BaseException) -> None:
             self.store.own.put_case(position, stored)
@@ -248,7 +248,7 @@ class _Sweep:
 
         self.queue.append(_Job(call, done, lost, case.name, OPT, self._weight(case)))
 
-    def _ask_printed(self, case: StoredCase) -> None:
+    def _solve_printed(self, case: StoredCase) -> None:
         """The answers of several solvers for the program as printed: from the store, or queued."""
         address = (case.instance, case.solvers_key)
         if self.store.get(SOLVERS, *address) is not None or address in self.claimed:
@@ -258,7 +258,7 @@ class _Sweep:
 
         def call(executor: Executor) -> Future[Piece]:
             data = self.path(case.instance).read_bytes()
-            return executor.submit(work.ask_printed, self.family.name, data, case.instance, case.solvers_key)
+            return executor.submit(work.solve_printed, self.family.name, data, case.instance, case.solvers_key)
 
         def done(piece: Piece) -> None:
             self.store.put(piece)

@@ -158,7 +158,7 @@ def certify(family: str, data: bytes, identity: str, source: str, certificate: b
         return failed("opt", identity, key, error, watch.seconds())
 
 
-def ask_printed(family: str, data: bytes, identity: str, key: str) -> Piece:
+def solve_printed(family: str, data: bytes, identity: str, key: str) -> Piece:
     """The program as its paper prints it, by each solver, as a piece of work; an exception becomes a failed piece."""
     watch = Stopwatch()
     try:
@@ -166,7 +166,7 @@ def ask_printed(family: str, data: bytes, identity: str, key: str) -> Piece:
         with getting_ready():
             _ = house.printed_key  # loads what solves
         watch = Stopwatch()
-        answers = [row.document() for row in house.ask_printed(_instance(family, data))]
+        answers = [row.document() for row in house.solve_printed(_instance(family, data))]
         return Piece("solvers", identity, key, True, {"answers": answers}, None, watch.seconds())
     except Exception as error:
         return failed("solvers", identity, key, error, watch.seconds())

@@ -148,15 +148,22 @@ def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatAr
     return result
 
 
-def answer_of(
+def make_answer(
     formulation: str, backend: str, result: BackendResult, model: Any, *, sign: int = 1, objective: str = ""
 ) -> SolverAnswer:
-    """What a solver said, for a report.
+    """Make the answer of a solver for a report.
 
     Parameters
     ----------
-    result : of `solve`. model : what it was given; its columns and rows are counted where it has any.
-    sign : -1 where the model maximises the negated objective. objective : as of `SolverAnswer`.
+    formulation, backend : names.
+    result : of `solve`.
+    model : the model that was solved; its columns and rows are counted where it has any.
+    sign : -1 where the model maximises the negated objective.
+    objective : as of `SolverAnswer`.
+
+    Returns
+    -------
+    SolverAnswer without a verified value, which the family's exact check gives.
     """
     return SolverAnswer(
         formulation=formulation,
@@ -194,7 +201,7 @@ def require_installed(backend: str) -> None:
 
 @cache
 def installed_version(backend: str) -> str:
-    """The same, asked once per process; empty when it is not installed or does not start."""
+    """Version of the backend's solver, kept for the process; empty when it is not installed or does not start."""
     return version(backend) or ""
 
 

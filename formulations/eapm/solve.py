@@ -246,7 +246,7 @@ class _Run(Interval[Fraction]):
         vector = None if start is None else models.vector_of(self.problem, start, unit)
         result = backends.solve(solver, model, self.limits(work), vector)
         self.used, self.termination = solver, result.termination
-        self.answer = backends.answer_of(model.name, solver, result, model, objective="its last program, not of OPT")
+        self.answer = backends.make_answer(model.name, solver, result, model, objective="its last program, not of OPT")
         for key, count in (("nodes", result.nodes), ("iterations", result.iterations)):
             self.work[key] = self.work.get(key, 0) + count
         self.work["columns"] = max(self.work.get("columns", 0), len(model.columns))

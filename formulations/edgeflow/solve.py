@@ -250,7 +250,7 @@ class _Run(Interval[int]):
         limits = Limits(work=work, seconds=None if left is None else max(0.1, left))
         result = backends.solve(self.solver, model, limits)
         self.termination = result.termination
-        self.answer = backends.answer_of(name, self.solver, result, model, sign=-1 if name == LP else 1)
+        self.answer = backends.make_answer(name, self.solver, result, model, sign=-1 if name == LP else 1)
         self.count("nodes", result.nodes)
         self.count("iterations", result.iterations)
         if result.message:

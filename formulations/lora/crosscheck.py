@@ -77,7 +77,7 @@ def crosscheck(
     chosen = pairs()
     for number, pair in enumerate(chosen):
         tell(f"{number} of {len(chosen) + 1} rows done, now {pair.formulation} with {pair.backend}")
-        rows.append(ask(instance, pair, effort, seconds))
+        rows.append(solve_pair(instance, pair, effort, seconds))
     tell(f"{len(chosen)} of {len(chosen) + 1} rows done, now the certified interval")
     rows.append(_certified(instance, effort, seconds))
     return compare_answers(rows, upper=rows[-1].bound if rows[-1].certified else None)
@@ -94,30 +94,37 @@ def pairs() -> list[Pair]:
     ]
 
 
-def ask(instance: Instance, pair: Pair, effort: int = 1, seconds: float | None = None) -> CrossCheckRow:
-    """What one solver says of one formulation, from nothing, of the model exactly as it was built."""
+def solve_pair(instance: Instance, pair: Pair, effort: int = 1, seconds: float | None = None) -> CrossCheckRow:
+    """Solve one formulation with one solver, without a start, exactly as the model was built.
+
+    Parameters
+    ----------
+    pair : names of the formulation and of the backend.
+    effort, seconds : as for `crosscheck`.
+
+    Returns
+    -------
+    The row; a model that is too large, or a solver that fails, is a row with a message.
+    """
     size = registry()[pair.formulation].columns(instance)
     if size > BUILD_COLUMNS:
-        told = f"not built, {size} columns are more than {BUILD_COLUMNS}"
-        return CrossCheckRow(SolverAnswer(*pair, "", Termination.MEMORY, message=told))
+        message = f"not built, {size} columns are more than {BUILD_COLUMNS}"
+        return CrossCheckRow(SolverAnswer(*pair, "", Termination.MEMORY, message=message))
     work = effort * EFFORTS.get(pair.backend, 1) if seconds is None and size > TINY_COLUMNS else None
-    return _ask(instance, pair, Limits(work=work, seconds=seconds))
-
-
-def _ask(instance: Instance, pair: Pair, limits: Limits) -> CrossCheckRow:
+    limits = Limits(work=work, seconds=seconds)
     found = solve_direct(instance, registry()[pair.formulation], pair.backend, limits, _checked(instance))
     return CrossCheckRow(found.answer, found.stated_bound)
 
 
-def ask_printed(instance: Instance) -> list[CrossCheckRow]:
+def solve_printed(instance: Instance) -> list[CrossCheckRow]:
     """P as printed, built with PuLP, by HiGHS and CBC with a unit of effort; empty where it has too many columns."""
     if registry()["printed"].columns(instance) > PRINTED_COLUMNS:
         return []
-    return [ask(instance, pair) for pair in PRINTED]
+    return [solve_pair(instance, pair) for pair in PRINTED]
 
 
 def printed_key() -> str:
-    """What the answers of `ask_printed` depend on beside the instance: this code, and the versions of the solvers."""
+    """Key of stored answers of `solve_printed`: version of this code, and versions of the solvers."""
     solvers = ", ".join(backends.installed_version(backend) for _, backend in PRINTED)
     return f"printed up to {PRINTED_COLUMNS} columns version {VERSION} | {solvers}"
 
@@ -128,9 +135,9 @@ def _certified(instance: Instance, effort: int, seconds: float | None) -> CrossC
     certificate: Certificate | None = report.certificate  # type: ignore[assignment]
     spent = report.seconds
     if certificate is None:
-        told = report.message or "no certificate was found"
+        message = report.message or "no certificate was found"
         return CrossCheckRow(
-            SolverAnswer(CERTIFIED, NO_BACKEND, "", Termination.NONE, solve_seconds=spent, message=told)
+            SolverAnswer(CERTIFIED, NO_BACKEND, "", Termination.NONE, solve_seconds=spent, message=message)
         )
     verdict = verify(instance, document(certificate))
     status = Termination.OPTIMAL if certificate.lower == certificate.upper else Termination.LIMIT

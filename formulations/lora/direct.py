@@ -1,4 +1,4 @@
-"""One formulation of P in the hands of one solver: build the model, solve it, verify the solution exactly.
+"""Solve one formulation of P with one solver: build the model, solve it, verify the solution exactly.
 
 Everything that goes wrong is an answer with a message, never an exception.
 """
@@ -30,11 +30,11 @@ Verify = Callable[[Solution], tuple[int | None, str]]
 
 @dataclass(frozen=True, slots=True)
 class DirectSolve:
-    """What came of one formulation and one solver.
+    """Result of one formulation with one solver.
 
     Parameters
     ----------
-    answer : what the solver said, and what the exact check says of its solution.
+    answer : the solver's answer, with the exact value of its solution.
     solution : the solver's solution, rounded, valid or not; None where there is none.
     bound : upper bound on the optimum of the formulation, micro-dollars, rounded safely; None where none is believed.
     stated_bound : the same of what the solver states, believed or not.

@@ -225,7 +225,7 @@ class _Interval(Interval[int]):
         self.migration = migration
         self.dual: DualBound | None = None
         self.answer: SolverAnswer | None = None
-        """What the solver said."""
+        """Answer of the solver."""
         self.tree: tuple[int, tuple[PriceTable, ...], tuple[Node, ...]] | None = None
         """An upper bound with the tables and the tree that prove it, in 1/BRANCH_UNIT micro-dollars."""
 
@@ -511,7 +511,7 @@ def _direct(
         interval.verify,
         interval.solution,
         reduced=True,
-        run=partial(_beside, meanwhile),
+        run=partial(_solve_beside, meanwhile),
     )
     interval.answer = answer = asked.answer
     if not asked.built:
@@ -535,7 +535,7 @@ def _direct(
     return answer.status
 
 
-def _beside(
+def _solve_beside(
     meanwhile: Callable[[Callable[[], bool]], None] | None, solve: Callable[[], BackendResult]
 ) -> BackendResult:
     """Solve, with `meanwhile` running in a thread until the solver has ended."""

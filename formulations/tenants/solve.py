@@ -205,7 +205,7 @@ class _Run(Interval[int]):
         limits = Limits(work=CP_SAT_WORK * effort, gap=self.gap, seconds=left)
         result = backends.solve(solver, model.text, limits)
         self.termination = result.termination
-        self.answer = backends.answer_of(CP_SAT, solver, result, model, sign=-1)
+        self.answer = backends.make_answer(CP_SAT, solver, result, model, sign=-1)
         self.work |= {"nodes": result.nodes, "iterations": result.iterations}
         if result.message:
             self.notes.append(result.message)

@@ -16,7 +16,7 @@ from bench.tables.crosscheck import agreement_text
 from formulations import worker
 from formulations.crosscheck import CrossCheckRow, compare_answers
 from formulations.lora import crosscheck as module
-from formulations.lora.crosscheck import CERTIFIED, PRINTED, ask_printed, crosscheck, pairs
+from formulations.lora.crosscheck import CERTIFIED, PRINTED, crosscheck, pairs, solve_printed
 from formulations.lora.models.enumerate import enumerate_optimum
 from formulations.lora.solve import solve
 from formulations.report import SolverAnswer, Termination
@@ -25,8 +25,6 @@ from instances.lora.format import dumps
 from instances.lora.named import named, names
 from tests.formulations.lora.test_large_numbers import where_cbc_finds_nothing, where_highs_misses_an_exact_fit
 from tests.formulations.lora.test_models import contended_instance
-
-EXACT = ("printed", "printed-ortools", "tight", "cpsat", CERTIFIED)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -162,7 +160,7 @@ def test_a_limit_with_a_compatible_interval_agrees() -> None:
 
 def test_documents_are_read_back() -> None:
     """As the store of results keeps them."""
-    documents = [row.document() for row in ask_printed(named("tiny_vendors"))]
+    documents = [row.document() for row in solve_printed(named("tiny_vendors"))]
     again = [CrossCheckRow.from_document(json.loads(json.dumps(each))) for each in documents]
     assert [row.document() for row in again] == documents
 
@@ -170,9 +168,9 @@ def test_documents_are_read_back() -> None:
 def test_p_as_printed_is_asked_of_small_instances_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """By PuLP with HiGHS and with CBC."""
     instance = named("tiny_vendors")
-    assert [(row.answer.formulation, row.answer.backend) for row in ask_printed(instance)] == list(PRINTED)
+    assert [(row.answer.formulation, row.answer.backend) for row in solve_printed(instance)] == list(PRINTED)
     monkeypatch.setattr(module, "PRINTED_COLUMNS", 1)
-    assert ask_printed(instance) == []
+    assert solve_printed(instance) == []
 
 
 def test_a_model_too_large_is_a_row_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
