@@ -114,9 +114,9 @@ def _short(value: Fraction, *, up: bool = False, places: int = 3) -> str:
     return text.removeprefix("0") if text.startswith("0.") else text
 
 
-def _near(value: Fraction) -> str:
-    """Three places, the nearest: what is compared with a printed figure."""
-    return f"{float(value):.3f}".removeprefix("0")
+def _near(value: Fraction, places: int = 3) -> str:
+    """The nearest decimal: of figures that bound nothing, or are compared with a printed one."""
+    return f"{float(value):.{places}f}".removeprefix("0")
 
 
 def _upper(rows: Mapping[str, list[Row]]) -> list[Fraction]:
@@ -196,7 +196,7 @@ def ablation() -> str:
         cells = []
         for rows in groups.values():
             met, crossings = (_mean([Fraction(row[key]) for row in rows[name]]) for key in ("welfare", "crossings"))
-            cells.append(f"{_short(met, places=1)}, {_short(crossings, places=2)}")
+            cells.append(f"{_short(met, places=1)}, {_near(crossings, 2) if crossings else 0}")
         lines.append([f"`{name}`", *cells])
     return make_table(["policy", *(f"{group}: met, crossings" for group in groups)], lines)
 
