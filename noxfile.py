@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import nox
 import nox.project
@@ -55,9 +57,9 @@ def bench(session: nox.Session) -> None:
     cut = next((i for i, argument in enumerate(session.posargs) if argument.startswith("-")), len(session.posargs))
     names, options = session.posargs[:cut], session.posargs[cut:]
     names = names or ["quick"]
-    session.run("python", "-m", "bench", "warm", *names)
+    session.run("python", "-m", "ratiobench", "warm", *names)
     for name in names:
-        session.run("python", "-m", "bench", "run", name, *options)
+        session.run("python", "-m", "ratiobench", "run", name, *options)
 
 
 @nox.session
@@ -65,8 +67,23 @@ def tests(session: nox.Session) -> None:
     """The test suite."""
     install(session, "test")
     # Kernels once, side by side; then the files of tests in two processes.
-    session.run("python", "-m", "bench", "warm")
+    session.run("python", "-m", "ratiobench", "warm")
     session.run("pytest", "-n", "2", "--dist", "loadfile", *session.posargs)
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """Build the wheel, install it into an empty environment, and try it outside the checkout."""
+    shutil.rmtree("build", ignore_errors=True)  # files of an earlier build would be packed again
+    folder = session.create_tmp()
+    for old in Path(folder).glob("ratiobench-*.whl"):
+        old.unlink()
+    with told(session, "building the wheel, and installing it"):
+        session.run("python", "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ".", silent=True)
+        session.run("python", "-m", "pip", "uninstall", "-q", "-y", "ratiobench", silent=True)
+        session.install("-q", "-c", "constraints.txt", *map(str, Path(folder).glob("ratiobench-*.whl")))
+    shutil.rmtree("build", ignore_errors=True)
+    session.run("python", "tests/tools/wheel_check.py")
 
 
 @nox.session
@@ -77,7 +94,7 @@ def calibrate(session: nox.Session) -> None:
     """
     install(session, None if session.posargs else "test", extra="calibrate")
     if session.posargs:
-        session.run("python", "-m", "bench", "calibrate", *session.posargs)
+        session.run("python", "-m", "ratiobench", "calibrate", *session.posargs)
     else:
         session.run("pytest", "tests/instances/lora/test_finetuning.py")
 
@@ -100,7 +117,7 @@ def mutants(session: nox.Session) -> None:
 def perf(session: nox.Session) -> None:
     """Speed, side by side: `nox -s perf -- [PART ...] [--quick] [--out DIR]`."""
     install(session)
-    session.run("python", "-m", "bench", "perf", *session.posargs)
+    session.run("python", "-m", "ratiobench", "perf", *session.posargs)
 
 
 @nox.session

@@ -1,5 +1,5 @@
-"""`python -m bench`."""
-# PYTHON_ARGCOMPLETE_OK: `bench.cli.parser.answer_completion`
+"""`python -m ratiobench`."""
+# PYTHON_ARGCOMPLETE_OK: `ratiobench.bench.cli.parser.answer_completion`
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def main() -> int:
     patient = signal.getsignal(signal.SIGINT) is not signal.default_int_handler  # ignored, as `nohup` wants it
     if not patient:
         signal.signal(signal.SIGINT, _leave)  # an exception would pass through anything's import
-    from bench.cli.main import main as run
+    from ratiobench.bench.cli.main import main as run
 
     if not patient:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -30,4 +30,5 @@ def _leave(*_: object) -> NoReturn:
 
 
 if __name__ == "__main__":
+    print("python -m bench: this is `python -m ratiobench` since version 0.2", file=sys.stderr)
     sys.exit(main())

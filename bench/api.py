@@ -1,4 +1,4 @@
-"""The commands as functions, for notebooks and scripts: `import bench; bench.run("quick")`.
+"""The commands as functions, for notebooks and scripts: `import bench; ratiobench.run("quick")`.
 
 Tables are pandas DataFrames with the columns of `tables.rows.COLUMNS`: `rows` has figures as floats, one type
 per column, for pandas to work with; `exact` has the same rows with every figure as an integer or a fraction. `frame`
@@ -17,30 +17,30 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bench.family.checks import Verdict
-from bench.family.column import Family
-from bench.family.known import families, family_of, find_suite, read_instance
-from bench.family.parts import Staying
-from bench.family.suite import SolveSettings
-from bench.running.backtest import ALL, find_days, keep_days, make_backtest, order_of
-from bench.running.runner import RunOptions, places, run_suite
-from bench.storage.store import EMPTY, REPEATS, STORE, Store
-from bench.tables import rows as _tables
-from bench.tables.frames import SECONDS, make_frame, typed
-from bench.tables.rows import StudyTable, group_means, is_known
-from bench.tables.sayings import with_said
-from bench.tables.text import check_title, number
-from formulations.report import UNLIMITED, SolveReport
-from instances.display import make_html
-from instances.errors import InputError, shown, tamed
-from instances.files import load_json, read_bytes
-from online.outcome import OnlineRun
-from online.own import name_algorithms
-from online.referee import sandbox
-from online.terms import Terms, under
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import families, family_of, find_suite, read_instance
+from ratiobench.bench.family.parts import Staying
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.running.backtest import ALL, find_days, keep_days, make_backtest, order_of
+from ratiobench.bench.running.runner import RunOptions, places, run_suite
+from ratiobench.bench.storage.store import EMPTY, REPEATS, STORE, Store
+from ratiobench.bench.tables import rows as _tables
+from ratiobench.bench.tables.frames import SECONDS, make_frame, typed
+from ratiobench.bench.tables.rows import StudyTable, group_means, is_known
+from ratiobench.bench.tables.sayings import with_said
+from ratiobench.bench.tables.text import check_title, number
+from ratiobench.formulations.report import UNLIMITED, SolveReport
+from ratiobench.instances.display import make_html
+from ratiobench.instances.errors import InputError, shown, tamed
+from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.own import name_algorithms
+from ratiobench.online.referee import sandbox
+from ratiobench.online.terms import Terms, under
 
 if TYPE_CHECKING:
-    from bench.figures.picture import Picture
+    from ratiobench.bench.figures.picture import Picture
 
 __all__ = [
     "InputError",
@@ -50,10 +50,10 @@ __all__ = [
     "StudyTable",
     "backtest",
     "instance",
-    "online",
     "opt",
     "results",
     "run",
+    "simulate",
 ]
 
 AnyPath = str | os.PathLike[str]
@@ -63,7 +63,7 @@ SHOWN = 60
 
 
 class Results(_tables.Results):
-    """The tables of one folder (`bench.tables.rows.Results`), as notebooks show them."""
+    """The tables of one folder (`ratiobench.bench.tables.rows.Results`), as notebooks show them."""
 
     __slots__ = ()
 
@@ -91,7 +91,7 @@ class Results(_tables.Results):
     @property
     def advice(self) -> list[str]:
         """Of a backtest, which policy to take and why, in a few sentences; of other results nothing."""
-        from bench.tables.backtest import advise, evaluate
+        from ratiobench.bench.tables.backtest import advise, evaluate
 
         if not self.about.get("history") or self.family is None:
             return []
@@ -104,8 +104,8 @@ class Results(_tables.Results):
         ------
         InputError : no such group, or nothing to draw.
         """
-        from bench.figures.overview import draw_reached
-        from bench.figures.picture import stack_charts
+        from ratiobench.bench.figures.overview import draw_reached
+        from ratiobench.bench.figures.picture import stack_charts
 
         groups: dict[str, list[dict[Any, Any]]] = {}
         for row in self._means():
@@ -208,7 +208,8 @@ def run(
     ----------
     suite : name of the suite, or a file of one's own (``my.toml``).
     algorithms : exactly these are run in every case, one or several: names with options, import paths
-        ``package.module:Class``, classes, or objects of such classes (`online.own`). Empty: those of the suite.
+        ``package.module:Class``, classes, or objects of such classes (`ratiobench.online.own`). Empty: those of the
+        suite.
     out : folder of the results; ``results/SUITE`` by default.
     only : patterns of names of cases; empty for all.
     rows : patterns of names of the suite's algorithms; empty for all. Not together with `algorithms`.
@@ -374,7 +375,7 @@ def opt(
     return family.solve(chosen, settings) if moves else staying(family).solve(chosen, settings)
 
 
-def online(
+def simulate(
     file: Any,
     algorithm: object,
     *,
@@ -392,7 +393,7 @@ def online(
     algorithm : name with options, import path, class, or object of such a class.
     prior : the other day (an instance or its file) that ``prior=yesterday`` in the name stands for.
     limit : seconds after which the run is stopped, a violation.
-    isolate : run anyone's own algorithm in a sandbox (`online.referee.sandbox`).
+    isolate : run anyone's own algorithm in a sandbox (`ratiobench.online.referee.sandbox`).
     migration, no_migration : False, or True: every task on one node, as ``--no-migration``.
 
     Raises

@@ -1,4 +1,5 @@
-"""More commands as functions (see `bench.api`): `audit`, `check`, `search`, `compare`, `generate`, `imported`.
+"""More commands as functions (see `ratiobench.bench.api`): `audit`, `check`, `search`, `compare`, `generate`,
+`imported`.
 
 Tables are pandas DataFrames: figures as float64, the exact figure beside each as ``NAME_exact`` (integers, fractions).
 """
@@ -14,23 +15,23 @@ from typing import Any
 
 import pandas as pd
 
-from bench.api import AnyPath, instances_of, read_given, staying
-from bench.family.checks import Verdict
-from bench.family.known import families, find_hunt, find_importer, find_suite, find_worst_hunt
-from bench.family.parts import Hunted, HuntSettings, ImportReport, ImportSettings
-from bench.family.suite import SolveSettings
-from bench.family.suite_file import suite_of
-from bench.running.runner import at_scale, named_cases
-from bench.tables import ratios
-from bench.tables.compare import SHOWN
-from bench.tables.compare import compare as _compare
-from formulations.report import SolveReport
-from instances.errors import InputError, not_one_of, shown
-from instances.files import load_json, read_bytes
-from instances.numerals import seconds_of
-from online.outcome import OnlineRun
-from online.own import name_algorithms
-from online.terms import Terms, under
+from ratiobench.bench.api import AnyPath, instances_of, read_given, staying
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.known import families, find_hunt, find_importer, find_suite, find_worst_hunt
+from ratiobench.bench.family.parts import Hunted, HuntSettings, ImportReport, ImportSettings
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.family.suite_file import suite_of
+from ratiobench.bench.running.runner import at_scale, named_cases
+from ratiobench.bench.tables import ratios
+from ratiobench.bench.tables.compare import SHOWN
+from ratiobench.bench.tables.compare import compare as _compare
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.instances.numerals import seconds_of
+from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.own import name_algorithms
+from ratiobench.online.terms import Terms, under
 
 AUDIT_TYPES: Mapping[str, Any] = {
     "claim": "string",
@@ -62,7 +63,7 @@ def audit(
     file : an instance or its file.
     algorithm : name with options, import path, class, or object of such a class.
     claims : these only, by name; empty for all.
-    effort, seconds, formulation, backend : of the solve for OPT, as those of `bench.opt`.
+    effort, seconds, formulation, backend : of the solve for OPT, as those of `ratiobench.opt`.
     prior : the other day that ``prior=yesterday`` in the name stands for.
     claim : the same as `claims`, by the name that the command has for it.
 
@@ -178,8 +179,8 @@ def check(file: Any, judged: Any, *, migration: bool = True, no_migration: bool 
     Parameters
     ----------
     file : an instance or its file.
-    judged : a run (`bench.online`), a report (`bench.opt`), the document of a solution or of a certificate, or its
-        file.
+    judged : a run (`ratiobench.simulate`), a report (`ratiobench.opt`), the document of a solution or of a certificate,
+        or its file.
     migration, no_migration : False, or True: every task has to stay on one node, too, as ``--no-migration``.
 
     Returns
@@ -311,8 +312,8 @@ def imported(log: AnyPath, cluster: AnyPath, form: str = "", *, family: str = ""
     log, cluster : the log, and the file with nodes and tariff.
     form : format of the log (``list logs``); ``format`` as well, as the command has it.
     family : what the jobs become; the first family that reads logs.
-    laws : what stands in for what the log does not say: fields of `bench.family.parts.ImportSettings`, such as
-        ``columns``, ``days``, ``slot_seconds``, ``slack``, ``price``, ``seed``; or options of the command: ``slot``,
+    laws : what stands in for what the log does not say: fields of `ratiobench.bench.family.parts.ImportSettings`, such
+        as ``columns``, ``days``, ``slot_seconds``, ``slack``, ``price``, ``seed``; or options of the command: ``slot``,
         ``tail`` (seconds, or texts such as ``"10m"``), ``from_``, ``to``.
 
     Raises
@@ -342,7 +343,7 @@ def generate(what: AnyPath, *, only: Sequence[str] | str = (), scale: str = "ful
     Parameters
     ----------
     what : name of a suite, a file of one's own (``my.toml``), or a recipe (``list recipes``).
-    only, scale : of a suite, as those of `bench.run`.
+    only, scale : of a suite, as those of `ratiobench.run`.
     keys : of a recipe, such as ``tasks=3000, vendors={"count": 2}``; a list makes a grid.
 
     Raises

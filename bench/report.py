@@ -11,20 +11,20 @@ from textwrap import wrap
 
 import pandas as pd
 
-from bench.family.column import Family
-from bench.family.known import families, find_suite_if_any
-from bench.family.suite import SWEEP
-from bench.figures.drawn import Drawn
-from bench.figures.files import write_pictures
-from bench.figures.kinds import draw_figure
-from bench.storage.store import EMPTY, STORE, Store
-from bench.tables import verdicts
-from bench.tables.answer import WIDTH, answer_text
-from bench.tables.cells import csv_of
-from bench.tables.rows import Results, read_results, stages
-from bench.tables.text import CELL, results_text, safe_lines
-from instances.errors import InputError, shown, tamed
-from instances.files import write_atomically
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import families, find_suite_if_any
+from ratiobench.bench.family.suite import SWEEP
+from ratiobench.bench.figures.drawn import Drawn
+from ratiobench.bench.figures.files import write_pictures
+from ratiobench.bench.figures.kinds import draw_figure
+from ratiobench.bench.storage.store import EMPTY, STORE, Store
+from ratiobench.bench.tables import verdicts
+from ratiobench.bench.tables.answer import WIDTH, answer_text
+from ratiobench.bench.tables.cells import csv_of
+from ratiobench.bench.tables.rows import Results, read_results, stages
+from ratiobench.bench.tables.text import CELL, results_text, safe_lines
+from ratiobench.instances.errors import InputError, shown, tamed
+from ratiobench.instances.files import write_atomically
 
 
 def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None = None) -> int:
@@ -49,8 +49,8 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     ------
     InputError : no store there, or the folder cannot be written.
     """
-    from bench.page.explained import write_explanations
-    from bench.page.layout import render_page
+    from ratiobench.bench.page.explained import write_explanations
+    from ratiobench.bench.page.layout import render_page
 
     started = time.perf_counter()
     with Store.open(folder / STORE, create=False) as store:
@@ -96,8 +96,8 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
 
 def _write_backtest(folder: Path, found: Results, family: Family) -> tuple[str, str]:
     """Write backtest.html; what a terminal shows of it: the tables, and the answer."""
-    from bench.page.backtest import backtest_text, render_backtest
-    from bench.tables.backtest import advise, evaluate
+    from ratiobench.bench.page.backtest import backtest_text, render_backtest
+    from ratiobench.bench.tables.backtest import advise, evaluate
 
     judged = evaluate(found, family)
     page = folder / "backtest.html"

@@ -1,12 +1,12 @@
 """For the tests of other projects: is a run valid, and does a bound hold, on instances small enough to be exact?
 
-    import bench
+    import ratiobench
     from hypothesis import given
-    from bench.testing import assert_bound, assert_valid, instances
+    from ratiobench.testing import assert_bound, assert_valid, instances
 
     @given(instances(FAMILY))
     def test_my_bound(instance):
-        assert_valid(bench.online(instance, "mine:Earliest"))
+        assert_valid(ratiobench.simulate(instance, "mine:Earliest"))
         assert_bound(instance, "mine:Earliest", 30)
 
 Each assertion fails with the figures of both sides and the whole instance as JSON, which `explain` and `audit` read.
@@ -19,16 +19,16 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from bench import api
-from bench.family.checks import ANOTHER, Check, Verdict
-from bench.family.known import families
-from bench.family.sense import Sense
-from bench.family.suite import SolveSettings
-from formulations.report import Exact, SolveReport
-from instances.errors import InputError, not_one_of, shown
-from online.outcome import OnlineRun
-from online.own import name_algorithms
-from online.terms import Terms, under
+from ratiobench.bench import api
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.formulations.report import Exact, SolveReport
+from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.own import name_algorithms
+from ratiobench.online.terms import Terms, under
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

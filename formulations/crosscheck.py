@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from formulations.report import SolverAnswer, Termination, solver_number
-from instances.display import grouped
+from ratiobench.formulations.report import SolverAnswer, Termination, solver_number
+from ratiobench.instances.display import grouped
 
 VALUE_SLACK = 1e-9
 """Relative difference up to which a stated value counts as that of the solution: solvers add in floating point."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
-from formulations.report import Exact, Proof
+from ratiobench.formulations.report import Exact, Proof
 
 Value = TypeVar("Value", int, Fraction)
 

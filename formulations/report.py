@@ -8,8 +8,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Protocol
 
-from instances.display import grouped, make_html
-from instances.errors import tamed
+from ratiobench.instances.display import grouped, make_html
+from ratiobench.instances.errors import tamed
 
 Exact = int | Fraction
 """A figure of a solution: an integer, or a fraction where the family's objective is one."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from instances.errors import InputError, shown
-from instances.files import sha256_of
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.files import sha256_of
 
 Held = TypeVar("Held")
 

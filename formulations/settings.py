@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from formulations import backends
-from instances.errors import InputError, not_one_of, shown
+from ratiobench.formulations import backends
+from ratiobench.instances.errors import InputError, not_one_of, shown
 
 NO_BACKEND = "none"
 """The name that asks for no solver."""

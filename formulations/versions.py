@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Mapping
 
-from formulations.settings import NO_BACKEND
+from ratiobench.formulations.settings import NO_BACKEND
 
 PACKAGES: Mapping[str, str] = {
     "highs": "highspy",

@@ -25,10 +25,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any
 
-from formulations.processes import die_with_parent, kill_tree, tree_memory_mb
-from formulations.report import Termination
+from ratiobench.formulations.processes import die_with_parent, kill_tree, tree_memory_mb
+from ratiobench.formulations.report import Termination
 
-_BOOT = "import sys; sys.path[:] = {path!r}; from formulations.worker import serve; serve({parent})"
+_BOOT = "import sys; sys.path[:] = {path!r}; from ratiobench.formulations.worker import serve; serve({parent})"
 _ADDRESS_SPACE_MARGIN_MB = 4096
 
 

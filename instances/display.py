@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from html import escape
 
-from instances.errors import tamed
+from ratiobench.instances.errors import tamed
 
 CELL = 200
 """Characters of a cell of a table in a notebook."""

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from instances import packed
-from instances.errors import InputError, shown
-from instances.files import load_json, read_bytes, sha256_of, text_of, write_atomically, write_text
+from ratiobench.instances import packed
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.files import load_json, read_bytes, sha256_of, text_of, write_atomically, write_text
 
 Written = TypeVar("Written")
 Read = TypeVar("Read")

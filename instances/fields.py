@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from instances.errors import InputError, shown
-from instances.files import HugeInteger, walk
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.files import HugeInteger, walk
 
 LIMIT = 2**40
 """The largest number in an instance."""

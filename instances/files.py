@@ -22,8 +22,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from instances import packed
-from instances.errors import SHOWN, InputError, did_you_mean, shown, tamed
+from ratiobench.instances import packed
+from ratiobench.instances.errors import SHOWN, InputError, did_you_mean, shown, tamed
 
 _LOOKED_AT = 10_000
 """Files of a folder among which one of a similar name is looked for."""

@@ -14,9 +14,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
-from instances.errors import InputError, did_you_mean, none_of, shown
-from instances.fields import LIMIT, integer
-from instances.numerals import NUMERAL, fraction_of, text_of_fraction
+from ratiobench.instances.errors import InputError, did_you_mean, none_of, shown
+from ratiobench.instances.fields import LIMIT, integer
+from ratiobench.instances.numerals import NUMERAL, fraction_of, text_of_fraction
 
 Schema = dict[str, Any]
 _WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from instances.errors import InputError, none_of
+from ratiobench.instances.errors import InputError, none_of
 
 EXPECTED = "expected.json"
 _TABLES = (EXPECTED, "bounds.json")

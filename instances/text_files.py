@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
-from instances.errors import InputError
-from instances.files import load_json, open_bytes, read_limit, too_long
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import load_json, open_bytes, read_limit, too_long
 
 LONGEST_LINE = 2**20
 """Characters of a line, and of a row of CSV that goes on over several lines."""

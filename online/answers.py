@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from instances.errors import DEBUG, tamed
+from ratiobench.instances.errors import DEBUG, tamed
 
 
 class Unfit(ValueError):
@@ -68,7 +68,8 @@ def shown(value: object, most: int = 80) -> str:
     return tamed(text, most)
 
 
-HOUSE = tuple(Path(__file__).resolve().parents[1] / name for name in ("bench", "formulations", "instances", "online"))
+PACKAGES = ("bench", "formulations", "instances", "online")
+HOUSE = tuple(Path(__file__).resolve().parents[1] / name for name in (*PACKAGES, "ratiobench"))
 """The folders of our own code."""
 
 

@@ -2,7 +2,7 @@
 
 An algorithm of ours runs in this process. Anyone's own lives in one process of its own for all instances, and is built
 anew for each: what its module or class keeps may go from one instance to the next, and whether it peeks is not asked.
-So nothing here is a verdict; a run that counts is made by `online.run`.
+So nothing here is a verdict; a run that counts is made by `ratiobench.online.run`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Generic
 
-from formulations.report import Exact
-from online.outcome import Violation
-from online.referee.isolation import Player
-from online.referee.table import Foul, hear
-from online.registry import Instance
-from online.run import Game, run
+from ratiobench.formulations.report import Exact
+from ratiobench.online.outcome import Violation
+from ratiobench.online.referee.isolation import Player
+from ratiobench.online.referee.table import Foul, hear
+from ratiobench.online.registry import Instance
+from ratiobench.online.run import Game, run
 
 
 class Many(Generic[Instance]):

@@ -10,10 +10,10 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from instances.errors import InputError, did_you_mean
+from ratiobench.instances.errors import InputError, did_you_mean
 
 OWN = "own"
-"""In the place of a module: the class or object was handed over by whoever runs it (`online.own`)."""
+"""In the place of a module: the class or object was handed over by whoever runs it (`ratiobench.online.own`)."""
 
 
 def import_path() -> list[str]:
@@ -47,7 +47,7 @@ def module_file(path: str) -> Path:
     importlib.invalidate_caches()
     problem = f"there is no module {module!r} on the import path"
     if module == OWN:
-        problem += f": {OWN}:NAME is a class or object that a notebook or script hands to `bench.run`"
+        problem += f": {OWN}:NAME is a class or object that a notebook or script hands to `ratiobench.run`"
     elif not rest:
         problem += did_you_mean(top, (file.stem for folder in import_path()[:1] for file in Path(folder).glob("*.py")))
     missing = InputError("algorithm", path, problem)

@@ -8,9 +8,9 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from formulations.report import Exact
-from instances.display import grouped, make_html
-from instances.errors import tamed
+from ratiobench.formulations.report import Exact
+from ratiobench.instances.display import grouped, make_html
+from ratiobench.instances.errors import tamed
 
 
 class Source(StrEnum):

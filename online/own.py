@@ -1,9 +1,10 @@
 """Anyone's algorithm that is no module: a class or an object of a notebook or a script, sent to its process by value.
 
 It is pickled with cloudpickle, with all that it uses but what modules define: those are named, and the hash of their
-files is a part of its version. It is unpickled in the algorithm's own process alone (`online.referee.player`), under
-the same watch as a module. What it carries is looked through for what it must not know: an instance, or what was found
-out about one, as objects of ours; arrays, numbers and bytes say nothing of where they are from.
+files is a part of its version. It is unpickled in the algorithm's own process alone
+(`ratiobench.online.referee.player`), under the same watch as a module. What it carries is looked through for what it
+must not know: an instance, or what was found out about one, as objects of ours; arrays, numbers and bytes say nothing
+of where they are from.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from typing import Any
 
 import cloudpickle
 
-from formulations.report import SolveReport
-from instances.errors import SHOWN, InputError, tamed
-from online.answers import HOUSE, line
-from online.modules import OWN, module_file
-from online.outcome import OnlineRun
-from online.terms import Own
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.errors import SHOWN, InputError, tamed
+from ratiobench.online.answers import HOUSE, line
+from ratiobench.online.modules import OWN, module_file
+from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.terms import Own
 
 LARGEST = 2**26
 """Bytes of an algorithm with all that it carries."""
@@ -162,8 +163,8 @@ class _Guarded(cloudpickle.Pickler):  # type: ignore[misc]
 
 def _is_answer(kind: type) -> bool:
     """Whether objects of the type are what a solve or a run found: decisions, and what a run kept of itself."""
-    package, _, rest = kind.__module__.partition(".")
-    return package in ("instances", "online") and rest.rpartition(".")[2] in ("solution", "traces")
+    is_ours = kind.__module__.startswith(("ratiobench.instances.", "ratiobench.online."))
+    return is_ours and kind.__module__.rpartition(".")[2] in ("solution", "traces")
 
 
 class _Placeless(_Guarded):

@@ -17,11 +17,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from instances.errors import InputError, did_you_mean, listed, not_one_of, shown
-from instances.files import list_instances
-from online.modules import class_names, module_name
-from online.outcome import Constant, Source
-from online.spec import EARLIER, HANDED_OVER, HISTORY, YESTERDAY, Entry, Spec, fraction, version
+from ratiobench.instances.errors import InputError, did_you_mean, listed, not_one_of, shown
+from ratiobench.instances.files import list_instances
+from ratiobench.online.modules import class_names, module_name
+from ratiobench.online.outcome import Constant, Source
+from ratiobench.online.spec import EARLIER, HANDED_OVER, HISTORY, YESTERDAY, Entry, Spec, fraction, version
 
 _NAME_LIMIT = 1000
 """Characters of an algorithm's name with its options: it stands in tables and messages."""
@@ -31,7 +31,7 @@ Constants = Mapping[str, Callable[[Instance], tuple[Fraction, str]]]
 
 
 class Documents(Protocol):
-    """The module of a family that reads its instances: `instances.NAME.format`."""
+    """The module of a family that reads its instances: `ratiobench.instances.NAME.format`."""
 
     def read(self, path: str, /) -> Any:
         """The instance in a file."""

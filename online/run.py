@@ -1,7 +1,7 @@
 """One run of an algorithm under the referee, for every family: what a family adds to it is its `Game`.
 
 Algorithms of ours run in this process, anyone's own by its import path in a process of its own
-(`online.referee.isolation`).
+(`ratiobench.online.referee.isolation`).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Generic
 
-from formulations.readying import getting_ready
-from formulations.report import Exact
-from instances.errors import about
-from online import terms
-from online.outcome import Constant, OnlineRun, Violation
-from online.referee import isolation, table
-from online.referee.table import Log, Table
-from online.registry import Instance, Registry, require_prior
-from online.spec import Spec
-from online.spec import version as version_of
+from ratiobench.formulations.readying import getting_ready
+from ratiobench.formulations.report import Exact
+from ratiobench.instances.errors import about
+from ratiobench.online import terms
+from ratiobench.online.outcome import Constant, OnlineRun, Violation
+from ratiobench.online.referee import isolation, table
+from ratiobench.online.referee.table import Log, Table
+from ratiobench.online.registry import Instance, Registry, require_prior
+from ratiobench.online.spec import Spec
+from ratiobench.online.spec import version as version_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def run(
     ----------
     text : the algorithm's name with options, or an import path.
     seed : name of the random stream of algorithms that draw; by default the instance's hash, and from the second
-        repetition on (`online.terms`) its number behind it.
+        repetition on (`ratiobench.online.terms`) its number behind it.
     prior : the other day, from which an algorithm that is named with `prior=yesterday` takes its constants.
 
     Raises
@@ -184,7 +184,7 @@ def play_isolated(
     *,
     once: bool = False,
 ) -> OnlineRun:
-    """A run of anyone's algorithm by its import path, in a process of its own: `online.referee.isolation` says how."""
+    """A run of an algorithm given by its import path, in its own process (`ratiobench.online.referee.isolation`)."""
     code = version_of(spec)
     played = isolation.play(
         game.registry, spec, instance, lambda part: game.table(part, seed), game.first_half, prior, seed, once=once

@@ -13,9 +13,9 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
-from instances.errors import InputError, shown
-from online import terms
-from online.modules import module_file
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.online import terms
+from ratiobench.online.modules import module_file
 
 YESTERDAY = "yesterday"
 """The prior that is no file: the instance that the caller of a run hands over. `./yesterday` is a file."""
@@ -67,8 +67,8 @@ class Entry:
     slow : on large instances it takes much longer than others, which small ones do not show: suites begin with it.
     learns : it has a method `learn`, which is handed the prior itself (None without one) and the instance under test,
         and returns the constants that it took from there, by name; `history=` is another word for its `prior=`.
-    solver : the backend that it asks (`formulations.backends`); empty where it asks none. Stored results depend on the
-        solver's version then.
+    solver : the backend that it asks (`ratiobench.formulations.backends`); empty where it asks none. Stored results
+        depend on the solver's version then.
     own : the import path that its options name and the module that says what it answers (as a registry's `protocol`);
         None where they name none.
     """

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """Anyone's algorithm that is no module of its own (`online.own`).
+    """Anyone's algorithm that is no module of its own (`ratiobench.online.own`).
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Terms:
     ----------
     limit : seconds after which a run is stopped, a violation; None for no limit. Algorithms of ours are asked to stop
         between two decisions, anyone's own is killed.
-    isolate : anyone's own algorithm runs in a sandbox (`online.referee.sandbox`).
+    isolate : anyone's own algorithm runs in a sandbox (`ratiobench.online.referee.sandbox`).
     own : the algorithms that are no modules, by the names under which they run.
     hidden : folders that a sandbox does not show, wherever they are: those of the instance and of the results.
     repetition : which run of an algorithm that draws this is, from 1 on: each has a seed of its own.

@@ -32,6 +32,6 @@ os.environ["RATIOBENCH_CACHE"] = ""
 @pytest.fixture(autouse=True, scope="session")
 def _nothing_is_said_by_the_clock() -> None:
     """No line that a command is still at work: what a test reads does not depend on how busy the machine is."""
-    from bench.running import heartbeat, progress
+    from ratiobench.bench.running import heartbeat, progress
 
     heartbeat.SILENCE = progress.SILENCE = 3600.0

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.cli.parser import algorithm_names, complete_by, formulation_names
-from bench.family.column import Family
-from bench.family.known import find_suite, read_instance
-from bench.family.parts import Staying
-from bench.family.suite import SolveSettings, Suite
-from formulations import backends
-from formulations.report import UNLIMITED
-from instances.errors import InputError, about, not_one_of, shown
-from instances.files import READ_LIMIT, load_json, read_bytes
+from ratiobench.bench.cli.parser import algorithm_names, complete_by, formulation_names
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import find_suite, read_instance
+from ratiobench.bench.family.parts import Staying
+from ratiobench.bench.family.suite import SolveSettings, Suite
+from ratiobench.formulations import backends
+from ratiobench.formulations.report import UNLIMITED
+from ratiobench.instances.errors import InputError, about, not_one_of, shown
+from ratiobench.instances.files import READ_LIMIT, load_json, read_bytes
 
 HIGH_EFFORT = 8
 Run = Callable[[argparse.Namespace], int]

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from bench.cli.arguments import (
+from ratiobench.bench.cli.arguments import (
     Command,
     add_algorithm,
     add_file,
@@ -22,8 +22,8 @@ from bench.cli.arguments import (
     read_given_instance,
     solve_settings,
 )
-from bench.cli.parser import claim_names, complete_by
-from bench.cli.printing import (
+from ratiobench.bench.cli.parser import claim_names, complete_by
+from ratiobench.bench.cli.printing import (
     name_the_file,
     print_json,
     print_violations,
@@ -31,15 +31,15 @@ from bench.cli.printing import (
     verdict_of,
     write_csv,
 )
-from bench.family.checks import ANOTHER, Verdict
-from bench.family.column import Family
-from bench.family.explanation import used_signs
-from bench.family.known import require_algorithms
-from bench.family.parts import BidCurve, Bidding
-from bench.storage.payload import json_number
-from bench.tables import ratios
-from instances.errors import InputError, not_one_of
-from instances.files import write_atomically
+from ratiobench.bench.family.checks import ANOTHER, Verdict
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.explanation import used_signs
+from ratiobench.bench.family.known import require_algorithms
+from ratiobench.bench.family.parts import BidCurve, Bidding
+from ratiobench.bench.storage.payload import json_number
+from ratiobench.bench.tables import ratios
+from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.files import write_atomically
 
 READABLE = 24
 """Characters up to which `audit` prints a fraction as it is."""

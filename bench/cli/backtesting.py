@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bench.cli.arguments import Command, add_algorithms, up_to
-from bench.cli.suites import add_running, run_options, show, stop_on_sigterm
-from bench.running.heartbeat import now_at
+from ratiobench.bench.cli.arguments import Command, add_algorithms, up_to
+from ratiobench.bench.cli.suites import add_running, run_options, show, stop_on_sigterm
+from ratiobench.bench.running.heartbeat import now_at
 
 HISTORY = 365
 
@@ -44,8 +44,8 @@ def _history(text: str) -> int:
 
 
 def _backtest(options: argparse.Namespace) -> int:
-    from bench.running.backtest import ALL, find_days, make_backtest, order_of
-    from bench.running.runner import places, run_suite
+    from ratiobench.bench.running.backtest import ALL, find_days, make_backtest, order_of
+    from ratiobench.bench.running.runner import places, run_suite
 
     family, days = find_days(options.days)
     names, order = options.algorithm or [ALL], order_of(options.days)

@@ -8,14 +8,14 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-from bench.cli.arguments import Command, seconds, up_to
-from bench.cli.parser import NAME
-from bench.cli.printing import print_json, require_writable
-from bench.family.known import find_calibrator
-from bench.family.parts import CalibrationSettings
-from bench.running.heartbeat import now_at
-from instances.errors import InputError, not_one_of
-from instances.files import write_text
+from ratiobench.bench.cli.arguments import Command, seconds, up_to
+from ratiobench.bench.cli.parser import NAME
+from ratiobench.bench.cli.printing import print_json, require_writable
+from ratiobench.bench.family.known import find_calibrator
+from ratiobench.bench.family.parts import CalibrationSettings
+from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.files import write_text
 
 
 def add_calibrate(command: Command) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from bench.cli.arguments import Command, add_file, positive, read_given_instance, seconds
-from bench.cli.printing import name_the_file, print_json
-from bench.family.column import Family
-from bench.running.heartbeat import now_at
-from bench.tables.crosscheck import crosscheck_lines, interval_of
-from formulations.crosscheck import CrossCheck
-from instances.errors import tamed
+from ratiobench.bench.cli.arguments import Command, add_file, positive, read_given_instance, seconds
+from ratiobench.bench.cli.printing import name_the_file, print_json
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.tables.crosscheck import crosscheck_lines, interval_of
+from ratiobench.formulations.crosscheck import CrossCheck
+from ratiobench.instances.errors import tamed
 
 WIDEST = 600
 """Characters of a reason."""
@@ -36,7 +36,7 @@ def _crosscheck(options: argparse.Namespace) -> int:
         about = {"instance": family.identity(instance), "verdict": found.verdict, **ends}
         print_json(about | {"optimal": found.optimal(), "answered": found.answered(), "rows": found.documents()})
         return 0
-    from bench.tables.text import aligned  # with pandas, which no other command should wait for
+    from ratiobench.bench.tables.text import aligned  # with pandas, which no other command should wait for
 
     print(aligned(crosscheck_lines(found)), end="")
     for row, why in zip(found.rows, found.differs, strict=True):

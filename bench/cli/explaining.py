@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bench.cli.arguments import (
+from ratiobench.bench.cli.arguments import (
     ALGORITHM,
     Command,
     add_algorithm,
@@ -14,8 +14,8 @@ from bench.cli.arguments import (
     read_given_instance,
     solve_settings,
 )
-from bench.cli.printing import name_the_file, require_writable
-from instances.files import write_atomically
+from ratiobench.bench.cli.printing import name_the_file, require_writable
+from ratiobench.instances.files import write_atomically
 
 
 def add_explain(command: Command) -> None:
@@ -30,7 +30,7 @@ def add_explain(command: Command) -> None:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from bench.tables.explained import explain, text
+    from ratiobench.bench.tables.explained import explain, text
 
     require_writable(options.html)
     family, instance = read_given_instance(options.file)
@@ -39,7 +39,7 @@ def _explain(options: argparse.Namespace) -> int:
         found = explain(family, instance, options.algorithm, options.claim, settings)
     print(text(found))
     if options.html is not None:
-        from bench.page.explained import render_explanation
+        from ratiobench.bench.page.explained import render_explanation
 
         write_atomically(options.html, render_explanation(found).encode())
         print(f"page: {options.html}")

@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.cli.arguments import ALGORITHM, Command, add_algorithm, natural, seconds, up_to
-from bench.cli.parser import complete_by
-from bench.family.column import Family
-from bench.family.known import find_hunt, find_hunts, find_worst_hunt, require_algorithms
-from bench.family.parts import Hunt, Hunted, HuntSettings
-from bench.family.suite import SolveSettings
-from bench.running.heartbeat import now_at
-from bench.tables import ratios
-from instances.errors import InputError, tamed
-from instances.files import check_writable, load_json, make_folder, read_bytes, write_atomically
+from ratiobench.bench.cli.arguments import ALGORITHM, Command, add_algorithm, natural, seconds, up_to
+from ratiobench.bench.cli.parser import complete_by
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import find_hunt, find_hunts, find_worst_hunt, require_algorithms
+from ratiobench.bench.family.parts import Hunt, Hunted, HuntSettings
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.tables import ratios
+from ratiobench.instances.errors import InputError, tamed
+from ratiobench.instances.files import check_writable, load_json, make_folder, read_bytes, write_atomically
 
 TRIES = 100_000
 """Instances tried where neither --tries nor --seconds is given."""
@@ -136,11 +136,11 @@ def _prove_and_explain(family: Family, found: Hunted, witness: Path | None, *, q
             print(f"  {path}: proves OPT", file=sys.stderr if quiet else sys.stdout)
     if family.explaining is None or (quiet and witness is None):
         return
-    from bench.tables.explained import explain, text
+    from ratiobench.bench.tables.explained import explain, text
 
     told = explain(family, found.instance, found.algorithm)
     if witness is not None:
-        from bench.page.explained import render_explanation
+        from ratiobench.bench.page.explained import render_explanation
 
         path = witness.with_name(f"{WORST}.html")
         write_atomically(path, render_explanation(told).encode())
@@ -202,7 +202,7 @@ def _print(family: Family, found: Hunted, witness: Path | None) -> None:
     if found.check is None:
         print(f"  the audit has no check named {found.claim}")
     else:
-        from bench.tables.text import assumptions_text
+        from ratiobench.bench.tables.text import assumptions_text
 
         failing = found.check.failing
         proof = "" if failing is None else f" (of its proof: {assumptions_text(failing)})"

@@ -11,14 +11,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from bench.cli.arguments import Command, add_max_bytes, up_to
-from bench.cli.printing import print_json
-from bench.family.column import Family
-from bench.family.known import find_importer
-from bench.family.parts import ImportSettings
-from instances.errors import InputError, shown
-from instances.files import IMPORT_REPORT, check_writable, filling, write_text
-from instances.numerals import seconds_of
+from ratiobench.bench.cli.arguments import Command, add_max_bytes, up_to
+from ratiobench.bench.cli.printing import print_json
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import find_importer
+from ratiobench.bench.family.parts import ImportSettings
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.files import IMPORT_REPORT, check_writable, filling, write_text
+from ratiobench.instances.numerals import seconds_of
 
 
 def add_import(command: Command) -> None:
@@ -123,7 +123,8 @@ def _write_example(log: Path) -> int:
         write_text(path, text)
     print(f"{log}: made-up jobs; {cluster}: their cluster. Now")
     print(
-        shlex.join(["python", "-m", "bench", "import", str(log), "--format", "csv", "--cluster", str(cluster)]), end=""
+        shlex.join(["python", "-m", "ratiobench", "import", str(log), "--format", "csv", "--cluster", str(cluster)]),
+        end="",
     )
     print(" --out days")
     return 0

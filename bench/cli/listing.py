@@ -9,16 +9,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.cli.arguments import Command, add_part_of_suite, find_part
-from bench.cli.parser import NAME, complete_by, suite_names
-from bench.cli.printing import print_json
-from bench.family.column import Family
-from bench.family.known import families, find_calibrator, find_suite
-from bench.family.sense import Sense
-from bench.family.suite import Listed, Suite
-from formulations import backends
-from instances.errors import InputError, not_one_of, tamed
-from instances.keys import Form
+from ratiobench.bench.cli.arguments import Command, add_part_of_suite, find_part
+from ratiobench.bench.cli.parser import NAME, complete_by, suite_names
+from ratiobench.bench.cli.printing import print_json
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import families, find_calibrator, find_suite
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import Listed, Suite
+from ratiobench.formulations import backends
+from ratiobench.instances.errors import InputError, not_one_of, tamed
+from ratiobench.instances.keys import Form
 
 _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
     "suites": lambda family: family.suites(),
@@ -155,7 +155,7 @@ def _backends(family: Family) -> list[Listed]:
 
 
 def _generate(options: argparse.Namespace) -> int:
-    from bench.running.runner import at_scale, generate_suite
+    from ratiobench.bench.running.runner import at_scale, generate_suite
 
     family, suite = find_part(options)
     written = generate_suite(family, at_scale(suite, options.scale), options.out, options.only, options.tier)
@@ -170,8 +170,8 @@ def _generate(options: argparse.Namespace) -> int:
 
 
 def _warm(options: argparse.Namespace) -> int:
-    from bench.running import compiled
-    from bench.running.compiling import compile_all
+    from ratiobench.bench.running import compiled
+    from ratiobench.bench.running.compiling import compile_all
 
     chosen: dict[str, Collection[str] | None] = {}
     for name in options.suites:

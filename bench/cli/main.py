@@ -10,27 +10,30 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from bench.cli.arguments import Run
-from bench.cli.auditing import add_audit
-from bench.cli.backtesting import add_backtest
-from bench.cli.calibrating import add_calibrate
-from bench.cli.crosscheck import add_crosscheck
-from bench.cli.explaining import add_explain
-from bench.cli.hunting import add_search
-from bench.cli.importing import add_import
-from bench.cli.listing import add_generate, add_list, add_warm
-from bench.cli.parser import NAME, Parser, ShowVersion, answer_completion
-from bench.cli.playing import add_online
-from bench.cli.printing import complain
-from bench.cli.solving import add_check, add_export, add_opt
-from bench.cli.standard import add_standard
-from bench.cli.suites import add_compare, add_perf, add_report, add_run
-from bench.running.heartbeat import Heartbeat
-from bench.running.pool import ExecutorLost
-from bench.storage.payload import one_line
-from bench.storage.store import StoreError
-from instances.errors import DEBUG, InputError
-from instances.files import READ_LIMIT, at_most
+from ratiobench.bench.cli.arguments import Run
+from ratiobench.bench.cli.auditing import add_audit
+from ratiobench.bench.cli.backtesting import add_backtest
+from ratiobench.bench.cli.calibrating import add_calibrate
+from ratiobench.bench.cli.crosscheck import add_crosscheck
+from ratiobench.bench.cli.explaining import add_explain
+from ratiobench.bench.cli.hunting import add_search
+from ratiobench.bench.cli.importing import add_import
+from ratiobench.bench.cli.listing import add_generate, add_list, add_warm
+from ratiobench.bench.cli.parser import NAME, Parser, ShowVersion, answer_completion
+from ratiobench.bench.cli.printing import complain
+from ratiobench.bench.cli.simulate import add_simulate
+from ratiobench.bench.cli.solving import add_check, add_export, add_opt
+from ratiobench.bench.cli.standard import add_standard
+from ratiobench.bench.cli.suites import add_compare, add_perf, add_report, add_run
+from ratiobench.bench.running.heartbeat import Heartbeat
+from ratiobench.bench.running.pool import ExecutorLost
+from ratiobench.bench.storage.payload import one_line
+from ratiobench.bench.storage.store import StoreError
+from ratiobench.instances.errors import DEBUG, InputError
+from ratiobench.instances.files import READ_LIMIT, at_most
+
+RENAMED = {"online": "simulate"}
+"""Commands of version 0.1, with their names of today."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not words:
         parser.print_help()
         return 0
-    options = parser.parse_args(words)
+    options = parser.parse_args(_renamed(words))
     before, at_sigterm = dict(os.environ), _end_on_sigterm(options)
     if options.debug:
         os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
@@ -71,6 +74,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             signal.signal(signal.SIGTERM, at_sigterm)
         if options.debug and DEBUG not in before:
             del os.environ[DEBUG]
+
+
+def _renamed(words: Sequence[str]) -> list[str]:
+    """The words with the command's name of today; a note for one of version 0.1."""
+    found = list(words)
+    at = next((place for place, word in enumerate(found) if not word.startswith("-")), None)
+    if at is not None and found[at] in RENAMED:
+        new = RENAMED[found[at]]
+        print(f"{NAME}: the command {found[at]!r} is called {new!r} since version 0.2", file=sys.stderr)
+        found[at] = new
+    return found
 
 
 def _end_on_sigterm(options: argparse.Namespace) -> Any:
@@ -107,7 +121,7 @@ def make_parser() -> argparse.ArgumentParser:
         add_calibrate,
         add_opt,
         add_crosscheck,
-        add_online,
+        add_simulate,
         add_audit,
         add_explain,
         add_search,

@@ -8,8 +8,8 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
-from bench.family.known import families
-from instances.errors import did_you_mean, not_one_of, shown, tamed
+from ratiobench.bench.family.known import families
+from ratiobench.instances.errors import did_you_mean, not_one_of, shown, tamed
 
 LONGEST = 1700
 """Characters of a message on standard error, whatever it is about."""

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.cli.parser import LONGEST, NAME
-from bench.family.column import Family
-from bench.tables import ratios
-from formulations.report import Exact
-from instances.errors import InputError, tamed
-from instances.files import check_writable, write_atomically
-from online.outcome import OnlineRun
+from ratiobench.bench.cli.parser import LONGEST, NAME
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.tables import ratios
+from ratiobench.formulations.report import Exact
+from ratiobench.instances.errors import InputError, tamed
+from ratiobench.instances.files import check_writable, write_atomically
+from ratiobench.online.outcome import OnlineRun
 
 VIOLATIONS = 5
 """So many rules that a run broke are shown by `audit`; `online` shows all."""
@@ -118,14 +118,14 @@ def account_of(family: Family, instance: Any, run: OnlineRun) -> dict[str, Exact
 
 def profit_text(family: Family, run: OnlineRun, account: dict[str, Exact]) -> str:
     """The profit in the family's money; where nobody pays, what list prices, the bids, would bring."""
-    from bench.tables.money import value_text
+    from ratiobench.bench.tables.money import value_text
 
     return value_text(account["profit"], family) + " (list prices)" * (run.revenue is None)
 
 
 def account_text(family: Family, instance: Any, run: OnlineRun) -> str:
     """Revenue, cost and profit in the family's money; empty where the family does not say."""
-    from bench.tables.money import value_text
+    from ratiobench.bench.tables.money import value_text
 
     account = account_of(family, instance, run)
     if account is None:

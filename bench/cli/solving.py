@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from bench.cli.arguments import (
+from ratiobench.bench.cli.arguments import (
     Command,
     add_answer,
     add_file,
@@ -19,7 +19,7 @@ from bench.cli.arguments import (
     require_staying,
     solve_settings,
 )
-from bench.cli.printing import (
+from ratiobench.bench.cli.printing import (
     complain,
     name_the_file,
     or_dash,
@@ -28,12 +28,12 @@ from bench.cli.printing import (
     require_writable,
     write_decisions,
 )
-from bench.family.column import Family
-from bench.family.parts import Certificates
-from bench.storage.payload import json_number, report_payload
-from bench.tables import ratios
-from instances.errors import InputError
-from instances.files import load_json, read_bytes, text_of, write_atomically
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.parts import Certificates
+from ratiobench.bench.storage.payload import json_number, report_payload
+from ratiobench.bench.tables import ratios
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import load_json, read_bytes, text_of, write_atomically
 
 BREACHES = 20
 """So many violated constraints are shown by `check`; --json has all."""

@@ -8,17 +8,17 @@ import time
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from bench.cli.arguments import Command, gap, positive, seconds
-from bench.cli.parser import complete_by
-from bench.cli.printing import print_interval, print_json
-from bench.family.known import families
-from bench.family.standard import NEWEST, Entry, StandardSet, read_set
-from bench.family.suite import SolveSettings
-from bench.running.heartbeat import now_at
-from bench.tables import standard as tables
-from formulations.report import UNLIMITED
-from instances.errors import InputError, not_one_of, shown, tamed
-from instances.files import write_atomically
+from ratiobench.bench.cli.arguments import Command, gap, positive, seconds
+from ratiobench.bench.cli.parser import complete_by
+from ratiobench.bench.cli.printing import print_interval, print_json
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.standard import NEWEST, Entry, StandardSet, read_set
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.tables import standard as tables
+from ratiobench.formulations.report import UNLIMITED
+from ratiobench.instances.errors import InputError, not_one_of, shown, tamed
+from ratiobench.instances.files import write_atomically
 
 
 def add_standard(command: Command) -> None:
@@ -103,7 +103,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from bench.running.standard import check_set
+    from ratiobench.bench.running.standard import check_set
 
     chosen, entries = _chosen(options)
     began, wrong = time.monotonic(), 0
@@ -119,7 +119,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _improve(options: argparse.Namespace) -> int:
-    from bench.running.standard import improve
+    from ratiobench.bench.running.standard import improve
 
     chosen, entries = _chosen(options)
     effort = options.effort or (1 if options.seconds is None else UNLIMITED)
@@ -138,7 +138,7 @@ def _improve(options: argparse.Namespace) -> int:
 def _table(options: argparse.Namespace) -> int:
     chosen = _read(options.set)
     if options.write is not None:
-        from bench.figures.standard import draw_growth
+        from ratiobench.bench.figures.standard import draw_growth
 
         tables.write_readme(chosen, families(), options.write)
         for name, drawn in draw_growth(chosen, families()):
@@ -149,7 +149,7 @@ def _table(options: argparse.Namespace) -> int:
 
 
 def _fetch(options: argparse.Namespace) -> int:
-    from bench.running.standard import fetch
+    from ratiobench.bench.running.standard import fetch
 
     chosen, entries = _chosen(options)
     for path in fetch(chosen, entries, options.out, now_at):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from bench.cli.arguments import (
+from ratiobench.bench.cli.arguments import (
     ALGORITHM,
     Command,
     add_algorithms,
@@ -20,14 +20,14 @@ from bench.cli.arguments import (
     seconds,
     up_to,
 )
-from bench.cli.parser import complete_by, suite_names
-from bench.cli.printing import complain, print_json, require_writable
-from bench.running.heartbeat import now_at
-from bench.storage.store import REPEATS
-from instances.files import write_atomically
+from ratiobench.bench.cli.parser import complete_by, suite_names
+from ratiobench.bench.cli.printing import complain, print_json, require_writable
+from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.storage.store import REPEATS
+from ratiobench.instances.files import write_atomically
 
 if TYPE_CHECKING:
-    from bench.running.runner import RunOptions
+    from ratiobench.bench.running.runner import RunOptions
 
 
 def add_run(command: Command) -> None:
@@ -109,7 +109,7 @@ def add_perf(command: Command) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from bench.running.runner import places, run_suite
+    from ratiobench.bench.running.runner import places, run_suite
 
     family, suite = find_part(options)
     out, share = places(options.out, options.share, suite.name, options.scale, suite.over)
@@ -131,7 +131,7 @@ def stop_on_sigterm(options: argparse.Namespace) -> None:
 
 def run_options(options: argparse.Namespace, out: Path, share: Path | None) -> RunOptions:
     """What the command line says of a run."""
-    from bench.running.runner import RunOptions
+    from ratiobench.bench.running.runner import RunOptions
 
     return RunOptions(
         out=out,
@@ -159,8 +159,8 @@ def run_options(options: argparse.Namespace, out: Path, share: Path | None) -> R
 def _report(options: argparse.Namespace) -> int:
     if not options.parquet:
         return show(options.folder, {}, options.figures)
-    from bench.api import results
-    from bench.tables import parquet
+    from ratiobench.bench.api import results
+    from ratiobench.bench.tables import parquet
 
     parquet.require()
     status = show(options.folder, {}, options.figures)
@@ -170,13 +170,13 @@ def _report(options: argparse.Namespace) -> int:
 
 def show(folder: Path, spent: dict[str, float], figures: Path | None = None) -> int:
     """Print the tables, write CSV and page; status 1 when something failed."""
-    from bench.report import write_report
+    from ratiobench.bench.report import write_report
 
     return write_report(folder, spent, figures)
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from bench.tables import compare
+    from ratiobench.bench.tables import compare
 
     require_writable(options.csv)
     found = compare.compare(options.a, options.b)
@@ -191,6 +191,6 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _perf(options: argparse.Namespace) -> int:
-    from bench.perf import command
+    from ratiobench.bench.perf import command
 
     return command.run(options.parts, options.out, options.quick)

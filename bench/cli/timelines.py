@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.family.column import Family
-from instances.errors import InputError
-from instances.files import write_atomically
-from online.outcome import OnlineRun
+from ratiobench.bench.family.column import Family
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import write_atomically
+from ratiobench.online.outcome import OnlineRun
 
 
 def add_timeline(sub: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def write_timeline(options: argparse.Namespace, family: Family, instance: Any, r
     """The page with the time lines of the runs, one below the other, where it is asked for."""
     if not options.timeline:
         return
-    from bench.page.timeline import render_timelines
+    from ratiobench.bench.page.timeline import render_timelines
 
     name = str(getattr(instance, "name", "") or Path(options.file).name)
     write_atomically(options.timeline, render_timelines(family, instance, name, runs).encode())

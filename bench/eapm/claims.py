@@ -1,7 +1,7 @@
 """The second paper's claims about its online algorithm, checked on one run in exact arithmetic.
 
-The paper can be read in several ways (`online.eapm.algorithms.printed`); every reading's runs are asked, and each
-verdict names the reading that it is about.
+The paper can be read in several ways (`ratiobench.online.eapm.algorithms.printed`); every reading's runs are asked, and
+each verdict names the reading that it is about.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from functools import partial
 
 import numpy as np
 
-from bench.family.checks import ANOTHER, Check, Verdict
-from bench.family.parts import Statement
-from formulations.eapm.check import check
-from formulations.report import SolveReport
-from instances.eapm.model import Instance, IntArray, User, profit_rate
-from instances.eapm.solution import Decision
-from online.eapm import registry
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.parts import Statement
+from ratiobench.formulations.eapm.check import check
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.eapm.model import Instance, IntArray, User, profit_rate
+from ratiobench.instances.eapm.solution import Decision
+from ratiobench.online.eapm import registry
+from ratiobench.online.outcome import OnlineRun
 
 AUDITS = "2"
 """Version of all checks. Raise it with every claim that is added and every check that comes to say something else."""
@@ -112,7 +112,7 @@ def _best_step(instance: Instance, run: OnlineRun) -> Check:
     Where no placement of a bag leaves a profit there is no best one (a longer makespan makes a loss look better); such
     steps are passed over.
     """
-    from online.eapm.algorithms.exact_step import LIMIT, best_step
+    from ratiobench.online.eapm.algorithms.exact_step import LIMIT, best_step
 
     claim = "profit rate after the best placement of a bag <= that after the one made"
     load: IntArray = np.zeros(len(instance.machines), np.int64)

@@ -7,15 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from bench.eapm.claims import CLAIMS
-from bench.family.checks import Check, Verdict
-from bench.family.explanation import Ending, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
-from bench.family.parts import Explaining
-from formulations.report import SolveReport
-from instances.eapm.model import Instance, IntArray, User, profit_rate
-from instances.eapm.solution import Decision, Solution
-from online.eapm.algorithms.exact_step import LIMIT, best_step
-from online.outcome import OnlineRun
+from ratiobench.bench.eapm.claims import CLAIMS
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.explanation import Ending, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.family.parts import Explaining
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.eapm.model import Instance, IntArray, User, profit_rate
+from ratiobench.instances.eapm.solution import Decision, Solution
+from ratiobench.online.eapm.algorithms.exact_step import LIMIT, best_step
+from ratiobench.online.outcome import OnlineRun
 
 
 def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:

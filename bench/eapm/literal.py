@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from instances.eapm.model import Instance
-from instances.eapm.solution import Decision, Solution
+from ratiobench.instances.eapm.model import Instance
+from ratiobench.instances.eapm.solution import Decision, Solution
 
 
 def decide_all(instance: Instance) -> Solution:

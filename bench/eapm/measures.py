@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from bench.family.checks import Check
-from formulations.eapm.check import check
-from instances.eapm.model import Instance
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check
+from ratiobench.formulations.eapm.check import check
+from ratiobench.instances.eapm.model import Instance
+from ratiobench.online.outcome import OnlineRun
 
 MEASURES = ("energy", "makespan", "negative_shares", "early_finish")
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from bench.perf.measured import Curves, Measured, Part, Value, in_turns
-from instances.eapm.generate import generate
-from instances.eapm.model import Instance, IntArray
-from instances.eapm.solution import Solution
-from online.eapm.protocol import View
+from ratiobench.bench.perf.measured import Curves, Measured, Part, Value, in_turns
+from ratiobench.instances.eapm.generate import generate
+from ratiobench.instances.eapm.model import Instance, IntArray
+from ratiobench.instances.eapm.solution import Solution
+from ratiobench.online.eapm.protocol import View
 
 ALGORITHMS = ("online", "online:rule=exact-step", "balance", "greedy", "average")
 SOLVED = "linear systems by a solver"
@@ -22,7 +22,7 @@ COLUMNS = ("users", "contender", "seconds", "microseconds_per_user", "times_onli
 
 def _decide_alone(instance: Instance) -> Solution:
     """Every decision of `online`, and the loads that follow from it, without a referee."""
-    from online.eapm.algorithms.printed import Printed
+    from ratiobench.online.eapm.algorithms.printed import Printed
 
     algorithm = Printed()
     algorithm.start(instance.public(), {})
@@ -41,8 +41,8 @@ def _decide_alone(instance: Instance) -> Solution:
 
 def _measure(quick: bool, say: Callable[[str], None]) -> Measured:
     """Whole runs in turns, the referee included for ours; decisions compared with those of `online`."""
-    from bench.eapm.literal import decide_all
-    from online.eapm.run import run
+    from ratiobench.bench.eapm.literal import decide_all
+    from ratiobench.online.eapm.run import run
 
     rows: list[dict[str, Value]] = []
     for users in (30, 300) if quick else (30, 100, 300, 1000, 2000):

@@ -7,10 +7,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from bench.family.suite import Case, Plot, Printed, PrintedMean, SolveSettings, Suite
-from instances.eapm.named import names
-from instances.eapm.paper import GAMMAS, TABLE1
-from instances.eapm.workload import ORDERS
+from ratiobench.bench.family.suite import Case, Plot, Printed, PrintedMean, SolveSettings, Suite
+from ratiobench.instances.eapm.named import names
+from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
+from ratiobench.instances.eapm.workload import ORDERS
 
 READINGS = ("online", "online:shares=excluded", "online:makespan=system,shares=kept")
 """Three readings of the paper's algorithm: shares below 0 count as 0, their systems are left out, or all stays as (20)

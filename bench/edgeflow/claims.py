@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from bench.family.checks import ANOTHER, Check, Verdict
-from bench.family.parts import Statement
-from formulations.edgeflow.check import check
-from formulations.report import SolveReport
-from instances.edgeflow.format import content_hash
-from instances.edgeflow.model import Instance
-from online.edgeflow import registry
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.parts import Statement
+from ratiobench.formulations.edgeflow.check import check
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.edgeflow.format import content_hash
+from ratiobench.instances.edgeflow.model import Instance
+from ratiobench.online.edgeflow import registry
+from ratiobench.online.outcome import OnlineRun
 
 AUDITS = "4"
 """Version of all checks. Raise it with every claim that is added and every check that comes to say something else."""
@@ -202,7 +202,7 @@ def _played(instance: Instance, algorithm: str) -> OnlineRun:
 
 @lru_cache(maxsize=16)
 def _play(keyed: _Keyed, algorithm: str) -> OnlineRun:
-    from online.edgeflow.run import run
+    from ratiobench.online.edgeflow.run import run
 
     return run(keyed.instance, algorithm)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from bench.edgeflow.claims import STATEMENTS
-from bench.edgeflow.measures import stalled
-from bench.family.checks import Check, Verdict
-from bench.family.explanation import Ending, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
-from bench.family.parts import Explaining
-from formulations.edgeflow.check import check as verify
-from formulations.edgeflow.check import joined
-from formulations.report import SolveReport
-from instances.edgeflow.model import EDGE, Instance
-from instances.edgeflow.solution import Piece, Solution
-from online.outcome import OnlineRun
+from ratiobench.bench.edgeflow.claims import STATEMENTS
+from ratiobench.bench.edgeflow.measures import stalled
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.explanation import Ending, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.family.parts import Explaining
+from ratiobench.formulations.edgeflow.check import check as verify
+from ratiobench.formulations.edgeflow.check import joined
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.edgeflow.model import EDGE, Instance
+from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.online.outcome import OnlineRun
 
 
 def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:

@@ -13,13 +13,13 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from bench.family.checks import Check, Verdict
-from bench.family.parts import Hunted, Hunting, HuntSettings
-from bench.family.suite import Listed, SolveSettings
-from instances.edgeflow.format import FORMAT, parse
-from instances.edgeflow.model import Instance
-from instances.errors import InputError, not_one_of, shown
-from instances.seeds import Stream
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.parts import Hunted, Hunting, HuntSettings
+from ratiobench.bench.family.suite import Listed, SolveSettings
+from ratiobench.instances.edgeflow.format import FORMAT, parse
+from ratiobench.instances.edgeflow.model import Instance
+from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.seeds import Stream
 
 VERSION = 1
 """Of the random instances: a search begun by another version is not taken up."""
@@ -91,10 +91,10 @@ def draw_document(stream: Stream, jobs: int, seconds: int, gpus: int) -> Documen
 
 def _check(claim: str, instance: Instance, *, exact: bool = False) -> Check:
     """The audit's check on a run of the claim's policy; unless `exact`, against rivals' runs in the place of OPT."""
-    from bench.edgeflow import FAMILY
-    from bench.edgeflow.claims import CLAIMS
-    from formulations.report import Proof, SolveReport, Status, Termination
-    from online.edgeflow.run import run
+    from ratiobench.bench.edgeflow import FAMILY
+    from ratiobench.bench.edgeflow.claims import CLAIMS
+    from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+    from ratiobench.online.edgeflow.run import run
 
     [audited] = [each for each in CLAIMS if each.statement.name == claim]
     own = run(instance, HUNTED[claim])
@@ -247,7 +247,8 @@ def hunt(
     keep: Callable[[Mapping[str, Any]], None] = lambda _: None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Hunted:
-    """Look for an instance that violates the claim, or comes closest to it; see `bench.family.parts.Hunting`.
+    """Look for an instance that violates the claim, or comes closest to it; see
+    `ratiobench.bench.family.parts.Hunting`.
 
     An instance lasts at most `largest` seconds and has at most `nodes` GPUs; `slots` says nothing here.
 
@@ -255,7 +256,7 @@ def hunt(
     ------
     InputError : for a claim that is not searched for, and a state that does not fit.
     """
-    from bench.edgeflow.claims import STATEMENTS
+    from ratiobench.bench.edgeflow.claims import STATEMENTS
 
     if claim not in HUNTED:
         raise InputError("claim", "", not_one_of(claim, HUNTED))
@@ -302,7 +303,7 @@ def _told(hunted: Hunted, best: _Found, seed: int) -> Hunted:
 
 
 def _listed() -> list[Listed]:
-    from bench.edgeflow.claims import STATEMENTS
+    from ratiobench.bench.edgeflow.claims import STATEMENTS
 
     return [Listed(each.name, each.statement) for each in STATEMENTS if each.name in HUNTED]
 

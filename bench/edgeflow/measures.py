@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from bench.family.checks import Check
-from formulations.edgeflow.check import check, joined
-from instances.edgeflow.model import CLOUD, Instance, Model
-from instances.edgeflow.quantities import span
-from instances.edgeflow.solution import Piece
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check
+from ratiobench.formulations.edgeflow.check import check, joined
+from ratiobench.instances.edgeflow.model import CLOUD, Instance, Model
+from ratiobench.instances.edgeflow.quantities import span
+from ratiobench.instances.edgeflow.solution import Piece
+from ratiobench.online.outcome import OnlineRun
 
 MEASURES = ("satisfied", "moves", "crossings", "stalled_s", "gpu_use", "well_used")
 

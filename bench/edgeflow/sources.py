@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.family.source import Source
+from ratiobench.bench.family.source import Source
 
 _OSDI, _NSDI = (
     "USENIX Symposium on Operating Systems Design and Implementation",

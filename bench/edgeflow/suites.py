@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from bench.family.suite import Case, Plot, PrintedMean, SolveSettings, Suite
-from instances.edgeflow.named import names
-from instances.edgeflow.paper import CROSSINGS, MOVES, PUBLISHED_RATIOS, STALLED_S
-from instances.edgeflow.tables import PUBLISHED
+from ratiobench.bench.family.suite import Case, Plot, PrintedMean, SolveSettings, Suite
+from ratiobench.instances.edgeflow.named import names
+from ratiobench.instances.edgeflow.paper import CROSSINGS, MOVES, PUBLISHED_RATIOS, STALLED_S
+from ratiobench.instances.edgeflow.tables import PUBLISHED
 
 READINGS = ("elasticflow", "elasticflow:margin=all", "elasticflow:block=artifact,margin=none")
 """Readings of ElasticFlow's admission: the default, the margin kept for admitted jobs, the artifact's letter."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from bench.family.parts import Course, Refusal, Served, Timeline
-from formulations.edgeflow.check import check
-from instances.edgeflow.model import CLOUD, Instance, Job
-from instances.edgeflow.quantities import is_hopeless, span
-from instances.edgeflow.tables import DAY
-from online.outcome import OnlineRun
+from ratiobench.bench.family.parts import Course, Refusal, Served, Timeline
+from ratiobench.formulations.edgeflow.check import check
+from ratiobench.instances.edgeflow.model import CLOUD, Instance, Job
+from ratiobench.instances.edgeflow.quantities import is_hopeless, span
+from ratiobench.instances.edgeflow.tables import DAY
+from ratiobench.online.outcome import OnlineRun
 
 PLACES = 240
 """A time line has at most so many times, but for one that is not whole."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from bench.edgeflow import FAMILY
-from bench.family.parts import Step
-from online.edgeflow.run import GAME, run
-from online.run import list_choices
+from ratiobench.bench.edgeflow import FAMILY
+from ratiobench.bench.family.parts import Step
+from ratiobench.online.edgeflow.run import GAME, run
+from ratiobench.online.run import list_choices
 
 
 def compiling(algorithms: Collection[str] | None) -> Sequence[Step]:

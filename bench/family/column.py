@@ -1,9 +1,9 @@
 """A family of problems as the commands, suites and the store see it, found by convention.
 
-A family called NAME is a column through the four floors: the packages `instances.NAME`, `formulations.NAME`,
-`online.NAME` and `bench.NAME`, of which the last one defines ``FAMILY = Family("NAME", ...)``. What the harness needs
-is looked for in the modules that `CONVENTION` names, when it is needed; what is special, a family overrides. Nothing
-outside these folders knows a family by name.
+A family called NAME is a column through the four floors: the packages `ratiobench.instances.NAME`,
+`ratiobench.formulations.NAME`, `ratiobench.online.NAME` and `ratiobench.bench.NAME`, of which the last one defines
+``FAMILY = Family("NAME", ...)``. What the harness needs is looked for in the modules that `CONVENTION` names, when it
+is needed; what is special, a family overrides. Nothing outside these folders knows a family by name.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from bench.family.checks import ANOTHER, Check, Verdict
-from bench.family.parts import (
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.parts import (
     Bidding,
     Calibrating,
     Certificates,
@@ -30,18 +30,18 @@ from bench.family.parts import (
     Step,
     Timeline,
 )
-from bench.family.sense import Sense
-from bench.family.source import Source
-from bench.family.standard import suites_of
-from bench.family.suite import Listed, SolveSettings, Study, Suite
-from formulations.crosscheck import CrossCheck, CrossCheckRow
-from formulations.report import Exact, Proof, SolveReport, Status, Termination
-from formulations.versions import package_versions
-from instances.errors import InputError, not_one_of
-from instances.files import load_json, read_bytes
-from instances.keys import Form, Values
-from instances.recipe import PATH
-from online.outcome import OnlineRun
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.source import Source
+from ratiobench.bench.family.standard import suites_of
+from ratiobench.bench.family.suite import Listed, SolveSettings, Study, Suite
+from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
+from ratiobench.formulations.report import Exact, Proof, SolveReport, Status, Termination
+from ratiobench.formulations.versions import package_versions
+from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.instances.keys import Form, Values
+from ratiobench.instances.recipe import PATH
+from ratiobench.online.outcome import OnlineRun
 
 CONVENTION: Mapping[str, str] = {
     "FORMAT": "instances.format",
@@ -150,7 +150,7 @@ class Family:
         """What the convention calls so, or None."""
         floor, _, module = CONVENTION[what].partition(".")
         for each in dict.fromkeys((module, MAIN[floor])):
-            words = (self.home, each) if self.home else (floor, self.name, each)
+            words = (self.home, each) if self.home else ("ratiobench", floor, self.name, each)
             place = ".".join(filter(None, words))
             if _exists(place) and hasattr(loaded := importlib.import_module(place), what):
                 return getattr(loaded, what)
@@ -395,7 +395,7 @@ class Family:
 
         InputError for an algorithm or option that does not exist.
         """
-        from online.run import run
+        from ratiobench.online.run import run
 
         return run(self.need("GAME"), instance, algorithm, prior=prior)
 
@@ -404,7 +404,7 @@ class Family:
 
         Anyone's own class must exist, and it must be possible to build it.
         """
-        from online.referee.isolation import require_buildable
+        from ratiobench.online.referee.isolation import require_buildable
 
         registry = self.need("GAME").registry
         key = str(registry.canonical(algorithm))
@@ -416,7 +416,7 @@ class Family:
 
         InputError as `algorithm_key`.
         """
-        from online.referee.isolation import declared_constants
+        from ratiobench.online.referee.isolation import declared_constants
 
         registry = self.need("GAME").registry
         spec = registry.parse(algorithm)
@@ -428,7 +428,7 @@ class Family:
 
     def is_randomised(self, algorithm: str) -> bool:
         """Whether the algorithm draws, so that repetitions of a run may differ; InputError as `algorithm_key`."""
-        from online.referee.isolation import is_randomised
+        from ratiobench.online.referee.isolation import is_randomised
 
         game = self.find("GAME")
         return game is not None and is_randomised(game.registry, algorithm)
@@ -612,7 +612,7 @@ class Family:
 
     def warm(self) -> None:
         """Compile and cache what is compiled."""
-        from online.run import warm
+        from ratiobench.online.run import warm
 
         if self.compiling is not None:
             for step in self.compiling(None):

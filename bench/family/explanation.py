@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from bench.family.checks import Verdict
-from bench.family.source import Source
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.source import Source
 
 Figure = int | Fraction | str | None
 """An exact number, or words; None: there is none."""

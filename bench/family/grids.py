@@ -15,10 +15,10 @@ from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.family.column import FILE, Family
-from instances.errors import MEANT, InputError, did_you_mean, shown
-from instances.files import load_json, read_bytes
-from instances.keys import Form, Integer, Text, flat, joined, text_of
+from ratiobench.bench.family.column import FILE, Family
+from ratiobench.instances.errors import MEANT, InputError, did_you_mean, shown
+from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.instances.keys import Form, Integer, Text, flat, joined, text_of
 
 CASES = 10_000
 """Most cases of a file."""

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-import instances
-from bench.family.column import Family
-from bench.family.parts import Calibrating, Hunt, Importing
-from bench.family.suite import Suite
-from bench.family.suite_file import SUFFIX, read_recipe, read_suite
-from instances.errors import InputError, did_you_mean, not_one_of, shown
+from ratiobench import instances
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.parts import Calibrating, Hunt, Importing
+from ratiobench.bench.family.suite import Suite
+from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
+from ratiobench.instances.errors import InputError, did_you_mean, not_one_of, shown
 
 ELSEWHERE = "RATIOBENCH_FAMILIES"
 """The environment variable that names modules with families that live elsewhere, separated by commas."""
@@ -23,9 +23,9 @@ ELSEWHERE = "RATIOBENCH_FAMILIES"
 
 @lru_cache(maxsize=1)
 def families() -> Mapping[str, Family]:
-    """All families, by name: the `bench.NAME` of every package `instances.NAME`, and those named by the environment."""
+    """All families, by name: of each folder of `ratiobench.instances`, and those that the environment names."""
     names = sorted(module.name for module in pkgutil.iter_modules(instances.__path__) if module.ispkg)
-    modules = [f"bench.{name}" for name in names if importlib.util.find_spec(f"bench.{name}")]
+    modules = [f"ratiobench.bench.{each}" for each in names if importlib.util.find_spec(f"ratiobench.bench.{each}")]
     modules += [name.strip() for name in os.environ.get(ELSEWHERE, "").split(",") if name.strip()]
     found: dict[str, Family] = {}
     for module in modules:
@@ -45,7 +45,9 @@ def _family_of(module: str) -> Family:
         raise InputError(ELSEWHERE, "", f"there is no module {shown(module)} on the import path") from None
     family = getattr(loaded, "FAMILY", None)
     if not isinstance(family, Family):
-        raise InputError(ELSEWHERE, "", f"the module {shown(module)} defines no FAMILY, a bench.family.column.Family")
+        raise InputError(
+            ELSEWHERE, "", f"the module {shown(module)} defines no FAMILY, a ratiobench.bench.family.column.Family"
+        )
     return family
 
 

@@ -30,12 +30,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from bench.family.checks import Check
-from bench.family.explanation import Explanation
-from bench.family.suite import Listed, SolveSettings
-from formulations.report import SolveReport
-from instances.display import decimal
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.family.explanation import Explanation
+from ratiobench.bench.family.suite import Listed, SolveSettings
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.display import decimal
+from ratiobench.online.outcome import OnlineRun
 
 
 class Step(NamedTuple):

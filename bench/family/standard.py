@@ -2,7 +2,7 @@
 
 An entry is a recipe and the SHA-256 of what it makes; that never changes once a set is released. Beside it stands the
 best interval that is known on OPT, proved by the certificate `bench/standard/NAME/ENTRY.cert`, which may get better.
-What a manifest says is a claim: `bench.running.standard` checks all of it.
+What a manifest says is a claim: `ratiobench.bench.running.standard` checks all of it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from bench.family.suite import Case, Suite
-from formulations.report import Exact
-from instances import packed
-from instances.errors import InputError, not_one_of, shown, tamed
-from instances.files import load_json, read_bytes, sha256_of, write_atomically
+from ratiobench.bench.family.suite import Case, Suite
+from ratiobench.formulations.report import Exact
+from ratiobench.instances import packed
+from ratiobench.instances.errors import InputError, not_one_of, shown, tamed
+from ratiobench.instances.files import load_json, read_bytes, sha256_of, write_atomically
 
 FORMAT = "ratiobench/standard/1"
 HERE = Path(__file__).resolve().parents[1] / "standard"

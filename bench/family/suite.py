@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from instances.errors import InputError, not_one_of
+from ratiobench.instances.errors import InputError, not_one_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ HISTORY = "prior=history"
 EARLIER = "prior=earlier"
 """The same, where the `prior` is all days before the one under test: of algorithms that learn, in a backtest."""
 TIMELINE = "timeline"
-"""The kind of a study that is made along with the run it is about: what happened over time (`bench.tables.courses`)."""
+"""The kind of a study that is made along with the run it is about: what happened over time (`tables.courses`)."""
 
 
 def is_informed(algorithm: str) -> str:
@@ -127,12 +127,12 @@ class PrintedMean:
 
 
 QUANTITIES = ("welfare", "reached", "ratio", "revenue", "admitted", "seconds", "deciding")
-"""Kinds of figures that show means of what every family has (`bench.figures.data`)."""
+"""Kinds of figures that show means of what every family has (`ratiobench.bench.figures.data`)."""
 LEADERBOARD = "leaderboard"
 STUDIED = ("curve", "charges")
-"""Kinds of figures that show studies of that kind (`bench.figures.kinds`)."""
+"""Kinds of figures that show studies of that kind (`ratiobench.bench.figures.kinds`)."""
 SWEEP = "sweep"
-"""The kind of figure that shows ratios over the values of a parameter (`bench.figures.sweep`)."""
+"""The kind of figure that shows ratios over the values of a parameter (`ratiobench.bench.figures.sweep`)."""
 TAKEN = ("results", "solvers", "seconds", "claims", "figures", "printed", "printed_means", "provenance")
 """Names of other files of a report, which no figure can have."""
 
@@ -145,8 +145,9 @@ class Plot:
     ----------
     name : of its files and its place on the page.
     title : its heading.
-    kind : a quantity (``welfare``, ``reached``, ...; `bench.figures.data`) or a measure of the family: means over the
-        cases of each group, with their 95 % intervals; or the name of a kind of its own (`bench.figures.kinds`).
+    kind : a quantity (``welfare``, ``reached``, ...; `ratiobench.bench.figures.data`) or a measure of the family: means
+        over the cases of each group, with their 95 % intervals; or the name of a kind of its own
+        (`ratiobench.bench.figures.kinds`).
     groups : places on its axis, in order.
     axis : what the groups vary.
     algorithms : whom it shows; empty for all.
@@ -213,7 +214,7 @@ class Suite:
     file : the file that the suite was read from; empty for one of this house.
     history : days of history of a backtest, of which every case is a day; 0 for all other suites.
     notes : what is said when it is run: of a backtest the order of its days, then why they may be no days of one load.
-    command : the words after ``python -m bench`` that run it, where they are not ``run NAME``.
+    command : the words after ``python -m ratiobench`` that run it, where they are not ``run NAME``.
     axes : of a sweep, the parameters that `--over` can choose.
     over : names of the axes that were chosen; empty for the suite's own `cases`.
     """

@@ -1,8 +1,8 @@
 """A suite of one's own in a TOML file, and a recipe on the command line: read, checked, made a `Suite`.
 
-An instance of the file is a recipe with what is run on it; `bench.family.grids` makes its cases. What may stand where
-is described in `SUITE`, `CASE`, `PLOT` and by the families' recipes; `bench.family.suite_schema` makes a JSON Schema of
-the same descriptions.
+An instance of the file is a recipe with what is run on it; `ratiobench.bench.family.grids` makes its cases. What may
+stand where is described in `SUITE`, `CASE`, `PLOT` and by the families' recipes; `ratiobench.bench.family.suite_schema`
+makes a JSON Schema of the same descriptions.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from bench.family.column import Family
-from bench.family.grids import CASES, RUNS, Grid, Variant, fill, name_file, shorten_name
-from bench.family.suite import (
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.grids import CASES, RUNS, Grid, Variant, fill, name_file, shorten_name
+from ratiobench.bench.family.suite import (
     LEADERBOARD,
     QUANTITIES,
     STUDIED,
@@ -30,10 +30,10 @@ from bench.family.suite import (
     Study,
     Suite,
 )
-from formulations.settings import NO_BACKEND
-from instances.errors import MEANT, InputError, did_you_mean, not_one_of, shown
-from instances.files import load_toml, read_bytes
-from instances.keys import Form, Integer, Key, Kind, Number, Switch, Text, Texts, Values, joined
+from ratiobench.formulations.settings import NO_BACKEND
+from ratiobench.instances.errors import MEANT, InputError, did_you_mean, not_one_of, shown
+from ratiobench.instances.files import load_toml, read_bytes
+from ratiobench.instances.keys import Form, Integer, Key, Kind, Number, Switch, Text, Texts, Values, joined
 
 SUFFIX = ".toml"
 _SOLVE = (

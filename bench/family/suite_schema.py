@@ -1,14 +1,14 @@
-"""The JSON Schema of a suite's file (`bench.family.suite_file`), of the same descriptions of keys as its checks."""
+"""The JSON Schema of a suite's file, from the descriptions by which `ratiobench.bench.family.suite_file` checks it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.family.column import Family
-from bench.family.grids import RUNS
-from bench.family.suite_file import CASE, LISTS, PLOT, STUDY, SUITE
-from instances.keys import Form, Key, Schema, Seed
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.grids import RUNS
+from ratiobench.bench.family.suite_file import CASE, LISTS, PLOT, STUDY, SUITE
+from ratiobench.instances.keys import Form, Key, Schema, Seed
 
 FILE = "suite.schema.json"
 """Its name, in the family's folder of `instances`."""

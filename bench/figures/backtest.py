@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from bench.family.column import Family
-from bench.figures.scales import Axis, format_compactly
-from bench.figures.svg import LETTER, LINE, WIDTH, Drawing, Panel
-from bench.tables.backtest import Difference, Policy
-from bench.tables.courses import Line
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.figures.scales import Axis, format_compactly
+from ratiobench.bench.figures.svg import LETTER, LINE, WIDTH, Drawing, Panel
+from ratiobench.bench.tables.backtest import Difference, Policy
+from ratiobench.bench.tables.courses import Line
 
 
 def draw_differences(differences: Sequence[Difference], best: str, family: Family) -> str:

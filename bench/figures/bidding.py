@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from bench.figures.bids import find_best, has_bid, take_sample, utility_of
-from bench.figures.overview import tell_exactly
-from bench.figures.scales import Axis
-from bench.figures.svg import Frame, Panel
+from ratiobench.bench.figures.bids import find_best, has_bid, take_sample, utility_of
+from ratiobench.bench.figures.overview import tell_exactly
+from ratiobench.bench.figures.scales import Axis
+from ratiobench.bench.figures.svg import Frame, Panel
 
 
 def draw_curve(rows: Sequence[Mapping[str, str]], label: str, unit: str) -> str:

@@ -13,13 +13,13 @@ from typing import Any
 
 import pandas as pd
 
-from bench.family.sense import Sense
-from bench.family.suite import Plot
-from bench.figures.data import OPT_LABEL, MeanRows, find_quantity
-from bench.figures.overview import sort_rows, tell_between
-from bench.figures.scales import Axis, format_compactly
-from bench.figures.svg import ALONE, LINE, SERIES, Frame, Panel, draw_sign, style_series
-from bench.tables.rows import is_known
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import Plot
+from ratiobench.bench.figures.data import OPT_LABEL, MeanRows, find_quantity
+from ratiobench.bench.figures.overview import sort_rows, tell_between
+from ratiobench.bench.figures.scales import Axis, format_compactly
+from ratiobench.bench.figures.svg import ALONE, LINE, SERIES, Frame, Panel, draw_sign, style_series
+from ratiobench.bench.tables.rows import is_known
 
 APART = 5
 """How many times larger one group's figures may be than another's for both to stand on the same axis."""

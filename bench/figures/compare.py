@@ -13,13 +13,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from bench.family.sense import Sense
-from bench.figures.scales import Axis
-from bench.figures.svg import ALONE, LINE, WIDTH, Frame, style_series
-from bench.tables.cells import Table, count_cell, make_cell
-from bench.tables.ratios import Kind, better, decimal
-from bench.tables.rows import Results, is_known
-from bench.tables.sayings import is_own, name_of_runs
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.figures.scales import Axis
+from ratiobench.bench.figures.svg import ALONE, LINE, WIDTH, Frame, style_series
+from ratiobench.bench.tables.cells import Table, count_cell, make_cell
+from ratiobench.bench.tables.ratios import Kind, better, decimal
+from ratiobench.bench.tables.rows import Results, is_known
+from ratiobench.bench.tables.sayings import is_own, name_of_runs
 
 ENDLESS = {Kind.UNBOUNDED: "unbounded", Kind.OPEN: "perhaps unbounded"}
 """Kinds of ratios without an upper end, in words: such a run stands at the edge."""

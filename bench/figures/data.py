@@ -14,14 +14,14 @@ from typing import Any
 
 import pandas as pd
 
-from bench.family.column import Family
-from bench.family.sense import Sense
-from bench.family.suite import Plot
-from bench.tables import intervals
-from bench.tables.ratios import Kind, better
-from bench.tables.rows import DECIDING, Results, is_known, online_seconds
-from bench.tables.sayings import label_of_runs, said_of_runs
-from bench.tables.text import check_title
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import Plot
+from ratiobench.bench.tables import intervals
+from ratiobench.bench.tables.ratios import Kind, better
+from ratiobench.bench.tables.rows import DECIDING, Results, is_known, online_seconds
+from ratiobench.bench.tables.sayings import label_of_runs, said_of_runs
+from ratiobench.bench.tables.text import check_title
 
 OPT_LABEL = "OPT"
 """The algorithm of the rows of OPT among those of a figure of welfare."""

@@ -10,10 +10,10 @@ from typing import ClassVar, Self
 
 import pandas as pd
 
-from bench.family.column import Family
-from bench.family.suite import Plot
-from bench.tables.cells import Table
-from bench.tables.rows import Results
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.suite import Plot
+from ratiobench.bench.tables.cells import Table
+from ratiobench.bench.tables.rows import Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ class Text:
 
 @dataclass(frozen=True)
 class Drawn(ABC):
-    """A figure that a suite asks for, with its data. A kind of figure is a subclass, named in `bench.figures.kinds`.
+    """A figure that a suite asks for, with its data. A kind of figure is a subclass, named in
+    `ratiobench.bench.figures.kinds`.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from bench.figures.drawn import Drawn
-from instances.files import make_folder, write_atomically
+from ratiobench.bench.figures.drawn import Drawn
+from ratiobench.instances.files import make_folder, write_atomically
 
 
 def write_pictures(drawn: Sequence[Drawn], folder: Path) -> list[Path]:
@@ -35,12 +35,12 @@ def _slug(text: str) -> str:
 
 def make_document(svg: str) -> str:
     """An element of the page as a document that has the page's colours, light and dark."""
-    sheet = files("bench.page").joinpath("page.css").read_text(encoding="utf-8")
+    sheet = files("ratiobench.bench.page").joinpath("page.css").read_text(encoding="utf-8")
     light = re.search(r"^:root \{.*?\}", sheet, re.DOTALL | re.MULTILINE)
     dark = re.search(r"^@media \(prefers-color-scheme: dark\) \{ :root \{.*?\} \}", sheet, re.DOTALL | re.MULTILINE)
     assert light is not None
     assert dark is not None
-    charts = files("bench.page").joinpath("charts.css").read_text(encoding="utf-8")
+    charts = files("ratiobench.bench.page").joinpath("charts.css").read_text(encoding="utf-8")
     style = (
         f"{light[0]}\n{dark[0]}\n{charts}"
         "svg { color: var(--ink); background: var(--paper); font-family: system-ui, sans-serif; }"

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.figures.data import OPT_LABEL
-from bench.figures.scales import Axis
-from bench.figures.svg import ALONE, LINE, SERIES, Frame, draw_sign
+from ratiobench.bench.figures.data import OPT_LABEL
+from ratiobench.bench.figures.scales import Axis
+from ratiobench.bench.figures.svg import ALONE, LINE, SERIES, Frame, draw_sign
 
 ROOM = 0.08
 """What lies between the outermost points and the ends of an axis, as a part of it."""

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 
-from bench.family.column import Family
-from bench.family.suite import LEADERBOARD, STUDIED, SWEEP, TAKEN, Plot
-from bench.figures.data import QUANTITIES
-from bench.figures.drawn import Drawn
-from bench.figures.leaderboard import Leaderboard
-from bench.figures.means import Means
-from bench.figures.studies import Charges, Curves
-from bench.figures.sweep import Swept
-from bench.tables.rows import Results
-from instances.errors import InputError, shown
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.suite import LEADERBOARD, STUDIED, SWEEP, TAKEN, Plot
+from ratiobench.bench.figures.data import QUANTITIES
+from ratiobench.bench.figures.drawn import Drawn
+from ratiobench.bench.figures.leaderboard import Leaderboard
+from ratiobench.bench.figures.means import Means
+from ratiobench.bench.figures.studies import Charges, Curves
+from ratiobench.bench.figures.sweep import Swept
+from ratiobench.bench.tables.rows import Results
+from ratiobench.instances.errors import InputError, shown
 
 KINDS: dict[str, type[Drawn]] = dict(
     zip((*STUDIED, LEADERBOARD, SWEEP), (Curves, Charges, Leaderboard, Swept), strict=True)

@@ -9,15 +9,15 @@ from typing import Any, Self
 
 import pandas as pd
 
-from bench.family.column import Family
-from bench.family.sense import Sense
-from bench.family.suite import Plot
-from bench.figures.data import CaseValues
-from bench.figures.drawn import Drawn
-from bench.tables import intervals
-from bench.tables.cells import Cell, Table, exact_cell, make_cell
-from bench.tables.rows import Results, is_known
-from bench.tables.sayings import label_of_runs, said_of_runs
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import Plot
+from ratiobench.bench.figures.data import CaseValues
+from ratiobench.bench.figures.drawn import Drawn
+from ratiobench.bench.tables import intervals
+from ratiobench.bench.tables.cells import Cell, Table, exact_cell, make_cell
+from ratiobench.bench.tables.rows import Results, is_known
+from ratiobench.bench.tables.sayings import label_of_runs, said_of_runs
 
 COLUMNS = {
     "algorithm": "name with options",

@@ -9,17 +9,17 @@ from typing import Any, Self
 
 import pandas as pd
 
-from bench.family.column import Family
-from bench.family.sense import Sense
-from bench.family.suite import Plot
-from bench.figures.charts import draw_group, draw_lines, find_span, find_spans, is_lines
-from bench.figures.data import MeanRows, take_means
-from bench.figures.drawn import Chart, Drawn, Text
-from bench.tables.cells import Table, count_cell, make_cell, mean_cell
-from bench.tables.rows import Results, is_known
-from bench.tables.sayings import said_below
-from bench.tables.text import CELL, aligned
-from instances.errors import tamed
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import Plot
+from ratiobench.bench.figures.charts import draw_group, draw_lines, find_span, find_spans, is_lines
+from ratiobench.bench.figures.data import MeanRows, take_means
+from ratiobench.bench.figures.drawn import Chart, Drawn, Text
+from ratiobench.bench.tables.cells import Table, count_cell, make_cell, mean_cell
+from ratiobench.bench.tables.rows import Results, is_known
+from ratiobench.bench.tables.sayings import said_below
+from ratiobench.bench.tables.text import CELL, aligned
+from ratiobench.instances.errors import tamed
 
 METHOD = (
     "Mean over the cases of each group, which are repetitions, the best on top; the line is the 95 % interval of the "

@@ -9,13 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from bench.family.sense import Sense
-from bench.figures.data import REACHED, ratio_words
-from bench.figures.scales import Axis
-from bench.figures.svg import Frame, Panel, draw_sign, style_series
-from bench.tables.ratios import Kind, interval_text, open_text, share_percent
-from bench.tables.rows import is_known
-from bench.tables.text import number
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.figures.data import REACHED, ratio_words
+from ratiobench.bench.figures.scales import Axis
+from ratiobench.bench.figures.svg import Frame, Panel, draw_sign, style_series
+from ratiobench.bench.tables.ratios import Kind, interval_text, open_text, share_percent
+from ratiobench.bench.tables.rows import is_known
+from ratiobench.bench.tables.text import number
 
 DOTS = 60
 """Run times drawn of one algorithm; of more, that many quantiles."""

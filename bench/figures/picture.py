@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from bench.figures.files import make_document
-from instances.errors import InputError, shown, tamed
-from instances.files import write_atomically
+from ratiobench.bench.figures.files import make_document
+from ratiobench.instances.errors import InputError, shown, tamed
+from ratiobench.instances.files import write_atomically
 
 _HEAD = 24
 """Points above a chart for its heading."""

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from statistics import median
 
-from bench.family.column import Family
-from bench.family.standard import StandardSet
-from bench.figures.files import make_document
-from bench.figures.overview import draw_curves
-from bench.storage.payload import exact
-from bench.tables import ratios
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.standard import StandardSet
+from ratiobench.bench.figures.files import make_document
+from ratiobench.bench.figures.overview import draw_curves
+from ratiobench.bench.storage.payload import exact
+from ratiobench.bench.tables import ratios
 
 LEAST = 0.001
 """Percent; nothing smaller is told apart in the figure."""

@@ -10,13 +10,13 @@ from typing import Any, Self
 
 import pandas as pd
 
-from bench.family.column import Family
-from bench.family.suite import Plot
-from bench.figures.bidding import draw_charges, draw_curve
-from bench.figures.bids import SAMPLE, Where, find_best
-from bench.figures.drawn import Chart, Drawn, Text
-from bench.tables.rows import Results, StudyTable
-from bench.tables.text import number
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.suite import Plot
+from ratiobench.bench.figures.bidding import draw_charges, draw_curve
+from ratiobench.bench.figures.bids import SAMPLE, Where, find_best
+from ratiobench.bench.figures.drawn import Chart, Drawn, Text
+from ratiobench.bench.tables.rows import Results, StudyTable
+from ratiobench.bench.tables.text import number
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 
-from bench.figures.scales import Axis, Scale
-from bench.tables.sayings import is_own
+from ratiobench.bench.figures.scales import Axis, Scale
+from ratiobench.bench.tables.sayings import is_own
 
 WIDTH = 340.0
 """Of a chart that stands beside others, in units of which a letter's size is ten."""

@@ -15,19 +15,19 @@ from typing import Any, Self
 
 import pandas as pd
 
-from bench.family.column import Family
-from bench.family.suite import Plot
-from bench.figures.charts import draw_series_of, shorten_groups
-from bench.figures.data import CaseValues, take_means
-from bench.figures.drawn import Chart, Text
-from bench.figures.means import Means
-from bench.figures.scales import Axis, format_compactly
-from bench.figures.svg import ALONE, LINE, Frame
-from bench.tables.cells import Table, count_cell, make_cell
-from bench.tables.ratios import decimal, grouped, interval_text
-from bench.tables.rows import Results, is_known
-from bench.tables.text import CELL, aligned, check_title
-from instances.errors import tamed
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.suite import Plot
+from ratiobench.bench.figures.charts import draw_series_of, shorten_groups
+from ratiobench.bench.figures.data import CaseValues, take_means
+from ratiobench.bench.figures.drawn import Chart, Text
+from ratiobench.bench.figures.means import Means
+from ratiobench.bench.figures.scales import Axis, format_compactly
+from ratiobench.bench.figures.svg import ALONE, LINE, Frame
+from ratiobench.bench.tables.cells import Table, count_cell, make_cell
+from ratiobench.bench.tables.ratios import decimal, grouped, interval_text
+from ratiobench.bench.tables.rows import Results, is_known
+from ratiobench.bench.tables.text import CELL, aligned, check_title
+from ratiobench.instances.errors import tamed
 
 STRIP = 62.0
 """Height of the strip of the bound."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from bench.family.parts import Course, Timeline
-from bench.figures.scales import Axis, format_compactly
-from bench.figures.svg import ALONE, SERIES, Frame, style_series
-from bench.tables.cells import Cell, Column, Table, count_cell, exact_cell, make_cell
-from bench.tables.courses import Line
+from ratiobench.bench.family.parts import Course, Timeline
+from ratiobench.bench.figures.scales import Axis, format_compactly
+from ratiobench.bench.figures.svg import ALONE, SERIES, Frame, style_series
+from ratiobench.bench.tables.cells import Cell, Column, Table, count_cell, exact_cell, make_cell
+from ratiobench.bench.tables.courses import Line
 
 ASKED = 3.0
 """What is asked for is drawn up to this multiple of the capacity."""

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from bench.family.column import Family
-from bench.family.parts import BidCurve, Bidding, Hunting, Staying
-from bench.family.suite import Listed, SolveSettings
-from formulations.report import SolveReport
-from online.outcome import OnlineRun
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.parts import BidCurve, Bidding, Hunting, Staying
+from ratiobench.bench.family.suite import Listed, SolveSettings
+from ratiobench.formulations.report import SolveReport
+from ratiobench.online.outcome import OnlineRun
 
 # Solvers, kernels and generators are imported where they are used, so that `list` and `check` start at once.
 
@@ -24,17 +24,17 @@ class LoraFamily(Family):
         """`one-node` instead of P."""
 
         def solve(instance: Any, settings: SolveSettings) -> SolveReport:
-            from formulations.lora.solve import solve
+            from ratiobench.formulations.lora.solve import solve
 
             return solve(instance, **asdict(settings), migration=False)
 
         def run(instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
-            from online.lora.run import run
+            from ratiobench.online.lora.run import run
 
             return run(instance, algorithm, prior=prior, migration=False)
 
         def check(instance: Any, data: Any, source: str) -> Mapping[str, Any]:
-            from formulations.lora.check import check
+            from ratiobench.formulations.lora.check import check
 
             return check(instance, self.solution(instance, data, source), migration=False).document()
 
@@ -43,16 +43,16 @@ class LoraFamily(Family):
     @property
     def hunting(self) -> Hunting:
         """Local search over tiny instances, in exact arithmetic."""
-        from bench.lora.hunt.hunt import hunt
-        from bench.lora.hunt.worst import hunt_worst
-        from bench.lora.theory.claims import list_hunts
+        from ratiobench.bench.lora.hunt.hunt import hunt
+        from ratiobench.bench.lora.hunt.worst import hunt_worst
+        from ratiobench.bench.lora.theory.claims import list_hunts
 
         return Hunting(lambda: [Listed(name, how.statement) for name, how in list_hunts().items()], hunt, hunt_worst)
 
     @property
     def bidding(self) -> Bidding:
         """Exact curves, constants that come from the bids following the bid; else by trying bids."""
-        from bench.lora.theory.bidder import audit_bidder, curve
+        from ratiobench.bench.lora.theory.bidder import audit_bidder, curve
 
         def utility_curve(instance: Any, algorithm: str, task: int) -> BidCurve:
             return curve(instance, self.run(instance, algorithm), task)

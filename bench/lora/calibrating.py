@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from bench.family.parts import Calibrated, Calibrating, CalibrationSettings
-from bench.family.suite import Listed
-from instances.files import text_of
-from instances.lora.calibration import Calibration, checked_name, gpu_lines, read_calibration
-from instances.lora.finetuning import DTYPES, GPT2, SMALL, TorchMachine
-from instances.lora.measuring import Plan, calibrate
+from ratiobench.bench.family.parts import Calibrated, Calibrating, CalibrationSettings
+from ratiobench.bench.family.suite import Listed
+from ratiobench.instances.files import text_of
+from ratiobench.instances.lora.calibration import Calibration, checked_name, gpu_lines, read_calibration
+from ratiobench.instances.lora.finetuning import DTYPES, GPT2, SMALL, TorchMachine
+from ratiobench.instances.lora.measuring import Plan, calibrate
 
 
 def _measure(settings: CalibrationSettings, begun: Callable[[str], None], told: Callable[[str], None]) -> Calibrated:

@@ -1,6 +1,6 @@
-"""What is claimed of runs in problem P, and checked on them: the laboratory of `bench.lora.theory`."""
+"""What is claimed of runs in problem P, and checked on them: the laboratory of `ratiobench.bench.lora.theory`."""
 
-from bench.lora.theory.audit import audit, audit_claims
-from bench.lora.theory.claims import AUDITS, NOTATION, statements
+from ratiobench.bench.lora.theory.audit import audit, audit_claims
+from ratiobench.bench.lora.theory.claims import AUDITS, NOTATION, statements
 
 __all__ = ["AUDITS", "NOTATION", "audit", "audit_claims", "statements"]

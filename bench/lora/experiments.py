@@ -1,10 +1,10 @@
 """What section 5 of the main paper says of its figures, and what holds in the means of the suite `paper`.
 
 The paper's sentences are about means of welfare, ratios and times, so no single run refutes one; all other claims are
-in `bench.lora.theory`. A comparison of two algorithms over the runs of a column `holds` where the 95 % interval of the
-improvement (Fieller, runs in pairs) is above 0, `fails` where it is below, and is `undecided` where it contains 0.
-Where the runs themselves are not known the two means are compared, which decides it for these days alone. What has not
-been run has no verdict.
+in `ratiobench.bench.lora.theory`. A comparison of two algorithms over the runs of a column `holds` where the 95 %
+interval of the improvement (Fieller, runs in pairs) is above 0, `fails` where it is below, and is `undecided` where it
+contains 0. Where the runs themselves are not known the two means are compared, which decides it for these days alone.
+What has not been run has no verdict.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from bench.tables import intervals
-from bench.tables.ratios import decimal
+from ratiobench.bench.tables import intervals
+from ratiobench.bench.tables.ratios import decimal
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 OURS = "pdftsp:search=printed,units=paper"

@@ -6,20 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from bench.family.checks import Check
-from bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
-from bench.family.parts import Explaining
-from bench.lora.explain.candidates import Plan, Pricing, list_candidates, list_plans, make_plan, name_cells
-from bench.lora.explain.ending import end_with
-from bench.lora.explain.played import Prices, replay_prices, take_prices
-from bench.lora.hunt.sketch import sketch_of
-from bench.lora.theory.basis.case import Cell
-from formulations.report import SolveReport
-from instances.lora.model import Instance, Task
-from instances.lora.solution import Decision, Solution
-from online.lora.posting import PostedCell, PostedTrace
-from online.lora.traces import GreedyTrace, LinearTrace, Offer, PriceTrace
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.family.parts import Explaining
+from ratiobench.bench.lora.explain.candidates import Plan, Pricing, list_candidates, list_plans, make_plan, name_cells
+from ratiobench.bench.lora.explain.ending import end_with
+from ratiobench.bench.lora.explain.played import Prices, replay_prices, take_prices
+from ratiobench.bench.lora.hunt.sketch import sketch_of
+from ratiobench.bench.lora.theory.basis.case import Cell
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.solution import Decision, Solution
+from ratiobench.online.lora.posting import PostedCell, PostedTrace
+from ratiobench.online.lora.traces import GreedyTrace, LinearTrace, Offer, PriceTrace
+from ratiobench.online.outcome import OnlineRun
 
 _WORTH = "b_il is what a schedule is worth: the bid less vendor and operation."
 _LARGEST = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench.family.parts import Importing, ImportReport, ImportSettings
-from bench.family.suite import Listed
-from instances.lora.cluster import read_cluster
-from instances.lora.example import example
-from instances.lora.imports import Laws, import_log
-from instances.lora.logs import registered
-from instances.lora.model import Instance
+from ratiobench.bench.family.parts import Importing, ImportReport, ImportSettings
+from ratiobench.bench.family.suite import Listed
+from ratiobench.instances.lora.cluster import read_cluster
+from ratiobench.instances.lora.example import example
+from ratiobench.instances.lora.imports import Laws, import_log
+from ratiobench.instances.lora.logs import registered
+from ratiobench.instances.lora.model import Instance
 
 
 def _read(log: Path, settings: ImportSettings, tell: Callable[[int], None]) -> tuple[ImportReport, Iterator[Instance]]:

@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.family.checks import Check
-from instances.lora.fitting import fewest_slots, servable
-from instances.lora.model import Instance
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check
+from ratiobench.instances.lora.fitting import fewest_slots, servable
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.outcome import OnlineRun
 
 MEASURES = ("certificate", "revenue_share", "admitted_share", "long_share", "long_fairness", "compute_used")
 

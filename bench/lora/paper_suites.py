@@ -5,7 +5,7 @@ half, Poisson 50 arrivals a slot, 5 vendors, deadlines `uniform`; each figure va
 has the same names of random streams in every figure, so that instances of two figures that agree are one instance, and
 the electricity prices of a day of its own. The runs of a trace are consecutive days of it, and parts of days take the
 traces in turn (`RUNS` says what that makes of intervals). `small` is a tenth of the nodes and of the arrivals, in three
-runs. What of the paper can be read in two ways and what it leaves open is settled in `bench.lora.readings`.
+runs. What of the paper can be read in two ways and what it leaves open is settled in `ratiobench.bench.lora.readings`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.family.suite import Case, Plot, Printed, SolveSettings, Suite
-from instances.lora.arrivals import days, earlier
+from ratiobench.bench.family.suite import Case, Plot, Printed, SolveSettings, Suite
+from ratiobench.instances.lora.arrivals import days, earlier
 
 INFORMED = (
     "pdftsp:prior=yesterday,units=paper",
@@ -27,7 +27,7 @@ INFORMED = (
     "bbar-rule:prior=yesterday",
 )
 """Whoever needs constants: here they come from the day before, as they would in use; with the margin that Theorem A
-needs for a day that is not the same (`online.lora.algorithms.posted`)."""
+needs for a day that is not the same (`ratiobench.online.lora.algorithms.posted`)."""
 PDFTSP = ("pdftsp:units=paper", "pdftsp:search=printed,units=paper")
 """The mechanism in the paper's units, with an exact maximiser of (9), and with Algorithm 2, which is what the paper's
 figures show."""

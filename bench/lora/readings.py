@@ -1,8 +1,9 @@
 """How the main paper is read where it can be read in more than one way or says nothing: said once, shown everywhere.
 
 The page of every run has these sentences, and a test compares those of the READMEs with them. The code that they are
-about stands in `online.lora.algorithms.pdftsp` (Algorithms 1 and 2), `online.lora.algorithms.earliest` (EFT and NTM),
-`formulations.lora.check` (problem P) and `bench.lora.theory.basis.facts` (rho and bbar).
+about stands in `ratiobench.online.lora.algorithms.pdftsp` (Algorithms 1 and 2),
+`ratiobench.online.lora.algorithms.earliest` (EFT and NTM), `ratiobench.formulations.lora.check` (problem P) and
+`ratiobench.bench.lora.theory.basis.facts` (rho and bbar).
 """
 
 from __future__ import annotations

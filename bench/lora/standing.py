@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from online.lora.one_node import MIGRATE, NO
-from online.lora.registry import parse
+from ratiobench.online.lora.one_node import MIGRATE, NO
+from ratiobench.online.lora.registry import parse
 
 NOTHING = {"guarantee": "none known", "truthful": "not examined"}
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from bench.family.suite import Study
-from bench.lora.theory.basis.outlay import find_outlay
-from bench.lora.theory.pdftsp.auction import Charge, auction_of, charges
-from bench.lora.theory.pdftsp.bids import utility_curve
-from instances.errors import InputError, not_one_of
-from instances.lora.model import Instance
-from online.lora.run import run
-from online.lora.traces import PriceTrace
-from online.outcome import OnlineRun
+from ratiobench.bench.family.suite import Study
+from ratiobench.bench.lora.theory.basis.outlay import find_outlay
+from ratiobench.bench.lora.theory.pdftsp.auction import Charge, auction_of, charges
+from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
+from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.run import run
+from ratiobench.online.lora.traces import PriceTrace
+from ratiobench.online.outcome import OnlineRun
 
 STUDIES = {"curve": True, "charges": False}
 """Kinds of studies, and whether one is about a single task."""

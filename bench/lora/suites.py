@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from bench.family.suite import Case, Plot, SolveSettings, Study, Suite
-from bench.lora.paper_suites import (
+from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Study, Suite
+from ratiobench.bench.lora.paper_suites import (
     AS_PRINTED,
     DAYS_BEFORE,
     EARLIEST,
@@ -21,11 +21,11 @@ from bench.lora.paper_suites import (
     figure_suites,
     prices,
 )
-from bench.lora.sweeps import sweep_axes, sweep_suite
-from instances.lora.arrivals import days
-from instances.lora.constructions import families
-from instances.lora.generate import generate
-from instances.lora.named import names
+from ratiobench.bench.lora.sweeps import sweep_axes, sweep_suite
+from ratiobench.instances.lora.arrivals import days
+from ratiobench.instances.lora.constructions import families
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.named import names
 
 ALGORITHMS = (*AS_PRINTED, "titan", *EARLIEST, "greedy", "eris")
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.family.suite import Axis, Case, SolveSettings, Suite
-from bench.lora.paper_suites import PDFTSP, TARIFF_DAYS, TRACES, prices
-from instances.lora.arrivals import days
+from ratiobench.bench.family.suite import Axis, Case, SolveSettings, Suite
+from ratiobench.bench.lora.paper_suites import PDFTSP, TARIFF_DAYS, TRACES, prices
+from ratiobench.instances.lora.arrivals import days
 
 ALGORITHMS = (*PDFTSP, "titan", "eft", "ntm", "greedy")
 """What a sweep compares; six lines can be told apart."""

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.family.parts import Course, Refusal, Served, Timeline
-from formulations.kernels import compiled
-from instances.lora.fitting import fewest_slots, first_slots, servable, usable_types
-from instances.lora.model import Instance, IntArray
-from instances.lora.solution import Decision
-from online.lora.run import NO_MIGRATION
-from online.outcome import OnlineRun
+from ratiobench.bench.family.parts import Course, Refusal, Served, Timeline
+from ratiobench.formulations.kernels import compiled
+from ratiobench.instances.lora.fitting import fewest_slots, first_slots, servable, usable_types
+from ratiobench.instances.lora.model import Instance, IntArray
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.run import NO_MIGRATION
+from ratiobench.online.outcome import OnlineRun
 
 DAY = 86_400
 IMPOSSIBLE, FULL, DEAR = "cannot be served", "no room", "too dear"

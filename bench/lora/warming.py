@@ -11,18 +11,18 @@ from functools import partial
 
 import numpy as np
 
-from bench.family.parts import Step
-from bench.lora.theory.basis import density, dual
-from bench.lora.theory.payments import compiled
-from formulations.lora import batch, solve
-from formulations.lora.bound.minimal import list_minimal_covers
-from formulations.lora.covering.schedules import cheapest_cover
-from instances.lora.history import join
-from instances.lora.named import named
-from online.lora import public_constants
-from online.lora.registry import parse
-from online.lora.run import GAME, run
-from online.run import list_choices
+from ratiobench.bench.family.parts import Step
+from ratiobench.bench.lora.theory.basis import density, dual
+from ratiobench.bench.lora.theory.payments import compiled
+from ratiobench.formulations.lora import batch, solve
+from ratiobench.formulations.lora.bound.minimal import list_minimal_covers
+from ratiobench.formulations.lora.covering.schedules import cheapest_cover
+from ratiobench.instances.lora.history import join
+from ratiobench.instances.lora.named import named
+from ratiobench.online.lora import public_constants
+from ratiobench.online.lora.registry import parse
+from ratiobench.online.lora.run import GAME, run
+from ratiobench.online.run import list_choices
 
 _BOUNDS, _SEARCH, _BATCH = "bounds on OPT", "the search for solutions", "bounds on a batch"
 _ONLINE, _AGAIN, _FACTS = "the online algorithms", "what audits find again", "what audits ask"

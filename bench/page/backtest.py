@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from bench.family.column import Family
-from bench.family.sense import Sense
-from bench.figures.backtest import draw_differences, draw_fates
-from bench.figures.timeline import draw_timeline
-from bench.page.render import load_scripts, render
-from bench.tables import ratios
-from bench.tables.backtest import Backtest, Difference, Policy, advise, compare, span_text
-from bench.tables.cells import Cell, Table, exact_cell, make_cell, value_cell
-from bench.tables.headline import share_text
-from bench.tables.rows import Results
-from bench.tables.text import WIDTH, aligned
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.figures.backtest import draw_differences, draw_fates
+from ratiobench.bench.figures.timeline import draw_timeline
+from ratiobench.bench.page.render import load_scripts, render
+from ratiobench.bench.tables import ratios
+from ratiobench.bench.tables.backtest import Backtest, Difference, Policy, advise, compare, span_text
+from ratiobench.bench.tables.cells import Cell, Table, exact_cell, make_cell, value_cell
+from ratiobench.bench.tables.headline import share_text
+from ratiobench.bench.tables.rows import Results
+from ratiobench.bench.tables.text import WIDTH, aligned
 
 PAIRS = 12
 """Policies up to which every two are compared."""

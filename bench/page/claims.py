@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from bench.family.checks import Verdict
-from bench.tables.cells import Download, Table, make_download
-from bench.tables.text import number
-from bench.tables.verdicts import Settled, frame
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.tables.cells import Download, Table, make_download
+from ratiobench.bench.tables.text import number
+from ratiobench.bench.tables.verdicts import Settled, frame
 
 
 @dataclass(frozen=True, slots=True)

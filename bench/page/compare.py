@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.figures.compare import (
+from ratiobench.bench.figures.compare import (
     compare_runs,
     draw_profile,
     draw_scatter,
@@ -15,9 +15,9 @@ from bench.figures.compare import (
     take_profiles,
     tell_pair,
 )
-from bench.tables.cells import Table, count_cell, make_cell
-from bench.tables.rows import Results
-from bench.tables.wins import count_wins
+from ratiobench.bench.tables.cells import Table, count_cell, make_cell
+from ratiobench.bench.tables.rows import Results
+from ratiobench.bench.tables.wins import count_wins
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.family.column import Family
-from bench.family.explanation import Explanation
-from bench.family.known import read_instance
-from bench.page.render import render
-from bench.tables.explained import explain, verdict_text
-from bench.tables.verdicts import Settled
-from instances.errors import InputError
-from instances.files import load_json, make_folder, read_bytes, write_atomically
-from online.modules import OWN
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.explanation import Explanation
+from ratiobench.bench.family.known import read_instance
+from ratiobench.bench.page.render import render
+from ratiobench.bench.tables.explained import explain, verdict_text
+from ratiobench.bench.tables.verdicts import Settled
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import load_json, make_folder, read_bytes, write_atomically
+from ratiobench.online.modules import OWN
 
 FOLDER = "explain"
 """The folder beside the page of a run with a page for each witness that is explained."""

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.family.column import Family
-from bench.family.sense import Sense
-from bench.tables.rows import Results
-from bench.tables.sayings import is_own, part_charged
-from formulations.report import Proof
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.tables.rows import Results
+from ratiobench.bench.tables.sayings import is_own, part_charged
+from ratiobench.formulations.report import Proof
 
 NAMED = 6
 """Cases of a group that are named."""

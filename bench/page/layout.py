@@ -10,23 +10,23 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from bench.family.column import Family
-from bench.family.known import find_suite_if_any
-from bench.family.suite import is_informed
-from bench.figures import overview
-from bench.figures.drawn import Chart, Drawn
-from bench.page.claims import make_claims
-from bench.page.compare import compare_algorithms
-from bench.page.glossary import make_glossary
-from bench.page.render import load_scripts, render
-from bench.page.rows import list_checks, list_rows
-from bench.storage.store import StoredCase
-from bench.tables.cells import Table, make_download
-from bench.tables.headline import make_headline
-from bench.tables.rows import Results, group_means
-from bench.tables.sayings import said_below
-from bench.tables.text import opt_text
-from bench.tables.verdicts import Settled
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import find_suite_if_any
+from ratiobench.bench.family.suite import is_informed
+from ratiobench.bench.figures import overview
+from ratiobench.bench.figures.drawn import Chart, Drawn
+from ratiobench.bench.page.claims import make_claims
+from ratiobench.bench.page.compare import compare_algorithms
+from ratiobench.bench.page.glossary import make_glossary
+from ratiobench.bench.page.render import load_scripts, render
+from ratiobench.bench.page.rows import list_checks, list_rows
+from ratiobench.bench.storage.store import StoredCase
+from ratiobench.bench.tables.cells import Table, make_download
+from ratiobench.bench.tables.headline import make_headline
+from ratiobench.bench.tables.rows import Results, group_means
+from ratiobench.bench.tables.sayings import said_below
+from ratiobench.bench.tables.text import opt_text
+from ratiobench.bench.tables.verdicts import Settled
 
 PARTS = (("only", "cases"), ("rows", "algorithms"))
 """What may be chosen of a suite, as the store names it, and what that is of."""
@@ -71,7 +71,7 @@ def render_page(
         checks=list_checks(found, family, every),
         rows=list_rows(found, family, every),
         provenance={name: about.get("provenance", {}).get(name, {}) for name in ("code", "packages", "machine")},
-        command=str(about.get("command") or f"python -m bench run {shlex.quote(str(about.get('suite', '')))}"),
+        command=str(about.get("command") or f"python -m ratiobench run {shlex.quote(str(about.get('suite', '')))}"),
         cases=_list_cases(found, family),
         script=load_scripts(),
     )
@@ -215,9 +215,9 @@ def _case_row(case: StoredCase, family: Family) -> CaseRow:
     solving = "".join(f" --{key} {value}" for key, value in settings.items())
     commands = [
         f"CASE={file}",
-        f"python -m bench opt $CASE{solving}",
-        "python -m bench online $CASE --algorithm NAME",
-        f"python -m bench audit $CASE --algorithm NAME{solving}",
+        f"python -m ratiobench opt $CASE{solving}",
+        "python -m ratiobench simulate $CASE --algorithm NAME",
+        f"python -m ratiobench audit $CASE --algorithm NAME{solving}",
     ]
     if family.timeline is not None:
         commands.insert(3, f"{commands[2]} --timeline timeline.html")

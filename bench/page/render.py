@@ -13,11 +13,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from bench.family.source import Source
-from bench.page.glossary import algorithm_place
-from bench.tables.cells import Table
-from bench.tables.explained import exact_text, figure_text, tell
-from bench.tables.text import check_title
+from ratiobench.bench.family.source import Source
+from ratiobench.bench.page.glossary import algorithm_place
+from ratiobench.bench.tables.cells import Table
+from ratiobench.bench.tables.explained import exact_text, figure_text, tell
+from ratiobench.bench.tables.text import check_title
 
 SHEETS = ("page", "charts")
 """Style sheets of every page, and scripts of those with results."""
@@ -25,14 +25,18 @@ SHEETS = ("page", "charts")
 
 def render(template: str, **values: Any) -> str:
     """The document that a template makes of the values; it has the style sheet and needs nothing from a network."""
-    sheet = Markup("".join(files("bench.page").joinpath(f"{name}.css").read_text("utf-8") for name in SHEETS))
+    sheet = Markup(
+        "".join(files("ratiobench.bench.page").joinpath(f"{name}.css").read_text("utf-8") for name in SHEETS)
+    )
     return load_templates().get_template(template).render(sheet=sheet, **values) + "\n"
 
 
 def load_scripts() -> Markup:
     """The scripts of a page of results, each in an element of its own; without them all of it is there."""
     return Markup(
-        "</script>\n<script>\n".join(files("bench.page").joinpath(f"{name}.js").read_text("utf-8") for name in SHEETS)
+        "</script>\n<script>\n".join(
+            files("ratiobench.bench.page").joinpath(f"{name}.js").read_text("utf-8") for name in SHEETS
+        )
     )
 
 
@@ -40,7 +44,7 @@ def load_scripts() -> Markup:
 def load_templates() -> Environment:
     """The templates of this folder, read when they are first used."""
     made = Environment(
-        loader=PackageLoader("bench.page", ""),
+        loader=PackageLoader("ratiobench.bench.page", ""),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.family.column import Family
-from bench.figures.timeline import LISTED, draw_timeline, list_refusals, list_times
-from bench.page.render import load_scripts, render
-from bench.tables.cells import Table
-from bench.tables.courses import gather
-from bench.tables.money import exact_text, value_text
-from online.outcome import OnlineRun
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.figures.timeline import LISTED, draw_timeline, list_refusals, list_times
+from ratiobench.bench.page.render import load_scripts, render
+from ratiobench.bench.tables.cells import Table
+from ratiobench.bench.tables.courses import gather
+from ratiobench.bench.tables.money import exact_text, value_text
+from ratiobench.online.outcome import OnlineRun
 
 
 @dataclass(frozen=True, slots=True)

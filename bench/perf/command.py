@@ -10,12 +10,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.family.known import families
-from bench.perf import startup
-from bench.perf.measured import Measured, Part, time_call
-from bench.perf.page import format_csv, format_table, render_page
-from instances.errors import InputError, not_one_of
-from instances.files import write_atomically
+from ratiobench.bench.family.known import families
+from ratiobench.bench.perf import startup
+from ratiobench.bench.perf.measured import Measured, Part, time_call
+from ratiobench.bench.perf.page import format_csv, format_table, render_page
+from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.files import write_atomically
 
 
 def parts() -> dict[str, Part]:

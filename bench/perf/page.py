@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench.perf.measured import Bars, Measured, Part, Value
-from bench.running import provenance
+from ratiobench.bench.perf.measured import Bars, Measured, Part, Value
+from ratiobench.bench.running import provenance
 
 if TYPE_CHECKING:  # pandas and Jinja are loaded where a page is made
-    from bench.figures.drawn import Chart
-    from bench.tables.cells import Cell
+    from ratiobench.bench.figures.drawn import Chart
+    from ratiobench.bench.tables.cells import Cell
 
 
 def format_csv(measured: Measured) -> str:
@@ -52,7 +52,7 @@ def _shown(value: Value) -> str:
 
 def render_page(done: Sequence[tuple[Part, Measured]], quick: bool, warm: float) -> str:
     """One HTML page with the tables and figures; it needs nothing from a network."""
-    from bench.page.render import render
+    from ratiobench.bench.page.render import render
 
     parts = [PartOfPage(part, measured, _table(measured), _charts(measured)) for part, measured in done]
     return render("perf.html", parts=parts, quick=quick, warm=warm, provenance=provenance.collect())
@@ -69,8 +69,8 @@ class PartOfPage:
 
 
 def _charts(measured: Measured) -> list[Chart]:
-    from bench.figures import overview
-    from bench.figures.drawn import Chart
+    from ratiobench.bench.figures import overview
+    from ratiobench.bench.figures.drawn import Chart
 
     charts = []
     for figure in measured.figures:
@@ -83,7 +83,7 @@ def _charts(measured: Measured) -> list[Chart]:
 
 
 def _table(measured: Measured) -> list[list[Cell]]:
-    from bench.tables.cells import Cell
+    from ratiobench.bench.tables.cells import Cell
 
     return [
         [Cell(_shown(row[name]), "" if isinstance(row[name], str) else "n") for name in measured.columns]

@@ -1,8 +1,8 @@
 """Where the time of a first run goes: packages, imports, compilation, and the pieces of the suite `quick`.
 
 Seconds are those of one core at work (user and system), so that what else the machine does changes them little; those
-of the suite's pieces are by the clock. `python -m bench.perf.startup FILE` prints the CSV file of the part as the table
-of bench/README.md.
+of the suite's pieces are by the clock. `python -m ratiobench.bench.perf.startup FILE` prints the CSV file of the part
+as the table of bench/README.md.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from bench.family.known import find_suite
-from bench.family.standard import find_certificate
-from bench.family.suite import is_informed
-from bench.perf.measured import Bars, Measured, Part, Value
-from bench.running import work
+from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.standard import find_certificate
+from ratiobench.bench.family.suite import is_informed
+from ratiobench.bench.perf.measured import Bars, Measured, Part, Value
+from ratiobench.bench.running import work
 
 COLUMNS = ("stage", "what", "seconds", "count", "of")
 SUITE = "quick"
@@ -36,7 +36,7 @@ _Row = dict[str, Value]
 
 _COMPILE = """
 import json, sys
-from bench.running.compiling import compile_all
+from ratiobench.bench.running.compiling import compile_all
 if __name__ == "__main__":
     found = compile_all(json.loads(sys.argv[1]), lambda text: print(text, file=sys.stderr, flush=True))
     print(json.dumps([list(kernel) for kernel in found]))
@@ -96,7 +96,7 @@ def _megabytes(name: str) -> float:
 def _imports(say: Callable[[str], None]) -> Iterator[_Row]:
     say("imports")
     bare = _import_seconds("sys")
-    for module in ("bench", "bench.cli.main", "numba", "pandas", "ortools.sat.python.cp_model"):
+    for module in ("ratiobench", "ratiobench.bench.cli.main", "numba", "pandas", "ortools.sat.python.cp_model"):
         yield _row("import", module, max(0.0, _import_seconds(module) - bare), None, "")
 
 

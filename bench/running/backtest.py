@@ -10,12 +10,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from bench.family.column import Family
-from bench.family.grids import name_file
-from bench.family.known import family_of, find_suite, read_instance
-from bench.family.suite import EARLIER, HISTORY, TIMELINE, Case, SolveSettings, Study, Suite
-from instances.errors import InputError, shown, tamed
-from instances.files import bare_name, list_instances, load_json, make_folder, read_bytes, write_text
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.grids import name_file
+from ratiobench.bench.family.known import family_of, find_suite, read_instance
+from ratiobench.bench.family.suite import EARLIER, HISTORY, TIMELINE, Case, SolveSettings, Study, Suite
+from ratiobench.instances.errors import InputError, shown, tamed
+from ratiobench.instances.files import bare_name, list_instances, load_json, make_folder, read_bytes, write_text
 
 ALL = "all"
 GROUP = "days"
@@ -28,7 +28,7 @@ class Day:
     Parameters
     ----------
     name : of its file, or of its case.
-    recipe : what makes its instance (`bench.running.work.read_given`).
+    recipe : what makes its instance (`ratiobench.bench.running.work.read_given`).
     began : when its time begins, ISO 8601; empty where that is not known.
     setting : what days of one load have in common, in words by heading.
     """

@@ -12,10 +12,10 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from bench.running import remote
-from bench.running.pool import ExecutorLost, P, SpawnPool, T, WorkerLost
-from bench.running.remote import OtherCode
-from instances.errors import InputError, install_command, shown
+from ratiobench.bench.running import remote
+from ratiobench.bench.running.pool import ExecutorLost, P, SpawnPool, T, WorkerLost
+from ratiobench.bench.running.remote import OtherCode
+from ratiobench.instances.errors import InputError, install_command, shown
 
 POLL = 2.0
 """Seconds between two looks at how many workers a cluster has."""

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from instances.files import write_atomically
+from ratiobench.instances.files import write_atomically
 
 FILE = "compiled.json"
 ALL = "*"
@@ -30,7 +30,7 @@ _PRIOR = re.compile(r"[:,]prior=[^,]*")
 def is_compiled(family: str, algorithms: Collection[str]) -> bool:
     """Whether the record says that all was compiled for these; yes as well where no record can be kept."""
     if not _given() and not os.access(_home("formulations"), os.W_OK):
-        import_module("formulations.kernels")  # which chooses another place for the caches
+        import_module("ratiobench.formulations.kernels")  # which chooses another place for the caches
     place = _place()
     if not os.access(place if place.exists() else place.parent, os.W_OK):
         return True
@@ -78,7 +78,7 @@ def _place() -> Path:
 
 
 def _home(floor: str) -> Path:
-    spec = find_spec(floor)
+    spec = find_spec(f"ratiobench.{floor}")
     assert spec is not None
     assert spec.origin is not None
     return Path(spec.origin).parent

@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bench.family.column import Family
-from bench.family.known import families
-from bench.family.parts import Step
-from bench.running import compiled
-from bench.running.heartbeat import SILENCE, now_at
-from bench.running.machine import usable_cores
-from bench.running.pool import no_main_module
-from instances.errors import InputError
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.parts import Step
+from ratiobench.bench.running import compiled
+from ratiobench.bench.running.heartbeat import SILENCE, now_at
+from ratiobench.bench.running.machine import usable_cores
+from ratiobench.bench.running.pool import no_main_module
+from ratiobench.instances.errors import InputError
 
-_OURS = ("bench", "formulations", "instances", "online")
+_OURS = "ratiobench."
 
 
 class Kernel(NamedTuple):
@@ -110,7 +110,7 @@ def _steps(family: Family, choice: Choice) -> list[Step]:
 
 def _shared(say: Say) -> list[Kernel]:
     """Compile the one kernel that all steps use, before they start."""
-    from formulations.kernels import ascending
+    from ratiobench.formulations.kernels import ascending
 
     with listening(say) as found:
         for values in (np.zeros(1), np.zeros(1, np.int64)):
@@ -151,7 +151,8 @@ def listening(say: Say | None = None) -> Iterator[list[Kernel]]:
         def on_end(self, event: Any) -> None:
             name, began, inside = self.open.pop()
             spent = time.thread_time() - began
-            if name.partition(".")[0] in _OURS:
+            if name.startswith(_OURS):
+                name = name.removeprefix(_OURS)
                 self.seconds[name] = self.seconds.get(name, 0.0) + spent - inside
                 self.signatures[name] = self.signatures.get(name, 0) + 1
                 if self.open:
@@ -169,7 +170,7 @@ def listening(say: Say | None = None) -> Iterator[list[Kernel]]:
         while not over.wait(0.5):
             if say is not None and listener.open and time.monotonic() - told > SILENCE:
                 told = time.monotonic()
-                say(f"    compiling {listener.open[0][0].removeprefix('formulations.').removeprefix('online.')} ...")
+                say(f"    compiling {listener.open[0][0].removeprefix(_OURS).partition('.')[2]} ...")
 
     thread = threading.Thread(target=remind, daemon=True)
     thread.start()

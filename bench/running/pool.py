@@ -19,9 +19,9 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from bench.running import work
-from bench.running.machine import usable_cores
-from formulations import readying
+from ratiobench.bench.running import work
+from ratiobench.bench.running.machine import usable_cores
+from ratiobench.formulations import readying
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class SpawnPool(Executor):
     ----------
     workers : number of processes.
     limit : seconds after which a piece is given up and its process killed, without those in which it was made ready
-        (`formulations.readying`); None for no limit.
+        (`ratiobench.formulations.readying`); None for no limit.
     """
 
     def __init__(self, workers: int, limit: float | None = None) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from bench.running.heartbeat import SILENCE
+from ratiobench.bench.running.heartbeat import SILENCE
 
 MAKING = "instance"
 """The kind of work that makes an instance."""

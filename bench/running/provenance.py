@@ -9,7 +9,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from bench.running.machine import usable_bytes, usable_cores
+from ratiobench.bench.running.machine import usable_bytes, usable_cores
 
 
 def collect() -> dict[str, dict[str, str]]:

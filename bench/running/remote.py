@@ -15,13 +15,13 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from bench.family.known import families
-from bench.family.suite import SolveSettings
-from bench.running import provenance
-from bench.running.pool import WorkerLost
-from bench.storage.store import Piece
-from formulations.report import Termination
-from formulations.worker import worker
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.running import provenance
+from ratiobench.bench.running.pool import WorkerLost
+from ratiobench.bench.storage.store import Piece
+from ratiobench.formulations.report import Termination
+from ratiobench.formulations.worker import worker
 
 _EVER = 1e9
 _ALL_MEMORY_MB = 2**30
@@ -61,8 +61,10 @@ def run(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Excepti
         )
     child = worker("piece")
     if child.pid is None:
-        child.call("bench.running.work:ready", wall_seconds=_EVER, memory_mb=_ALL_MEMORY_MB)
-    reply = child.call("bench.running.remote:answer", call, wall_seconds=limit or _EVER, memory_mb=_ALL_MEMORY_MB)
+        child.call("ratiobench.bench.running.work:ready", wall_seconds=_EVER, memory_mb=_ALL_MEMORY_MB)
+    reply = child.call(
+        "ratiobench.bench.running.remote:answer", call, wall_seconds=limit or _EVER, memory_mb=_ALL_MEMORY_MB
+    )
     if reply.termination is None:
         value: tuple[Any, Exception | None] = reply.value
         return value

@@ -19,24 +19,24 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from bench.family.column import Family
-from bench.family.known import require_algorithms
-from bench.family.standard import find_certificate
-from bench.family.suite import TIMELINE, Case, Study, Suite, is_informed
-from bench.running import provenance, work
-from bench.running.cluster import POLL, DaskCluster, Pool
-from bench.running.compiling import compile_missing
-from bench.running.heartbeat import now_at
-from bench.running.machine import default_workers
-from bench.running.pool import ExecutorLost, SpawnPool
-from bench.running.progress import MAKING, Progress, clock
-from bench.storage.library import LIBRARY, Shelf, open_library
-from bench.storage.store import STORE, UNAUDITED, Piece, Store, StoredCase
-from formulations import backends
-from instances.errors import InputError, did_you_mean, not_one_of, shown, tamed
-from instances.files import filling, make_folder, read_bytes, write_atomically
-from online.referee import sandbox
-from online.terms import Own, Terms, under
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import require_algorithms
+from ratiobench.bench.family.standard import find_certificate
+from ratiobench.bench.family.suite import TIMELINE, Case, Study, Suite, is_informed
+from ratiobench.bench.running import provenance, work
+from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
+from ratiobench.bench.running.compiling import compile_missing
+from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.running.machine import default_workers
+from ratiobench.bench.running.pool import ExecutorLost, SpawnPool
+from ratiobench.bench.running.progress import MAKING, Progress, clock
+from ratiobench.bench.storage.library import LIBRARY, Shelf, open_library
+from ratiobench.bench.storage.store import STORE, UNAUDITED, Piece, Store, StoredCase
+from ratiobench.formulations import backends
+from ratiobench.instances.errors import InputError, did_you_mean, not_one_of, shown, tamed
+from ratiobench.instances.files import filling, make_folder, read_bytes, write_atomically
+from ratiobench.online.referee import sandbox
+from ratiobench.online.terms import Own, Terms, under
 
 OPT = "OPT"
 SOLVERS = "solvers"
@@ -59,8 +59,8 @@ class RunOptions:
     retry_failed : try failed pieces again.
     quiet : no progress.
     limit : seconds after which a piece of work is given up; a row with that reason.
-    isolate : anyone's own algorithms run in a sandbox (`online.referee.sandbox`); such results are kept apart from
-        others.
+    isolate : anyone's own algorithms run in a sandbox (`ratiobench.online.referee.sandbox`); such results are kept
+        apart from others.
     algorithms : further algorithms, run on every case.
     alone : whether `algorithms` are run without the suite's own.
     share : file of the library, in which runs find each other's results; None for none.
@@ -72,7 +72,7 @@ class RunOptions:
     repeat : how many times an algorithm that draws is run on each case, with a seed of its own each time.
     solve : compute OPT afresh where a certificate would give it.
     audits : whether claims are checked on every run; None: as the suite says.
-    own : what stands behind the names of `algorithms` that are classes or objects (`online.own`).
+    own : what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.own`).
     """
 
     out: Path
@@ -668,7 +668,7 @@ def _folders(suite: Suite, cases: Iterable[Case]) -> tuple[str, ...]:
 
 def command(suite: Suite, options: RunOptions) -> str:
     """The command that makes the same table anywhere: what is run, and not where or by whom."""
-    words = ["python", "-m", "bench", *(suite.command or ("run", Path(suite.file).name or suite.name))]
+    words = ["python", "-m", "ratiobench", *(suite.command or ("run", Path(suite.file).name or suite.name))]
     words += [word for name in suite.over for word in ("--over", name)]
     words += [word for pattern in options.only for word in ("--only", pattern)]
     words += [word for tier in options.tiers for word in ("--tier", tier)]

@@ -13,20 +13,20 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.family.column import Family
-from bench.family.known import families
-from bench.family.sense import Sense
-from bench.family.standard import Entry, Record, StandardSet, ends_of, read_set
-from bench.family.suite import SolveSettings
-from bench.running.machine import usable_cores
-from bench.running.pool import SpawnPool
-from bench.running.provenance import collect
-from bench.storage.payload import json_number, one_line
-from formulations import sealing
-from formulations.report import Exact, SolveReport
-from instances import packed
-from instances.errors import InputError, shown
-from instances.files import load_json, make_folder, read_bytes, write_atomically, write_text
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.standard import Entry, Record, StandardSet, ends_of, read_set
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.running.machine import usable_cores
+from ratiobench.bench.running.pool import SpawnPool
+from ratiobench.bench.running.provenance import collect
+from ratiobench.bench.storage.payload import json_number, one_line
+from ratiobench.formulations import sealing
+from ratiobench.formulations.report import Exact, SolveReport
+from ratiobench.instances import packed
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.files import load_json, make_folder, read_bytes, write_atomically, write_text
 
 
 class Checked(NamedTuple):

@@ -14,21 +14,21 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from bench.family.checks import Check
-from bench.family.column import Family
-from bench.family.known import families
-from bench.family.suite import SolveSettings, Study
-from bench.storage.payload import one_line, report_payload, restored, run_payload
-from bench.storage.store import Piece
-from bench.tables.courses import list_courses
-from bench.tables.ratios import beats_bound
-from formulations.readying import Stopwatch, getting_ready
-from formulations.report import SolveReport
-from instances.errors import InputError
-from instances.files import load_json, read_bytes
-from instances.keeping import code_mark, keep, recall
-from online.outcome import OnlineRun
-from online.terms import Terms, under
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.suite import SolveSettings, Study
+from ratiobench.bench.storage.payload import one_line, report_payload, restored, run_payload
+from ratiobench.bench.storage.store import Piece
+from ratiobench.bench.tables.courses import list_courses
+from ratiobench.bench.tables.ratios import beats_bound
+from ratiobench.formulations.readying import Stopwatch, getting_ready
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.instances.keeping import code_mark, keep, recall
+from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.terms import Terms, under
 
 FREE = Terms()
 """Neither limit nor sandbox."""
@@ -144,9 +144,16 @@ def certify(family: str, data: bytes, identity: str, source: str, certificate: b
     watch = Stopwatch()
     try:
         house = families()[family]
-        checker = str(getattr(house.find("verify"), "__module__", "formulations")).partition(".")[0]
+        home = str(getattr(house.find("verify"), "__module__", "ratiobench.formulations")).split(".")
+        checker = ".".join(home[:2]) if home[0] == "ratiobench" else home[0]
         marks = [hashlib.sha256(each).hexdigest() for each in (data, certificate)]
-        asked = ["certified", family, source, *marks, code_mark(("instances", "formulations", checker))]
+        asked = [
+            "certified",
+            family,
+            source,
+            *marks,
+            code_mark(("ratiobench.instances", "ratiobench.formulations", checker)),
+        ]
         if (kept := recall(asked)) is not None:
             report, _, solution = kept.partition(b"\n")
             return Piece("opt", identity, key, True, json.loads(report), solution, watch.seconds())
@@ -187,7 +194,8 @@ def measure(
 ) -> tuple[Piece, ...]:
     """One online run and its audit against the reference, as two pieces of work; the audit checks nothing if not asked.
 
-    With `story`, the key of a study, a third one: what happened in the run over time (`bench.tables.courses`).
+    With `story`, the key of a study, a third one: what happened in the run over time
+    (`ratiobench.bench.tables.courses`).
     """
     with under(terms):
         pieces, run = _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior, audited)

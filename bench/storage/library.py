@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.storage.store import Piece, Store, StoreError
-from instances.errors import InputError
+from ratiobench.bench.storage.store import Piece, Store, StoreError
+from ratiobench.instances.errors import InputError
 
 LIBRARY = "pieces.sqlite"
 """File of the library that the suites below one folder share."""

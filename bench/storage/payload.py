@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from bench.storage.store import Piece
-from formulations.report import Exact, Proof, SolverAnswer, SolveReport, Status, Termination
-from instances.errors import tamed
-from online.outcome import OnlineRun
+from ratiobench.bench.storage.store import Piece
+from ratiobench.formulations.report import Exact, Proof, SolverAnswer, SolveReport, Status, Termination
+from ratiobench.instances.errors import tamed
+from ratiobench.online.outcome import OnlineRun
 
 
 def one_line(error: BaseException | str, limit: int = 300) -> str:

@@ -9,10 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from bench.family.checks import Verdict
-from bench.storage.store import Piece, StoredCase
-from formulations.report import Termination
-from instances.errors import InputError, shown
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.storage.store import Piece, StoredCase
+from ratiobench.formulations.report import Termination
+from ratiobench.instances.errors import InputError, shown
 
 _LARGEST = 2**100
 """No value of a solution is larger: far above what sums of any format's numbers can be."""

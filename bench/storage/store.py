@@ -15,7 +15,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shown
 
 VERSION = 1
 _APPLICATION = 0x52424E43  # "RBNC" in SQLite's header, to know our own files

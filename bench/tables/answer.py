@@ -6,13 +6,13 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench.family.checks import Verdict
-from bench.family.column import Family
-from bench.tables.headline import Sentence, make_headline
-from bench.tables.rows import Results
-from bench.tables.text import aligned, check_title
-from bench.tables.verdicts import Settled
-from instances.errors import tamed
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.tables.headline import Sentence, make_headline
+from ratiobench.bench.tables.rows import Results
+from ratiobench.bench.tables.text import aligned, check_title
+from ratiobench.bench.tables.verdicts import Settled
+from ratiobench.instances.errors import tamed
 
 CLAIMS = 6
 """So many fallen claims have a line of their own; of more, their names."""

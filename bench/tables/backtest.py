@@ -16,18 +16,18 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from bench.family.checks import Verdict
-from bench.family.column import Family
-from bench.family.parts import Served
-from bench.family.sense import Sense
-from bench.family.suite import TIMELINE
-from bench.storage.store import StoredCase
-from bench.tables import intervals, ratios
-from bench.tables.courses import Line, Told, chain, read_courses
-from bench.tables.money import value_text
-from bench.tables.rows import DECIDING, Results, is_known, online_seconds
-from bench.tables.sayings import said_of_runs
-from bench.tables.text import check_title
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.parts import Served
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import TIMELINE
+from ratiobench.bench.storage.store import StoredCase
+from ratiobench.bench.tables import intervals, ratios
+from ratiobench.bench.tables.courses import Line, Told, chain, read_courses
+from ratiobench.bench.tables.money import value_text
+from ratiobench.bench.tables.rows import DECIDING, Results, is_known, online_seconds
+from ratiobench.bench.tables.sayings import said_of_runs
+from ratiobench.bench.tables.text import check_title
 
 ERROR = 0.05
 """Probability that some comparison of welfare is wrong by chance; those of profit have as much of their own."""

@@ -11,10 +11,10 @@ from typing import Any
 
 import pandas as pd
 
-from bench.family.column import Family
-from bench.tables.money import exact_text, value_text
-from bench.tables.rows import is_known
-from bench.tables.text import number
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.tables.money import exact_text, value_text
+from ratiobench.bench.tables.rows import is_known
+from ratiobench.bench.tables.text import number
 
 EMBEDDED = 400_000
 """Bytes of a CSV file up to which the page itself carries it."""

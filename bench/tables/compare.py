@@ -16,12 +16,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from bench.family.sense import Sense
-from bench.storage.store import EMPTY, STORE, Store
-from bench.tables.cells import csv_cell
-from bench.tables.rows import Results, is_known, read_results
-from bench.tables.text import CELL, aligned, number, ratio_text
-from instances.errors import InputError, tamed
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.storage.store import EMPTY, STORE, Store
+from ratiobench.bench.tables.cells import csv_cell
+from ratiobench.bench.tables.rows import Results, is_known, read_results
+from ratiobench.bench.tables.text import CELL, aligned, number, ratio_text
+from ratiobench.instances.errors import InputError, tamed
 
 EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue", "admitted", "constants")
 """Columns of which any difference is one; verdicts of checks and the instance are compared as well."""

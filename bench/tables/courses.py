@@ -9,8 +9,8 @@ from fractions import Fraction
 from itertools import accumulate, takewhile
 from typing import Any
 
-from bench.family.parts import Course, Served, Timeline
-from instances.errors import InputError
+from ratiobench.bench.family.parts import Course, Served, Timeline
+from ratiobench.instances.errors import InputError
 
 MOST = 240
 """Times up to which each has a place of its own in a figure and a row in the table; of more, neighbours share one."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bench.tables import ratios
-from formulations.crosscheck import CrossCheck
-from formulations.report import solver_number
-from instances.errors import tamed
+from ratiobench.bench.tables import ratios
+from ratiobench.formulations.crosscheck import CrossCheck
+from ratiobench.formulations.report import solver_number
+from ratiobench.instances.errors import tamed
 
 NAMES = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP", "gurobi": "Gurobi", "cpsat": "CP-SAT"}
 """Solvers as their authors write them."""

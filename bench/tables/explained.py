@@ -7,14 +7,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from bench.family.checks import ANOTHER, Check, Verdict
-from bench.family.column import Family
-from bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square, used_signs
-from bench.family.parts import Explaining
-from bench.family.suite import SolveSettings
-from bench.tables import ratios
-from bench.tables.text import assumptions_text, check_title
-from instances.errors import InputError, not_one_of, tamed
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square, used_signs
+from ratiobench.bench.family.parts import Explaining
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.tables import ratios
+from ratiobench.bench.tables.text import assumptions_text, check_title
+from ratiobench.instances.errors import InputError, not_one_of, tamed
 
 WIDTH = 110
 """Characters of a line up to which two grids stand side by side."""

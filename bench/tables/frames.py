@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from bench.tables import repeated
-from bench.tables.rows import COLUMNS, Results, is_known, online_seconds
-from instances.errors import InputError, shown
+from ratiobench.bench.tables import repeated
+from ratiobench.bench.tables.rows import COLUMNS, Results, is_known, online_seconds
+from ratiobench.instances.errors import InputError, shown
 
 SECONDS = {"case": "string", "algorithm": "string", "stage": "string", "seconds": "float64"}
 """Types of the columns of `Results.seconds`."""

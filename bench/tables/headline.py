@@ -13,21 +13,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from bench.family.checks import Verdict
-from bench.family.column import Family
-from bench.family.sense import Sense
-from bench.family.suite import SWEEP
-from bench.storage.store import UNAUDITED
-from bench.tables import ratios
-from bench.tables.crosscheck import agreement_text
-from bench.tables.repeated import is_mean
-from bench.tables.rows import Results, failing_assumptions, is_known
-from bench.tables.sayings import is_own, part_charged
-from bench.tables.text import check_title, number, swept_groups
-from bench.tables.verdicts import Settled
-from bench.tables.wins import Wins, count_wins
-from formulations.versions import unlike_pinned
-from instances.errors import tamed
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import SWEEP
+from ratiobench.bench.storage.store import UNAUDITED
+from ratiobench.bench.tables import ratios
+from ratiobench.bench.tables.crosscheck import agreement_text
+from ratiobench.bench.tables.repeated import is_mean
+from ratiobench.bench.tables.rows import Results, failing_assumptions, is_known
+from ratiobench.bench.tables.sayings import is_own, part_charged
+from ratiobench.bench.tables.text import check_title, number, swept_groups
+from ratiobench.bench.tables.verdicts import Settled
+from ratiobench.bench.tables.wins import Wins, count_wins
+from ratiobench.formulations.versions import unlike_pinned
+from ratiobench.instances.errors import tamed
 
 SAID = 6
 """Groups up to which each has a row of its own."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from bench.family.column import Family
-from bench.tables.ratios import decimal, grouped
-from formulations.report import Exact
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.tables.ratios import decimal, grouped
+from ratiobench.formulations.report import Exact
 
 
 def money_text(dollars: Exact, *, up: bool | None = None) -> str:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench.tables import repeated
-from bench.tables.rows import COLUMNS, is_known
-from instances.errors import InputError, install_command
-from instances.files import write_atomically
+from ratiobench.bench.tables import repeated
+from ratiobench.bench.tables.rows import COLUMNS, is_known
+from ratiobench.instances.errors import InputError, install_command
+from ratiobench.instances.files import write_atomically
 
 FILE = "results.parquet"
 _TYPES = {"admitted": "Int64", "repetitions": "Int64", "opt_time_limited": "boolean"}

@@ -11,10 +11,10 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from bench.family.sense import Sense
-from formulations.report import Exact
-from instances.display import decimal as decimal
-from instances.display import grouped as grouped
+from ratiobench.bench.family.sense import Sense
+from ratiobench.formulations.report import Exact
+from ratiobench.instances.display import decimal as decimal
+from ratiobench.instances.display import grouped as grouped
 
 
 class Kind(StrEnum):

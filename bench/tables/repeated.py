@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from bench.family.checks import Verdict
-from bench.family.sense import Sense
-from bench.tables import intervals, ratios
-from bench.tables.sayings import said_of_runs, with_said
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.tables import intervals, ratios
+from ratiobench.bench.tables.sayings import said_of_runs, with_said
 
 COLUMNS = {
     "repetitions": "runs of which the row's figures are means, each with a seed of its own; empty for a single run",

@@ -11,15 +11,15 @@ from typing import Any
 
 import pandas as pd
 
-from bench.family.known import families
-from bench.family.sense import Sense
-from bench.family.suite import Plot, Printed, PrintedMean, Study
-from bench.storage import pieces
-from bench.storage.store import Piece, Store, StoredCase
-from bench.tables import ratios, repeated
-from bench.tables.sayings import label_of_runs, said_of_runs
-from formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
-from instances.errors import InputError, shown
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import Plot, Printed, PrintedMean, Study
+from ratiobench.bench.storage import pieces
+from ratiobench.bench.storage.store import Piece, Store, StoredCase
+from ratiobench.bench.tables import ratios, repeated
+from ratiobench.bench.tables.sayings import label_of_runs, said_of_runs
+from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
+from ratiobench.instances.errors import InputError, shown
 
 COLUMNS = {
     "case": "name of the case in the suite",
@@ -92,7 +92,8 @@ class Results:
     about : what was run, and the provenance.
     cases : in the order of the suite.
     rows : one per case and algorithm; the columns of `COLUMNS` and of the checks. The same bytes on every run.
-        `bench.run` and `bench.results` give them with a type per column (`bench.tables.frames.typed`).
+        `ratiobench.run` and `ratiobench.results` give them with a type per column
+        (`ratiobench.bench.tables.frames.typed`).
     seconds : one per piece of work: case, algorithm, stage, seconds.
     checks : names of the checks found, in the order of the audits.
     asking : those of them that say which assumptions of the claim's proof fail.

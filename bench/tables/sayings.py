@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from instances.errors import tamed
+from ratiobench.instances.errors import tamed
 
 KINDS = (
     (re.compile(r"at limit \d+ of \d+(?:, gap (?P<worst>\d{1,9}(?:\.\d{1,9})?) %)?"), "at limit", "worst gap {} %"),

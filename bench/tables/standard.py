@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.family.column import Family
-from bench.family.standard import Entry, StandardSet, ends_of
-from bench.storage.payload import exact
-from bench.tables import ratios
-from instances.errors import InputError, tamed
-from instances.files import read_bytes, write_text
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.standard import Entry, StandardSet, ends_of
+from ratiobench.bench.storage.payload import exact
+from ratiobench.bench.tables import ratios
+from ratiobench.instances.errors import InputError, tamed
+from ratiobench.instances.files import read_bytes, write_text
 
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->"
 HEAD = ("instance", "tier", "size", "OPT", "gap", "first solve", "since")

@@ -12,15 +12,15 @@ from typing import Any
 
 import pandas as pd
 
-from bench.family.checks import Verdict
-from bench.family.column import Family
-from bench.family.sense import Sense
-from bench.family.suite import SWEEP
-from bench.tables import ratios
-from bench.tables.crosscheck import answer_lines
-from bench.tables.rows import DECIDING, Results, failing_assumptions, group_means, is_known, online_seconds
-from bench.tables.wins import count_wins
-from instances.errors import tamed
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import SWEEP
+from ratiobench.bench.tables import ratios
+from ratiobench.bench.tables.crosscheck import answer_lines
+from ratiobench.bench.tables.rows import DECIDING, Results, failing_assumptions, group_means, is_known, online_seconds
+from ratiobench.bench.tables.wins import count_wins
+from ratiobench.instances.errors import tamed
 
 NAMED = 2
 """Failing assumptions that a cell names; of more it gives the number."""

@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from bench.family.checks import Verdict
-from bench.family.column import Family
-from bench.family.parts import Statement
-from bench.storage.store import StoredCase
-from bench.tables.rows import Results, failing_assumptions, is_known
-from bench.tables.text import aligned
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.parts import Statement
+from ratiobench.bench.storage.store import StoredCase
+from ratiobench.bench.tables.rows import Results, failing_assumptions, is_known
+from ratiobench.bench.tables.text import aligned
 
 BY_PROOF = "by proof"
 
@@ -85,7 +85,7 @@ class Settled:
     def _command(self, command: str) -> str:
         assert self.witness is not None
         file, name = f"instances/{self.witness['instance']}.json.gz", shlex.quote(str(self.witness["algorithm"]))
-        return f"python -m bench {command} {file} --algorithm {name} --claim {self.statement.name}"
+        return f"python -m ratiobench {command} {file} --algorithm {name} --claim {self.statement.name}"
 
     @property
     def summary(self) -> str:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from bench.family.sense import Sense
-from bench.tables.repeated import is_mean
-from bench.tables.rows import is_known
-from bench.tables.sayings import is_own, name_of_runs
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.tables.repeated import is_mean
+from ratiobench.bench.tables.rows import is_known
+from ratiobench.bench.tables.sayings import is_own, name_of_runs
 
 Row = Mapping[Any, Any]
 

@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
-from bench.family.column import Family
-from bench.family.sense import Sense
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.sense import Sense
 
 FAMILY = Family(
     "tenants", "1/100 micro-dollar", objective="cost", sense=Sense.LEAST, size=("jobs", "gpus", "types"),

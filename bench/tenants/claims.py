@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from bench.family.checks import ANOTHER, Check, Verdict
-from bench.family.parts import Statement
-from formulations.report import SolveReport
-from formulations.tenants.tables import queues_of, tables
-from instances.tenants.format import content_hash
-from instances.tenants.model import Instance
-from instances.tenants.solution import Solution
-from online.outcome import OnlineRun
-from online.tenants import registry
-from online.tenants.algorithms.patent import HEURISTICS
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.parts import Statement
+from ratiobench.formulations.report import SolveReport
+from ratiobench.formulations.tenants.tables import queues_of, tables
+from ratiobench.instances.tenants.format import content_hash
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.solution import Solution
+from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.tenants import registry
+from ratiobench.online.tenants.algorithms.patent import HEURISTICS
 
 AUDITS = "1"
 """Version of all checks. Raise it with every claim that is added and every check that comes to say something else."""
@@ -201,7 +201,7 @@ def _played(instance: Instance, algorithm: str) -> OnlineRun:
 
 @lru_cache(maxsize=64)
 def _play(keyed: _Keyed, algorithm: str) -> OnlineRun:
-    from online.tenants.run import run
+    from ratiobench.online.tenants.run import run
 
     return run(keyed.instance, algorithm)
 

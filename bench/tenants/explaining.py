@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from bench.family.checks import Check, Verdict
-from bench.family.explanation import Ending, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
-from bench.family.parts import Explaining
-from bench.tenants.claims import STATEMENTS
-from formulations.report import SolveReport
-from instances.tenants.model import Instance
-from instances.tenants.solution import Solution
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.explanation import Ending, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.family.parts import Explaining
+from ratiobench.bench.tenants.claims import STATEMENTS
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.solution import Solution
+from ratiobench.online.outcome import OnlineRun
 
 
 def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:

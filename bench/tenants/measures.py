@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from bench.family.checks import Check
-from formulations.tenants.check import check
-from instances.tenants.model import Instance
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check
+from ratiobench.formulations.tenants.check import check
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.online.outcome import OnlineRun
 
 MEASURES = ("met", "lateness", "flow", "money", "spread", "balanced")
 ROUND = 10**6

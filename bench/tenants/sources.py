@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.family.source import Source
+from ratiobench.bench.family.source import Source
 
 SOURCES = (
     Source(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from bench.family.suite import Case, Plot, SolveSettings, Suite
-from instances.tenants.named import expected, names
+from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Suite
+from ratiobench.instances.tenants.named import expected, names
 
 HEURISTICS = ("ratio", "ratio-money", "slack", "slack-late", "least", "zero")
 """The readings of h."""

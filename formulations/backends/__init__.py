@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.linear import LinearModel
-from formulations.report import SolverAnswer, Termination
-from formulations.worker import Reply, worker
-from instances.errors import InputError, install_command
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.report import SolverAnswer, Termination
+from ratiobench.formulations.worker import Reply, worker
+from ratiobench.instances.errors import InputError, install_command
 
 FloatArray = NDArray[np.float64]
 

@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 import pulp
 
-from formulations.backends import BackendResult, FloatArray, Limits, finite
-from formulations.linear import LinearModel
-from formulations.processes import die_with_parent
-from formulations.report import Termination
+from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.processes import die_with_parent
+from ratiobench.formulations.report import Termination
 
 NODES_PER_UNIT = 100
 SEED = 1
@@ -58,7 +58,7 @@ def _binary() -> str:
 
 
 def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -> BackendResult:
-    """Maximise the model; see `formulations.backends.solve`."""
+    """Maximise the model; see `ratiobench.formulations.backends.solve`."""
     began = time.perf_counter()
     folder = Path(tempfile.mkdtemp(prefix="cbc-"))
     try:

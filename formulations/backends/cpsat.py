@@ -11,8 +11,8 @@ import numpy as np
 import ortools
 from ortools.sat.python import cp_model
 
-from formulations.backends import BackendResult, FloatArray, Limits, finite
-from formulations.report import Termination
+from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite
+from ratiobench.formulations.report import Termination
 
 SEED = 1
 
@@ -30,7 +30,7 @@ def version() -> str:
 
 
 def solve(model: str, limits: Limits, start: FloatArray | None = None) -> BackendResult:
-    """Maximise the model, a CpModelProto as text; see `formulations.backends.solve`."""
+    """Maximise the model, a CpModelProto as text; see `ratiobench.formulations.backends.solve`."""
     began = time.perf_counter()
     cp = cp_model.CpModel()
     if not cp.proto.parse_text_format(model):

@@ -10,9 +10,9 @@ import time
 import gurobipy
 import numpy as np
 
-from formulations.backends import BackendResult, FloatArray, Limits, finite
-from formulations.linear import LinearModel
-from formulations.report import Termination
+from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.report import Termination
 
 SEED = 1
 
@@ -34,7 +34,7 @@ def version() -> str:
 
 
 def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -> BackendResult:
-    """Maximise the model; see `formulations.backends.solve`."""
+    """Maximise the model; see `ratiobench.formulations.backends.solve`."""
     began = time.perf_counter()
     try:
         with gurobipy.Env(params={"OutputFlag": 0}) as environment, gurobipy.Model(model.name, env=environment) as grb:

@@ -13,9 +13,9 @@ from typing import Any
 import highspy
 import numpy as np
 
-from formulations.backends import BackendResult, FloatArray, Limits, finite
-from formulations.linear import LinearModel
-from formulations.report import Termination
+from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.report import Termination
 
 CHECKS_PER_UNIT = 10
 SEED = 1
@@ -77,7 +77,7 @@ def as_lp(model: LinearModel) -> highspy.HighsLp:
 
 
 def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -> BackendResult:
-    """Maximise the model; see `formulations.backends.solve`."""
+    """Maximise the model; see `ratiobench.formulations.backends.solve`."""
     began = time.perf_counter()
     solver = new_solver(limits)
     if solver.passModel(as_lp(model)) == highspy.HighsStatus.kError:

@@ -10,9 +10,9 @@ import time
 import numpy as np
 import pyscipopt
 
-from formulations.backends import BackendResult, FloatArray, Limits, finite
-from formulations.linear import LinearModel
-from formulations.report import Termination
+from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.report import Termination
 
 NODES_PER_UNIT = 100
 SEED = 1
@@ -32,7 +32,7 @@ def version() -> str:
 
 
 def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -> BackendResult:
-    """Maximise the model; see `formulations.backends.solve`."""
+    """Maximise the model; see `ratiobench.formulations.backends.solve`."""
     began = time.perf_counter()
     scip = pyscipopt.Model(model.name)
     scip.hideOutput()

@@ -33,8 +33,8 @@ from typing import Any
 
 import numpy as np
 
-from formulations.eapm.summed import Summed
-from instances.eapm.model import IntArray
+from ratiobench.formulations.eapm.summed import Summed
+from ratiobench.instances.eapm.model import IntArray
 
 PRICE_LIMIT = 2**62
 """Prices and scales of a certificate are not larger."""

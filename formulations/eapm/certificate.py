@@ -1,7 +1,8 @@
 """The certificate of an interval on OPT, `ratiobench/eapm-certificate/1`: one JSON document that anybody can check.
 
 It holds what makes both ends true for one instance: the machine prices that prove the upper end by weak duality, and
-the solution whose profit rate is the lower end, all in integers. `formulations.eapm.verify` recomputes both ends.
+the solution whose profit rate is the lower end, all in integers. `ratiobench.formulations.eapm.verify` recomputes both
+ends.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from formulations import sealing
-from instances.documents import Documents
-from instances.eapm.solution import Solution, parse_solution, solution_document
-from instances.errors import InputError, shown
-from instances.fields import integer, items
-from instances.files import line_of, sha256_of
+from ratiobench.formulations import sealing
+from ratiobench.instances.documents import Documents
+from ratiobench.instances.eapm.solution import Solution, parse_solution, solution_document
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.fields import integer, items
+from ratiobench.instances.files import line_of, sha256_of
 
 FORMAT = "ratiobench/eapm-certificate/1"
 PRICE_LIMIT = 2**62

@@ -10,9 +10,9 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from instances.eapm.model import Instance
-from instances.eapm.solution import Solution
-from instances.errors import shown
+from ratiobench.instances.eapm.model import Instance
+from ratiobench.instances.eapm.solution import Solution
+from ratiobench.instances.errors import shown
 
 
 class Breach(NamedTuple):

@@ -11,9 +11,9 @@ from math import comb
 
 import numpy as np
 
-from formulations.eapm.summed import Summed, split, summed
-from instances.eapm.model import Instance, IntArray, profit_rate
-from instances.eapm.solution import Solution
+from ratiobench.formulations.eapm.summed import Summed, split, summed
+from ratiobench.instances.eapm.model import Instance, IntArray, profit_rate
+from ratiobench.instances.eapm.solution import Solution
 
 WAYS_LIMIT = 300_000
 """Most solutions that are looked at."""

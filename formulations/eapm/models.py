@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.eapm.summed import Summed
-from formulations.linear import FloatArray, LinearModel, RowBuilder
-from instances.eapm.model import IntArray
+from ratiobench.formulations.eapm.summed import Summed
+from ratiobench.formulations.linear import FloatArray, LinearModel, RowBuilder
+from ratiobench.instances.eapm.model import IntArray
 
 COLUMNS_LIMIT = 200_000
 """No model is built with more types times machines."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.eapm.summed import Summed
-from formulations.linear import BoolArray, FloatArray
-from instances.eapm.model import IntArray
+from ratiobench.formulations.eapm.summed import Summed
+from ratiobench.formulations.linear import BoolArray, FloatArray
+from ratiobench.instances.eapm.model import IntArray
 
 MOVES_LIMIT = 5_000
 """Most improving moves of one descent."""

@@ -12,23 +12,23 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations import backends
-from formulations.backends import BackendResult, Limits
-from formulations.eapm import bounds, models, search
-from formulations.eapm.bounds import Bound
-from formulations.eapm.certificate import Certificate
-from formulations.eapm.check import check
-from formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
-from formulations.eapm.summed import Summed, split, summed, totals_of
-from formulations.eapm.weights import weights
-from formulations.interval import Interval, seconds_left
-from formulations.linear import LinearModel
-from formulations.report import Proof, SolverAnswer, SolveReport, Status, Termination
-from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
-from instances.eapm.format import content_hash, loads
-from instances.eapm.model import Instance, IntArray
-from instances.eapm.solution import Solution
-from instances.errors import InputError, not_one_of, shown
+from ratiobench.formulations import backends
+from ratiobench.formulations.backends import BackendResult, Limits
+from ratiobench.formulations.eapm import bounds, models, search
+from ratiobench.formulations.eapm.bounds import Bound
+from ratiobench.formulations.eapm.certificate import Certificate
+from ratiobench.formulations.eapm.check import check
+from ratiobench.formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
+from ratiobench.formulations.eapm.summed import Summed, split, summed, totals_of
+from ratiobench.formulations.eapm.weights import weights
+from ratiobench.formulations.interval import Interval, seconds_left
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.report import Proof, SolverAnswer, SolveReport, Status, Termination
+from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
+from ratiobench.instances.eapm.format import content_hash, loads
+from ratiobench.instances.eapm.model import Instance, IntArray
+from ratiobench.instances.eapm.solution import Solution
+from ratiobench.instances.errors import InputError, not_one_of, shown
 
 VERSION = "1"
 """Version of everything that can change a report's figures; part of the key of stored results."""
@@ -71,7 +71,7 @@ def solve(
     seconds : a time limit; marks the report `time_limited`. Starting a solver comes before it.
     start : a solution to begin from; it is verified first.
     certified : find the best machine prices also where another proof is enough, for the report's certificate
-        (see `formulations.eapm.verify`).
+        (see `ratiobench.formulations.eapm.verify`).
 
     Raises
     ------

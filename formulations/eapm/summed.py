@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from instances.eapm.model import Instance, IntArray, frozen, profit_rate
-from instances.eapm.solution import Solution
+from ratiobench.instances.eapm.model import Instance, IntArray, frozen, profit_rate
+from ratiobench.instances.eapm.solution import Solution
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,11 +24,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from formulations.eapm.certificate import Certificate, parse, seal
-from formulations.sealing import Verdict, Wrong, require
-from instances.eapm.format import content_hash
-from instances.eapm.model import Instance
-from instances.eapm.solution import Solution
+from ratiobench.formulations.eapm.certificate import Certificate, parse, seal
+from ratiobench.formulations.sealing import Verdict, Wrong, require
+from ratiobench.instances.eapm.format import content_hash
+from ratiobench.instances.eapm.model import Instance
+from ratiobench.instances.eapm.solution import Solution
 
 PROVES = (
     "the decisions are a solution whose profit rate is `lower`; and at the prices of machine time the best profit rate "

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.eapm.summed import Summed
-from formulations.linear import FloatArray
+from ratiobench.formulations.eapm.summed import Summed
+from ratiobench.formulations.linear import FloatArray
 
 ROUNDS = 600
 CELLS = 60_000_000

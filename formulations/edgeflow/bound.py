@@ -4,9 +4,9 @@ For prices lam, mu >= 0, constant on the cells of a grid, no schedule meets more
 
     sum_k (G lam_k + E_k mu_k) len_k + sum_i max(0, 1 - g_i),
 
-g_i being at most what any schedule costs that meets job i (`formulations.edgeflow.pricing`): what is used of GPUs and
-servers is worth at most the first sum. Prices are sought in doubles by a deflected subgradient method; the bound is
-computed from integers.
+g_i being at most what any schedule costs that meets job i (`ratiobench.formulations.edgeflow.pricing`): what is used of
+GPUs and servers is worth at most the first sum. Prices are sought in doubles by a deflected subgradient method; the
+bound is computed from integers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.edgeflow.pricing import price_jobs
-from formulations.edgeflow.problem import Grid, Problem
-from formulations.linear import FloatArray
+from ratiobench.formulations.edgeflow.pricing import price_jobs
+from ratiobench.formulations.edgeflow.problem import Grid, Problem
+from ratiobench.formulations.linear import FloatArray
 
 SCALE = 10**12
 """Integer prices are in 1/SCALE jobs."""

@@ -2,7 +2,7 @@
 
 It holds what makes both ends true for one instance: prices of GPU and edge seconds and what the jobs' work is worth at
 them, which prove the upper end, and the schedule that meets as many jobs as the lower end says, all in integers.
-`formulations.edgeflow.verify` recomputes both ends.
+`ratiobench.formulations.edgeflow.verify` recomputes both ends.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from formulations import sealing
-from instances.documents import Documents
-from instances.edgeflow.solution import Solution, parse_solution, solution_document
-from instances.fields import LIMIT, integer, items
-from instances.files import line_of, sha256_of
+from ratiobench.formulations import sealing
+from ratiobench.instances.documents import Documents
+from ratiobench.instances.edgeflow.solution import Solution, parse_solution, solution_document
+from ratiobench.instances.fields import LIMIT, integer, items
+from ratiobench.instances.files import line_of, sha256_of
 
 FORMAT = "ratiobench/edgeflow-certificate/1"
 PRICE_LIMIT = 2**62

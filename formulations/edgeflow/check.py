@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from instances.edgeflow.model import CLOUD, EDGE, Instance, Model, Window
-from instances.edgeflow.solution import Piece, Solution
-from instances.errors import shown
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance, Model, Window
+from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.errors import shown
 
 
 class Breach(NamedTuple):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from instances.edgeflow.model import CLOUD, EDGE, Instance
-from instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
+from ratiobench.instances.edgeflow.solution import Piece, Solution
 
 STATES_LIMIT = 200_000
 """Most states that are held of one second."""

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.edgeflow.problem import Grid, Problem
-from formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
+from ratiobench.formulations.edgeflow.problem import Grid, Problem
+from ratiobench.formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
 
 COLUMNS_LIMIT = 400_000
 """A model with more columns is not built."""

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.edgeflow.pricing import best_at, trace
-from formulations.edgeflow.problem import Grid, Problem
-from formulations.kernels import ascending, compiled, inlined, inner
-from formulations.linear import BoolArray, FloatArray
-from instances.arrays import IntArray
-from instances.edgeflow.model import CLOUD, EDGE
-from instances.edgeflow.solution import Piece, Solution
+from ratiobench.formulations.edgeflow.pricing import best_at, trace
+from ratiobench.formulations.edgeflow.problem import Grid, Problem
+from ratiobench.formulations.kernels import ascending, compiled, inlined, inner
+from ratiobench.formulations.linear import BoolArray, FloatArray
+from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE
+from ratiobench.instances.edgeflow.solution import Piece, Solution
 
 PIECES = 40
 """Most pieces of a job; a schedule with more is not taken."""

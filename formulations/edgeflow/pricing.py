@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.kernels import compiled, inner
+from ratiobench.formulations.kernels import compiled, inner
 
 EXACT = 1e-12
 """A line that is above the known ones by less than this is not a new one."""

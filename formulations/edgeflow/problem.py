@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.linear import FloatArray
-from instances.arrays import IntArray
-from instances.edgeflow.model import Instance
+from ratiobench.formulations.linear import FloatArray
+from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.edgeflow.model import Instance
 
 
 class Problem(NamedTuple):

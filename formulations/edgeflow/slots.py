@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from instances.edgeflow.model import CLOUD, EDGE, Instance
-from instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
+from ratiobench.instances.edgeflow.solution import Piece, Solution
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

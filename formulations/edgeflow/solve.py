@@ -13,23 +13,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from formulations import backends
-from formulations.backends import BackendResult, Limits
-from formulations.edgeflow import bound, models, slots
-from formulations.edgeflow.bound import SCALE, Prices
-from formulations.edgeflow.bound import Proof as Proved
-from formulations.edgeflow.certificate import Certificate
-from formulations.edgeflow.check import check
-from formulations.edgeflow.enumerate import STATES_LIMIT, enumerate_optimum
-from formulations.edgeflow.placing import empty_board, kept_of, nothing_kept, put_back, search, solution_of
-from formulations.edgeflow.problem import Problem, grid_of, onto, problem_of
-from formulations.interval import Interval, seconds_left
-from formulations.report import Proof, SolverAnswer, SolveReport, Status, Termination
-from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
-from instances.edgeflow.format import content_hash, loads
-from instances.edgeflow.model import Instance
-from instances.edgeflow.solution import Solution
-from instances.errors import InputError, not_one_of, shown
+from ratiobench.formulations import backends
+from ratiobench.formulations.backends import BackendResult, Limits
+from ratiobench.formulations.edgeflow import bound, models, slots
+from ratiobench.formulations.edgeflow.bound import SCALE, Prices
+from ratiobench.formulations.edgeflow.bound import Proof as Proved
+from ratiobench.formulations.edgeflow.certificate import Certificate
+from ratiobench.formulations.edgeflow.check import check
+from ratiobench.formulations.edgeflow.enumerate import STATES_LIMIT, enumerate_optimum
+from ratiobench.formulations.edgeflow.placing import empty_board, kept_of, nothing_kept, put_back, search, solution_of
+from ratiobench.formulations.edgeflow.problem import Problem, grid_of, onto, problem_of
+from ratiobench.formulations.interval import Interval, seconds_left
+from ratiobench.formulations.report import Proof, SolverAnswer, SolveReport, Status, Termination
+from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
+from ratiobench.instances.edgeflow.format import content_hash, loads
+from ratiobench.instances.edgeflow.model import Instance
+from ratiobench.instances.edgeflow.solution import Solution
+from ratiobench.instances.errors import InputError, not_one_of, shown
 
 VERSION = "2"
 """Version of everything that can change a report's figures; part of the key of stored results."""

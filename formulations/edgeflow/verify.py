@@ -21,11 +21,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from formulations.edgeflow.certificate import Certificate, parse, seal
-from formulations.sealing import Verdict, Wrong, require
-from instances.edgeflow.format import content_hash
-from instances.edgeflow.model import Instance, Job, Model
-from instances.edgeflow.solution import Piece, Solution
+from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
+from ratiobench.formulations.sealing import Verdict, Wrong, require
+from ratiobench.instances.edgeflow.format import content_hash
+from ratiobench.instances.edgeflow.model import Instance, Job, Model
+from ratiobench.instances.edgeflow.solution import Piece, Solution
 
 PROVES = (
     "the decisions are a schedule that meets `lower` jobs in time; and at the prices of GPU and edge seconds the worth "

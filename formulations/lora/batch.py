@@ -18,20 +18,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.backends import Limits, ready, solve
-from formulations.kernels import ascending, compiled
-from formulations.lora.bound.lagrangian import DualBound, value_density
-from formulations.lora.bound.pricing import Pool, Pricer, places, pool
-from formulations.lora.bound.residual import Residual, residual_bound
-from formulations.lora.direct import safe_floor
-from formulations.lora.exhaustive import exhausted
-from formulations.lora.heuristic.blocks import anneal, insert_all
-from formulations.lora.heuristic.insertion import begin, new_desk
-from formulations.lora.heuristic.state import State, copy_state, solution_of_state, type_of_node
-from formulations.lora.models.pooled import Relaxed, relaxed_model
-from formulations.report import Termination
-from instances.lora.model import Instance, IntArray
-from instances.lora.solution import Decision, Solution
+from ratiobench.formulations.backends import Limits, ready, solve
+from ratiobench.formulations.kernels import ascending, compiled
+from ratiobench.formulations.lora.bound.lagrangian import DualBound, value_density
+from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, places, pool
+from ratiobench.formulations.lora.bound.residual import Residual, residual_bound
+from ratiobench.formulations.lora.direct import safe_floor
+from ratiobench.formulations.lora.exhaustive import exhausted
+from ratiobench.formulations.lora.heuristic.blocks import anneal, insert_all
+from ratiobench.formulations.lora.heuristic.insertion import begin, new_desk
+from ratiobench.formulations.lora.heuristic.state import State, copy_state, solution_of_state, type_of_node
+from ratiobench.formulations.lora.models.pooled import Relaxed, relaxed_model
+from ratiobench.formulations.report import Termination
+from ratiobench.instances.lora.model import Instance, IntArray
+from ratiobench.instances.lora.solution import Decision, Solution
 
 BLOCKS = 400
 """Ruin-and-recreate blocks of a unit of search."""

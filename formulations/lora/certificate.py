@@ -1,7 +1,8 @@
 """The certificate of an interval on OPT: one JSON document that anybody can check.
 
 It holds what makes both ends true for one instance: the dual prices that prove the upper end by weak duality, and the
-schedule whose welfare is the lower end. All of it is integers. `formulations.lora.verify` recomputes both ends.
+schedule whose welfare is the lower end. All of it is integers. `ratiobench.formulations.lora.verify` recomputes both
+ends.
 
 `ratiobench/lora-certificate/2` is one table of prices. `ratiobench/lora-certificate/3` is a tree of decisions whose
 leaves name tables of prices: table 0 is `lam`, `phi`, `classes`, the others stand in `more`. The tree is a list in
@@ -14,12 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from formulations import sealing
-from instances.documents import Documents
-from instances.errors import InputError, shown
-from instances.fields import integer, items
-from instances.files import line_of, sha256_of
-from instances.lora.solution import Solution, parse_solution, solution_document
+from ratiobench.formulations import sealing
+from ratiobench.instances.documents import Documents
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.fields import integer, items
+from ratiobench.instances.files import line_of, sha256_of
+from ratiobench.instances.lora.solution import Solution, parse_solution, solution_document
 
 FORMAT = "ratiobench/lora-certificate/2"
 TREE_FORMAT = "ratiobench/lora-certificate/3"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from instances.lora.model import Instance
-from instances.lora.solution import Decision, Solution
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Decision, Solution
 
 
 class Breach(NamedTuple):

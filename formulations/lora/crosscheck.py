@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from formulations import backends
-from formulations.backends import Limits
-from formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
-from formulations.lora.certificate import Certificate, document
-from formulations.lora.check import check
-from formulations.lora.direct import solve_direct
-from formulations.lora.models.formulation import registry
-from formulations.lora.solve import BUILD_COLUMNS, TINY_COLUMNS, solve
-from formulations.lora.verify import verify
-from formulations.report import SolverAnswer, Termination
-from formulations.settings import NO_BACKEND, check_settings
-from instances.lora.model import Instance
-from instances.lora.solution import Solution
+from ratiobench.formulations import backends
+from ratiobench.formulations.backends import Limits
+from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
+from ratiobench.formulations.lora.certificate import Certificate, document
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.direct import solve_direct
+from ratiobench.formulations.lora.models.formulation import registry
+from ratiobench.formulations.lora.solve import BUILD_COLUMNS, TINY_COLUMNS, solve
+from ratiobench.formulations.lora.verify import verify
+from ratiobench.formulations.report import SolverAnswer, Termination
+from ratiobench.formulations.settings import NO_BACKEND, check_settings
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Solution
 
 CERTIFIED = "certificate"
 """Name of the row of the certified interval, in the place of a formulation."""
@@ -70,7 +70,7 @@ def crosscheck(
     ------
     InputError : `effort` or `seconds` out of range.
 
-    Source: main paper, problem (4); readings (4i)-(4k) in `formulations.lora.models.printed`.
+    Source: main paper, problem (4); readings (4i)-(4k) in `ratiobench.formulations.lora.models.printed`.
     """
     check_settings(effort, 0.0, seconds)
     rows = []

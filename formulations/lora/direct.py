@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from formulations import backends
-from formulations.backends import BackendResult, Limits
-from formulations.linear import LinearModel
-from formulations.lora.models.formulation import Formulation, solution_of, vector_of
-from formulations.report import SolverAnswer
-from instances.lora.model import Instance
-from instances.lora.solution import Solution
+from ratiobench.formulations import backends
+from ratiobench.formulations.backends import BackendResult, Limits
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.lora.models.formulation import Formulation, solution_of, vector_of
+from ratiobench.formulations.report import SolverAnswer
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Solution
 
 RELATIVE_SLACK = 1e-10
 ABSOLUTE_SLACK = 1e-4

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from instances.lora.model import Instance, IntArray
-from instances.lora.solution import Decision, Solution
+from ratiobench.instances.lora.model import Instance, IntArray
+from ratiobench.instances.lora.solution import Decision, Solution
 
 STEPS = 50_000
 """Cells and schedules that are looked at before it is given up: a tenth of a second."""

@@ -18,33 +18,33 @@ from threading import Event
 
 import numpy as np
 
-from formulations import backends
-from formulations.backends import BackendResult, Limits
-from formulations.interval import Interval, seconds_left
-from formulations.linear import LinearModel
-from formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never
-from formulations.lora.bound.pricing import Pool, Pricer, find_pool
-from formulations.lora.bound.tree import Tree
-from formulations.lora.certificate import Certificate, ClassPrice, Node
-from formulations.lora.certificate import Prices as PriceTable
-from formulations.lora.check import check
-from formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
-from formulations.lora.direct import build, solve_direct
-from formulations.lora.heuristic import staying
-from formulations.lora.heuristic.improve import heuristic
-from formulations.lora.heuristic.improve import warm as use_search
-from formulations.lora.models import one_node
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.lora.models.formulation import Formulation, number_of_nodes, registry
-from formulations.lora.verify import tree_bound
-from formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Status, Termination
-from formulations.sealing import Wrong
-from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
-from instances.errors import InputError, not_one_of, shown
-from instances.lora.format import content_hash
-from instances.lora.model import Instance, Task
-from instances.lora.named import named
-from instances.lora.solution import Decision, Solution
+from ratiobench.formulations import backends
+from ratiobench.formulations.backends import BackendResult, Limits
+from ratiobench.formulations.interval import Interval, seconds_left
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never
+from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool
+from ratiobench.formulations.lora.bound.tree import Tree
+from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, Node
+from ratiobench.formulations.lora.certificate import Prices as PriceTable
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
+from ratiobench.formulations.lora.direct import build, solve_direct
+from ratiobench.formulations.lora.heuristic import staying
+from ratiobench.formulations.lora.heuristic.improve import heuristic
+from ratiobench.formulations.lora.heuristic.improve import warm as use_search
+from ratiobench.formulations.lora.models import one_node
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes, registry
+from ratiobench.formulations.lora.verify import tree_bound
+from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Status, Termination
+from ratiobench.formulations.sealing import Wrong
+from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
+from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.lora.format import content_hash
+from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.solution import Decision, Solution
 
 VERSION = "10"
 """Version of everything that can change a report's figures; part of the key of stored results."""
@@ -89,8 +89,8 @@ def solve(
     seconds : a time limit; marks the report `time_limited`. Compiling kernels and starting a solver come before it.
     start : a solution to begin from; it is verified first.
     certified : compute the Lagrangian bound also where the size alone would not ask for it, so that the report has a
-        certificate (see `formulations.lora.verify`) unless its message says why not. Small instances are branched on,
-        with the linear programmes in HiGHS, unless the backend is `none`.
+        certificate (see `ratiobench.formulations.lora.verify`) unless its message says why not. Small instances are
+        branched on, with the linear programmes in HiGHS, unless the backend is `none`.
     migration : False: the optimum with every task on a single node (see `models.one_node`) in place of OPT;
         it has no certificate.
 
@@ -367,7 +367,9 @@ def _reschedule(instance: Instance, effort: int, gap: float, interval: _Interval
             return
         arguments = instance, interval.solution, WINDOWS, turn, enough, left
         limits = Limits(seconds=left)
-        reply = backends.call("highs", "formulations.lora.heuristic.windows:improve", *arguments, limits=limits)
+        reply = backends.call(
+            "highs", "ratiobench.formulations.lora.heuristic.windows:improve", *arguments, limits=limits
+        )
         if reply.termination is not None:
             interval.notes.append(f"windows: {reply.message or reply.termination}")
             return
@@ -383,7 +385,9 @@ def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, se
         return
     nodes = max(1, BRANCH_NODES * min(effort, UNLIMITED) // max(instance.tasks, 1))
     arguments = instance, dual.rent, interval.lower, nodes, seconds
-    reply = backends.call("highs", "formulations.lora.bound.branching:grow", *arguments, limits=Limits(seconds=seconds))
+    reply = backends.call(
+        "highs", "ratiobench.formulations.lora.bound.branching:grow", *arguments, limits=Limits(seconds=seconds)
+    )
     if reply.termination is not None:
         interval.notes.append(f"branching: {reply.message or reply.termination}")
         return

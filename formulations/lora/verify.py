@@ -36,11 +36,11 @@ from typing import Any
 
 import numpy as np
 
-from formulations.lora.certificate import Certificate, ClassPrice, Node, Prices, parse, seal
-from formulations.sealing import Verdict, Wrong, require
-from instances.lora.format import content_hash
-from instances.lora.model import Instance
-from instances.lora.solution import Decision, Solution
+from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, Node, Prices, parse, seal
+from ratiobench.formulations.sealing import Verdict, Wrong, require
+from ratiobench.instances.lora.format import content_hash
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Decision, Solution
 
 PROVES = (
     "the decisions are a solution of P that is worth `lower`; and at the prices of compute (lam), memory (phi) and "

@@ -1,7 +1,7 @@
 """The certificate of an interval on OPT, `ratiobench/tenants-certificate/1`: one JSON document that anybody can check.
 
 It holds what makes both ends true for one instance: a price per job that proves the lower end by weak duality, and the
-schedule whose cost is the upper end, all in integers. `formulations.tenants.verify` recomputes both ends.
+schedule whose cost is the upper end, all in integers. `ratiobench.formulations.tenants.verify` recomputes both ends.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from formulations import sealing
-from instances.documents import Documents
-from instances.fields import integer, items
-from instances.files import line_of, sha256_of
-from instances.tenants.solution import Solution, parse_solution, solution_document
+from ratiobench.formulations import sealing
+from ratiobench.instances.documents import Documents
+from ratiobench.instances.fields import integer, items
+from ratiobench.instances.files import line_of, sha256_of
+from ratiobench.instances.tenants.solution import Solution, parse_solution, solution_document
 
 FORMAT = "ratiobench/tenants-certificate/1"
 PRICE_LIMIT = 2**62

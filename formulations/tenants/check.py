@@ -12,9 +12,9 @@ from math import sqrt
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from instances.errors import shown
-from instances.tenants.model import Instance
-from instances.tenants.solution import Solution
+from ratiobench.instances.errors import shown
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.solution import Solution
 
 
 class Breach(NamedTuple):

@@ -19,9 +19,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from formulations.kernels import ascending, compiled, inner
-from formulations.tenants.tables import Tables
-from instances.tenants.model import IntArray
+from ratiobench.formulations.kernels import ascending, compiled, inner
+from ratiobench.formulations.tenants.tables import Tables
+from ratiobench.instances.tenants.model import IntArray
 
 HORIZON_LIMIT = 200_000
 """No price is so high that a job pays that was released before, and starts at this tick or later."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from itertools import permutations, product
 
-from instances.tenants.model import Instance
-from instances.tenants.solution import Solution, Start
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.solution import Solution, Start
 
 WAYS_LIMIT = 200_000
 """Most pairs of an assignment and an order of all jobs that are looked at."""

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from formulations.kernels import compiled, inlined, inner
-from formulations.tenants.tables import Queues, Tables
-from instances.tenants.model import IntArray
+from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.tenants.tables import Queues, Tables
+from ratiobench.instances.tenants.model import IntArray
 
 NEVER = 1 << 61
 COOLINGS, PIECES = 500, 20

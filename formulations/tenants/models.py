@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from formulations.linear import LinearModel, RowBuilder
-from formulations.tenants.tables import Tables
-from instances.tenants.model import IntArray
-from instances.tenants.solution import Solution, Start
+from ratiobench.formulations.linear import LinearModel, RowBuilder
+from ratiobench.formulations.tenants.tables import Tables
+from ratiobench.instances.tenants.model import IntArray
+from ratiobench.instances.tenants.solution import Solution, Start
 
 COLUMNS_LIMIT = 200_000
 """No model is written with more starts."""

@@ -11,23 +11,23 @@ import time
 
 import numpy as np
 
-from formulations import backends
-from formulations.backends import Limits
-from formulations.interval import Interval
-from formulations.report import Proof, SolverAnswer, SolveReport, Status, Termination
-from formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
-from formulations.tenants import models
-from formulations.tenants.certificate import Certificate
-from formulations.tenants.check import check
-from formulations.tenants.dual import Prices
-from formulations.tenants.enumerate import WAYS_LIMIT, enumerate_optimum
-from formulations.tenants.local import Search
-from formulations.tenants.subsets import JOBS_LIMIT, PRICED_LIMIT, priced_optimum, subsets_optimum
-from formulations.tenants.tables import Queues, queues_of, solution_of, tables
-from instances.errors import InputError, not_one_of, shown
-from instances.tenants.format import content_hash, loads
-from instances.tenants.model import Instance
-from instances.tenants.solution import Solution
+from ratiobench.formulations import backends
+from ratiobench.formulations.backends import Limits
+from ratiobench.formulations.interval import Interval
+from ratiobench.formulations.report import Proof, SolverAnswer, SolveReport, Status, Termination
+from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
+from ratiobench.formulations.tenants import models
+from ratiobench.formulations.tenants.certificate import Certificate
+from ratiobench.formulations.tenants.check import check
+from ratiobench.formulations.tenants.dual import Prices
+from ratiobench.formulations.tenants.enumerate import WAYS_LIMIT, enumerate_optimum
+from ratiobench.formulations.tenants.local import Search
+from ratiobench.formulations.tenants.subsets import JOBS_LIMIT, PRICED_LIMIT, priced_optimum, subsets_optimum
+from ratiobench.formulations.tenants.tables import Queues, queues_of, solution_of, tables
+from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.tenants.format import content_hash, loads
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.solution import Solution
 
 VERSION = "2"
 """Version of everything that can change a report's figures; part of the key of stored results."""
@@ -67,7 +67,7 @@ def solve(
     seconds : a time limit; marks the report `time_limited`.
     start : a solution to begin from; it is verified first.
     certified : find the best prices also where another proof is enough, for the report's certificate
-        (see `formulations.tenants.verify`).
+        (see `ratiobench.formulations.tenants.verify`).
 
     Raises
     ------

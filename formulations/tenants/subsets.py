@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.kernels import compiled
-from formulations.tenants.tables import Tables, solution_of
-from instances.tenants.model import IntArray
-from instances.tenants.solution import Solution
+from ratiobench.formulations.kernels import compiled
+from ratiobench.formulations.tenants.tables import Tables, solution_of
+from ratiobench.instances.tenants.model import IntArray
+from ratiobench.instances.tenants.solution import Solution
 
 JOBS_LIMIT = 14
 """Most jobs."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from instances.tenants.model import Instance, IntArray
-from instances.tenants.solution import Solution, Start
+from ratiobench.instances.tenants.model import Instance, IntArray
+from ratiobench.instances.tenants.solution import Solution, Start
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from formulations.sealing import Verdict, Wrong, require
-from formulations.tenants.certificate import Certificate, parse, seal
-from instances.tenants.format import content_hash
-from instances.tenants.model import Instance
-from instances.tenants.solution import Solution
+from ratiobench.formulations.sealing import Verdict, Wrong, require
+from ratiobench.formulations.tenants.certificate import Certificate, parse, seal
+from ratiobench.instances.tenants.format import content_hash
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.solution import Solution
 
 PROVES = (
     "the decisions are a schedule that costs `upper`; and at the prices of the jobs, what all GPUs can do at least "

@@ -8,11 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from instances.documents import Documents, require_format
-from instances.eapm.model import Instance, frozen
-from instances.errors import InputError, shown
-from instances.fields import Fields, origin_of
-from instances.files import sha256_of
+from ratiobench.instances.documents import Documents, require_format
+from ratiobench.instances.eapm.model import Instance, frozen
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.fields import Fields, origin_of
+from ratiobench.instances.files import sha256_of
 
 FORMAT = "ratiobench/eapm/1"
 SUM_LIMIT = 2**62

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from instances.eapm import workload
-from instances.eapm.format import read
-from instances.eapm.model import Instance
-from instances.eapm.named import named, names
-from instances.keys import Form
-from instances.recipe import existing, generated, shipped
+from ratiobench.instances.eapm import workload
+from ratiobench.instances.eapm.format import read
+from ratiobench.instances.eapm.model import Instance
+from ratiobench.instances.eapm.named import named, names
+from ratiobench.instances.keys import Form
+from ratiobench.instances.recipe import existing, generated, shipped
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
     """The instance that a recipe names; the same recipe gives the same instance on any machine.
 
-    Recipes are ``{"kind": "table1" | "users" | "orders", ...}`` (see `instances.eapm.workload.Recipe`),
+    Recipes are ``{"kind": "table1" | "users" | "orders", ...}`` (see `ratiobench.instances.eapm.workload.Recipe`),
     ``{"kind": "named", "name": NAME}`` for the shipped instances and ``{"kind": "file", "path": PATH}``.
 
     Raises

@@ -13,8 +13,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.eapm.model import IntArray
-from instances.seeds import Stream
+from ratiobench.instances.eapm.model import IntArray
+from ratiobench.instances.seeds import Stream
 
 REACH = 9_300
 """A normal draw is at most this many thousandths from 0; what lies outside has a probability below 2^-64."""

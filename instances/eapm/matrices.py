@@ -1,6 +1,7 @@
 """The matrices ETC and APC of a recipe: the calibrated family `table1` and the field's two methods `cvb` and `range`.
 
-All entries are integers, milliseconds and milliwatts, made of integer draws (`instances.seeds`, `instances.eapm.laws`).
+All entries are integers, milliseconds and milliwatts, made of integer draws (`ratiobench.instances.seeds`,
+`ratiobench.instances.eapm.laws`).
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
-from instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
-from instances.eapm.paper import ENERGY, RATE, SPAN
-from instances.eapm.quantities import Anchors, Rows, anchors_of
-from instances.errors import InputError
-from instances.keys import Choice, Integer, Key, Ratio, Seed, Span, Values
-from instances.numerals import half_up, text_of_fraction
-from instances.recipe import SOURCE
-from instances.seeds import Stream
+from ratiobench.instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
+from ratiobench.instances.eapm.paper import ENERGY, RATE, SPAN
+from ratiobench.instances.eapm.quantities import Anchors, Rows, anchors_of
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.keys import Choice, Integer, Key, Ratio, Seed, Span, Values
+from ratiobench.instances.numerals import half_up, text_of_fraction
+from ratiobench.instances.recipe import SOURCE
+from ratiobench.instances.seeds import Stream
 
 T = TypeVar("T")
 

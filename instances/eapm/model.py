@@ -1,7 +1,8 @@
 """The data of problem EAPM (eq. 4-7), in integers: milliseconds, milliwatts, microjoules, micro-units of money.
 
 One joule costs `energy_price` units of money, so a microjoule (a millisecond at a milliwatt) costs as many micro-units.
-Instances are immutable and made by `instances.eapm.format.parse` alone, so everything that exists has been validated.
+Instances are immutable and made by `ratiobench.instances.eapm.format.parse` alone, so everything that exists has been
+validated.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from instances.arrays import IntArray as IntArray
-from instances.arrays import frozen as frozen
-from instances.errors import tamed
+from ratiobench.instances.arrays import IntArray as IntArray
+from ratiobench.instances.arrays import frozen as frozen
+from ratiobench.instances.errors import tamed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +89,7 @@ class Instance:
         return f"<Instance {tamed(self.name, 80)}: {size}>"
 
     def _repr_html_(self) -> str:
-        from instances.display import grouped, make_html
+        from ratiobench.instances.display import grouped, make_html
 
         facts = {
             "users": self.users,

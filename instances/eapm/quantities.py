@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from instances.eapm.model import Instance, profit_rate
+from ratiobench.instances.eapm.model import Instance, profit_rate
 
 Rows = Sequence[Sequence[int]]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from instances.eapm.format import FORMAT, parse
-from instances.eapm.model import Instance
-from instances.eapm.solution import Solution
+from ratiobench.instances.eapm.format import FORMAT, parse
+from ratiobench.instances.eapm.model import Instance
+from ratiobench.instances.eapm.solution import Solution
 
 Document = dict[str, Any]
 

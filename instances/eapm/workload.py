@@ -1,8 +1,8 @@
 """The generators `table1`, `users` and `orders`: the workloads of the second paper's section 4 on generated matrices.
 
-All draws are integers, one stream per column (`instances.seeds`), named by the recipe's seed and the column alone: two
-recipes with the same seed that differ in gamma have the same bags in the same order, with 30 users or 2,000 the first
-30 are the same, and the three orders of big and small bags are orders of the same users.
+All draws are integers, one stream per column (`ratiobench.instances.seeds`), named by the recipe's seed and the column
+alone: two recipes with the same seed that differ in gamma have the same bags in the same order, with 30 users or 2,000
+the first 30 are the same, and the three orders of big and small bags are orders of the same users.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from instances.eapm.format import FORMAT, parse
-from instances.eapm.matrices import SOURCE_KEYS, Source, make_source, matrices
-from instances.eapm.matrices import VERSION as MATRICES_VERSION
-from instances.eapm.model import Instance
-from instances.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values
-from instances.numerals import half_up, text_of_fraction
-from instances.recipe import SOURCE
-from instances.seeds import Stream
+from ratiobench.instances.eapm.format import FORMAT, parse
+from ratiobench.instances.eapm.matrices import SOURCE_KEYS, Source, make_source, matrices
+from ratiobench.instances.eapm.matrices import VERSION as MATRICES_VERSION
+from ratiobench.instances.eapm.model import Instance
+from ratiobench.instances.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values
+from ratiobench.instances.numerals import half_up, text_of_fraction
+from ratiobench.instances.recipe import SOURCE
+from ratiobench.instances.seeds import Stream
 
 VERSION = 1
 
@@ -77,9 +77,9 @@ class Recipe:
     gamma : price over least cost. Text, "1.05" or "21/20". Default 1.2.
     price : ``bag`` (default): p_i = gamma a_i min_j cost_ij, so that gamma is the price of a bag over its least cost.
         ``printed``: p_i = gamma min_j cost_ij, as section 4.1 of the second paper prints it. Both are rounded half up.
-    matrix : ``{"method": "table1" | "cvb" | "range", "seed": ..., ...}``, see `instances.eapm.matrices`. Its seed is
-        its own, 0 by default: recipes that differ in `seed` alone share the matrices, as the paper's repetitions do;
-        for fresh ones give it the repetition too.
+    matrix : ``{"method": "table1" | "cvb" | "range", "seed": ..., ...}``, see `ratiobench.instances.eapm.matrices`. Its
+        seed is its own, 0 by default: recipes that differ in `seed` alone share the matrices, as the paper's
+        repetitions do; for fresh ones give it the repetition too.
     users : n, 1..100,000, of kinds `users` and `orders`. Default 30.
     tasks : range of a_i, kinds `table1` and `users`. Default [200, 1000].
     order : kind `orders`: ``BaS`` big bags first, ``SaB`` small ones first, ``Rand`` the same in random order,

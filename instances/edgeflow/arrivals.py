@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from instances.edgeflow.tables import CLUSTERS, PUBLISHED
+from ratiobench.instances.edgeflow.tables import CLUSTERS, PUBLISHED
 
 
 def traces() -> list[tuple[str, str]]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from instances.arrays import frozen
-from instances.documents import Documents, hash_once, require_format
-from instances.edgeflow.model import Instance, Model, Window
-from instances.errors import InputError, shown
-from instances.fields import LIMIT, Fields, integer, items, origin_of
+from ratiobench.instances.arrays import frozen
+from ratiobench.instances.documents import Documents, hash_once, require_format
+from ratiobench.instances.edgeflow.model import Instance, Model, Window
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.fields import LIMIT, Fields, integer, items, origin_of
 
 FORMAT = "ratiobench/edgeflow/1"
 GPU_LIMIT = 4096

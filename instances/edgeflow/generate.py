@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from instances.edgeflow import workload
-from instances.edgeflow.format import read
-from instances.edgeflow.model import Instance
-from instances.edgeflow.named import named, names
-from instances.keys import Form
-from instances.recipe import existing, generated, shipped
+from ratiobench.instances.edgeflow import workload
+from ratiobench.instances.edgeflow.format import read
+from ratiobench.instances.edgeflow.model import Instance
+from ratiobench.instances.edgeflow.named import named, names
+from ratiobench.instances.keys import Form
+from ratiobench.instances.recipe import existing, generated, shipped
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
     """The instance that a recipe names; the same recipe gives the same instance on any machine.
 
-    Recipes are ``{"kind": "gpu-day" | "elasticflow", ...}`` (see `instances.edgeflow.workload.KEYS`),
+    Recipes are ``{"kind": "gpu-day" | "elasticflow", ...}`` (see `ratiobench.instances.edgeflow.workload.KEYS`),
     ``{"kind": "named", "name": NAME}`` for the shipped instances and ``{"kind": "file", "path": PATH}``.
 
     Raises

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from instances.edgeflow.format import WORK_LIMIT
-from instances.edgeflow.tables import WIDEST
-from instances.errors import InputError, shown
-from instances.fields import LIMIT
-from instances.text_files import open_text, rows
+from ratiobench.instances.edgeflow.format import WORK_LIMIT
+from ratiobench.instances.edgeflow.tables import WIDEST
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.text_files import open_text, rows
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "submit": ("submit_time", "submission_time", "submitted_time", "timestamp", "start_time"),

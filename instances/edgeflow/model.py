@@ -1,6 +1,7 @@
 """The data of family `edgeflow`, in whole numbers: seconds, GPUs, milli-iterations, milli-iterations per second.
 
-Instances are immutable and made by `instances.edgeflow.format.parse` alone, so what exists has been validated.
+Instances are immutable and made by `ratiobench.instances.edgeflow.format.parse` alone, so what exists has been
+validated.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from instances.arrays import IntArray
-from instances.errors import tamed
+from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.errors import tamed
 
 CLOUD, EDGE = 0, 1
 """The places at which a piece of work runs."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from instances.edgeflow.model import Instance, Job
-from instances.edgeflow.tables import DAY
+from ratiobench.instances.edgeflow.model import Instance, Job
+from ratiobench.instances.edgeflow.tables import DAY
 
 
 def fastest(instance: Instance, job: Job) -> int:

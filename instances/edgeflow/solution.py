@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from instances.errors import InputError, shown
-from instances.fields import LIMIT, integer, items
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.fields import LIMIT, integer, items
 
 
 class Piece(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from instances.edgeflow.format import FORMAT, parse
-from instances.edgeflow.model import Instance
+from ratiobench.instances.edgeflow.format import FORMAT, parse
+from ratiobench.instances.edgeflow.model import Instance
 
 Document = dict[str, Any]
 

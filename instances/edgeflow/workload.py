@@ -1,7 +1,8 @@
 """Days of elastic jobs: arrivals and durations from a cluster's tables or log, models and deadlines drawn.
 
-All draws are integers, one stream per column (`instances.seeds`), named by the recipe's seed and the column alone: two
-recipes with the same seed that differ in GPUs, servers, tightness or factor have the same jobs with the same models.
+All draws are integers, one stream per column (`ratiobench.instances.seeds`), named by the recipe's seed and the column
+alone: two recipes with the same seed that differ in GPUs, servers, tightness or factor have the same jobs with the same
+models.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from instances.edgeflow import tables
-from instances.edgeflow.format import FORMAT, GPU_LIMIT, STALL_LIMIT, parse
-from instances.edgeflow.logs import Row, read_log
-from instances.edgeflow.model import Instance
-from instances.edgeflow.tables import CLUSTERS, DAY, PUBLISHED, SHORTEST, SLOT
-from instances.errors import InputError, shown
-from instances.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values
-from instances.numerals import text_of_fraction
-from instances.recipe import SOURCE
-from instances.seeds import Stream
+from ratiobench.instances.edgeflow import tables
+from ratiobench.instances.edgeflow.format import FORMAT, GPU_LIMIT, STALL_LIMIT, parse
+from ratiobench.instances.edgeflow.logs import Row, read_log
+from ratiobench.instances.edgeflow.model import Instance
+from ratiobench.instances.edgeflow.tables import CLUSTERS, DAY, PUBLISHED, SHORTEST, SLOT
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values
+from ratiobench.instances.numerals import text_of_fraction
+from ratiobench.instances.recipe import SOURCE
+from ratiobench.instances.seeds import Stream
 
 VERSION = 1
 

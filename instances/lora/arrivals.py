@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from instances.errors import InputError, shown
-from instances.lora.readers import SLOT_SECONDS, SLOTS_PER_DAY, Trace, read_arrivals, registered
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.lora.readers import SLOT_SECONDS, SLOTS_PER_DAY, Trace, read_arrivals, registered
 
 DATA = Path(__file__).with_name("data")
 

@@ -17,10 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from instances.errors import InputError, shown
-from instances.fields import Fields
-from instances.files import load_json, read_bytes, sha256_of
-from instances.keys import Text, joined
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.fields import Fields
+from ratiobench.instances.files import load_json, read_bytes, sha256_of
+from ratiobench.instances.keys import Text, joined
 
 FORMAT = "ratiobench/lora/calibration/1"
 SLOT_SECONDS = 600

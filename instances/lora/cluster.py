@@ -11,13 +11,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from instances.errors import InputError, not_one_of, shown
-from instances.files import load_toml, read_bytes
-from instances.lora.calibration import Calibration, Gpu, fingerprint, read_calibration, shipped
-from instances.lora.logs.base import moment
-from instances.lora.prices import DAY as DAY
-from instances.lora.prices import Tariff, tariff_from
-from instances.text_files import open_text, rows
+from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.files import load_toml, read_bytes
+from ratiobench.instances.lora.calibration import Calibration, Gpu, fingerprint, read_calibration, shipped
+from ratiobench.instances.lora.logs.base import moment
+from ratiobench.instances.lora.prices import DAY as DAY
+from ratiobench.instances.lora.prices import Tariff, tariff_from
+from ratiobench.instances.text_files import open_text, rows
 
 LARGEST = 10**6
 _TOP = ("usd_per_kwh", "region", "day", "tariff", "reference", "node")

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from instances.errors import InputError, shown
-from instances.fields import LIMIT
-from instances.keys import Form, Integer, Key, Values
-from instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
-from instances.lora.model import Instance
-from instances.recipe import SOURCE
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.keys import Form, Integer, Key, Values
+from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.recipe import SOURCE
 
 TASK_LIMIT = 100_000
 """Most tasks that a family makes."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.lora.model import Instance, IntArray
+from ratiobench.instances.lora.model import Instance, IntArray
 
 
 def load(instance: Instance) -> Fraction:

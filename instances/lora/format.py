@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from instances.documents import Documents, require_format
-from instances.errors import InputError
-from instances.fields import LIMIT, Fields, integer, items, origin_of
-from instances.files import sha256_of
-from instances.lora.model import Instance, IntArray, NodeType, frozen
+from ratiobench.instances.documents import Documents, require_format
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.fields import LIMIT, Fields, integer, items, origin_of
+from ratiobench.instances.files import sha256_of
+from ratiobench.instances.lora.model import Instance, IntArray, NodeType, frozen
 
 FORMAT = "ratiobench/lora/1"
 BID_SUM_LIMIT = 2**52

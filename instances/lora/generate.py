@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from instances.keys import Form
-from instances.lora import constructions, paper
-from instances.lora.format import read
-from instances.lora.model import Instance
-from instances.lora.named import named, names
-from instances.recipe import existing, generated, shipped
+from ratiobench.instances.keys import Form
+from ratiobench.instances.lora import constructions, paper
+from ratiobench.instances.lora.format import read
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.named import named, names
+from ratiobench.instances.recipe import existing, generated, shipped
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
     """The instance that a recipe names; the same recipe gives the same instance on any machine.
 
-    Recipes are ``{"kind": "paper", ...}`` (see `instances.lora.paper`), ``{"kind": "family", "name": NAME, ...}`` (see
-    `instances.lora.constructions`), ``{"kind": "named", "name": NAME}`` for the shipped instances and
-    ``{"kind": "file", "path": PATH}``.
+    Recipes are ``{"kind": "paper", ...}`` (see `ratiobench.instances.lora.paper`), ``{"kind": "family", "name": NAME,
+    ...}`` (see `ratiobench.instances.lora.constructions`), ``{"kind": "named", "name": NAME}`` for the shipped
+    instances and ``{"kind": "file", "path": PATH}``.
 
     Raises
     ------

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from instances.errors import InputError, shown
-from instances.lora.format import FORMAT, SLOT_LIMIT, document, parse
-from instances.lora.model import Instance, IntArray, Public
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.lora.format import FORMAT, SLOT_LIMIT, document, parse
+from ratiobench.instances.lora.model import Instance, IntArray, Public
 
 
 def join(days: Sequence[Instance]) -> Instance:

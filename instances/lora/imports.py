@@ -18,15 +18,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from instances.errors import InputError, not_one_of, shown
-from instances.fields import LIMIT
-from instances.lora.cluster import DAY, Cluster, Node
-from instances.lora.fitting import load, servable
-from instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
-from instances.lora.logs import Job, LogFormat, registered
-from instances.lora.model import Instance
-from instances.seeds import Stream
-from instances.text_files import open_text
+from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora.cluster import DAY, Cluster, Node
+from ratiobench.instances.lora.fitting import load, servable
+from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
+from ratiobench.instances.lora.logs import Job, LogFormat, registered
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.seeds import Stream
+from ratiobench.instances.text_files import open_text
 
 VERSION = 1
 WIDE, EARLY, HUGE, DEAR = (
@@ -206,7 +206,7 @@ def read_jobs(
 
     Parameters
     ----------
-    form : a name of `instances.lora.logs.registered`.
+    form : a name of `ratiobench.instances.lora.logs.registered`.
     columns : which column is what, for formats that have no names of their own.
     skip_bad : count lines that cannot be read, and go on.
     told : is told every 4 seconds how many lines were read.

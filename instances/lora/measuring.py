@@ -1,6 +1,6 @@
 """`calibrate`: how often what is measured, what does not fit, how long it takes, and the file of it.
 
-What a step does and where is a `Machine`'s (`instances.lora.finetuning`); nothing here needs PyTorch.
+What a step does and where is a `Machine`'s (`ratiobench.instances.lora.finetuning`); nothing here needs PyTorch.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
-from instances.errors import InputError
-from instances.lora.calibration import FORMAT, Calibration, parse, slowest
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.calibration import FORMAT, Calibration, parse, slowest
 
 WARM, LEAST = 2, 3
 """Steps before those that count, and the fewest that count."""

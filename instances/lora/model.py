@@ -1,7 +1,7 @@
 """The data of problem P (eq. 4), in integers: samples, MB, micro-dollars, Wh, slots 1..T.
 
-Instances are immutable: frozen dataclasses over read-only NumPy arrays. They are made by `instances.lora.format.parse`
-alone, so everything that exists has been validated.
+Instances are immutable: frozen dataclasses over read-only NumPy arrays. They are made by
+`ratiobench.instances.lora.format.parse` alone, so everything that exists has been validated.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from instances.arrays import IntArray as IntArray
-from instances.arrays import frozen as frozen
-from instances.errors import tamed
+from ratiobench.instances.arrays import IntArray as IntArray
+from ratiobench.instances.arrays import frozen as frozen
+from ratiobench.instances.errors import tamed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,7 +180,7 @@ class Instance:
         return f"<Instance {tamed(self.name, 80)}: {size}>"
 
     def _repr_html_(self) -> str:
-        from instances.display import grouped, make_html
+        from ratiobench.instances.display import grouped, make_html
 
         kinds = [(each.name, each.count, each.compute, each.memory_mb) for each in self.node_types[:50]]
         facts = {

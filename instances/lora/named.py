@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from instances.lora.format import read
-from instances.shipped import Shipped
+from ratiobench.instances.lora.format import read
+from ratiobench.instances.shipped import Shipped
 
 SHIPPED = Shipped(Path(__file__).with_name("named"), read)
 names, path, named, expected = SHIPPED.names, SHIPPED.path, SHIPPED.named, SHIPPED.expected

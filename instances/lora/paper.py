@@ -1,7 +1,7 @@
 """The generator `paper`: section 5.1 of the main paper on measured data, real arrivals and real prices.
 
-All draws are integers, one stream per column (`instances.seeds`), named by the recipe's seed and the column alone: two
-recipes with the same seed that differ in one respect share everything else that they can share.
+All draws are integers, one stream per column (`ratiobench.instances.seeds`), named by the recipe's seed and the column
+alone: two recipes with the same seed that differ in one respect share everything else that they can share.
 
 What was measured in slots of ten minutes is exact in slots of any other length, or exact in the mean: rates are whole
 in a unit of work of which a sample has `parts`; a vendor's delay is drawn in tens of minutes and rounded up to slots;
@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError, shown
-from instances.keys import Choice, Day, Either, Form, Integer, Key, Seed, Several, Span, Text, Values, under
-from instances.lora.arrivals import SLOTS_PER_DAY, days, earlier, scaled, span_counts, traces
-from instances.lora.calibration import MOST, Calibration, CalibrationFile, shipped
-from instances.lora.calibration import parse as parse_calibration
-from instances.lora.format import FORMAT, parse
-from instances.lora.model import Instance, IntArray
-from instances.lora.prices import regions, tariff_from
-from instances.recipe import SOURCE
-from instances.seeds import Stream
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.keys import Choice, Day, Either, Form, Integer, Key, Seed, Several, Span, Text, Values, under
+from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, days, earlier, scaled, span_counts, traces
+from ratiobench.instances.lora.calibration import MOST, Calibration, CalibrationFile, shipped
+from ratiobench.instances.lora.calibration import parse as parse_calibration
+from ratiobench.instances.lora.format import FORMAT, parse
+from ratiobench.instances.lora.model import Instance, IntArray
+from ratiobench.instances.lora.prices import regions, tariff_from
+from ratiobench.instances.recipe import SOURCE
+from ratiobench.instances.seeds import Stream
 
 VERSION = 1
 

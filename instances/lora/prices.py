@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shown
 
 SLOTS_PER_HOUR = 6
 DAY = 86_400

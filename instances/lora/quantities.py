@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from instances.lora.fitting import load, servable
-from instances.lora.model import Instance
+from ratiobench.instances.lora.fitting import load, servable
+from ratiobench.instances.lora.model import Instance
 
 
 def describe(instance: Instance) -> Mapping[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from instances.errors import InputError, shown
-from instances.fields import LIMIT, integer, items
-from instances.files import load_json, read_bytes
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.fields import LIMIT, integer, items
+from ratiobench.instances.files import load_json, read_bytes
 
 PAYMENT_LIMIT = 2**54
 """No payment is larger, nor that much below 0.
@@ -56,7 +56,7 @@ def solution_document(solution: Solution) -> dict[str, Any]:
 def read_solution(path: str | os.PathLike[str]) -> Solution:
     """Read a solution file; a document that has more keys (what `opt --json` and `online --json` print) is fine.
 
-    Only the shape is judged here; whether the decisions are feasible is for `formulations.lora.check`.
+    Only the shape is judged here; whether the decisions are feasible is for `ratiobench.formulations.lora.check`.
 
     Raises
     ------

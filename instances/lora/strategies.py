@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from instances.lora.format import FORMAT, parse
-from instances.lora.model import Instance
+from ratiobench.instances.lora.format import FORMAT, parse
+from ratiobench.instances.lora.model import Instance
 
 Document = dict[str, Any]
 

@@ -1,8 +1,8 @@
 """Tenants: jobs of many tenants on heterogeneous GPUs; lateness, time and money in one cost, the least is best."""
 
-from instances.tenants.format import content_hash, document, dumps, loads, parse, read, write
-from instances.tenants.model import GpuType, Instance, Job, Public
-from instances.tenants.solution import Solution, parse_solution, solution_document
+from ratiobench.instances.tenants.format import content_hash, document, dumps, loads, parse, read, write
+from ratiobench.instances.tenants.model import GpuType, Instance, Job, Public
+from ratiobench.instances.tenants.solution import Solution, parse_solution, solution_document
 
 __all__ = [
     "GpuType",

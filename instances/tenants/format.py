@@ -9,10 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from instances.documents import Documents, hash_once, require_format
-from instances.errors import InputError, shown
-from instances.fields import LIMIT, Fields, origin_of
-from instances.tenants.model import GpuType, Instance, frozen
+from ratiobench.instances.documents import Documents, hash_once, require_format
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.fields import LIMIT, Fields, origin_of
+from ratiobench.instances.tenants.model import GpuType, Instance, frozen
 
 FORMAT = "ratiobench/tenants/1"
 SUM_LIMIT = 2**62

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from instances.keys import Form
-from instances.recipe import existing, generated, shipped
-from instances.tenants import workload
-from instances.tenants.format import read
-from instances.tenants.model import Instance
-from instances.tenants.named import named, names
+from ratiobench.instances.keys import Form
+from ratiobench.instances.recipe import existing, generated, shipped
+from ratiobench.instances.tenants import workload
+from ratiobench.instances.tenants.format import read
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.named import named, names
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
     """The instance that a recipe names; the same recipe gives the same instance on any machine.
 
-    Recipes are ``{"kind": "batch" | "online" | "log", ...}`` (see `instances.tenants.workload.KEYS`),
+    Recipes are ``{"kind": "batch" | "online" | "log", ...}`` (see `ratiobench.instances.tenants.workload.KEYS`),
     ``{"kind": "named", "name": NAME}`` for the shipped instances and ``{"kind": "file", "path": PATH}``.
 
     Raises

@@ -5,7 +5,7 @@ A job that ends at tick C on a GPU of type k costs
     100 late_penalty max(0, C - deadline) + (100 - cs) theta (C - release) + cs price_k run_k,
 
 with cs its tenant's sensitivity to cost in percent: lateness, time and money. Instances are immutable and made by
-`instances.tenants.format.parse` alone, so everything that exists has been validated.
+`ratiobench.instances.tenants.format.parse` alone, so everything that exists has been validated.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from instances.arrays import IntArray as IntArray
-from instances.arrays import frozen as frozen
-from instances.errors import tamed
+from ratiobench.instances.arrays import IntArray as IntArray
+from ratiobench.instances.arrays import frozen as frozen
+from ratiobench.instances.errors import tamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Instance:
         return f"<Instance {tamed(self.name, 80)}: {size}>"
 
     def _repr_html_(self) -> str:
-        from instances.display import make_html
+        from ratiobench.instances.display import make_html
 
         facts = {"jobs": self.jobs, "GPUs": self.gpus, "theta": self.theta, "late penalty": self.late_penalty}
         rows = [(kind.name, kind.count, kind.price) for kind in self.gpu_types]

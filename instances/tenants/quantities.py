@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from instances.tenants.model import Instance
+from ratiobench.instances.tenants.model import Instance
 
 
 def service_rate(instance: Instance) -> Fraction:

@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from instances.tenants.format import FORMAT, parse
-from instances.tenants.model import Instance
+from ratiobench.instances.tenants.format import FORMAT, parse
+from ratiobench.instances.tenants.model import Instance
 
 Document = dict[str, Any]
 

@@ -1,7 +1,7 @@
 """The generators `batch`, `online` and `log`: measured kinds of jobs, lengths and arrivals of real clusters.
 
-All draws are integers, one stream per column (`instances.seeds`), named by the recipe's seed and the column alone:
-recipes with the same seed that differ in prices, sensitivities or deadlines have the same jobs.
+All draws are integers, one stream per column (`ratiobench.instances.seeds`), named by the recipe's seed and the column
+alone: recipes with the same seed that differ in prices, sensitivities or deadlines have the same jobs.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from instances.errors import InputError
-from instances.keys import Choice, Integer, Key, Ratio, Seed, Several, Span, Text, Values
-from instances.numerals import half_up, text_of_fraction
-from instances.recipe import SOURCE
-from instances.seeds import Stream
-from instances.tenants.format import COUNT_LIMIT, FORMAT, PRICE_LIMIT, parse
-from instances.tenants.model import Instance
-from instances.tenants.traces import (
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.keys import Choice, Integer, Key, Ratio, Seed, Several, Span, Text, Values
+from ratiobench.instances.numerals import half_up, text_of_fraction
+from ratiobench.instances.recipe import SOURCE
+from ratiobench.instances.seeds import Stream
+from ratiobench.instances.tenants.format import COUNT_LIMIT, FORMAT, PRICE_LIMIT, parse
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.traces import (
     GPU_NAMES,
     SHORTEST,
     SLOT_SECONDS,

@@ -1,8 +1,8 @@
 """What an online algorithm is, what it sees, and what it answers.
 
 An algorithm is any object with `start` and `decide`. It never sees an instance: it gets the public part, the constants
-that it declares, one user at a time (`instances.eapm.model.User`: tasks, price, etc_ms, cost, energy_uj) and the loads
-that its answers have led to. It answers with a share of the bag for every machine.
+that it declares, one user at a time (`ratiobench.instances.eapm.model.User`: tasks, price, etc_ms, cost, energy_uj) and
+the loads that its answers have led to. It answers with a share of the bag for every machine.
 
 Optional attributes: `constants` (names that it declares, read before the start), and, read by the referee after the
 run, `label` (str, what must be said beside the name), `arithmetic` (str), `counts` (mapping of ints), `trace` (for
@@ -18,9 +18,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from instances.eapm.model import IntArray, Public, User
-from instances.eapm.solution import Decision
-from online.answers import part
+from ratiobench.instances.eapm.model import IntArray, Public, User
+from ratiobench.instances.eapm.solution import Decision
+from ratiobench.online.answers import part
 
 __all__ = ["Algorithm", "Decision", "Public", "User", "View", "excess", "plain"]
 

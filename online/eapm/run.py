@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from formulations.eapm.check import check
-from instances.eapm.format import FORMAT, document, parse
-from instances.eapm.model import Instance
-from online import run as runs
-from online.eapm.registry import REGISTRY
-from online.eapm.table import Table
-from online.outcome import OnlineRun, Violation
-from online.referee.table import Log, decisions_of
-from online.run import Game, Judged
+from ratiobench.formulations.eapm.check import check
+from ratiobench.instances.eapm.format import FORMAT, document, parse
+from ratiobench.instances.eapm.model import Instance
+from ratiobench.online import run as runs
+from ratiobench.online.eapm.registry import REGISTRY
+from ratiobench.online.eapm.table import Table
+from ratiobench.online.outcome import OnlineRun, Violation
+from ratiobench.online.referee.table import Log, decisions_of
+from ratiobench.online.run import Game, Judged
 
 
 class EapmGame(Game[Instance]):
@@ -36,7 +36,7 @@ class EapmGame(Game[Instance]):
         return parse(data, "the first half")
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
-        """Profit rate, by `formulations.eapm.check`."""
+        """Profit rate, by `ratiobench.formulations.eapm.check`."""
         solution = tuple(decisions_of(log, instance.users))
         verdict = check(instance, solution)
         # Where a foul has ended the run, the verifier misses the users after it: a consequence, not another foul.
@@ -66,5 +66,5 @@ GAME = EapmGame()
 
 
 def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineRun:
-    """One run of the algorithm on the instance under the referee; parameters and errors as `online.run.run`."""
+    """One run of the algorithm under the referee; parameters and errors as `ratiobench.online.run.run`."""
     return runs.run(GAME, instance, text, prior=prior)

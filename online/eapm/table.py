@@ -2,7 +2,7 @@
 
 An algorithm gets copies of the loads; the books that decide are plain integers that it never holds. Each answer is
 copied on receipt, checked against (5) and (7) in integers, and final. At the end the whole solution is verified again
-by `formulations.eapm.check`, which shares nothing with this file.
+by `ratiobench.formulations.eapm.check`, which shares nothing with this file.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from instances.eapm.model import Instance, User, frozen
-from instances.eapm.solution import Decision
-from online.answers import refusal
-from online.eapm.protocol import View, plain
-from online.referee.table import Foul, Question
+from ratiobench.instances.eapm.model import Instance, User, frozen
+from ratiobench.instances.eapm.solution import Decision
+from ratiobench.online.answers import refusal
+from ratiobench.online.eapm.protocol import View, plain
+from ratiobench.online.referee.table import Foul, Question
 
 
 class Table:

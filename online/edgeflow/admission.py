@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from instances.edgeflow.model import Job
+from ratiobench.instances.edgeflow.model import Job
 
 Fits = Callable[[Sequence[int]], bool]
 """Whether one plan meets these jobs and those admitted before."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from instances.arrays import IntArray
-from instances.edgeflow.model import EDGE
-from online.edgeflow.planner import Planner
-from online.edgeflow.protocol import View
+from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.edgeflow.model import EDGE
+from ratiobench.online.edgeflow.planner import Planner
+from ratiobench.online.edgeflow.protocol import View
 
 
 def by_deadline(planner: Planner, view: View, jobs: Iterable[int]) -> list[int]:

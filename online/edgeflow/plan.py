@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.kernels import compiled, inner
+from ratiobench.formulations.kernels import compiled, inner
 
 NEVER = 2**62
 OK, LEVEL, CHANGE, USED, END = range(5)

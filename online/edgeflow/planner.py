@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.arrays import IntArray
-from instances.edgeflow.model import CLOUD, EDGE, Job, Public
-from online.edgeflow import plan as kernels
-from online.edgeflow.plan import CHANGE, COLUMNS, NEVER
-from online.edgeflow.protocol import PAUSED, View
+from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Public
+from ratiobench.online.edgeflow import plan as kernels
+from ratiobench.online.edgeflow.plan import CHANGE, COLUMNS, NEVER
+from ratiobench.online.edgeflow.protocol import PAUSED, View
 
 FloatArray = NDArray[np.float64]
 MARGIN_S = 30

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from instances.arrays import IntArray
-from instances.edgeflow.model import Job, Public
-from online.edgeflow.protocol import Answer, View
-from online.edgeflow.registry import Option
+from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.edgeflow.model import Job, Public
+from ratiobench.online.edgeflow.protocol import Answer, View
+from ratiobench.online.edgeflow.registry import Option
 
 COMMON: Mapping[str, Option] = {
     "late": Option("drop", ("drop", "keep"), "drop: a job is gone at its deadline; keep: it runs to its end, late"),

@@ -1,8 +1,8 @@
 """What a policy is, what it sees, and what it answers.
 
 A policy is any object with `start` and `decide`. It never sees an instance: it gets the public part, one job when that
-is submitted (`instances.edgeflow.model.Job`), and at every event the state of the jobs that are there. It answers who
-runs from this second on, where and on how many GPUs; everybody who is not named pauses.
+is submitted (`ratiobench.instances.edgeflow.model.Job`), and at every event the state of the jobs that are there. It
+answers who runs from this second on, where and on how many GPUs; everybody who is not named pauses.
 
 It is asked once a second at most, and only where something has happened and some job is there: `decide` in a second
 with arrivals (once for each of them, all with the state before; the last answer of a second counts), or
@@ -21,9 +21,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from instances.arrays import IntArray
-from instances.edgeflow.model import CLOUD, EDGE, Job, Model, Public, Window
-from online.answers import Unfit, part
+from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Model, Public, Window
+from ratiobench.online.answers import Unfit, part
 
 __all__ = [
     "CHANGE", "CLOUD", "COMPLETION", "DEADLINE", "EDGE", "PAUSED", "WAKE", "WINDOW",

@@ -1,15 +1,15 @@
-"""The policies of family `edgeflow` by name; names with options are read as `online.registry` says."""
+"""The policies of family `edgeflow` by name; names with options are read as `ratiobench.online.registry` says."""
 
 from __future__ import annotations
 
-from instances.edgeflow import format as documents
-from instances.edgeflow.model import Instance
-from online.registry import Registry
-from online.spec import Entry, Option, Spec, fraction
+from ratiobench.instances.edgeflow import format as documents
+from ratiobench.instances.edgeflow.model import Instance
+from ratiobench.online.registry import Registry
+from ratiobench.online.spec import Entry, Option, Spec, fraction
 
 __all__ = ["REGISTRY", "Entry", "Option", "Spec", "algorithms", "canonical", "entries", "fraction", "parse", "register"]
 
-REGISTRY: Registry[Instance] = Registry("online.edgeflow", documents, "online.edgeflow.protocol")
+REGISTRY: Registry[Instance] = Registry("ratiobench.online.edgeflow", documents, "ratiobench.online.edgeflow.protocol")
 
 register = REGISTRY.register
 entries = REGISTRY.entries

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from instances.edgeflow.model import EDGE, Instance
-from instances.edgeflow.solution import Piece, Solution
-from online.referee.table import Log
+from ratiobench.instances.edgeflow.model import EDGE, Instance
+from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.online.referee.table import Log
 
 _NEVER = 2**62
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from formulations.edgeflow.check import check
-from instances.arrays import frozen
-from instances.edgeflow.model import Instance, Model, Window
-from instances.errors import InputError, not_one_of
-from online import run as runs
-from online.edgeflow.registry import REGISTRY
-from online.edgeflow.replay import replay
-from online.edgeflow.table import Table
-from online.outcome import OnlineRun, Violation
-from online.referee.table import Log
-from online.run import Game, Judged
-from online.spec import Spec
+from ratiobench.formulations.edgeflow.check import check
+from ratiobench.instances.arrays import frozen
+from ratiobench.instances.edgeflow.model import Instance, Model, Window
+from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.online import run as runs
+from ratiobench.online.edgeflow.registry import REGISTRY
+from ratiobench.online.edgeflow.replay import replay
+from ratiobench.online.edgeflow.table import Table
+from ratiobench.online.outcome import OnlineRun, Violation
+from ratiobench.online.referee.table import Log
+from ratiobench.online.run import Game, Judged
+from ratiobench.online.spec import Spec
 
 LATE = {"drop": False, "keep": True}
 WINDOWS = {"known": False, "hidden": True}
@@ -64,7 +64,7 @@ class EdgeflowGame(Game[Instance]):
         return replace(instance, submit=submit, deadline=deadline, model=model, work=work, share=share, cache={})
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
-        """The number of jobs met, by `formulations.edgeflow.check`."""
+        """The number of jobs met, by `ratiobench.formulations.edgeflow.check`."""
         solution = replay(instance, log, keep_late=self._keep_late)
         report = check(instance, solution)
         found = list(violations) or [Violation(str(b.rule), b.job, b.detail, Table.noun) for b in report.violations]
@@ -85,5 +85,5 @@ GAME = _GAMES[False, False]
 
 
 def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineRun:
-    """One run of the algorithm on the instance under the referee; parameters and errors as `online.run.run`."""
+    """One run of the algorithm under the referee; parameters and errors as `ratiobench.online.run.run`."""
     return runs.run(GAME, instance, text, prior=prior)

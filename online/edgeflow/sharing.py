@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.kernels import compiled
+from ratiobench.formulations.kernels import compiled
 
 
 @compiled

@@ -1,8 +1,9 @@
 """The referee of family `edgeflow`: an event simulator in whole numbers (section 4 of the family's statement).
 
 It keeps the clock and the books, asks where something happens, and books what stands at the end of the second. A
-policy gets copies; what decides are integers that it never holds. Afterwards `online.edgeflow.replay` makes the pieces
-of every job from the log, and `formulations.edgeflow.check` judges them; neither shares a line with this file.
+policy gets copies; what decides are integers that it never holds. Afterwards `ratiobench.online.edgeflow.replay` makes
+the pieces of every job from the log, and `ratiobench.formulations.edgeflow.check` judges them; neither shares a line
+with this file.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from instances.arrays import IntArray
-from instances.edgeflow.model import CLOUD, EDGE, Instance
-from online.answers import refusal
-from online.edgeflow.protocol import (
+from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
+from ratiobench.online.answers import refusal
+from ratiobench.online.edgeflow.protocol import (
     ARRIVAL as ARRIVES,
 )
-from online.edgeflow.protocol import (
+from ratiobench.online.edgeflow.protocol import (
     CHANGE,
     COMPLETION,
     DEADLINE,
@@ -32,7 +33,7 @@ from online.edgeflow.protocol import (
     View,
     plain,
 )
-from online.referee.table import Foul, Question
+from ratiobench.online.referee.table import Foul, Question
 
 WAKES_LIMIT = 2_000_000
 """More wakes than that, and a run has no end in sight: a foul."""

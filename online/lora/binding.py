@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from instances.lora.solution import Decision, Solution
+from ratiobench.instances.lora.solution import Decision, Solution
 
 MOVED = "cells_moved"
 """The count of cells that changed their node."""

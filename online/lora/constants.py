@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.lora.bound.minimal import list_minimal_covers
-from instances.lora.fitting import fewest_slots, usable_types
-from instances.lora.format import content_hash
-from instances.lora.model import Instance
-from online.lora import public_constants
-from online.lora.registry import REGISTRY
-from online.lora.table import Table
-from online.referee.table import play
+from ratiobench.formulations.lora.bound.minimal import list_minimal_covers
+from ratiobench.instances.lora.fitting import fewest_slots, usable_types
+from ratiobench.instances.lora.format import content_hash
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora import public_constants
+from ratiobench.online.lora.registry import REGISTRY
+from ratiobench.online.lora.table import Table
+from ratiobench.online.referee.table import play
 
 OBSERVED = "canonical-observed"
 """What is said beside a unit of money that was taken from the schedules of a first run."""

@@ -11,12 +11,12 @@ from copy import deepcopy
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from instances.lora.model import Instance
-from online.lora.run import GAME
-from online.lora.table import Books, Table
-from online.outcome import Violation
-from online.referee.table import Logged, Question, hear
-from online.run import Judged
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.run import GAME
+from ratiobench.online.lora.table import Books, Table
+from ratiobench.online.outcome import Violation
+from ratiobench.online.referee.table import Logged, Question, hear
+from ratiobench.online.run import Judged
 
 MOST = 16
 """Stops that are kept, beside the start."""

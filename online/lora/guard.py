@@ -36,9 +36,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.bound.patterns import maximal_patterns
-from instances.lora.model import Instance, IntArray, Public
-from online.lora.public_constants import served
+from ratiobench.formulations.lora.bound.patterns import maximal_patterns
+from ratiobench.instances.lora.model import Instance, IntArray, Public
+from ratiobench.online.lora.public_constants import served
 
 CLASSES, MORE_CLASSES = 24, 128
 """Most classes of a node type, by count and by weight; where tasks have more shapes, classes are cells of a grid."""

@@ -24,15 +24,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.covering.schedules import STATE_LIMIT, space
-from instances.errors import InputError, shown
-from instances.lora.model import IntArray, Public, Task
-from instances.lora.solution import Decision
-from online.lora.one_node import Found, with_one_node
-from online.lora.protocol import View
-from online.lora.registry import Entry, Option, fraction, register
-from online.lora.search.additive import Cluster, cheapest_schedule, exact_cover, move_prices, offers, too_large
-from online.lora.traces import EXACT_TASKS, Cell, LinearTrace, Offer, Rule
+from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, space
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.lora.model import IntArray, Public, Task
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.one_node import Found, with_one_node
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.registry import Entry, Option, fraction, register
+from ratiobench.online.lora.search.additive import (
+    Cluster,
+    cheapest_schedule,
+    exact_cover,
+    move_prices,
+    offers,
+    too_large,
+)
+from ratiobench.online.lora.traces import EXACT_TASKS, Cell, LinearTrace, Offer, Rule
 
 
 class Quote(NamedTuple):

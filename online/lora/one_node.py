@@ -19,10 +19,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from instances.lora.model import Public, Task
-from instances.lora.solution import Decision
-from online.lora.protocol import View
-from online.lora.registry import Entry, Option
+from ratiobench.instances.lora.model import Public, Task
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.registry import Entry, Option
 
 MIGRATE = "migrate"
 NO = "no"

@@ -16,16 +16,16 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.covering.schedules import STATE_LIMIT, space
-from instances.lora.history import require_cluster
-from instances.lora.model import Instance, IntArray, Public, Task
-from instances.lora.solution import Decision
-from online.lora.binding import Late
-from online.lora.guard import CLASSES, Announced, Guard, announce
-from online.lora.protocol import View
-from online.lora.search.additive import DOUBLES, cheapest_of_cells, exact_cover, offers, too_large
-from online.lora.search.repacking import Found, Rooms, pooled_room
-from online.lora.traces import Cell, Offered
+from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, space
+from ratiobench.instances.lora.history import require_cluster
+from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.binding import Late
+from ratiobench.online.lora.guard import CLASSES, Announced, Guard, announce
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.search.additive import DOUBLES, cheapest_of_cells, exact_cover, offers, too_large
+from ratiobench.online.lora.search.repacking import Found, Rooms, pooled_room
+from ratiobench.online.lora.traces import Cell, Offered
 
 _LARGEST = 2**41
 """Micro-dollars: no bid pays for a cell at this price, unless slots of negative cost help."""
@@ -123,7 +123,8 @@ class PostedPrices:
     poster : posts the wishes.
     guard : the guard's options; None without a guard.
     exact : prices are Fractions; else doubles.
-    late : a cell for which others must move is offered too, where the poster prices it (`online.lora.binding`).
+    late : a cell for which others must move is offered too, where the poster prices it
+        (`ratiobench.online.lora.binding`).
     """
 
     def __init__(self, poster: Any, guard: GuardSettings | None, *, exact: bool, late: bool = False) -> None:

@@ -24,11 +24,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from instances.errors import tamed
-from instances.lora.model import IntArray, Public, Task
-from instances.lora.solution import PAYMENT_LIMIT, Decision
-from online.answers import Unfit, located, part, shown
-from online.lora.binding import Late, Move
+from ratiobench.instances.errors import tamed
+from ratiobench.instances.lora.model import IntArray, Public, Task
+from ratiobench.instances.lora.solution import PAYMENT_LIMIT, Decision
+from ratiobench.online.answers import Unfit, located, part, shown
+from ratiobench.online.lora.binding import Late, Move
 
 __all__ = [
     "Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "excess", "exposed",

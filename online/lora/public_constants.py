@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.kernels import ascending, compiled
-from formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
-from instances.lora.fitting import first_slots, servable, usable_types
-from instances.lora.model import Instance, IntArray, frozen
-from online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
+from ratiobench.formulations.kernels import ascending, compiled
+from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
+from ratiobench.instances.lora.fitting import first_slots, servable, usable_types
+from ratiobench.instances.lora.model import Instance, IntArray, frozen
+from ratiobench.online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
 
 
 class Served(NamedTuple):

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from formulations.lora.check import check
-from instances.errors import InputError
-from instances.lora.format import FORMAT, document, parse
-from instances.lora.model import Instance
-from instances.lora.solution import Solution
-from online import run as runs
-from online.lora.binding import MOVED, bound
-from online.lora.constants import OBSERVED
-from online.lora.one_node import MIGRATE, NO
-from online.lora.protocol import posted
-from online.lora.registry import REGISTRY
-from online.lora.table import Table
-from online.outcome import Constant, OnlineRun, Violation
-from online.referee.table import Log, decisions_of
-from online.run import Game, Judged
-from online.spec import Spec
+from ratiobench.formulations.lora.check import check
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.format import FORMAT, document, parse
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Solution
+from ratiobench.online import run as runs
+from ratiobench.online.lora.binding import MOVED, bound
+from ratiobench.online.lora.constants import OBSERVED
+from ratiobench.online.lora.one_node import MIGRATE, NO
+from ratiobench.online.lora.protocol import posted
+from ratiobench.online.lora.registry import REGISTRY
+from ratiobench.online.lora.table import Table
+from ratiobench.online.outcome import Constant, OnlineRun, Violation
+from ratiobench.online.referee.table import Log, decisions_of
+from ratiobench.online.run import Game, Judged
+from ratiobench.online.spec import Spec
 
 CELL_LIMIT = 20_000_000
 """Most cells (node, slot) of a cluster that an online run keeps books of; five tables of 8 bytes each."""
@@ -78,7 +78,7 @@ class LoraGame(Game[Instance]):
         return parse(data, "the first half")
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
-        """Welfare, by `formulations.lora.check`."""
+        """Welfare, by `ratiobench.formulations.lora.check`."""
         solution, moved = bound(decisions_of(log, instance.tasks))
         verdict = check(instance, solution, migration=self._migration)
         found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
@@ -153,7 +153,7 @@ def _charged_above_bid(instance: Instance, solution: Solution) -> int:
 def run(
     instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None, *, migration: bool = True
 ) -> OnlineRun:
-    """One run of the algorithm on the instance under the referee; parameters and errors as `online.run.run`.
+    """One run of the algorithm on the instance under the referee; parameters and errors as `ratiobench.online.run.run`.
 
     Without `migration` a decision on two nodes is a violation, and algorithms of ours are in their form `migrate=no`;
     InputError for one that has no such form, for a cluster too large, and for a task too large for the algorithm's
@@ -166,10 +166,10 @@ def play(
     instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...], seed: str, *,
     migration: bool = True,
 ) -> OnlineRun:  # fmt: skip
-    """A run of an algorithm of ours that is built already; as `online.run.play`."""
+    """A run of an algorithm of ours that is built already; as `ratiobench.online.run.play`."""
     return runs.play(_GAMES[migration], instance, algorithm, name, version, constants, seed)
 
 
 def play_isolated(instance: Instance, spec: Spec, seed: str) -> OnlineRun:
-    """A single run of anyone's algorithm, in a process of its own; as `online.run.play_isolated`."""
+    """A single run of anyone's algorithm, in a process of its own; as `ratiobench.online.run.play_isolated`."""
     return runs.play_isolated(GAME, instance, spec, seed, once=True)

@@ -2,7 +2,7 @@
 
 An algorithm gets read-only pictures of the state; the books that decide are separate arrays that it never holds. Each
 answer is copied on receipt, checked against (4a)-(4k) in integers, and final. At the end the whole solution is verified
-again by `formulations.lora.check`, which shares nothing with this file.
+again by `ratiobench.formulations.lora.check`, which shares nothing with this file.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from formulations.lora.check import ONE_NODE
-from instances.lora.model import Instance, Public, Task, frozen
-from instances.lora.solution import Decision
-from online.answers import refusal
-from online.lora.binding import Late, Move
-from online.lora.protocol import View, plain
-from online.referee.table import Foul, Question
+from ratiobench.formulations.lora.check import ONE_NODE
+from ratiobench.instances.lora.model import Instance, Public, Task, frozen
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.answers import refusal
+from ratiobench.online.lora.binding import Late, Move
+from ratiobench.online.lora.protocol import View, plain
+from ratiobench.online.referee.table import Foul, Question
 
 
 class _Admitted:

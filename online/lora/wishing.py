@@ -1,7 +1,8 @@
 """Anyone's own prices inside a guard: ``guarded:inner=package.module:Class``.
 
-The class answers no decisions but prices, in a process of its own (`online.referee.isolation`), and never sees the bid
-of the task that it prices; the guard, the schedules and the charges are ours, so Theorems T and H hold for any class.
+The class answers no decisions but prices, in a process of its own (`ratiobench.online.referee.isolation`), and never
+sees the bid of the task that it prices; the guard, the schedules and the charges are ours, so Theorems T and H hold for
+any class.
 
 - ``start(public, constants)``, once; there are no constants;
 - ``decide(task, view)``: what a cell should cost: a row per node type, a price for every slot of the window (column j
@@ -25,14 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from instances.errors import InputError
-from instances.lora.model import Instance, Public, Task
-from online.answers import Unfit, shown
-from online.lora.posting import Wish, find_room
-from online.lora.protocol import NUMBER_LIMIT, View, first_with_room
-from online.lora.traces import Cell
-from online.referee.table import ARRIVAL, Foul, Question, Refused
-from online.spec import Spec
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.model import Instance, Public, Task
+from ratiobench.online.answers import Unfit, shown
+from ratiobench.online.lora.posting import Wish, find_room
+from ratiobench.online.lora.protocol import NUMBER_LIMIT, View, first_with_room
+from ratiobench.online.lora.traces import Cell
+from ratiobench.online.referee.table import ARRIVAL, Foul, Question, Refused
+from ratiobench.online.spec import Spec
 
 PROTOCOL = __name__
 Price = int | float | str
@@ -89,8 +90,8 @@ class OwnPrices:
 
     def beware(self, tested: Instance) -> None:
         """The instance under test, which its process may not read."""
-        from online.lora.registry import REGISTRY
-        from online.referee.bounds import shows_the_future
+        from ratiobench.online.lora.registry import REGISTRY
+        from ratiobench.online.referee.bounds import shows_the_future
 
         self._betrays = partial(shows_the_future, registry=REGISTRY, instance=tested)
 
@@ -102,7 +103,7 @@ class OwnPrices:
         InputError : what cannot be built, and a class that declares constants.
         Foul : what it breaks.
         """
-        from online.referee.isolation import Player
+        from ratiobench.online.referee.isolation import Player
 
         self._public = public
         self._player = player = Player(self.spec, PROTOCOL, self._betrays)

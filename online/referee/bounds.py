@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-import instances
-from instances import packed
-from instances.errors import InputError
-from online.registry import Instance, Registry
+from ratiobench import instances
+from ratiobench.instances import packed
+from ratiobench.instances.errors import InputError
+from ratiobench.online.registry import Instance, Registry
 
 _ROOT = Path(instances.__file__).resolve().parent.parent
 HOUSE_DATA = (
@@ -22,25 +22,26 @@ HOUSE_DATA = (
     _ROOT / "bench" / "standard",
 )
 """The generators' tables, the shipped instances of every family, and the certificates of standard sets."""
+_SEEN = ("ratiobench.formulations", "ratiobench.online")
 _SCAN_LIMIT = 2**28
 _KERNEL = ("/proc/", "/sys/", "/dev/")
 
 
 @cache
 def barred() -> Mapping[str, str]:
-    """The modules that no algorithm may load, each with its file: `bench`, and what only makes instances."""
+    """The modules that no algorithm may load, each with its file: `ratiobench.bench`, and what only makes instances."""
     root = Path(instances.__file__).resolve().parent.parent
     files = {
-        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): file
+        ".".join(("ratiobench", *file.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"): file
         for package in ("bench", "formulations", "instances", "online")
         for file in (root / package).rglob("*.py")
     }
     # From the solvers, the algorithms, and what stands above the modules of a family.
-    ways = [name for name in files if name.startswith(("formulations", "online")) or name.count(".") < 2]
+    ways = [name for name in files if name.startswith(_SEEN) or name.count(".") < 3]
     free: set[str] = set()
     while ways:
         name = ways.pop()
-        if name in files and name not in free and not name.startswith("bench"):
+        if name in files and name not in free and not name.startswith("ratiobench.bench"):
             free.add(name)
             ways += [name.rpartition(".")[0], *_imported(files[name])]
     return {name: str(file) for name, file in files.items() if name not in free}

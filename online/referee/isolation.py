@@ -1,4 +1,5 @@
-"""Anyone's algorithm, run in a process of its own (`online.referee.player`) that holds the past and nothing else.
+"""Anyone's algorithm, run in a process of its own (`ratiobench.online.referee.player`) that holds the past and nothing
+else.
 
 The instance never enters that process: it gets the public part, the declared constants and one arrival at a time, and
 its answers come back as JSON. A second run, on the first half of the arrivals, shows whether the decisions are a
@@ -6,12 +7,12 @@ function of the past at all. What the algorithm starts ends with it, and counts 
 
 Most suites draw their instances from recipes, so whoever has the generator has the future. An algorithm may not load or
 read, at any time, a module of `bench` (recipes, results) nor what only makes instances: the modules of
-`instances.FAMILY` that neither that package itself nor any solver or algorithm of ours imports. The rest is free:
-models, formats, solutions, protocols, and every solver and algorithm of ours on what has arrived so far.
+`ratiobench.instances.FAMILY` that neither that package itself nor any solver or algorithm of ours imports. The rest is
+free: models, formats, solutions, protocols, and every solver and algorithm of ours on what has arrived so far.
 
-This is a referee and no sandbox. The watch (`online.referee.watch.watch`) catches accidents and lazy cheating; who
-means to cheat can, and a program that means harm to the machine is not held back: `online.referee.sandbox` does that,
-where it is asked for and the system can.
+This is a referee and no sandbox. The watch (`ratiobench.online.referee.watch.watch`) catches accidents and lazy
+cheating; who means to cheat can, and a program that means harm to the machine is not held back:
+`ratiobench.online.referee.sandbox` does that, where it is asked for and the system can.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ from fractions import Fraction
 from functools import partial
 from typing import IO, Any, TypeVar
 
-from formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
-from formulations.readying import getting_ready
-from instances import packed
-from instances.errors import InputError, did_you_mean, tamed
-from instances.seeds import Stream
-from online import terms
-from online.answers import shown, whole
-from online.modules import class_names, import_path
-from online.outcome import Constant, Violation
-from online.referee import sandbox
-from online.referee.bounds import HOUSE_DATA, barred, shows_the_future
-from online.referee.player import COMPILING, REFUSED
-from online.referee.table import (
+from ratiobench.formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
+from ratiobench.formulations.readying import getting_ready
+from ratiobench.instances import packed
+from ratiobench.instances.errors import InputError, did_you_mean, tamed
+from ratiobench.instances.seeds import Stream
+from ratiobench.online import terms
+from ratiobench.online.answers import shown, whole
+from ratiobench.online.modules import class_names, import_path
+from ratiobench.online.outcome import Constant, Violation
+from ratiobench.online.referee import sandbox
+from ratiobench.online.referee.bounds import HOUSE_DATA, barred, shows_the_future
+from ratiobench.online.referee.player import COMPILING, REFUSED
+from ratiobench.online.referee.table import (
     ARRIVAL,
     Foul,
     Logged,
@@ -54,8 +55,8 @@ from online.referee.table import (
     first_difference,
     hear,
 )
-from online.registry import Instance, Registry
-from online.spec import Spec, version
+from ratiobench.online.registry import Instance, Registry
+from ratiobench.online.spec import Spec, version
 
 ANSWER_SECONDS = 600.0
 """An algorithm that does not answer in this time has broken the protocol."""
@@ -77,8 +78,8 @@ T = TypeVar("T")
 Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]
 """The constants of these names, with their values."""
 _BOOT = (
-    "import sys; sys.path[:] = {path!r}; from formulations.processes import keep; keep({parent}); "
-    "from online.referee.player import serve; serve({protocol!r})"
+    "import sys; sys.path[:] = {path!r}; from ratiobench.formulations.processes import keep; keep({parent}); "
+    "from ratiobench.online.referee.player import serve; serve({protocol!r})"
 )
 _LINE_LIMIT = 2**26
 

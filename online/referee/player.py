@@ -5,13 +5,14 @@ the referee's process. An audit hook watches what the algorithm reads: while it 
 only; what it reads before the first arrival is reported, for the referee to see whether it was the instance.
 
 Out of bounds at any time is the code that could make the instance once more: an algorithm that loads one of those
-modules, by whatever means, or reads its file, or names it in a command, ends there. `online.referee.isolation` says
-which they are. So are `gc`'s lists of all objects and, in the algorithm's own code, `ctypes`: both reach the watch.
+modules, by whatever means, or reads its file, or names it in a command, ends there.
+`ratiobench.online.referee.isolation` says which they are. So are `gc`'s lists of all objects and, in the algorithm's
+own code, `ctypes`: both reach the watch.
 
 The watch is Python in the algorithm's own process. It catches accidents and lazy cheating; who means to cheat can. Code
 that somebody copied into a file of his own is not recognised, nor what another program does that the algorithm starts,
 beyond the modules and files that its command line names; such programs are reported by their names. A wall that stands
-is `online.referee.sandbox`.
+is `ratiobench.online.referee.sandbox`.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from formulations import readying
-from online.answers import Unfit, located, shown
-from online.referee.table import ARRIVAL, HANDLER, Question, answer_event
-from online.referee.watch import listen_for_draws, watch
+from ratiobench.formulations import readying
+from ratiobench.online.answers import Unfit, located, shown
+from ratiobench.online.referee.table import ARRIVAL, HANDLER, Question, answer_event
+from ratiobench.online.referee.watch import listen_for_draws, watch
 
 COMPILING = (b'"compiles"\n', b'"compiled"\n')
 """Lines between the replies: numba begins to compile in this process, and is done."""

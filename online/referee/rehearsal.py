@@ -1,8 +1,8 @@
 """Anyone's algorithm on many instances in one process: quick, and hints only.
 
-A run that counts has a process of its own (`online.referee.isolation`): here an algorithm that is started again may
-remember what it was told before, in itself, in its modules, in files. So what comes of a rehearsal proves nothing until
-a run of its own says the same.
+A run that counts has a process of its own (`ratiobench.online.referee.isolation`): here an algorithm that is started
+again may remember what it was told before, in itself, in its modules, in files. So what comes of a rehearsal proves
+nothing until a run of its own says the same.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from instances.errors import InputError
-from online.referee.isolation import Echo, Player
-from online.referee.table import Foul, Table, decisions_of, hear
-from online.spec import Spec
+from ratiobench.instances.errors import InputError
+from ratiobench.online.referee.isolation import Echo, Player
+from ratiobench.online.referee.table import Foul, Table, decisions_of, hear
+from ratiobench.online.spec import Spec
 
 
 class Rehearsal:

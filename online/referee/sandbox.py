@@ -22,13 +22,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import instances
-from instances.errors import DEBUG, InputError
-from online import terms
-from online.modules import module_file
-from online.referee.watch import forms
+from ratiobench import instances
+from ratiobench.instances.errors import DEBUG, InputError
+from ratiobench.online import terms
+from ratiobench.online.modules import module_file
+from ratiobench.online.referee.watch import forms
 
 _HOUSE = Path(instances.__file__).resolve().parents[1]
+"""The folder of the four packages: of the checkout, or `ratiobench` itself where it is installed."""
+_IMPORTED = Path(str(sys.modules["ratiobench"].__file__)).resolve().parents[1]
+"""The folder in which `import ratiobench` finds the package."""
 _FLOORS = ("formulations", "instances", "online")
 _PACKAGES = (*_FLOORS, "bench", "ratiobench", "tests")
 """What a checkout or an installation of ours brings to the module path."""
@@ -92,7 +95,8 @@ def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -
     ----------
     path : None for an algorithm that is no module: it has nothing of its own to be seen.
     barred : the modules that it must not have, each with its file.
-    hidden : folders that are empty inside, beside those of the run (`online.terms`), the current one, and our own.
+    hidden : folders that are empty inside, beside those of the run (`ratiobench.online.terms`), the current one, and
+        our own.
 
     Raises
     ------
@@ -100,7 +104,7 @@ def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -
     """
     own = [] if path is None else [_own(path)]
     installed = tuple(dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)))
-    floors = [_HOUSE / floor for floor in _FLOORS]
+    floors = [*(_HOUSE / floor for floor in _FLOORS), _IMPORTED / "ratiobench"]
     shown = [*(Path(system) for system in _SYSTEM if not os.path.islink(system) and os.path.exists(system))]
     shown = list(dict.fromkeys([*shown, *map(Path, installed), *floors, *own]))
 
@@ -111,7 +115,7 @@ def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -
     command += ["--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
     for system in _SYSTEM:
         command += ["--symlink", os.readlink(system), system] if os.path.islink(system) else []
-    seen = [*(str(each.parent) for each in own), str(_HOUSE)]
+    seen = [*(str(each.parent) for each in own), str(_IMPORTED)]
     seen += [entry for entry in sys.path if entry and visible(Path(entry))]
     empty = _empty(shown, [*hidden, *_to_hide(seen)])
     _require_needed(shown, empty)
@@ -137,7 +141,8 @@ def _to_hide(path: Iterable[str]) -> Iterator[Path]:
     if (_HOUSE / "pyproject.toml").exists():  # no folder of installed packages
         yield _HOUSE
     for entry in {*map(Path, path), *_site_packages()}:
-        if entry.resolve() != _HOUSE and (entry / "instances" / "seeds.py").exists():
+        copies = (entry / "instances" / "seeds.py", entry / "ratiobench" / "instances" / "seeds.py")
+        if entry.resolve() not in (_HOUSE, _IMPORTED) and any(map(Path.exists, copies)):
             yield from (entry / name for name in _PACKAGES if (entry / name).is_dir())
             if (entry / "pyproject.toml").exists():
                 yield entry

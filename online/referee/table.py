@@ -13,11 +13,11 @@ from fractions import Fraction
 from itertools import islice, zip_longest
 from typing import Any, NamedTuple, Protocol
 
-from formulations.readying import left_out
-from instances.errors import tamed
-from online import terms
-from online.answers import shown
-from online.outcome import Violation
+from ratiobench.formulations.readying import left_out
+from ratiobench.instances.errors import tamed
+from ratiobench.online import terms
+from ratiobench.online.answers import shown
+from ratiobench.online.outcome import Violation
 
 ARRIVAL = "arrival"
 """The event that every family has: something arrives, and `decide` says what is done with it."""
@@ -219,8 +219,8 @@ class Played(NamedTuple):
 def play(table: Table, algorithm: Any, constants: Mapping[str, Fraction]) -> Played:
     """Run an algorithm of ours in this process; it decides by `decide_batch` where it has that.
 
-    The clock runs from the start to the last decision, compiling left out. A limit (`online.terms`) is looked at before
-    each decision.
+    The clock runs from the start to the last decision, compiling left out. A limit (`ratiobench.online.terms`) is
+    looked at before each decision.
     """
     batch = hasattr(algorithm, "decide_batch")
     limit = terms.current().limit

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from online.answers import HOUSE
+from ratiobench.online.answers import HOUSE
 
 DATA = (".json", ".cert", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parquet")
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".nbi", ".nbc", ".pth")

@@ -1,16 +1,16 @@
 """The patent's search, best state first, to its end or to a limit: the first whole schedule is the answer.
 
 Of two states with the same jobs placed and the same (type, tick) of the GPUs - where the load term counts, and the same
-costs - the later one is left out if its F is no less. States, F and keys are those of `online.tenants.beam`.
+costs - the later one is left out if its F is no less. States, F and keys are those of `ratiobench.online.tenants.beam`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from formulations.kernels import compiled, inner
-from online.tenants.beam import _before, distinct, gpu_word, job_word, spread
-from online.tenants.plans import GREEDY, append, cost_at
+from ratiobench.formulations.kernels import compiled, inner
+from ratiobench.online.tenants.beam import _before, distinct, gpu_word, job_word, spread
+from ratiobench.online.tenants.plans import GREEDY, append, cost_at
 
 NODES = 4_000_000
 """Most states that are kept: about 300 MB."""

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from formulations.kernels import compiled, inlined, inner
-from instances.tenants.model import IntArray, Job, Public
-from online.tenants.protocol import Queues
+from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.instances.tenants.model import IntArray, Job, Public
+from ratiobench.online.tenants.protocol import Queues
 
 NEVER = 1 << 62
 GREEDY, LEAST_LOADED, FASTEST, CHEAPEST = range(4)

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from instances.tenants.model import IntArray, Job, Public
-from online.tenants.plans import Jobs, Plan, arrange, empty_plan, fill_plan, queues_of, tables_of
-from online.tenants.protocol import Queues, View
+from ratiobench.instances.tenants.model import IntArray, Job, Public
+from ratiobench.online.tenants.plans import Jobs, Plan, arrange, empty_plan, fill_plan, queues_of, tables_of
+from ratiobench.online.tenants.protocol import Queues, View
 
 
 class Planner(ABC):
@@ -37,7 +37,7 @@ class Planner(ABC):
         """Put every waiting job into the empty plan; `new`: the places of those that are released now."""
 
     def add(self, jobs: Jobs, plan: Plan, rule: int, order: IntArray, passes: int = 0) -> None:
-        """`online.tenants.plans.arrange`."""
+        """`ratiobench.online.tenants.plans.arrange`."""
         arrange(jobs, plan, self.price, rule, order, passes)
 
     def keep(self, plan: Plan, view: View, places: dict[int, int]) -> None:

@@ -1,8 +1,8 @@
 """What a policy is, what it sees, and what it answers.
 
 A policy is any object with `start` and `decide`. It never sees an instance: it gets the public part, one job when that
-is released (`instances.tenants.model.Job`), and the state. It answers with the queue of every GPU: waiting jobs in the
-order in which they are to start. The answer replaces the queues that there are.
+is released (`ratiobench.instances.tenants.model.Job`), and the state. It answers with the queue of every GPU: waiting
+jobs in the order in which they are to start. The answer replaces the queues that there are.
 
 It is asked at every tick in which some job is released: `decide(job, view)` once for each of them, each with what was
 answered to the one before, or `decide_batch(jobs, view)` once for all, which gives an answer for each. The last answer
@@ -21,9 +21,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from instances.arrays import IntArray
-from instances.tenants.model import GpuType, Job, Public
-from online.answers import Unfit, part
+from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.tenants.model import GpuType, Job, Public
+from ratiobench.online.answers import Unfit, part
 
 __all__ = ["GpuType", "Job", "Policy", "Public", "Queues", "View", "excess", "plain"]
 

@@ -1,15 +1,15 @@
-"""The policies of family `tenants` by name; names with options are read as `online.registry` says."""
+"""The policies of family `tenants` by name; names with options are read as `ratiobench.online.registry` says."""
 
 from __future__ import annotations
 
-from instances.tenants import format as documents
-from instances.tenants.model import Instance
-from online.registry import Registry
-from online.spec import Entry, Option, Spec, fraction
+from ratiobench.instances.tenants import format as documents
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.online.registry import Registry
+from ratiobench.online.spec import Entry, Option, Spec, fraction
 
 __all__ = ["REGISTRY", "Entry", "Option", "Spec", "algorithms", "canonical", "entries", "fraction", "parse", "register"]
 
-REGISTRY: Registry[Instance] = Registry("online.tenants", documents, "online.tenants.protocol")
+REGISTRY: Registry[Instance] = Registry("ratiobench.online.tenants", documents, "ratiobench.online.tenants.protocol")
 
 register = REGISTRY.register
 entries = REGISTRY.entries

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from instances.tenants.model import Instance
-from instances.tenants.solution import Solution, Start
-from online.referee.table import Log
-from online.tenants.protocol import Queues
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.solution import Solution, Start
+from ratiobench.online.referee.table import Log
+from ratiobench.online.tenants.protocol import Queues
 
 
 def replay(instance: Instance, log: Log) -> Solution:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.kernels import compiled, inner
-from online.tenants.plans import NEVER, Plan, best_place, cost_at, put, tail_cost, take
+from ratiobench.formulations.kernels import compiled, inner
+from ratiobench.online.tenants.plans import NEVER, Plan, best_place, cost_at, put, tail_cost, take
 
 
 @inner

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from formulations.tenants.check import check
-from instances.tenants.format import FORMAT, parse
-from instances.tenants.model import Instance, frozen
-from online import run as runs
-from online.outcome import OnlineRun, Violation
-from online.referee.table import Log
-from online.run import Game, Judged
-from online.tenants.registry import REGISTRY
-from online.tenants.replay import replay
-from online.tenants.table import Table
+from ratiobench.formulations.tenants.check import check
+from ratiobench.instances.tenants.format import FORMAT, parse
+from ratiobench.instances.tenants.model import Instance, frozen
+from ratiobench.online import run as runs
+from ratiobench.online.outcome import OnlineRun, Violation
+from ratiobench.online.referee.table import Log
+from ratiobench.online.run import Game, Judged
+from ratiobench.online.tenants.registry import REGISTRY
+from ratiobench.online.tenants.replay import replay
+from ratiobench.online.tenants.table import Table
 
 
 class TenantsGame(Game[Instance]):
@@ -50,7 +50,7 @@ class TenantsGame(Game[Instance]):
         )
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
-        """The cost, by `formulations.tenants.check`."""
+        """The cost, by `ratiobench.formulations.tenants.check`."""
         solution = replay(instance, log)
         report = check(instance, solution)
         # Where a foul has ended the run, the verifier misses the jobs after it: a consequence, not another foul.
@@ -81,5 +81,5 @@ GAME = TenantsGame()
 
 
 def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineRun:
-    """One run of the algorithm on the instance under the referee; parameters and errors as `online.run.run`."""
+    """One run of the algorithm under the referee; parameters and errors as `ratiobench.online.run.run`."""
     return runs.run(GAME, instance, text, prior=prior)

@@ -1,7 +1,8 @@
 """The referee of family `tenants`: the clock, the GPUs and their queues, in whole numbers.
 
-A policy gets copies; what decides are integers that it never holds. Afterwards `online.tenants.replay` finds the starts
-from the log, and `formulations.tenants.check` judges them; neither shares a line with this file.
+A policy gets copies; what decides are integers that it never holds. Afterwards `ratiobench.online.tenants.replay` finds
+the starts
+from the log, and `ratiobench.formulations.tenants.check` judges them; neither shares a line with this file.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from instances.tenants.model import Instance, Job, frozen
-from online.answers import refusal
-from online.referee.table import Foul, Question
-from online.tenants.protocol import Queues, View, plain
+from ratiobench.instances.tenants.model import Instance, Job, frozen
+from ratiobench.online.answers import refusal
+from ratiobench.online.referee.table import Foul, Question
+from ratiobench.online.tenants.protocol import Queues, View, plain
 
 
 class Table:

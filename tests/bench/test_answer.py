@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from bench.cli.main import main
-from bench.family.checks import Verdict
-from bench.family.known import families
-from bench.family.parts import Statement
-from bench.storage.store import Store
-from bench.tables import verdicts
-from bench.tables.answer import CLAIMS, answer_text
-from bench.tables.headline import make_headline
-from bench.tables.rows import Results, read_results
-from bench.tables.verdicts import Settled
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.parts import Statement
+from ratiobench.bench.storage.store import Store
+from ratiobench.bench.tables import verdicts
+from ratiobench.bench.tables.answer import CLAIMS, answer_text
+from ratiobench.bench.tables.headline import make_headline
+from ratiobench.bench.tables.rows import Results, read_results
+from ratiobench.bench.tables.verdicts import Settled
 from tests.support.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")

@@ -13,27 +13,27 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-import bench
-from bench.cli.main import main
-from bench.family.known import families
-from bench.figures.overview import draw_reached
-from bench.figures.picture import stack_charts
-from bench.storage.store import Store
-from bench.tables.frames import make_frame, typed
-from bench.tables.rows import COLUMNS, is_known, read_results
-from formulations.report import Status
-from instances.eapm.named import path as eapm_path
-from instances.errors import InputError
-from instances.lora.named import path
-from online.outcome import Violation
+import ratiobench
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import families
+from ratiobench.bench.figures.overview import draw_reached
+from ratiobench.bench.figures.picture import stack_charts
+from ratiobench.bench.storage.store import Store
+from ratiobench.bench.tables.frames import make_frame, typed
+from ratiobench.bench.tables.rows import COLUMNS, is_known, read_results
+from ratiobench.formulations.report import Status
+from ratiobench.instances.eapm.named import path as eapm_path
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.named import path
+from ratiobench.online.outcome import Violation
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 ROOT = Path(__file__).resolve().parents[2]
 LORA = path("thm5_T5_3tasks")
 SCRIPT = """
-import bench
-found = bench.run("toy", only="toy[01]", add=["above:mark=70"], out="out", workers=2)
+import ratiobench
+found = ratiobench.run("toy", only="toy[01]", add=["above:mark=70"], out="out", workers=2)
 print(len(found.rows), found.exact["welfare"].sum(), set(found.rows["state"]))
 """
 
@@ -60,11 +60,11 @@ def test_a_script_needs_no_main_guard(how: str, tmp_path: Path) -> None:
 
 def test_run_gives_the_tables_of_the_command(tmp_path: Path) -> None:
     """Rows with the documented columns, and in exact figures; `results` reads them again; seconds by stage."""
-    found = bench.run("toy", add=["above:mark=70"], out=tmp_path / "api", workers=1)
+    found = ratiobench.run("toy", add=["above:mark=70"], out=tmp_path / "api", workers=1)
     assert list(found.rows.columns[: len(COLUMNS)]) == list(COLUMNS)
     assert all(isinstance(value, Fraction) for value in found.exact["ratio_upper"])
     assert set(found.seconds["stage"]) == {"generate", "opt", "online", "deciding", "audit"}
-    again = bench.results(tmp_path / "api")
+    again = ratiobench.results(tmp_path / "api")
     pd.testing.assert_frame_equal(found.rows, again.rows)
     pd.testing.assert_frame_equal(found.exact, again.exact)
     assert main(["run", "toy", "--algorithm", "above:mark=70", "--out", str(tmp_path / "cli"), "--quiet"]) == 0
@@ -73,7 +73,7 @@ def test_run_gives_the_tables_of_the_command(tmp_path: Path) -> None:
 
 def test_rows_have_one_type_per_column_and_exact_has_the_fractions(tmp_path: Path) -> None:
     """Floats are the nearest to the exact figures, row by row; what is missing is missing in both; none is `object`."""
-    found = bench.run("toy-bad", out=tmp_path, workers=1)
+    found = ratiobench.run("toy-bad", out=tmp_path, workers=1)
     rows, exact = found.rows, found.exact
     assert list(rows.columns) == list(exact.columns)
     kinds = {name: str(kind) for name, kind in rows.dtypes.items()}
@@ -100,7 +100,7 @@ def test_rows_have_one_type_per_column_and_exact_has_the_fractions(tmp_path: Pat
 
 def test_a_frame_has_what_is_read_first_and_all_on_request(tmp_path: Path) -> None:
     """Twelve columns with true types; names and verdicts are categories in their order; fractions on demand."""
-    found = bench.run("toy-bad", out=tmp_path, workers=1)
+    found = ratiobench.run("toy-bad", out=tmp_path, workers=1)
     frame = found.frame()
     kinds = {name: str(kind) for name, kind in frame.dtypes.items()}
     assert kinds == {
@@ -129,8 +129,8 @@ def test_a_frame_has_what_is_read_first_and_all_on_request(tmp_path: Path) -> No
 
 def test_results_show_themselves(tmp_path: Path) -> None:
     """In a line, in HTML, and as a picture that can be saved; what comes from outside is escaped."""
-    found = bench.run("toy", only="toy[01]", out=tmp_path, workers=1)
-    assert isinstance(found, bench.Results)
+    found = ratiobench.run("toy", only="toy[01]", out=tmp_path, workers=1)
+    assert isinstance(found, ratiobench.Results)
     assert repr(found) == "<Results toy: 2 cases, 6 rows (6 ok)>"
     page = found._repr_html_()
     assert "<td>above:mark=50 *</td>" in page
@@ -174,9 +174,9 @@ def test_a_picture_is_converted_or_refused(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_dictionary_of_instances_is_told_from_an_instance() -> None:
     """`generate` gives one: the line says how to take an instance out of it, and does not print it."""
-    made = bench.generate("toy", only="toy0")
+    made = ratiobench.generate("toy", only="toy0")
     with pytest.raises(InputError, match=r"a dictionary of 1; one instance is needed, such as its \['toy0'\]"):
-        bench.opt(made)
+        ratiobench.opt(made)
 
 
 def test_instances_runs_and_reports_show_themselves() -> None:
@@ -185,13 +185,13 @@ def test_instances_runs_and_reports_show_themselves() -> None:
         (LORA, "3 tasks, 1 nodes, 5 slots"),
         (eapm_path("free_energy"), "users, 2 machines"),
     ):
-        known = bench.instance(file)
+        known = ratiobench.instance(file)
         assert repr(known).startswith(f"<Instance {known.name}: ")
         assert size in repr(known)
         assert len(repr(known)) < 200
         assert f"<strong>{known.name}</strong>" in known._repr_html_()
         assert "<script>" not in replace(known, name="<script>")._repr_html_()
-    report, run = bench.opt(LORA), bench.online(LORA, "greedy")
+    report, run = ratiobench.opt(LORA), ratiobench.simulate(LORA, "greedy")
     assert repr(report) == f"<SolveReport OPT = 312, proof trivial ({report.formulation} / {report.backend})>"
     assert "<strong>OPT = 312</strong>" in report._repr_html_()
     wide = replace(report, status=Status.INTERVAL, lower=Fraction(1000, 3), upper=Fraction(2000, 3))
@@ -204,7 +204,7 @@ def test_instances_runs_and_reports_show_themselves() -> None:
 
 def test_run_runs_exactly_the_algorithms_that_are_named(tmp_path: Path) -> None:
     """As a backtest does; `add` runs others beside the suite's, as the command; --alone is the same as a command."""
-    found = bench.run("toy", ["above:mark=70", "one"], only="toy0", out=tmp_path / "api", workers=1)
+    found = ratiobench.run("toy", ["above:mark=70", "one"], only="toy0", out=tmp_path / "api", workers=1)
     assert list(found.rows["algorithm"]) == ["above:mark=70", "one"]
     assert "--algorithm above:mark=70 --algorithm one --alone" in found.about["command"]
     command = ["run", "toy", "-a", "above:mark=70,one", "--alone", "--only", "toy0", "--quiet"]
@@ -212,55 +212,55 @@ def test_run_runs_exactly_the_algorithms_that_are_named(tmp_path: Path) -> None:
     assert (tmp_path / "cli" / "results.csv").read_text() == found.exact.to_csv(index=False, lineterminator="\n")
     assert main(["run", "toy", "--alone", "--out", str(tmp_path / "none")]) == 2
     with pytest.raises(InputError, match=r"rows: .*`add`"):
-        bench.run("toy", "one", rows="first", out=tmp_path / "none")
+        ratiobench.run("toy", "one", rows="first", out=tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
 def test_one_algorithm_may_be_a_string(tmp_path: Path) -> None:
     """Not a list of its letters."""
-    found = bench.run("toy", add="above:mark=70", only="toy0", out=tmp_path, workers=1)
+    found = ratiobench.run("toy", add="above:mark=70", only="toy0", out=tmp_path, workers=1)
     assert list(found.rows["algorithm"]) == ["first", "above:mark=50", "one", "above:mark=70"]
 
 
 def test_failures_are_rows_and_unusable_input_is_an_error(tmp_path: Path) -> None:
     """A failing algorithm does not raise; a suite, folder or case that does not exist does, in one line."""
-    rows = bench.run("toy-bad", out=tmp_path, workers=1).rows.set_index("algorithm")
+    rows = ratiobench.run("toy-bad", out=tmp_path, workers=1).rows.set_index("algorithm")
     assert rows.loc["raises", "reason"] == "ZeroDivisionError: nothing to divide"
     for call in (
-        lambda: bench.run("nosuch", out=tmp_path / "new"),
-        lambda: bench.run("toy", only="nosuch", out=tmp_path / "new"),
-        lambda: bench.results(tmp_path / "new"),
-        lambda: bench.opt(tmp_path / "new"),
-        lambda: bench.opt(7),
+        lambda: ratiobench.run("nosuch", out=tmp_path / "new"),
+        lambda: ratiobench.run("toy", only="nosuch", out=tmp_path / "new"),
+        lambda: ratiobench.results(tmp_path / "new"),
+        lambda: ratiobench.opt(tmp_path / "new"),
+        lambda: ratiobench.opt(7),
     ):
         with pytest.raises(InputError):
             call()
     assert not (tmp_path / "new").exists()
     with pytest.raises(AttributeError, match="nosuch"):
-        bench.nosuch  # noqa: B018
+        ratiobench.nosuch  # noqa: B018
 
 
 def test_opt_and_online_take_files_and_instances(tmp_path: Path) -> None:
     """Both give the counterexample's figures; every family's files are known by their format."""
-    known = bench.instance(LORA)
+    known = ratiobench.instance(LORA)
     families()["lora"].identity(known)  # its hash is kept in it, which makes it no instance of another family
     for given in (LORA, str(LORA), known):
-        assert bench.opt(given).upper == 26 * bench.online(given, "pdftsp").welfare == 312
+        assert ratiobench.opt(given).upper == 26 * ratiobench.simulate(given, "pdftsp").welfare == 312
     prior = path("thm5_T4_4tasks_strict")
-    assert bench.online(LORA, "pdftsp:prior=yesterday", prior=prior).constants[0].source == "prior"
+    assert ratiobench.simulate(LORA, "pdftsp:prior=yesterday", prior=prior).constants[0].source == "prior"
     numbers = FAMILY.generate({"seed": 1, "size": 8, "room": 3})
     (tmp_path / "toy.json").write_text(FAMILY.dumps(numbers))
-    assert bench.opt(numbers, effort=2) == bench.opt(tmp_path / "toy.json", effort=2)
-    assert bench.online(tmp_path / "toy.json", "first").welfare == bench.online(numbers, "first").welfare
+    assert ratiobench.opt(numbers, effort=2) == ratiobench.opt(tmp_path / "toy.json", effort=2)
+    assert ratiobench.simulate(tmp_path / "toy.json", "first").welfare == ratiobench.simulate(numbers, "first").welfare
 
 
-def test_importing_bench_loads_nothing() -> None:
+def test_importing_the_package_loads_nothing() -> None:
     """Neither tables nor solvers nor kernels, until they are used."""
-    heavy = ("pandas", "numpy", "numba", "bench.running.runner")
-    code = f"import sys, bench; print([m for m in sys.modules if m in {heavy}])"
+    heavy = ("pandas", "numpy", "numba", "ratiobench.bench.running.runner")
+    code = f"import sys, ratiobench; print([m for m in sys.modules if m in {heavy}])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-    assert {"run", "opt"} <= set(dir(bench))
+    assert {"run", "opt"} <= set(dir(ratiobench))
 
 
 def test_parquet_holds_what_the_csv_holds(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import bench
-from bench.api_tools import AUDIT_TYPES
-from bench.cli.main import main
-from instances.errors import InputError
-from instances.lora.format import content_hash
-from instances.lora.named import named, path
+import ratiobench
+from ratiobench.bench.api_tools import AUDIT_TYPES
+from ratiobench.bench.cli.main import main
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.format import content_hash
+from ratiobench.instances.lora.named import named, path
 from tests.support.toy_family import toy  # noqa: F401
 
 WITNESS = path("thm5_T5_3tasks")
@@ -23,7 +23,7 @@ def test_audit_is_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     """Row by row, in exact figures and in doubles; what the run was stands beside it."""
     assert main(["audit", str(WITNESS), "--algorithm", "pdftsp", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    found = bench.audit(WITNESS, "pdftsp")
+    found = ratiobench.audit(WITNESS, "pdftsp")
     assert {name: str(found[name].dtype) for name in AUDIT_TYPES} == {
         "claim": "string", "verdict": "category", "left": "float64", "right": "float64", "reason": "string",
     }  # fmt: skip
@@ -41,59 +41,63 @@ def test_audit_of_some_claims_and_of_a_class() -> None:
     """In the order of the audits; a claim that nobody checks is refused."""
     from tests.support.contestants import Honest
 
-    found = bench.audit(WITNESS, Honest, ["rational", "theorem5"])
+    found = ratiobench.audit(WITNESS, Honest, ["rational", "theorem5"])
     assert list(found["claim"]) == ["theorem5", "rational"]
     assert found["verdict"].iloc[0] == "not applicable"
-    assert list(bench.audit(WITNESS, "pdftsp", "theorem5")["claim"]) == ["theorem5"]
+    assert list(ratiobench.audit(WITNESS, "pdftsp", "theorem5")["claim"]) == ["theorem5"]
     with pytest.raises(InputError, match="'theorem6' is not known; did you mean 'theorem5'"):
-        bench.audit(WITNESS, "pdftsp", "theorem6")
+        ratiobench.audit(WITNESS, "pdftsp", "theorem6")
 
 
 def test_check_takes_runs_reports_documents_and_files(tmp_path: Path) -> None:
     """Whatever holds a solution or a certificate; a wrong one is not valid."""
     instance = named("tiny_contention")
-    run, report = bench.online(instance, "greedy"), bench.opt(instance)
-    assert [bench.check(instance, each)["welfare"] for each in (run, report)] == [run.welfare, report.lower]
+    run, report = ratiobench.simulate(instance, "greedy"), ratiobench.opt(instance)
+    assert [ratiobench.check(instance, each)["welfare"] for each in (run, report)] == [run.welfare, report.lower]
     file, certificate = tmp_path / "solution.json", tmp_path / "certificate.json"
     day = str(path("tiny_contention"))
     assert main(["opt", day, "--solution", str(file), "--certificate", str(certificate)]) == 0
-    assert bench.check(day, file)["valid"] is True
-    proved = bench.check(day, certificate)
+    assert ratiobench.check(day, file)["valid"] is True
+    proved = ratiobench.check(day, certificate)
     assert proved["valid"] is True
     assert proved["lower"] <= report.lower == report.upper <= proved["upper"]  # not every proof can be a certificate
     document = json.loads(certificate.read_text())
-    assert bench.check(day, document)["valid"] is True
+    assert ratiobench.check(day, document)["valid"] is True
     decisions = json.loads(file.read_text())
     taken = next(each for each in decisions["decisions"] if each is not None)
     decisions["decisions"] = [taken for _ in decisions["decisions"]]
-    wrong = bench.check(day, decisions)
+    wrong = ratiobench.check(day, decisions)
     assert wrong["valid"] is False
     assert wrong["violations"]
-    assert "valid" in bench.check(day, run, migration=False)
+    assert "valid" in ratiobench.check(day, run, migration=False)
 
 
 def test_search_for_a_claim_and_for_the_worst_ratio() -> None:
     """The search of the command, for classes too."""
     from tests.support.contestants import Honest
 
-    found = bench.search("theorem5", tries=300)
+    found = ratiobench.search("theorem5", tries=300)
     assert (found.claim, found.tries) == ("theorem5", 300)
-    worst = bench.search(algorithm="greedy", tries=400, tasks=4, slots=4)
+    worst = ratiobench.search(algorithm="greedy", tries=400, tasks=4, slots=4)
     assert worst.score is not None
-    assert worst.score == Fraction(bench.opt(worst.instance).lower, bench.online(worst.instance, "greedy").welfare) > 1
-    own = bench.search(algorithm=Honest, tries=5, tasks=2, slots=2)
+    assert (
+        worst.score
+        == Fraction(ratiobench.opt(worst.instance).lower, ratiobench.simulate(worst.instance, "greedy").welfare)
+        > 1
+    )
+    own = ratiobench.search(algorithm=Honest, tries=5, tasks=2, slots=2)
     assert own.algorithm == "tests.support.contestants:Honest"
     for wrong in ({}, {"claim": "theorem5", "algorithm": "greedy"}, {"claim": "no such"}):
         with pytest.raises(InputError):
-            bench.search(**wrong)  # type: ignore[arg-type]
+            ratiobench.search(**wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("toy")
 def test_compare_has_floats_and_exact_figures(tmp_path: Path) -> None:
     """Both folders in a row each; what only one has is empty in the other."""
-    bench.run("toy", out=tmp_path / "a", only="toy0", workers=1)
-    bench.run("toy", add="above:mark=70", out=tmp_path / "b", only="toy0", workers=1)
-    found = bench.compare(tmp_path / "a", tmp_path / "b")
+    ratiobench.run("toy", out=tmp_path / "a", only="toy0", workers=1)
+    ratiobench.run("toy", add="above:mark=70", out=tmp_path / "b", only="toy0", workers=1)
+    found = ratiobench.compare(tmp_path / "a", tmp_path / "b")
     assert str(found["welfare_a"].dtype) == "float64"
     both = found[found["differs"] == ""]
     assert len(both) >= 2
@@ -113,27 +117,27 @@ def test_words_of_the_commands_are_taken_too(tmp_path: Path) -> None:
     (tmp_path / "jobs.csv").write_text(LOG)
     (tmp_path / "cluster.toml").write_text(CLUSTER)
     files = tmp_path / "jobs.csv", tmp_path / "cluster.toml"
-    old = bench.imported(*files, "csv", slot_seconds=300, tail_seconds=3600, first="2024-05-02", last="2024-05-02")
-    new = bench.imported(*files, format="csv", slot="5m", tail="1h", from_="2024-05-02", to="2024-05-02")
+    old = ratiobench.imported(*files, "csv", slot_seconds=300, tail_seconds=3600, first="2024-05-02", last="2024-05-02")
+    new = ratiobench.imported(*files, format="csv", slot="5m", tail="1h", from_="2024-05-02", to="2024-05-02")
     assert new.report.document() == old.report.document()
     for wrong, problem in (
         ({"format": "csv", "slot": "5m", "slot_seconds": 300}, "slot_seconds is given twice"),
         ({"format": "csv", "slot": "soon"}, "slot_seconds: 'soon' cannot be used"),
         ({}, "imported: format: is missing"),
     ):
-        with pytest.raises(bench.InputError, match=problem):
-            bench.imported(*files, **wrong)
-    tiny = bench.generate("named", instance="tiny_contention")["tiny_contention"]
-    assert bench.audit(tiny, "greedy", claim="rational").equals(bench.audit(tiny, "greedy", ["rational"]))
-    assert bench.opt(tiny, no_migration=True).upper == bench.opt(tiny, migration=False).upper
-    run = bench.online(tiny, "greedy", no_migration=True)
-    assert run.welfare == bench.online(tiny, "greedy", migration=False).welfare
-    assert bench.check(tiny, run, no_migration=True) == bench.check(tiny, run, migration=False)
+        with pytest.raises(ratiobench.InputError, match=problem):
+            ratiobench.imported(*files, **wrong)
+    tiny = ratiobench.generate("named", instance="tiny_contention")["tiny_contention"]
+    assert ratiobench.audit(tiny, "greedy", claim="rational").equals(ratiobench.audit(tiny, "greedy", ["rational"]))
+    assert ratiobench.opt(tiny, no_migration=True).upper == ratiobench.opt(tiny, migration=False).upper
+    run = ratiobench.simulate(tiny, "greedy", no_migration=True)
+    assert run.welfare == ratiobench.simulate(tiny, "greedy", migration=False).welfare
+    assert ratiobench.check(tiny, run, no_migration=True) == ratiobench.check(tiny, run, migration=False)
 
 
 def test_what_a_search_found_is_shown_in_a_line() -> None:
     """Not with all that the instance has."""
-    found = bench.search("lemma3", tasks=2, slots=2, tries=50)
+    found = ratiobench.search("lemma3", tasks=2, slots=2, tries=50)
     assert len(repr(found)) < 100
     assert repr(found).startswith("<Hunted lemma3: ")
     assert repr(found).endswith(f"{found.tries} instances tried>")
@@ -146,16 +150,19 @@ def test_imported_is_what_the_command_writes(tmp_path: Path) -> None:
     arguments = [str(tmp_path / "jobs.csv"), "--format", "csv", "--cluster", str(tmp_path / "cluster.toml")]
     assert main(["import", *arguments, "--out", str(tmp_path / "days"), "--slack", "2.5", "--price", "0.1-0.3"]) == 0
     files = sorted((tmp_path / "days").glob("*.json.gz"))
-    found = bench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", slack=2.5, price=(0.1, 0.3))
+    found = ratiobench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", slack=2.5, price=(0.1, 0.3))
     assert len(files) == 2
-    assert [content_hash(each) for each in found.instances] == [content_hash(bench.instance(file)) for file in files]
+    assert [content_hash(each) for each in found.instances] == [
+        content_hash(ratiobench.instance(file)) for file in files
+    ]
     assert "2" in found.report.text()
     for wrong in (
         {"slak": 2}, {"slack": "x"}, {"slack": -3}, {"price": (3, 1)}, {"price": "1-3"}, {"days": 0}, {"first": "soon"},
         {"slot_seconds": 7.5},
     ):  # fmt: skip
         with pytest.raises(InputError, match=next(iter(wrong))):
-            bench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", **wrong)
+            ratiobench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", **wrong)
     assert (
-        len(bench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", first="2024-05-02").instances) == 1
+        len(ratiobench.imported(tmp_path / "jobs.csv", tmp_path / "cluster.toml", "csv", first="2024-05-02").instances)
+        == 1
     )

@@ -11,20 +11,20 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import bench
-from bench.cli.arguments import split_names
-from bench.cli.main import main
-from bench.family.known import families
-from bench.family.sense import Sense
-from bench.running.backtest import find_days, list_doubts, make_backtest, order_of
-from bench.storage.store import STORE, Store
-from bench.tables.backtest import Backtest, Policy, advise, compare
-from bench.tables.intervals import sign_test
-from bench.tables.text import aligned
-from instances.errors import InputError
-from instances.lora.example import example
-from instances.lora.format import read
-from online.lora.run import run
+import ratiobench
+from ratiobench.bench.cli.arguments import split_names
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.running.backtest import find_days, list_doubts, make_backtest, order_of
+from ratiobench.bench.storage.store import STORE, Store
+from ratiobench.bench.tables.backtest import Backtest, Policy, advise, compare
+from ratiobench.bench.tables.intervals import sign_test
+from ratiobench.bench.tables.text import aligned
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.example import example
+from ratiobench.instances.lora.format import read
+from ratiobench.online.lora.run import run
 
 MINE = """
 class Nobody:
@@ -196,13 +196,13 @@ def test_a_notebook_has_it_too(inside: Path, tmp_path: Path) -> None:
         def decide(self, task: Any, view: Any) -> None:
             return None
 
-    found = bench.backtest("days", [Cautious, "eft"], tmp_path / "out", history=2, workers=1)
+    found = ratiobench.backtest("days", [Cautious, "eft"], tmp_path / "out", history=2, workers=1)
     assert list(found.exact["algorithm"][:2]) == ["own:Cautious:prior=history", "eft"]
     assert list(found.exact["constants_source"][:2]) == ["history", "none"]
     assert found.advice[0].startswith("eft and own:Cautious:prior=history cannot be told apart on these 2 days.")
-    assert bench.results(tmp_path / "out").advice == found.advice
-    with pytest.raises(bench.InputError, match="history"):
-        bench.backtest("days", history=0)
+    assert ratiobench.results(tmp_path / "out").advice == found.advice
+    with pytest.raises(ratiobench.InputError, match="history"):
+        ratiobench.backtest("days", history=0)
 
 
 def test_more_history_is_one_longer_instance(inside: Path, tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_what_cannot_be_used_is_one_line(
     inside: Path, words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Status 2, and nothing is written."""
-    from instances.eapm.named import names, path
+    from ratiobench.instances.eapm.named import names, path
 
     day = Path("days/log-2026-03-01.json.gz").read_bytes()
     other = Path(path(names()[0])).read_bytes()
@@ -330,18 +330,18 @@ def test_days_that_may_be_none_of_one_load_are_doubted_in_a_line(
 def test_instances_in_memory_are_days_too(inside: Path, tmp_path: Path) -> None:
     """As a list, by their own names, or as a dictionary, by its keys; the table is that of the folder."""
     days = [read(path) for path in sorted(Path("days").glob("log-*"))]
-    found = bench.backtest(days, ["greedy", "pdftsp"], tmp_path / "a", workers=1)
+    found = ratiobench.backtest(days, ["greedy", "pdftsp"], tmp_path / "a", workers=1)
     assert [case.name for case in found.cases] == [day.name for day in days[1:]]
     theirs = rows("out")
     for row in found.exact.to_dict("records"):
         same = theirs[(theirs["case"] == row["case"]) & (theirs["algorithm"] == row["algorithm"])]
         assert [Fraction(value) for value in same["welfare"]] == [row["welfare"]]
-    named = bench.backtest({"a/b": days[0], "c": days[1]}, "greedy", tmp_path / "b", workers=1)
+    named = ratiobench.backtest({"a/b": days[0], "c": days[1]}, "greedy", tmp_path / "b", workers=1)
     assert [case.name for case in named.cases] == ["c"]
     assert sorted(path.name for path in (tmp_path / "b" / "days").iterdir()) == ["a_b.json.gz", "c.json.gz"]
     for wrong, problem in (([], "days: there is none"), ([days[0]] * 2, "called so"), ([3], "neither an instance")):
         with pytest.raises(InputError, match=problem):
-            bench.backtest(wrong, "greedy", tmp_path / "c")
+            ratiobench.backtest(wrong, "greedy", tmp_path / "c")
     assert not (tmp_path / "c").exists()
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bench.cli.main import main
+from ratiobench.bench.cli.main import main
 from tests.support.browser import NAMES, find_browser
 from tests.support.browser import play as play_page
 from tests.support.toy_family import made, toy  # noqa: F401
@@ -165,7 +165,7 @@ def test_very_many_rows_are_unpacked_where_they_are_reached(
 ) -> None:
     """The page is smaller, says how many there are, and sorts, filters and links as ever."""
     whole = (folder / "report.html").read_text()
-    monkeypatch.setattr("bench.page.rows.PACKED", 10)
+    monkeypatch.setattr("ratiobench.bench.page.rows.PACKED", 10)
     copy = tmp_path / "packed"
     copy.mkdir()
     (copy / "results.sqlite").write_bytes((folder / "results.sqlite").read_bytes())

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.figures import compare
-from bench.storage.store import Store
-from bench.tables.rows import read_results
+from ratiobench.bench.figures import compare
+from ratiobench.bench.storage.store import Store
+from ratiobench.bench.tables.rows import read_results
 from tests.support.browser import NAMES, find_browser, play
 from tests.support.toy_family import made, toy  # noqa: F401
 

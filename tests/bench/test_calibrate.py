@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.lora import calibrating
-from instances.lora import finetuning
-from instances.lora.calibration import read_calibration
-from instances.lora.finetuning import GPT2, SMALL
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.lora import calibrating
+from ratiobench.instances.lora import finetuning
+from ratiobench.instances.lora.calibration import read_calibration
+from ratiobench.instances.lora.finetuning import GPT2, SMALL
 from tests.support.calibrations import FakeMachine, write
 
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.lora import FAMILY as LORA_FAMILY
-from bench.lora import LoraFamily
-from formulations.lora.models.formulation import registry
-from instances.errors import DEBUG
-from instances.lora.format import read
-from instances.lora.named import path
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.lora import FAMILY as LORA_FAMILY
+from ratiobench.bench.lora import LoraFamily
+from ratiobench.formulations.lora.models.formulation import registry
+from ratiobench.instances.errors import DEBUG
+from ratiobench.instances.lora.format import read
+from ratiobench.instances.lora.named import path
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -73,7 +73,7 @@ def test_opt_prints_the_documented_keys_and_check_accepts_its_solution(
 
 def test_online_and_audit_print_the_documented_keys(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Welfare, admitted, decisions; a list of checks with exact figures in strings."""
-    assert main(["online", file, "--algorithm", "first", "--json"]) == 0
+    assert main(["simulate", file, "--algorithm", "first", "--json"]) == 0
     online = said(capsys)
     assert {"welfare", "admitted", "decisions"} <= set(online)
     assert main(["audit", file, "--algorithm", "first", "--effort", "2", "--json"]) == 0
@@ -89,7 +89,7 @@ def test_a_broken_rule_is_reported_by_online_and_check(
 ) -> None:
     """An invalid run is a result, not a failure of ours: status 0, and it says so."""
     solution = str(tmp_path / "s.json")
-    assert main(["online", file, "--algorithm", "cheats", "--solution", solution]) == 0
+    assert main(["simulate", file, "--algorithm", "cheats", "--solution", solution]) == 0
     assert "INVALID: room" in capsys.readouterr().out
     assert main(["check", file, solution]) == 0
     assert capsys.readouterr().out.startswith("NOT VALID")
@@ -99,7 +99,7 @@ def test_standard_input_is_a_file_too(
     file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`-` reads the instance from standard input, in every command that takes one; both cannot be it."""
-    for command in (["opt"], ["online", "--algorithm", "first"], ["export", "--format", "lp"]):
+    for command in (["opt"], ["simulate", "--algorithm", "first"], ["export", "--format", "lp"]):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(file).read_bytes())))
         assert main([command[0], "-", *command[1:]]) == 0
         assert capsys.readouterr().out
@@ -114,7 +114,7 @@ def test_generate_writes_the_files_of_a_suite(tmp_path: Path, capsys: pytest.Cap
         f"{case}.json.gz" for case in ("toy0", "toy1", "toy2", "toy3", "twin")
     ]
     assert entries[0]["instance"] == entries[4]["instance"]
-    assert main(["online", entries[2]["file"], "--algorithm", "first", "--json"]) == 0
+    assert main(["simulate", entries[2]["file"], "--algorithm", "first", "--json"]) == 0
     assert said(capsys)["instance"] == entries[2]["instance"]
 
 
@@ -142,8 +142,8 @@ UNUSABLE = [
     (["opt", "{file}", "--solution", "{missing}/x.json"], "cannot be written"),
     (["opt", "{file}", "--certificate", "{folder}"], "it is a folder"),
     (["opt", "{file}", "--solution", "{folder}"], "it is a folder"),
-    (["online", "{file}", "--algorithm", "first", "--solution", "{folder}"], "it is a folder"),
-    (["online", "{file}", "--algorithm", "nosuch"], "nosuch"),
+    (["simulate", "{file}", "--algorithm", "first", "--solution", "{folder}"], "it is a folder"),
+    (["simulate", "{file}", "--algorithm", "nosuch"], "nosuch"),
     (["audit", "{file}", "--algorithm", "nosuch"], "nosuch"),
     (["check", "{file}", "{list}"], "decisions"),
     (["run", "nosuch"], "nosuch"),
@@ -196,11 +196,11 @@ def test_a_failure_of_ours_is_one_line_status_1_with_the_traceback_on_request(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An exception inside an algorithm is named in one line; --debug shows where it was raised."""
-    assert main(["online", file, "--algorithm", "raises"]) == 1
+    assert main(["simulate", file, "--algorithm", "raises"]) == 1
     errors = capsys.readouterr().err
     assert errors.count("\n") == 1
     assert "ZeroDivisionError: nothing to divide" in errors
-    assert main(["--debug", "online", file, "--algorithm", "raises"]) == 1
+    assert main(["--debug", "simulate", file, "--algorithm", "raises"]) == 1
     assert "Traceback" in capsys.readouterr().err
 
 
@@ -210,12 +210,12 @@ def test_what_cannot_be_written_is_found_before_the_work_and_after_it_the_result
     """A folder is refused before anything is solved; a disk that fills up later does not take the result with it."""
     log = tmp_path / "log"
     monkeypatch.setenv("TOY_LOG", str(log))
-    for command in (["opt", file], ["online", file, "--algorithm", "first"]):
+    for command in (["opt", file], ["simulate", file, "--algorithm", "first"]):
         assert main([*command, "--solution", str(tmp_path)]) == 2
         assert not log.exists()
         assert capsys.readouterr().out == ""
         with monkeypatch.context() as patch:
-            patch.setattr("bench.cli.printing.check_writable", lambda path: None)
+            patch.setattr("ratiobench.bench.cli.printing.check_writable", lambda path: None)
             assert main([*command, "--json", "--solution", str(tmp_path)]) == 2
         assert said(capsys)["decisions"]
         log.unlink()
@@ -228,7 +228,7 @@ def test_debug_reaches_anyones_algorithm_and_leaves_no_trace(
     (tmp_path / "faulty.py").write_text("class Faulty:\n    def start(self, public, constants):\n        1 / 0\n")
     monkeypatch.chdir(tmp_path)
     for debug, traces in (([], 0), (["--debug"], 1), ([], 0)):
-        assert main([*debug, "online", LORA, "--algorithm", "faulty:Faulty"]) == 0
+        assert main([*debug, "simulate", LORA, "--algorithm", "faulty:Faulty"]) == 0
         captured = capfd.readouterr()
         assert "INVALID: error: ZeroDivisionError: division by zero (faulty.py:3)\n" in captured.out
         assert captured.err.count("Traceback") == traces
@@ -252,7 +252,7 @@ def test_an_instance_too_large_for_a_run_is_named_by_its_file(
     document["node_types"][0]["count"] = 2**40
     large = tmp_path / "large.json"
     large.write_text(json.dumps(document))
-    assert main(["online", str(large), "--algorithm", "greedy"]) == 2
+    assert main(["simulate", str(large), "--algorithm", "greedy"]) == 2
     assert capsys.readouterr().err.startswith(f"ratiobench: {large}: node_types: ")
 
 
@@ -296,8 +296,12 @@ def test_claims_that_do_not_exist_are_found_before_the_work_and_those_not_asked_
     assert main(["audit", LORA, "--algorithm", "posted", "--json"]) == 0
     every = {check["name"]: check for check in said(capsys)["checks"]}
     with monkeypatch.context() as patch:
-        patch.setattr("bench.lora.theory.basis.case.find_facts", lambda *_: pytest.fail("the paper's claims"))
-        patch.setattr("bench.lora.theory.payments.truthful.hold_sale", lambda *_: pytest.fail("truthfulness"))
+        patch.setattr(
+            "ratiobench.bench.lora.theory.basis.case.find_facts", lambda *_: pytest.fail("the paper's claims")
+        )
+        patch.setattr(
+            "ratiobench.bench.lora.theory.payments.truthful.hold_sale", lambda *_: pytest.fail("truthfulness")
+        )
         assert main(["audit", LORA, "--algorithm", "posted", "--claim", "theorem_a", "--json"]) == 0
         assert said(capsys)["checks"] == [every["theorem_a"]]
     for name in ("truthful_type", "theorem3"):
@@ -354,7 +358,7 @@ def test_lora_opt_online_audit_and_check_agree_on_a_counterexample(
     assert opt["status"] == "optimal"
     assert main(["check", LORA, solution, "--json"]) == 0
     assert said(capsys)["welfare"] == opt["lower"]
-    assert main(["online", LORA, "--algorithm", "pdftsp", "--json"]) == 0
+    assert main(["simulate", LORA, "--algorithm", "pdftsp", "--json"]) == 0
     online = said(capsys)
     assert opt["upper"] == 26 * online["welfare"]
     for decision in filter(None, online["decisions"]):
@@ -378,7 +382,7 @@ def test_a_model_too_large_to_be_written_names_a_way_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A part of the load, or `opt`; and a formulation that is smaller, where there is one."""
-    monkeypatch.setattr("formulations.lora.solve.BUILD_COLUMNS", 1)
+    monkeypatch.setattr("ratiobench.formulations.lora.solve.BUILD_COLUMNS", 1)
     assert main(["export", LORA, "--format", "lp"]) == 2
     line = capsys.readouterr().err
     assert re.search(
@@ -387,7 +391,7 @@ def test_a_model_too_large_to_be_written_names_a_way_out(
     same = [each for each in registry().values() if "highs" in each.backends and each.name != "one-node"]
     sizes = {each.name: each.columns(read(LORA)) for each in same}
     least = min(sizes, key=lambda name: sizes[name])
-    monkeypatch.setattr("formulations.lora.solve.BUILD_COLUMNS", sizes[least])
+    monkeypatch.setattr("ratiobench.formulations.lora.solve.BUILD_COLUMNS", sizes[least])
     largest = max(sizes, key=lambda name: sizes[name])
     assert main(["export", LORA, "--format", "lp", "--formulation", largest]) == 2
     assert f": export with --formulation {least}" in capsys.readouterr().err
@@ -412,8 +416,8 @@ def test_a_certificate_in_the_place_of_a_solution_is_told_and_the_other_way_roun
 
 def test_lora_suites_are_sound() -> None:
     """Names are unique, `quick` has traces, a day and the two violated instances, `tiny` every shipped instance."""
-    from bench.family.known import families
-    from instances.lora.named import names
+    from ratiobench.bench.family.known import families
+    from ratiobench.instances.lora.named import names
 
     suites = {suite.name: suite for suite in families()["lora"].suites()}
     for suite in suites.values():

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.cli.arguments import split_names
-from bench.cli.main import main
-from instances.lora.named import path
+from ratiobench.bench.cli.arguments import split_names
+from ratiobench.bench.cli.main import main
+from ratiobench.instances.lora.named import path
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -34,7 +34,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
 
 def test_several_algorithms_stand_in_a_table_with_their_ratios(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """In the order in which they were named, by one option or several; OPT as `opt` finds it with effort 1."""
-    lines = printed(capsys, "online", file, "--algorithm", "one", "above:mark=50", "--algorithm", "first", "one")
+    lines = printed(capsys, "simulate", file, "--algorithm", "one", "above:mark=50", "--algorithm", "first", "one")
     opt = printed(capsys, "opt", file)[0]
     assert lines[0] == opt
     assert lines[0].startswith("OPT in [")
@@ -43,7 +43,7 @@ def test_several_algorithms_stand_in_a_table_with_their_ratios(file: str, capsys
     assert [line.split()[0] for line in lines[3:6]] == ["one", "above:mark=50", "first"]
     assert lines[4].split()[1] == "*"
     assert lines[6].startswith("* its constants are computed from the instance itself")
-    alone = printed(capsys, "online", file, "--algorithm", "one")
+    alone = printed(capsys, "simulate", file, "--algorithm", "one")
     assert lines[3].split()[1] == alone[0].split()[2]
     assert " 1  " in lines[3]
 
@@ -51,11 +51,11 @@ def test_several_algorithms_stand_in_a_table_with_their_ratios(file: str, capsys
 def test_the_file_may_stand_behind_the_algorithms(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """As it may with one; without any file the line says so."""
     for names in (["first"], ["first", "one"]):
-        before = [" ".join(line.split()) for line in printed(capsys, "online", file, "--algorithm", *names)]
-        behind = [" ".join(line.split()) for line in printed(capsys, "online", "--algorithm", *names, file)]
+        before = [" ".join(line.split()) for line in printed(capsys, "simulate", file, "--algorithm", *names)]
+        behind = [" ".join(line.split()) for line in printed(capsys, "simulate", "--algorithm", *names, file)]
         assert before == behind
     with pytest.raises(SystemExit):
-        main(["online", "--algorithm", "first"])
+        main(["simulate", "--algorithm", "first"])
     assert "required: FILE" in capsys.readouterr().err
 
 
@@ -69,7 +69,7 @@ def test_names_stand_behind_one_option_with_commas_or_repeated(file: str, capsys
     )
     tables = []
     for words in spelt:
-        lines = printed(capsys, "online", file, *words, "--no-opt")
+        lines = printed(capsys, "simulate", file, *words, "--no-opt")
         tables.append([line.split()[:2] for line in lines[1:4]])
     assert tables[0] == tables[1] == tables[2]
     assert [row[0] for row in tables[0]] == named
@@ -87,32 +87,32 @@ def test_a_command_for_one_algorithm_refuses_two(file: str, capsys: pytest.Captu
 
 def test_one_algorithm_is_told_in_full_with_its_ratio(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Money once, OPT and the ratio last; --no-opt leaves these out; its JSON is one run and a solution document."""
-    lines = printed(capsys, "online", file, "--algorithm", "first")
+    lines = printed(capsys, "simulate", file, "--algorithm", "first")
     assert lines[-1].startswith("OPT/ALG = [")
     assert lines[-3] == printed(capsys, "opt", file)[0]
     assert sum("revenue" in line for line in lines) == 1
-    greedy = printed(capsys, "online", LORA, "-a", "greedy", "--no-opt")
+    greedy = printed(capsys, "simulate", LORA, "-a", "greedy", "--no-opt")
     assert sum("revenue" in line for line in greedy) == 1
-    lines = printed(capsys, "online", file, "--algorithm", "first", "--no-opt")
+    lines = printed(capsys, "simulate", file, "--algorithm", "first", "--no-opt")
     assert lines[0].startswith("first: welfare ")
     assert lines[1].startswith("at list prices (the bids) revenue ")
     assert "profit" in lines[1]
     assert lines[-1].startswith("arithmetic integer, ")
-    assert main(["online", file, "--algorithm", "first", "--json"]) == 0
+    assert main(["simulate", file, "--algorithm", "first", "--json"]) == 0
     assert {"welfare", "decisions", "label", "instance"} <= set(json.loads(capsys.readouterr().out))
 
 
 def test_json_has_every_run_with_its_exact_ratio(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The same document as of each alone, and both ends of OPT; none with --no-opt."""
-    assert main(["online", file, "--algorithm", "first", "one", "--json"]) == 0
+    assert main(["simulate", file, "--algorithm", "first", "one", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     for run in document["runs"]:
-        assert main(["online", file, "--algorithm", run["algorithm"], "--json"]) == 0
+        assert main(["simulate", file, "--algorithm", run["algorithm"], "--json"]) == 0
         alone = json.loads(capsys.readouterr().out)
         assert alone == {key: value for key, value in run.items() if key != "ratio"}
         for end in ("lower", "upper"):
             assert Fraction(run["ratio"][end]) == Fraction(document["opt"][end], run["welfare"])
-    assert main(["online", file, "--algorithm", "first", "one", "--json", "--no-opt"]) == 0
+    assert main(["simulate", file, "--algorithm", "first", "one", "--json", "--no-opt"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["opt"] is None
     assert [run["ratio"] for run in document["runs"]] == [None, None]
@@ -123,7 +123,7 @@ def test_without_opt_there_are_no_ratios(
 ) -> None:
     """And nothing is solved."""
     monkeypatch.setattr(type(FAMILY), "solve", lambda *_: pytest.fail("solved"))
-    lines = printed(capsys, "online", file, "--algorithm", "first", "one", "--no-opt")
+    lines = printed(capsys, "simulate", file, "--algorithm", "first", "one", "--no-opt")
     assert lines[0].split() == ["algorithm", "welfare", "profit", "admitted", "seconds", "state"]
     assert len(lines) == 3
 
@@ -135,15 +135,15 @@ def test_a_certificate_gives_opt_after_it_was_verified(
     certificate = tmp_path / "c.json"
     assert main(["opt", LORA, "--certificate", str(certificate)]) == 0
     capsys.readouterr()
-    monkeypatch.setattr("formulations.lora.solve.solve", lambda *_, **__: pytest.fail("solved"))
-    command = ["online", LORA, "--algorithm", "greedy", "pdftsp", "--certificate"]
+    monkeypatch.setattr("ratiobench.formulations.lora.solve.solve", lambda *_, **__: pytest.fail("solved"))
+    command = ["simulate", LORA, "--algorithm", "greedy", "pdftsp", "--certificate"]
     lines = printed(capsys, *command, str(certificate))
     assert lines[0] == "OPT = 312 micro-dollars"
     assert lines[1] == "  by the certificate, verified"
     assert lines[3].split()[:3] == ["greedy", "312", "1"]
     assert lines[4].split()[:4] == ["pdftsp", "*", "12", "26"]
     # Of one algorithm, too: the ratio is what the certificate is given for.
-    assert "OPT/ALG" in printed(capsys, "online", LORA, "--algorithm", "greedy", "--certificate", str(certificate))[2]
+    assert "OPT/ALG" in printed(capsys, "simulate", LORA, "--algorithm", "greedy", "--certificate", str(certificate))[2]
     document = json.loads(certificate.read_text())
     certificate.write_text(json.dumps(document | {"upper": document["upper"] - 1}))
     assert main([*command, str(certificate)]) == 2
@@ -154,7 +154,7 @@ def test_a_certificate_gives_opt_after_it_was_verified(
 
 def test_an_invalid_run_has_no_ratio_and_a_failed_one_no_figure(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The rules that were broken stand below the table; what failed is a row, and status 1."""
-    assert main(["online", file, "--algorithm", "cheats", "raises", "first"]) == 1
+    assert main(["simulate", file, "--algorithm", "cheats", "raises", "first"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[3].split()[0] == "cheats"
     assert lines[3].split()[2] == "-"
@@ -189,7 +189,7 @@ def test_what_cannot_be_compared_is_refused_before_any_run(
     monkeypatch.setenv("TOY_LOG", str(log))
     with pytest.raises(SystemExit) as exit_:
         raise SystemExit(
-            main(["online", file, "--algorithm", "first", *(part.format(folder=tmp_path) for part in more)])
+            main(["simulate", file, "--algorithm", "first", *(part.format(folder=tmp_path) for part in more)])
         )
     assert exit_.value.code == 2
     captured = capsys.readouterr()
@@ -201,7 +201,7 @@ def test_what_cannot_be_compared_is_refused_before_any_run(
 
 def test_without_migration_all_stay_on_one_node(capsys: pytest.CaptureFixture[str]) -> None:
     """The optimum, and every run."""
-    lines = printed(capsys, "online", LORA, "--algorithm", "greedy", "eft", "--no-migration")
+    lines = printed(capsys, "simulate", LORA, "--algorithm", "greedy", "eft", "--no-migration")
     assert lines[0].startswith("OPT without migration = ")
 
 
@@ -217,7 +217,7 @@ def test_anyones_own_algorithm_is_not_said_to_have_an_unknown_arithmetic(
         "    def __init__(self, options):\n        pass\n"
     )
     monkeypatch.chdir(tmp_path)
-    assert printed(capsys, "online", LORA, "--algorithm", "nothing:Nothing", "--no-opt")[-1].startswith(
+    assert printed(capsys, "simulate", LORA, "--algorithm", "nothing:Nothing", "--no-opt")[-1].startswith(
         "arithmetic own, "
     )
     for name, told in (
@@ -228,7 +228,7 @@ def test_anyones_own_algorithm_is_not_said_to_have_an_unknown_arithmetic(
         ("nothing:Nothing:margin=", "'margin=' is not key=value: an option needs a value behind `=`"),
         ("nothing:Needs", "without options behind its name it is built without arguments"),
     ):
-        assert main(["online", LORA, "--algorithm", name]) == 2
+        assert main(["simulate", LORA, "--algorithm", name]) == 2
         assert told in capsys.readouterr().err
 
 
@@ -237,7 +237,7 @@ def test_the_table_and_the_checks_are_written_as_csv(
 ) -> None:
     """A row per algorithm, or check, with exact figures; of one algorithm, too; refused before any work."""
     table, checks = tmp_path / "t.csv", tmp_path / "c.csv"
-    assert main(["online", LORA, "-a", "greedy,pdftsp", "--csv", str(table)]) == 0
+    assert main(["simulate", LORA, "-a", "greedy,pdftsp", "--csv", str(table)]) == 0
     with table.open() as lines:
         rows = list(csv.DictReader(lines))
     assert [(row["algorithm"], row["welfare"], row["ratio_upper"]) for row in rows] == [
@@ -249,4 +249,4 @@ def test_the_table_and_the_checks_are_written_as_csv(
     assert (found["theorem5"]["status"], found["theorem5"]["right"]) == ("violated", "49/2")
     printed_line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("theorem5: "))
     assert "26 > 49/2" in printed_line
-    assert main(["online", file, "-a", "first", "--csv", str(tmp_path / "no" / "x.csv")]) == 2
+    assert main(["simulate", file, "-a", "first", "--csv", str(tmp_path / "no" / "x.csv")]) == 2

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.cli.main import main, make_parser
-from bench.family.known import families
-from bench.running import runner
-from formulations.report import Termination
-from formulations.worker import Reply
-from instances.errors import did_you_mean, install_command, nearest, none_of, not_one_of
-from instances.lora.named import path
+from ratiobench.bench.cli.main import main, make_parser
+from ratiobench.bench.family.known import families
+from ratiobench.bench.running import runner
+from ratiobench.formulations.report import Termination
+from ratiobench.formulations.worker import Reply
+from ratiobench.instances.errors import did_you_mean, install_command, nearest, none_of, not_one_of
+from ratiobench.instances.lora.named import path
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -108,12 +108,12 @@ def test_every_option_and_argument_is_described() -> None:
         (["warm", "quikc"], "'quick'"),
         (["opt", "{file}", "--efort", "2"], "'--effort'"),
         (["opt", "{file}", "--efort=2"], "'--effort'"),
-        (["online", "{file}", "--algoritm", "first"], "'--algorithm'"),
+        (["simulate", "{file}", "--algoritm", "first"], "'--algorithm'"),
         (["compare", "a", "b", "--cvs", "x"], "'--csv'"),
-        (["online", LORA, "--algorithm", "PDFTPS"], "'pdftsp'"),
-        (["online", LORA, "--algorithm", "pdftps:units=canonical"], "'pdftsp'"),
-        (["online", LORA, "--algorithm", "pdftsp:unit=canonical"], "'units'"),
-        (["online", LORA, "--algorithm", "pdftsp:units=canonica"], "'canonical'"),
+        (["simulate", LORA, "--algorithm", "PDFTPS"], "'pdftsp'"),
+        (["simulate", LORA, "--algorithm", "pdftps:units=canonical"], "'pdftsp'"),
+        (["simulate", LORA, "--algorithm", "pdftsp:unit=canonical"], "'units'"),
+        (["simulate", LORA, "--algorithm", "pdftsp:units=canonica"], "'canonical'"),
         (["run", "quick", "--algorithm", "greeedy", "--out", "nowhere"], "'greedy'"),
         (["audit", LORA, "--algorithm", "pdftsp", "--claim", "theorm5"], "'theorem5'"),
         (["search", "lema3"], "'lemma3'"),
@@ -123,7 +123,7 @@ def test_every_option_and_argument_is_described() -> None:
         (["export", LORA, "--format", "msp"], "'mps'"),
         (["export", LORA, "--format", "mps", "--formulation", "tigth"], "'tight'"),
         (["opt", "{file}.gz"], "'toy.json'"),
-        (["online", LORA, "--algorithm", "tests.support.contestants:Honnest"], "'Honest'"),
+        (["simulate", LORA, "--algorithm", "tests.support.contestants:Honnest"], "'Honest'"),
     ],
 )
 def test_what_was_probably_meant_is_asked(
@@ -245,7 +245,7 @@ def test_a_solver_that_is_not_installed_is_refused_before_any_work(
 ) -> None:
     """One line that says what installs it, beside the Python that runs; of shipped solvers nobody is asked."""
     reply = Reply(None, Termination.UNAVAILABLE, "it is not installed")
-    monkeypatch.setattr("formulations.backends.call", lambda *_, **__: reply)
+    monkeypatch.setattr("ratiobench.formulations.backends.call", lambda *_, **__: reply)
     monkeypatch.setenv("TOY_LOG", str(tmp_path / "log"))
     line = refused(capsys, *(part.format(file=file) for part in command))
     assert line == (
@@ -265,7 +265,7 @@ def test_a_suite_with_a_solver_that_is_not_installed_is_refused(
 
     monkeypatch.setattr(runner, "chosen_cases", with_scip)
     reply = Reply(None, Termination.UNAVAILABLE, "it is not installed")
-    monkeypatch.setattr("formulations.backends.call", lambda *_, **__: reply)
+    monkeypatch.setattr("ratiobench.formulations.backends.call", lambda *_, **__: reply)
     assert "the solver scip is not installed: " in refused(capsys, "run", "toy", "--out", str(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
 
@@ -275,19 +275,21 @@ def test_what_installs_an_extra_is_the_pip_of_the_python_that_runs(
 ) -> None:
     """As it can be typed: short below the working folder, quoted where it has to be."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("instances.errors.sys.executable", str(tmp_path / ".nox" / "bench" / "bin" / "python"))
+    monkeypatch.setattr(
+        "ratiobench.instances.errors.sys.executable", str(tmp_path / ".nox" / "bench" / "bin" / "python")
+    )
     local = os.path.join(".nox", "bench", "bin", "python")
     assert install_command("parquet") == f"{local} -m pip install -e '.[parquet]'"
-    monkeypatch.setattr("instances.errors.sys.executable", "/opt/my python")
+    monkeypatch.setattr("ratiobench.instances.errors.sys.executable", "/opt/my python")
     assert install_command("dask") == "'/opt/my python' -m pip install -e '.[dask]'"
 
 
 def test_an_algorithm_of_another_family_is_said_to_be_one(capsys: pytest.CaptureFixture[str]) -> None:
     """Not that there is none of this name; in every command that takes an algorithm."""
     told = "elasticflow: an algorithm of the family edgeflow; the instances here are of lora"
-    for command in (["online", LORA], ["audit", LORA], ["run", "quick", "--out", "nowhere"]):
+    for command in (["simulate", LORA], ["audit", LORA], ["run", "quick", "--out", "nowhere"]):
         assert told in refused(capsys, *command, "-a", "elasticflow")
-    assert "no algorithm of this name" in refused(capsys, "online", LORA, "-a", "nosuch_at_all")
+    assert "no algorithm of this name" in refused(capsys, "simulate", LORA, "-a", "nosuch_at_all")
 
 
 def test_a_file_in_place_of_a_module_is_understood(
@@ -299,10 +301,10 @@ def test_a_file_in_place_of_a_module_is_understood(
         "class A:\n    def start(self, public, constants):\n        pass\n"
         "    def decide(self, task, view):\n        return None\n"
     )
-    assert main(["online", LORA, "-a", "bad1.py:A", "--no-opt"]) == 0
+    assert main(["simulate", LORA, "-a", "bad1.py:A", "--no-opt"]) == 0
     assert capsys.readouterr().out.startswith("bad1:A: welfare 0 ")
     for name in ("bad1.py", "bad1.A", "./bad1.py"):
-        assert "write bad1:A" in refused(capsys, "online", LORA, "-a", name)
+        assert "write bad1:A" in refused(capsys, "simulate", LORA, "-a", name)
 
 
 def test_claims_backends_and_searches_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -358,7 +360,7 @@ def test_a_command_ended_by_sigterm_says_so_and_leaves_nothing(tmp_path: Path) -
     """Sent while `import` has written its first file and waits for the rest of the log."""
     code = (
         "import os, signal, sys\n"
-        "from bench.cli import importing, main\n"
+        "from ratiobench.bench.cli import importing, main\n"
         "text = importing.write_text\n"
         "importing.write_text = lambda *all: (text(*all), os.kill(os.getpid(), signal.SIGTERM))\n"
         "sys.exit(main.main(sys.argv[1:]))\n"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.cli.main import main
-from bench.family.known import find_suite
-from bench.running.runner import RunOptions, run_suite
-from bench.storage.store import Store
-from bench.tables.compare import compare, pace
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.running.runner import RunOptions, run_suite
+from ratiobench.bench.storage.store import Store
+from ratiobench.bench.tables.compare import compare, pace
 from tests.support.toy_family import ToyFamily, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -30,7 +30,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that no test changes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RATIOBENCH_FAMILIES", ToyFamily.__module__)
-        from bench.family.known import families
+        from ratiobench.bench.family.known import families
 
         families.cache_clear()
         folder = made(tmp_path_factory.mktemp("compare") / "whole")

@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from bench.family.sense import Sense
-from bench.figures import compare
-from bench.figures.compare import Comparison, Outcome
-from bench.page.compare import compare_algorithms
-from bench.storage.store import Store
-from bench.tables import ratios
-from bench.tables.rows import Results, read_results
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.figures import compare
+from ratiobench.bench.figures.compare import Comparison, Outcome
+from ratiobench.bench.page.compare import compare_algorithms
+from ratiobench.bench.storage.store import Store
+from ratiobench.bench.tables import ratios
+from ratiobench.bench.tables.rows import Results, read_results
 from tests.support.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")

@@ -17,15 +17,15 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.family.known import find_suite
-from bench.running import cluster as cluster_module
-from bench.running import remote
-from bench.running.cluster import DaskCluster
-from bench.running.pool import WorkerLost
-from bench.running.runner import RunOptions, run_suite
-from bench.storage.store import Store
-from bench.tables.rows import read_results
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.running import cluster as cluster_module
+from ratiobench.bench.running import remote
+from ratiobench.bench.running.cluster import DaskCluster
+from ratiobench.bench.running.pool import WorkerLost
+from ratiobench.bench.running.runner import RunOptions, run_suite
+from ratiobench.bench.storage.store import Store
+from ratiobench.bench.tables.rows import read_results
 from tests.support.toy_family import toy  # noqa: F401
 
 distributed = pytest.importorskip("distributed")
@@ -236,7 +236,7 @@ def test_a_cluster_that_stays_without_workers_is_given_up(
 ) -> None:
     """It is said, and after a while it ends in one line and status 1; processes of our own end the run."""
     monkeypatch.setattr(cluster_module, "POLL", 0.1)
-    monkeypatch.setattr("bench.running.runner.POLL", 0.1)
+    monkeypatch.setattr("ratiobench.bench.running.runner.POLL", 0.1)
     monkeypatch.setattr(cluster_module, "WORKERLESS", 3.0)
     empty = Cluster(tmp_path, workers=0)
     try:

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.eapm import FAMILY as EAPM
-from bench.family.checks import Verdict
-from bench.lora import FAMILY as LORA
-from bench.page.claims import make_claims
-from bench.page.explained import render_explanation, write_explanations
-from bench.page.render import load_templates
-from bench.tables.explained import explain, text
-from bench.tables.verdicts import Settled
-from instances.eapm.named import named as named_eapm
-from instances.lora.named import named, path
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.eapm import FAMILY as EAPM
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.lora import FAMILY as LORA
+from ratiobench.bench.page.claims import make_claims
+from ratiobench.bench.page.explained import render_explanation, write_explanations
+from ratiobench.bench.page.render import load_templates
+from ratiobench.bench.tables.explained import explain, text
+from ratiobench.bench.tables.verdicts import Settled
+from ratiobench.instances.eapm.named import named as named_eapm
+from ratiobench.instances.lora.named import named, path
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 from tests.tools import citations
 
@@ -153,7 +153,7 @@ def test_witnesses_are_told_beside_the_report(tmp_path: Path) -> None:
     )
     assert section.count("step by step") == 2
     assert section.count('href="explain/theorem5.html"') == 1
-    command = "python -m bench explain instances/abc.json.gz --algorithm mine:Class --claim truthful_bid"
+    command = "python -m ratiobench explain instances/abc.json.gz --algorithm mine:Class --claim truthful_bid"
     assert f"<code>{command}</code>" in section
     assert '<a href="#source-main-paper">main paper</a>, Theorem 5' in section
 

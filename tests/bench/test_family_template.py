@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.family.known import families
-from bench.family.suite import SolveSettings
-from online.registry import _import_all
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.online.registry import _import_all
 
 README = Path(__file__).resolve().parents[2] / "bench" / "family" / "README.md"
 POLICIES = """
@@ -127,10 +127,10 @@ def test_every_command_works(family: Any, tmp_path: Path, capsys: pytest.Capture
     for file in sorted(map(str, Path("gen").iterdir())):
         best = _json(capsys, "opt", file, "--solution", "best.json")
         assert _json(capsys, "check", file, "best.json")["valid"]
-        first = _json(capsys, "online", file, "--algorithm", "first")
+        first = _json(capsys, "simulate", file, "--algorithm", "first")
         assert first["valid"]
         assert first["value"] == first["welfare"] >= best["lower"] == best["upper"]
-        mine = _json(capsys, "online", file, "--algorithm", "policies:Mine", "--solution", "mine.json")
+        mine = _json(capsys, "simulate", file, "--algorithm", "policies:Mine", "--solution", "mine.json")
         assert mine["value"] == best["lower"]
         assert _json(capsys, "check", file, "mine.json")["welfare"] == best["lower"]
         ratio = _json(capsys, "audit", file, "--algorithm", "first")["ratio"]
@@ -185,7 +185,7 @@ def test_the_referee_judges_answers_at_every_event(
     """A job that is gone, no job, a coin, nobody at work, another answer in a second run, the future."""
     assert main(["generate", "queue", "--out", "gen"]) == 0
     capsys.readouterr()
-    found = _json(capsys, "online", "gen/queue0.json.gz", "--algorithm", f"policies:{name}")
+    found = _json(capsys, "simulate", "gen/queue0.json.gz", "--algorithm", f"policies:{name}")
     assert not found["valid"]
     assert found["violations"][0].startswith(f"{rule}:")
 
@@ -215,7 +215,10 @@ def test_a_bad_file_is_one_line(family: Any, capsys: pytest.CaptureFixture[str])
     ("module", "problem"),
     [
         ("queue_famly", "there is no module 'queue_famly' on the import path"),
-        ("queue_family.format", "the module 'queue_family.format' defines no FAMILY, a bench.family.column.Family"),
+        (
+            "queue_family.format",
+            "the module 'queue_family.format' defines no FAMILY, a ratiobench.bench.family.column.Family",
+        ),
     ],
 )
 def test_a_family_that_is_not_there_is_one_line(

@@ -17,23 +17,23 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from bench.family.column import Family
-from bench.family.sense import Sense
-from bench.family.suite import Plot, Study
-from bench.figures import bidding, charts, data, leaderboard
-from bench.figures.bids import Best, Where, find_best, take_sample
-from bench.figures.data import MeanRows, take_means
-from bench.figures.drawn import Chart, Drawn, Text
-from bench.figures.kinds import KINDS, draw_figure
-from bench.figures.overview import draw_ratios, draw_reached, draw_values, find_limits
-from bench.figures.scales import Axis
-from bench.figures.studies import Curves, list_studies
-from bench.page.layout import render_page
-from bench.storage.store import Store
-from bench.tables import ratios
-from bench.tables.cells import Table, make_cell
-from bench.tables.rows import Results, StudyTable, is_known, read_results
-from instances.errors import InputError
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import Plot, Study
+from ratiobench.bench.figures import bidding, charts, data, leaderboard
+from ratiobench.bench.figures.bids import Best, Where, find_best, take_sample
+from ratiobench.bench.figures.data import MeanRows, take_means
+from ratiobench.bench.figures.drawn import Chart, Drawn, Text
+from ratiobench.bench.figures.kinds import KINDS, draw_figure
+from ratiobench.bench.figures.overview import draw_ratios, draw_reached, draw_values, find_limits
+from ratiobench.bench.figures.scales import Axis
+from ratiobench.bench.figures.studies import Curves, list_studies
+from ratiobench.bench.page.layout import render_page
+from ratiobench.bench.storage.store import Store
+from ratiobench.bench.tables import ratios
+from ratiobench.bench.tables.cells import Table, make_cell
+from ratiobench.bench.tables.rows import Results, StudyTable, is_known, read_results
+from ratiobench.instances.errors import InputError
 from tests.support.toy_family import ToyFamily, made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -160,12 +160,12 @@ def test_what_the_paper_prints_stands_beside_ours(folder: Path) -> None:
     assert "<td>one</td>" in page
     assert f">{float(Fraction(row['percent'])):.2f}</td>" in page
     assert "Numbers are not drawn as in the paper." in page
-    assert "python -m bench run toy-plots --algorithm above:mark=30" in page
+    assert "python -m ratiobench run toy-plots --algorithm above:mark=30" in page
 
 
 def test_failed_and_invalid_runs_are_left_out_and_counted(tmp_path: Path) -> None:
     """They are in no mean, and the figure says how many there were."""
-    from bench.cli.main import main
+    from ratiobench.bench.cli.main import main
 
     assert main(["run", "toy-bad", "--out", str(tmp_path), "--quiet", "--workers", "1"]) == 1
     with Store.open(tmp_path / "results.sqlite", create=False) as store:
@@ -303,7 +303,7 @@ def test_a_kind_of_figure_is_one_class_and_one_entry(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Files, page, pictures and terminal take all of it from the table of kinds; what it says is text, not markup."""
-    from bench.cli.main import main
+    from ratiobench.bench.cli.main import main
 
     plots = [Plot("mine", "Mine <here>", "largest", GROUPS, "numbers"), Plot("yours", "Yours", "largest", GROUPS, "")]
     monkeypatch.setitem(KINDS, "largest", Largest)
@@ -484,7 +484,8 @@ def test_charts_are_the_same_every_time_and_take_the_pages_colours(found: Result
 def test_every_colour_that_figures_use_is_defined_for_light_dark_and_paper() -> None:
     """The page's style sheet gives each of them a value three times."""
     page, sheet = (
-        files("bench.page").joinpath(f"{name}.css").read_text(encoding="utf-8") for name in ("page", "charts")
+        files("ratiobench.bench.page").joinpath(f"{name}.css").read_text(encoding="utf-8")
+        for name in ("page", "charts")
     )
     names = set(re.findall(r"var\((--\w+)\)", sheet))
     assert len(names) > 9
@@ -595,7 +596,7 @@ def test_money_is_drawn_in_dollars_and_told_exactly(found: Results) -> None:
 
 def test_figures_are_files_of_their_own_on_request(folder: Path, tmp_path: Path) -> None:
     """SVG documents with colours for light and dark, one per chart, and all means in one table with its provenance."""
-    from bench.cli.main import main
+    from ratiobench.bench.cli.main import main
 
     assert main(["report", str(folder), "--figures", str(tmp_path / "svg")]) == 0
     pictures = sorted((tmp_path / "svg").glob("*.svg"))

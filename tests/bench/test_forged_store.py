@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.storage.pieces import check_piece
-from bench.storage.store import Store
-from instances.errors import InputError
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.storage.pieces import check_piece
+from ratiobench.bench.storage.store import Store
+from ratiobench.instances.errors import InputError
 from tests.support.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from bench.figures.data import OPT_LABEL
-from bench.figures.front import Point, draw_front, find_front
+from ratiobench.bench.figures.data import OPT_LABEL
+from ratiobench.bench.figures.front import Point, draw_front, find_front
 
 TITLES = ("dollars", "ticks of time", "ticks late")
 POINTS = [

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.family.checks import Verdict
-from bench.family.column import Family
-from bench.family.parts import Statement
-from bench.family.sense import Sense
-from bench.tables import ratios, repeated
-from bench.tables.headline import Headline, make_headline, share_text
-from bench.tables.rows import COLUMNS, Results
-from bench.tables.sayings import is_own, part_charged
-from bench.tables.verdicts import Settled
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.parts import Statement
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.tables import ratios, repeated
+from ratiobench.bench.tables.headline import Headline, make_headline, share_text
+from ratiobench.bench.tables.rows import COLUMNS, Results
+from ratiobench.bench.tables.sayings import is_own, part_charged
+from ratiobench.bench.tables.verdicts import Settled
 
 FAMILY = Family("some", "points", headline="half")
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.cli.main import main
-from instances.lora.format import read
+from ratiobench.bench.cli.main import main
+from ratiobench.instances.lora.format import read
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = "submit,duration,gpus\n2026-03-01T08:00:00Z,900,2\n2026-03-02T08:00:00Z,900,1\n2026-03-02T09:00:00Z,900,64\n"
@@ -147,7 +147,7 @@ def test_bids_that_are_too_much_together_are_left_out_and_counted(
 
 def _limited_memory(words: list[str], megabytes: int = 700) -> tuple[int, str]:
     """Exit status and error output of a command in a process that cannot take more memory."""
-    code = "import sys; from bench.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from ratiobench.bench.cli.main import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run(
         [sys.executable, "-c", code, *words],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes * 2**20, megabytes * 2**20)),
@@ -199,8 +199,8 @@ def test_a_log_is_read_like_an_instance(here: Path, capsys: pytest.CaptureFixtur
     writer.join()
     assert "imported 2 of 3 jobs" in capsys.readouterr().out
     done = subprocess.run(
-        [sys.executable, "-m", "bench", "import", "-", *words], input=LOG, capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        [sys.executable, "-m", "ratiobench", "import", "-", *words],
+        input=LOG, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "csv-2026-03-01" in done.stdout

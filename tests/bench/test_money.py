@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.family.column import Family
-from bench.tables.money import exact_text, money_text, value_text
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.tables.money import exact_text, money_text, value_text
 
 
 @pytest.mark.parametrize(

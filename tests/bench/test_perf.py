@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.cli.main import main
-from bench.family.known import families
-from bench.lora.perf import decisions as online
-from bench.lora.perf import models as parts
-from bench.lora.perf.scaling import scaling, sweep
-from bench.perf import command
-from bench.perf.measured import Bars, Curves, Measured, Part, Value, in_turns
-from formulations.lora.solve import solve
-from instances.lora.generate import generate
-from instances.lora.model import Instance
-from instances.lora.strategies import tiny_instances
-from instances.seeds import Stream
-from online.lora.search.maxprice import window
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import families
+from ratiobench.bench.lora.perf import decisions as online
+from ratiobench.bench.lora.perf import models as parts
+from ratiobench.bench.lora.perf.scaling import scaling, sweep
+from ratiobench.bench.perf import command
+from ratiobench.bench.perf.measured import Bars, Curves, Measured, Part, Value, in_turns
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.instances.seeds import Stream
+from ratiobench.online.lora.search.maxprice import window
 from tests.support.toy_family import toy  # noqa: F401
 
 
@@ -107,8 +107,8 @@ def test_a_search_that_decides_otherwise_gets_no_figure(contender: str, monkeypa
 
 def test_prices_in_the_middle_of_a_day_are_those_of_a_run() -> None:
     """After all tasks they are the final prices of pdFTSP in doubles."""
-    from online.lora.run import run
-    from online.lora.traces import PriceTrace
+    from ratiobench.online.lora.run import run
+    from ratiobench.online.lora.traces import PriceTrace
 
     instance = _small_day()
     state = online.middle_of_day(instance, instance.tasks - 1, 5)

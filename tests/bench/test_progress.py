@@ -12,10 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench.cli.main import main
-from bench.running import heartbeat
-from bench.running.heartbeat import Heartbeat, now_at
-from bench.running.progress import MAKING, Progress, clock
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.running import heartbeat
+from ratiobench.bench.running.heartbeat import Heartbeat, now_at
+from ratiobench.bench.running.progress import MAKING, Progress, clock
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -33,8 +33,8 @@ class Terminal(io.StringIO):
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The clock of the progress, which the test sets."""
     moment = [0.0]
-    monkeypatch.setattr("bench.running.progress.time", SimpleNamespace(monotonic=lambda: moment[0]))
-    monkeypatch.setattr("bench.running.progress.SILENCE", 4.0)
+    monkeypatch.setattr("ratiobench.bench.running.progress.time", SimpleNamespace(monotonic=lambda: moment[0]))
+    monkeypatch.setattr("ratiobench.bench.running.progress.SILENCE", 4.0)
     return moment
 
 
@@ -162,7 +162,7 @@ def test_a_command_that_takes_long_says_what_it_does(
     file.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 4, "room": 2})))
     assert main(["opt", str(file)]) == 0
     assert capsys.readouterr().err.count("... looking for OPT, 0 s so far\n") >= 1
-    assert main(["online", str(file), "--algorithm", "first", "one"]) == 0
+    assert main(["simulate", str(file), "--algorithm", "first", "one"]) == 0
     errors = capsys.readouterr().err
     for what in ("looking for OPT", "running first", "running one"):
         assert f"... {what}, 0 s so far\n" in errors
@@ -175,7 +175,7 @@ def test_a_run_says_what_it_does_before_and_after_its_pieces(
 ) -> None:
     """Getting ready and writing, by the heartbeat; in between the progress alone; nothing with --quiet."""
     monkeypatch.setattr(heartbeat, "SILENCE", 0.02)
-    monkeypatch.setattr("bench.running.runner.provenance.collect", lambda: time.sleep(0.2) or {})
+    monkeypatch.setattr("ratiobench.bench.running.runner.provenance.collect", lambda: time.sleep(0.2) or {})
     for more, said in (([], True), (["--quiet"], False)):
         assert main(["run", "toy", "--out", str(tmp_path / str(said)), "--workers", "1", *more]) == 0
         errors = capsys.readouterr().err

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.family.sense import Sense
-from bench.tables.ratios import (
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.tables.ratios import (
     Kind,
     Ratio,
     beats_bound,

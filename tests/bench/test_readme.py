@@ -19,24 +19,24 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-import bench
-from bench.cli.main import main, make_parser
-from bench.eapm.suites import READINGS as EAPM_READINGS
-from bench.family.known import families, find_suite
-from bench.figures.kinds import KINDS
-from bench.lora.experiments import COLUMNS, outperforms
-from bench.lora.paper_suites import HINDSIGHT, INFORMED, RUNS
-from bench.lora.readings import READINGS
-from bench.running.runner import RunOptions, run_suite
-from bench.storage.store import STORE, Store
-from bench.tables.rows import read_results
-from bench.tables.text import results_text
-from instances.eapm.generate import generate as generate_eapm
-from instances.eapm.paper import GAMMAS, TABLE1
-from instances.lora.named import path
-from online.eapm.run import run as run_eapm
-from online.lora.run import run as run_lora
-from online.spec import HANDED_OVER
+import ratiobench
+from ratiobench.bench.cli.main import main, make_parser
+from ratiobench.bench.eapm.suites import READINGS as EAPM_READINGS
+from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.figures.kinds import KINDS
+from ratiobench.bench.lora.experiments import COLUMNS, outperforms
+from ratiobench.bench.lora.paper_suites import HINDSIGHT, INFORMED, RUNS
+from ratiobench.bench.lora.readings import READINGS
+from ratiobench.bench.running.runner import RunOptions, run_suite
+from ratiobench.bench.storage.store import STORE, Store
+from ratiobench.bench.tables.rows import read_results
+from ratiobench.bench.tables.text import results_text
+from ratiobench.instances.eapm.generate import generate as generate_eapm
+from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
+from ratiobench.instances.lora.named import path
+from ratiobench.online.eapm.run import run as run_eapm
+from ratiobench.online.lora.run import run as run_lora
+from ratiobench.online.spec import HANDED_OVER
 from tests.tools import forecast_ideas, learned_lies, readme_eapm, readme_learned, readme_tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,7 +84,7 @@ def test_the_lines_for_a_notebook_run(tmp_path: Path) -> None:
     (tmp_path / "day.json").write_bytes(path("tiny_contention").read_bytes())
     code = code.replace("repeat=20", "repeat=2")
     (tmp_path / "cell.py").write_text(f"{code}\nprint(found.frame()[['algorithm', 'state', 'repetitions']].to_csv())")
-    places = os.pathsep.join([str(ROOT), str(ROOT / "bench" / "alias")])
+    places = str(ROOT)
     environment = {**os.environ, "PYTHONPATH": places}
     done = subprocess.run(
         [sys.executable, "cell.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
@@ -105,7 +105,7 @@ def test_the_lines_for_ones_own_tests_run(tmp_path: Path) -> None:
     falls = code.replace('"greedy", "theorem_g"', '"greedy", 1').replace("    assert_valid(", "    # (")
     (tmp_path / "test_holds.py").write_text(code)
     (tmp_path / "test_falls.py").write_text(falls)
-    places = os.pathsep.join([str(ROOT), str(ROOT / "bench" / "alias"), str(tmp_path)])
+    places = os.pathsep.join([str(ROOT), str(tmp_path)])
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_holds.py", "test_falls.py"],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True, check=False,
@@ -160,7 +160,7 @@ def test_every_command_line_can_be_parsed(file: str) -> None:
         if words and before.endswith("python"):
             args = make_parser().parse_args(shlex.split(words.replace("--task I", "--task 0")))
             assert args.run, line
-            if words.startswith(("online", "audit")):  # of one instance: nobody hands over other days
+            if words.startswith(("simulate", "audit")):  # of one instance: nobody hands over other days
                 names = [args.algorithm] if isinstance(args.algorithm, str) else args.algorithm
                 handed = {f"{key}={word}" for key in ("prior", "history") for word in HANDED_OVER}
                 assert not handed & {option for name in names for option in re.split("[:,]", name)}, line
@@ -214,7 +214,7 @@ def test_the_algorithm_runs_as_it_stands(
     [code] = _code(file)
     (tmp_path / "mine.py").write_text(code)
     monkeypatch.chdir(tmp_path)
-    assert main(["online", str(path("tiny_contention")), "--algorithm", "mine:Earliest", "--json"]) == 0
+    assert main(["simulate", str(path("tiny_contention")), "--algorithm", "mine:Earliest", "--json"]) == 0
     run = json.loads(capsys.readouterr().out)
     assert run["valid"], run["violations"]
     assert run["admitted"] > 0
@@ -233,7 +233,7 @@ def test_the_example_of_an_instance_is_written_and_read(
     [code] = _code("instances/README.md")
     monkeypatch.chdir(tmp_path)
     exec(code, {})
-    assert main(["online", "day.json.gz", "--algorithm", "greedy", "--json"]) == 0
+    assert main(["simulate", "day.json.gz", "--algorithm", "greedy", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["admitted"] > 0
 
 
@@ -441,7 +441,7 @@ def test_the_notebooks_lines_print_the_table_of_the_mechanisms(
     chosen = means[means["plot"].isin([f"mechanisms_{name}" for name in plots])]
     table = chosen.pivot(index=["group", "algorithm"], columns="plot", values="mean_upper").map(Fraction)
     exact = table.rename(columns=lambda name: name.removeprefix("mechanisms_")).reset_index()
-    monkeypatch.setattr(bench, "results", lambda folder: SimpleNamespace(exact=exact), raising=False)
+    monkeypatch.setattr(ratiobench, "results", lambda folder: SimpleNamespace(exact=exact), raising=False)
     exec(textwrap.dedent(code), {})
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
     shown = readme_tables.block(EVALUATION, "mechanisms")

@@ -13,16 +13,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import bench
-from bench.cli.main import main
-from bench.family.known import families
-from bench.family.sense import Sense
-from bench.tables import intervals, repeated
-from bench.tables.ratios import columns
-from bench.tables.rows import COLUMNS
-from instances.errors import InputError
-from instances.lora.named import path
-from online.terms import Terms, under
+import ratiobench
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.tables import intervals, repeated
+from ratiobench.bench.tables.ratios import columns
+from ratiobench.bench.tables.rows import COLUMNS
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.named import path
+from ratiobench.online.terms import Terms, under
 from tests.support.drawing_family import FAMILY
 
 
@@ -48,7 +48,7 @@ def test_a_row_of_several_runs_is_their_mean(tmp_path: Path, capsys: pytest.Capt
     """In rows, means, text, page and CSV, with the interval of E[ALG]; who does not draw is run once."""
     assert main(["run", "drawing", "--repeat", "5", "--out", str(tmp_path), "--quiet"]) == 0
     text, page = capsys.readouterr().out, (tmp_path / "report.html").read_text()
-    found = bench.results(tmp_path)
+    found = ratiobench.results(tmp_path)
     rows = found.exact.set_index(["case", "algorithm"])
     for seed in (0, 1):
         runs = [Fraction(value) for value in welfares(seed, 5)]
@@ -88,16 +88,16 @@ def test_runs_are_stored_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     def fresh(repeat: int) -> int:
         log.write_text("")
-        bench.run("drawing", out=tmp_path / "out", repeat=repeat, workers=1)
+        ratiobench.run("drawing", out=tmp_path / "out", repeat=repeat, workers=1)
         return sum(line.startswith("online") for line in log.read_text().splitlines())
 
     assert fresh(1) == 4
-    before = bench.results(tmp_path / "out").exact.to_csv()
+    before = ratiobench.results(tmp_path / "out").exact.to_csv()
     keys = _keys(tmp_path / "out")
     assert [fresh(3), fresh(3), fresh(5), fresh(2)] == [4, 0, 4, 0]
     assert keys < _keys(tmp_path / "out")
     assert fresh(1) == 0
-    assert bench.results(tmp_path / "out").exact.to_csv() == before
+    assert ratiobench.results(tmp_path / "out").exact.to_csv() == before
 
 
 def _keys(folder: Path) -> set[tuple[Any, ...]]:
@@ -107,7 +107,7 @@ def _keys(folder: Path) -> set[tuple[Any, ...]]:
 
 def test_there_is_no_mean_over_the_runs_that_happened_to_end(tmp_path: Path) -> None:
     """A run that fails makes the row fail, and is named."""
-    found = bench.run("drawing-bad", out=tmp_path, repeat=4, workers=1)
+    found = ratiobench.run("drawing-bad", out=tmp_path, repeat=4, workers=1)
     row = found.rows.set_index("algorithm").loc["stumbles"]
     assert row["state"] == "failed"
     assert row["reason"] == "repetition 3 of 4: ZeroDivisionError: nothing to divide"
@@ -119,15 +119,15 @@ def test_numbers_that_cannot_be_used_are_refused(tmp_path: Path, capsys: pytest.
     """Before anything is run, and in a store."""
     for wrong in (0, 1001, 2.0, True):
         with pytest.raises(InputError, match=r"repeat: .* is not an integer in 1\.\.1000"):
-            bench.run("drawing", out=tmp_path / "new", repeat=wrong)  # type: ignore[arg-type]
+            ratiobench.run("drawing", out=tmp_path / "new", repeat=wrong)  # type: ignore[arg-type]
     with pytest.raises(SystemExit):
         main(["run", "drawing", "--repeat", "0"])
     assert not (tmp_path / "new").exists()
-    bench.run("drawing", out=tmp_path / "out", only="d0", repeat=2, workers=1)
+    ratiobench.run("drawing", out=tmp_path / "out", only="d0", repeat=2, workers=1)
     with sqlite3.connect(tmp_path / "out" / "results.sqlite") as store:
         store.execute("UPDATE cases SET content = replace(content, '{\"draws\": 2}', '{\"draws\": 1000000000}')")
     with pytest.raises(InputError, match=r"case 'd0', repeats, 'draws': 1000000000 is not an integer in 2\.\.1000"):
-        bench.results(tmp_path / "out")
+        ratiobench.results(tmp_path / "out")
 
 
 def _row(welfare: int, **more: Any) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def test_who_draws_among_the_shipped() -> None:
     lora, eapm = families()["lora"], families()["eapm"]
     drawing = [each.name for family in (lora, eapm) for each in family.algorithms() if family.is_randomised(each.name)]
     assert drawing == ["ntm", "titan"]
-    day = bench.instance(path("tiny_vendors"))
+    day = ratiobench.instance(path("tiny_vendors"))
     found = []
     for repetition in range(1, 6):
         with under(Terms(repetition=repetition)):

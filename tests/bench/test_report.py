@@ -18,21 +18,21 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bench.cli.main import main
-from bench.family.checks import Verdict
-from bench.family.known import families
-from bench.family.parts import Statement
-from bench.figures.kinds import draw_figure
-from bench.figures.overview import draw_ratios, draw_reached, draw_times, draw_values
-from bench.page import layout, rows
-from bench.page.claims import make_claims
-from bench.page.render import load_templates, make_breakable, mark_code
-from bench.storage.store import Piece, Store
-from bench.tables.cells import csv_of, make_cell
-from bench.tables.ratios import interval_text
-from bench.tables.rows import ACCOUNTS, COLUMNS, Results, read_results
-from bench.tables.text import check_title
-from bench.tables.verdicts import Settled, settle
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.parts import Statement
+from ratiobench.bench.figures.kinds import draw_figure
+from ratiobench.bench.figures.overview import draw_ratios, draw_reached, draw_times, draw_values
+from ratiobench.bench.page import layout, rows
+from ratiobench.bench.page.claims import make_claims
+from ratiobench.bench.page.render import load_templates, make_breakable, mark_code
+from ratiobench.bench.storage.store import Piece, Store
+from ratiobench.bench.tables.cells import csv_of, make_cell
+from ratiobench.bench.tables.ratios import interval_text
+from ratiobench.bench.tables.rows import ACCOUNTS, COLUMNS, Results, read_results
+from ratiobench.bench.tables.text import check_title
+from ratiobench.bench.tables.verdicts import Settled, settle
 from tests.support.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -139,9 +139,9 @@ def test_what_figures_refer_to_is_on_the_page(folder: Path) -> None:
 
 def test_templates_are_loaded_where_a_page_is_made_and_not_before() -> None:
     """The commands start without Jinja and pandas; the page needs them."""
-    program = """import sys, bench.cli.main, bench.perf.command
+    program = """import sys, ratiobench.bench.cli.main, ratiobench.bench.perf.command
 before = [name for name in ("jinja2", "pandas") if name in sys.modules]
-import bench.page.layout
+import ratiobench.bench.page.layout
 print(before, "jinja2" in sys.modules)"""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] True"
@@ -164,7 +164,7 @@ def test_every_row_and_its_commands_are_on_the_page(folder: Path) -> None:
     for row in frame.to_dict("records"):
         assert str(row["instance"]) in text
         assert interval_text(Fraction(row["ratio_lower"]), Fraction(row["ratio_upper"])) in text
-    assert "python -m bench run toy" in text
+    assert "python -m ratiobench run toy" in text
     assert "--effort 2" in text
 
 
@@ -183,7 +183,7 @@ def test_figures_are_the_same_every_time_and_take_the_pages_colours(svg: object)
     drawn = svg()
     assert drawn == svg()
     assert not re.search(r"style=|fill=|stroke=|#", drawn)
-    styled = files("bench.page").joinpath("charts.css").read_text(encoding="utf-8")
+    styled = files("ratiobench.bench.page").joinpath("charts.css").read_text(encoding="utf-8")
     for name in {word for words in re.findall(r'class="([^"]+)"', drawn) for word in words.split()} - {"m", "name"}:
         assert re.search(rf"[.]{name}\b", styled), name
     assert read(drawn).problems == []
@@ -235,7 +235,7 @@ def test_an_unbounded_ratio_is_sorted_as_the_largest_number(folder: Path) -> Non
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 def test_the_pages_script_sorts_unknown_last_and_unbounded_above_all_numbers() -> None:
     """Up: numbers, unbounded, unknown; down: unbounded, numbers, unknown."""
-    script = files("bench.page").joinpath("page.js").read_text(encoding="utf-8")
+    script = files("ratiobench.bench.page").joinpath("page.js").read_text(encoding="utf-8")
     [function] = re.findall(r"^function compared\(.*?^}", script, re.DOTALL | re.MULTILINE)
     program = f"""{function}
         const texts = ["3", "Infinity", "", "12", "-", "Infinity", "1.5"];
@@ -411,7 +411,7 @@ def test_titles_of_checks_are_words() -> None:
 
 def test_results_say_which_commit_made_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """That of the checkout, and whether files differ from it; nothing where there is no checkout or no git."""
-    from bench.running import provenance
+    from ratiobench.bench.running import provenance
 
     root = tmp_path / "checkout"
     (root / "bench").mkdir(parents=True)
@@ -550,7 +550,7 @@ def test_the_page_has_the_command_that_draws_a_run_over_time(folder: Path) -> No
         case = store.cases()[0]
     commands = layout._case_row(case, families()["lora"]).commands
     assert commands[0] == f"CASE=instances/{case.instance}.json.gz"
-    place = commands.index("python -m bench online $CASE --algorithm NAME")
+    place = commands.index("python -m ratiobench simulate $CASE --algorithm NAME")
     assert commands[place + 1] == f"{commands[place]} --timeline timeline.html"
     assert not any("timeline" in line for line in layout._case_row(case, families()["toy"]).commands)
 

@@ -18,13 +18,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bench.cli.main import main
-from bench.running.machine import default_workers
-from bench.running.pool import SpawnPool, WorkerLost
-from bench.storage.store import Store
-from instances.errors import install_command
-from instances.lora.named import expected
-from instances.seeds import Stream
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.running.machine import default_workers
+from ratiobench.bench.running.pool import SpawnPool, WorkerLost
+from ratiobench.bench.storage.store import Store
+from ratiobench.instances.errors import install_command
+from ratiobench.instances.lora.named import expected
+from ratiobench.instances.seeds import Stream
 from tests.support.toy_family import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -54,7 +54,7 @@ def start(
     import resource
 
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TOY_NAP": str(nap), "TOY_LOG": str(log)}
-    command = [sys.executable, "-m", "bench", "run", suite, "--out", str(out), "--workers", "2", *more]
+    command = [sys.executable, "-m", "ratiobench", "run", suite, "--out", str(out), "--workers", "2", *more]
 
     def limit() -> None:
         if largest_file is not None:
@@ -245,7 +245,7 @@ def test_stored_instances_are_the_ones_that_were_run(tmp_path: Path, capsys: pyt
     frame = pd.read_csv(tmp_path / "results.csv", dtype=str)
     row = frame[(frame["case"] == "toy2") & (frame["algorithm"] == "first")].iloc[0]
     capsys.readouterr()
-    assert main(["online", str(tmp_path / "instances" / f"{row['instance']}.json.gz"), "--algorithm", "first"]) == 0
+    assert main(["simulate", str(tmp_path / "instances" / f"{row['instance']}.json.gz"), "--algorithm", "first"]) == 0
     assert f"welfare {row['welfare']} " in capsys.readouterr().out
 
 
@@ -264,7 +264,7 @@ def test_any_concurrent_futures_executor_carries_a_run(tmp_path: Path, monkeypat
 
     assert run("toy", tmp_path / "pool") == 0
     monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
-    monkeypatch.setattr("bench.running.cluster._find_scheduler", lambda distributed, address: None)
+    monkeypatch.setattr("ratiobench.bench.running.cluster._find_scheduler", lambda distributed, address: None)
     assert run("toy", tmp_path / "dask", "--dask", "tcp://scheduler:1") == 0
     assert table(tmp_path / "dask") == table(tmp_path / "pool")
 
@@ -342,7 +342,7 @@ def test_some_algorithms_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert list(found["algorithm"].unique()) == ["first", "above:mark=9"]
     assert found["case"].nunique() == 5
     with Store.open(tmp_path / "results.sqlite") as store:
-        assert store.about()["command"] == "python -m bench run toy --rows 'fir*' --algorithm above:mark=9"
+        assert store.about()["command"] == "python -m ratiobench run toy --rows 'fir*' --algorithm above:mark=9"
         assert store.about()["rows"] == ["fir*"]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Only the algorithms fir* of the suite." in page
@@ -366,7 +366,7 @@ def test_the_command_that_makes_the_table_stands_in_the_store(tmp_path: Path) ->
     )
     with Store.open(tmp_path / "results.sqlite") as store:
         command = store.about()["command"]
-    assert command == "python -m bench run toy --only 'toy[01]' --algorithm above:mark=9 --effort 3"
+    assert command == "python -m ratiobench run toy --only 'toy[01]' --algorithm above:mark=9 --effort 3"
 
 
 def test_a_report_of_nothing_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -407,9 +407,9 @@ def test_a_dead_process_of_the_pool_is_replaced() -> None:
 
 def test_short_memory_means_fewer_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """One worker per core while 2 GiB each are free, never none."""
-    monkeypatch.setattr("bench.running.machine.usable_cores", lambda: 8)
+    monkeypatch.setattr("ratiobench.bench.running.machine.usable_cores", lambda: 8)
     for free, workers in ((None, 8), (64 * 2**30, 8), (7 * 2**30, 3), (2**20, 1)):
-        monkeypatch.setattr("bench.running.machine.usable_bytes", lambda free=free: free)
+        monkeypatch.setattr("ratiobench.bench.running.machine.usable_bytes", lambda free=free: free)
         assert default_workers() == workers
 
 
@@ -438,7 +438,7 @@ def test_a_small_scale_has_its_own_cases_folder_and_command(
     assert main(["run", "fig10", "--scale", "small", "--quiet", "--workers", "1"]) == 0
     with Store.open(tmp_path / "results" / "fig10-small" / "results.sqlite", create=False) as store:
         about = store.about()
-        assert about["command"] == "python -m bench run fig10 --scale small"
+        assert about["command"] == "python -m ratiobench run fig10 --scale small"
         assert [case.name for case in store.cases()] == ["pai_40"]
     capsys.readouterr()
     assert main(["run", "toy", "--scale", "small", "--quiet"]) == 2

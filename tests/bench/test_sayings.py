@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bench.cli.main import main
-from bench.tables.sayings import MOST, label_of_runs, said_below, said_of_runs, with_said
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.tables.sayings import MOST, label_of_runs, said_below, said_of_runs, with_said
 from tests.support.toy_family import made, toy  # noqa: F401
 
 LIMITS = ("titan (at limit 5 of 144, gap 0.32 %)", "titan", "titan (at limit 1 of 2, gap 0.099 %)")

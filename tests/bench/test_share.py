@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.family.known import find_suite
-from bench.running.runner import RunOptions, run_suite
-from bench.storage.store import Piece, Store
-from bench.tables.rows import read_results
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.running.runner import RunOptions, run_suite
+from ratiobench.bench.storage.store import Piece, Store
+from ratiobench.bench.tables.rows import read_results
 from tests.bench.test_run import start, table
 from tests.support.toy_family import toy  # noqa: F401
 
@@ -101,7 +101,7 @@ def test_a_library_that_stays_locked_is_one_line_and_costs_nothing(
     tmp_path: Path, log: Path, shared: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The run ends with all its results in its own store; the next run gives them to the library."""
-    monkeypatch.setattr("bench.storage.store.PATIENCE", 0.2)
+    monkeypatch.setattr("ratiobench.bench.storage.store.PATIENCE", 0.2)
     shared.parent.mkdir()
     Store.open(shared).close()
     with closing(sqlite3.connect(shared, isolation_level=None)) as other:

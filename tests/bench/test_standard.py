@@ -17,15 +17,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bench.cli.main import main
-from bench.family.known import families, find_suite
-from bench.family.standard import StandardSet, ends_of, read_set
-from bench.running import work
-from bench.running.standard import check_entry, make_entry
-from bench.storage.store import Piece
-from bench.tables import standard as tables
-from instances import packed
-from instances.errors import InputError
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.standard import StandardSet, ends_of, read_set
+from ratiobench.bench.running import work
+from ratiobench.bench.running.standard import check_entry, make_entry
+from ratiobench.bench.storage.store import Piece
+from ratiobench.bench.tables import standard as tables
+from ratiobench.instances import packed
+from ratiobench.instances.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 R1 = read_set("R1")
@@ -203,7 +203,7 @@ def test_an_interval_gets_better_and_never_worse(own: StandardSet, capsys: pytes
     instance = family.make(entry.recipe)
     empty = [None] * int((entry.size or {})["tasks"])
     best = packed.unpack(own.certificate(entry).read_bytes(), "x", 10**8)
-    from formulations import sealing
+    from ratiobench.formulations import sealing
 
     worse = sealing.sealed({k: v for k, v in best.items() if k != "sha256"} | {"lower": 0, "decisions": empty})
     own.certificate(entry).write_bytes(packed.pack(worse))
@@ -293,7 +293,7 @@ def test_a_certificate_that_is_not_valid_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The rows of its case fail with the reason."""
-    from bench.running import runner
+    from ratiobench.bench.running import runner
 
     monkeypatch.setattr(runner, "find_certificate", lambda address: R1.certificate(R1.find("tiny_vendors")))
     words = ["run", "standard", "--only", "tiny_contention", "--workers", "1", "--quiet", "--out", str(tmp_path / "a")]

@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.cli.main import main
-from bench.family.known import families
-from bench.family.parts import Step
-from bench.lora import warming
-from bench.perf import startup
-from bench.perf.measured import Measured
-from bench.perf.page import format_csv as as_csv
-from bench.running import compiled, compiling, runner
-from formulations.kernels import ascending
-from instances.errors import InputError
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.parts import Step
+from ratiobench.bench.lora import warming
+from ratiobench.bench.perf import startup
+from ratiobench.bench.perf.measured import Measured
+from ratiobench.bench.perf.page import format_csv as as_csv
+from ratiobench.bench.running import compiled, compiling, runner
+from ratiobench.formulations.kernels import ascending
+from ratiobench.instances.errors import InputError
 
 IN_BOTH = {
     "fill", "cheapest", "best_pattern", "_node_values",  # bounds are searched for in doubles and proved in integers
@@ -36,13 +36,13 @@ IN_BOTH = {
 _COUNT = """
 import json, multiprocessing, os, sys
 from numba.core.registry import CPUDispatcher
-from bench.family.known import families, find_suite
-from bench.running import work
+from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.running import work
 
 def counted():
     found = {}
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in ("bench", "formulations", "online") and name != "formulations.kernels":
+        if name.startswith("ratiobench.") and name != "ratiobench.formulations.kernels":
             for value in vars(module).values():
                 if isinstance(value, CPUDispatcher) and value.py_func.__module__ == name:
                     found[name + "." + value.py_func.__name__] = len(value.signatures)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.storage.store import Piece, Store, StoredCase, StoreError
-from instances.errors import InputError
+from ratiobench.bench.storage.store import Piece, Store, StoredCase, StoreError
+from ratiobench.instances.errors import InputError
 
 PIECE = Piece("opt", "ab12", "key 1", True, {"lower": 2**70, "ratio": "1/3"}, b"\x00\xff", 0.5)
 
@@ -45,7 +45,7 @@ def test_a_lock_that_does_not_end_is_one_line_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The write is refused as a whole, what was there can be read, and the next write goes through."""
-    monkeypatch.setattr("bench.storage.store.PATIENCE", 0.1)
+    monkeypatch.setattr("ratiobench.bench.storage.store.PATIENCE", 0.1)
     with Store.open(tmp_path / "s.sqlite") as one, Store.open(tmp_path / "s.sqlite") as two:
         one.put(PIECE)
         one.connection.execute("BEGIN IMMEDIATE")

@@ -11,17 +11,17 @@ from typing import Any
 import jsonschema
 import pytest
 
-import bench
-from bench.cli.main import main
-from bench.family.grids import shorten_name
-from bench.family.known import families, find_suite
-from bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, SWEEP, Suite
-from bench.family.suite_file import CASE, suite_of
-from bench.family.suite_schema import make_schema
-from bench.figures import data, kinds
-from bench.running.runner import generate_suite, require_shown
-from instances.errors import InputError
-from instances.lora.paper import read_recipe
+import ratiobench
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.grids import shorten_name
+from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, SWEEP, Suite
+from ratiobench.bench.family.suite_file import CASE, suite_of
+from ratiobench.bench.family.suite_schema import make_schema
+from ratiobench.bench.figures import data, kinds
+from ratiobench.bench.running.runner import generate_suite, require_shown
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.paper import read_recipe
 from tests.support.suite_documents import document_of, plain
 from tests.support.toy_family import toy  # noqa: F401
 from tests.tools import schemas
@@ -480,16 +480,16 @@ def test_a_recipe_on_the_command_line_is_an_instance(tmp_path: Path, capsys: pyt
 
 def test_generate_as_a_function() -> None:
     """Of a recipe with its keys, of text, of a suite: the instances by name."""
-    [(name, day)] = bench.generate("day", tasks=9, nodes=1, slots=6, start=60, vendors={"percent": 100}).items()
+    [(name, day)] = ratiobench.generate("day", tasks=9, nodes=1, slots=6, start=60, vendors={"percent": 100}).items()
     text = "day:tasks=9,nodes=1,slots=6,start=60,vendors.percent=100"
     assert (name, day.tasks) == ("day", 9)
     family = families()["lora"]
-    assert [family.identity(each) for each in bench.generate(text).values()] == [family.identity(day)]
-    grid = bench.generate("day", tasks=[3, 4], nodes=1, slots=6, start=60)
+    assert [family.identity(each) for each in ratiobench.generate(text).values()] == [family.identity(day)]
+    grid = ratiobench.generate("day", tasks=[3, 4], nodes=1, slots=6, start=60)
     assert {name: each.tasks for name, each in grid.items()} == {"tasks 3": 3, "tasks 4": 4}
-    assert list(bench.generate("tiny", only="tiny_vend*")) == ["tiny_vendors"]
+    assert list(ratiobench.generate("tiny", only="tiny_vend*")) == ["tiny_vendors"]
     with pytest.raises(InputError, match=r"^day: task: unknown key; known: .*; did you mean 'tasks'"):
-        bench.generate("day", task=3)
+        ratiobench.generate("day", task=3)
 
 
 def test_a_warning_stands_where_prices_begin_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -558,7 +558,7 @@ def test_a_file_is_run_resumed_reported_and_compared(
     assert "\nmy days: " in capsys.readouterr().out
     folder = Path("results/mine")
     assert (folder / "shares.csv").is_file()
-    assert "python -m bench run mine.toml" in (folder / "report.html").read_text()
+    assert "python -m ratiobench run mine.toml" in (folder / "report.html").read_text()
     before = (folder / "results.csv").read_bytes()
     Path("mine.toml").write_text(text % json.dumps([f"days/{name}" for name in three]))
     monkeypatch.setenv("TOY_LOG", str(tmp_path / "log.txt"))

@@ -9,19 +9,19 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bench.cli.main import main
-from bench.family.known import families, find_suite
-from bench.family.suite import Suite
-from bench.figures.kinds import draw_figure
-from bench.figures.sweep import Swept, bound_of
-from bench.running.runner import RunOptions, at_scale, places, run_suite
-from bench.storage.store import STORE, Store
-from bench.tables.rows import Results, read_results
-from bench.tables.text import results_text
-from instances.errors import InputError
-from instances.lora.generate import generate
-from instances.lora.quantities import describe
-from online.lora.public_constants import largest_share
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.suite import Suite
+from ratiobench.bench.figures.kinds import draw_figure
+from ratiobench.bench.figures.sweep import Swept, bound_of
+from ratiobench.bench.running.runner import RunOptions, at_scale, places, run_suite
+from ratiobench.bench.storage.store import STORE, Store
+from ratiobench.bench.tables.rows import Results, read_results
+from ratiobench.bench.tables.text import results_text
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.quantities import describe
+from ratiobench.online.lora.public_constants import largest_share
 
 AXES = ("nodes", "load", "tasks", "trace", "vendors", "deadlines", "epsilon")
 

@@ -1,4 +1,4 @@
-"""`bench.testing`: what holds passes, what does not fails with both sides and the instance, nothing passes idly."""
+"""`ratiobench.testing`: what holds passes, what does not fails with both sides and the instance."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import find, given, settings
 
-import bench
-from bench.testing import assert_bound, assert_valid, instances
-from instances.errors import InputError
-from instances.lora.model import Instance
-from instances.lora.named import named, path
+import ratiobench
+from ratiobench.bench.testing import assert_bound, assert_valid, instances
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.named import named, path
 from tests.support.toy_family import toy  # noqa: F401
 
 WITNESS = path("thm5_T5_3tasks")
@@ -24,7 +24,7 @@ WITNESS = path("thm5_T5_3tasks")
 def test_any_tiny_instance(instance: Instance) -> None:
     """As another project's suite would have it."""
     assert instance.tasks <= 3
-    run = bench.online(instance, "greedy")
+    run = ratiobench.simulate(instance, "greedy")
     assert assert_valid(run) is run
     assert_bound(instance, "greedy", lambda each: 10**6 * (1 + each.tasks))
 
@@ -35,7 +35,7 @@ def test_a_bound_that_does_not_hold_fails_with_all_that_shows_it() -> None:
     with pytest.raises(AssertionError, match=r"OPT <= 25 ALG is violated for pdftsp.*: 312 <= 300") as caught:
         assert_bound(WITNESS, "pdftsp", 25)
     document = json.loads(str(caught.value).splitlines()[-1])
-    assert document["name"] == bench.instance(WITNESS).name
+    assert document["name"] == ratiobench.instance(WITNESS).name
     with pytest.raises(AssertionError, match=r"OPT <= 103/4 ALG is violated"):
         assert_bound(WITNESS, "pdftsp", lambda _: Fraction(103, 4))
 
@@ -60,7 +60,7 @@ def test_a_class_of_a_notebook_is_run_again_by_the_checks() -> None:
 
 def test_a_run_that_is_not_valid_fails() -> None:
     """With what was violated."""
-    run = bench.online(named("tiny_contention"), "tests.support.contestants:Raises")
+    run = ratiobench.simulate(named("tiny_contention"), "tests.support.contestants:Raises")
     with pytest.raises(AssertionError, match="not a valid run"):
         assert_valid(run)
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from bench.family.sense import Sense
-from bench.tables.wins import count_wins
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.tables.wins import count_wins
 from tests.bench.test_headline import headline, row
 
 

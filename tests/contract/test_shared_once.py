@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import formulations
-import instances
-import online
-from instances.errors import InputError
-from instances.files import line_of, load_json, sha256_of, write_text
-from instances.shipped import Shipped
+from ratiobench import formulations, instances, online
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import line_of, load_json, sha256_of, write_text
+from ratiobench.instances.shipped import Shipped
 
 FLOORS = {floor.__name__: Path(floor.__file__ or "").parent for floor in (instances, formulations, online)}
 FEW = 16

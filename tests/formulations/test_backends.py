@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from formulations import backends, worker
-from formulations.backends import BackendResult, Limits
-from formulations.linear import LinearModel
-from formulations.report import Termination
+from ratiobench.formulations import backends, worker
+from ratiobench.formulations.backends import BackendResult, Limits
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.report import Termination
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLED_ALWAYS = ("highs", "cbc")
@@ -300,7 +300,7 @@ def test_each_thread_has_its_own_worker() -> None:
 PARENT = """
 import sys, time
 sys.path.insert(0, {root!r})
-from formulations import worker
+from ratiobench.formulations import worker
 if __name__ == "__main__":
     process = worker.Worker("child")
     print(process.call("tests.formulations.test_backends:process_id").value, flush=True)
@@ -369,9 +369,9 @@ def test_the_caller_imports_no_solver() -> None:
     code = textwrap.dedent(
         """
         import sys
-        from instances.lora import parse
-        from formulations.lora.solve import solve, export, formulations
-        from formulations import backends
+        from ratiobench.instances.lora import parse
+        from ratiobench.formulations.lora.solve import solve, export, formulations
+        from ratiobench.formulations import backends
         task = {"arrival": 1, "deadline": 2, "memory_mb": 1, "work": 1, "bid": 3, "rate": [1], "energy_wh": [1],
                 "vendors": []}
         node = {"name": "g", "count": 1, "compute": 1, "memory_mb": 1, "tariff": [1, 1]}

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from formulations import backends, worker
-from formulations.linear import LinearModel, RowBuilder
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.lora.models.formulation import registry
-from formulations.lora.solve import BUILD_COLUMNS, export
-from instances.errors import InputError
-from instances.lora import Instance
+from ratiobench.formulations import backends, worker
+from ratiobench.formulations.linear import LinearModel, RowBuilder
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.models.formulation import registry
+from ratiobench.formulations.lora.solve import BUILD_COLUMNS, export
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Instance
 from tests.formulations.lora.test_models import (
     contended_instance,
     crowded_instance,
@@ -35,7 +35,7 @@ def _workers_end_with_the_module() -> Iterator[None]:
 
 def optimum_read(reader: str, path: Path) -> float:
     """The optimum of the file as the reader prints it, as a maximum of welfare."""
-    reply = worker.worker(reader).call(f"formulations.backends.{reader}:optimum_of_file", str(path))
+    reply = worker.worker(reader).call(f"ratiobench.formulations.backends.{reader}:optimum_of_file", str(path))
     assert reply.termination is None, reply.message
     value: float = reply.value[0]
     maximise: bool = reply.value[1]

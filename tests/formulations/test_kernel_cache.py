@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from formulations.kernels import private_folder
+from ratiobench.formulations.kernels import private_folder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no modes of folders")
 

@@ -22,13 +22,15 @@ class Interrupts:
 
 sys.meta_path.insert(0, Interrupts())
 sys.argv = ["ratiobench", "list", "suites"]
-from bench.__main__ import main
+from ratiobench.bench.__main__ import main
 sys.exit(main())
 """
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-@pytest.mark.parametrize("name", ["bench.cli.main", "bench.running.work", "bench.lora"])
+@pytest.mark.parametrize(
+    "name", ["ratiobench.bench.cli.main", "ratiobench.bench.running.work", "ratiobench.bench.lora"]
+)
 def test_an_interrupt_while_the_commands_are_loaded_is_one_line(name: str) -> None:
     """Whatever is being imported: 130 and a line, no traceback, nothing on standard output."""
     code = INTERRUPTED_WHILE_LOADED.format(name=name)
@@ -44,7 +46,7 @@ def test_a_home_folder_that_cannot_be_written_is_not_talked_about(tmp_path: Path
     environment = {name: value for name, value in os.environ.items() if name != "MPLCONFIGDIR"}
     environment |= {"HOME": "/dev/null/home", "XDG_CONFIG_HOME": "/dev/null/a", "XDG_CACHE_HOME": "/dev/null/b"}
     environment |= {"RATIOBENCH_FAMILIES": "tests.support.toy_family"}
-    command = [sys.executable, "-m", "bench", "report", str(folder)]
+    command = [sys.executable, "-m", "ratiobench", "report", str(folder)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     said = [line for line in done.stderr.splitlines() if not line.startswith("... ")]  # that it is still at work
     assert (done.returncode, said) == (0, [])

@@ -11,15 +11,15 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from formulations import backends, worker
-from formulations.backends import Limits
-from formulations.linear import LinearModel
-from formulations.lora.check import check
-from formulations.lora.direct import build
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.lora.models.formulation import registry, solution_of
-from formulations.lora.solve import solve, trivial_bound
-from formulations.report import Proof, Termination
+from ratiobench.formulations import backends, worker
+from ratiobench.formulations.backends import Limits
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.direct import build
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.models.formulation import registry, solution_of
+from ratiobench.formulations.lora.solve import solve, trivial_bound
+from ratiobench.formulations.report import Proof, Termination
 from tests.formulations.lora.test_models import contended_instance, hard_instance, model_of, one_task_instance
 
 HERE = "tests.formulations.test_traps"
@@ -56,7 +56,7 @@ def test_highs_and_ortools_and_pulp_serve_one_caller_side_by_side() -> None:
 def test_the_backends_are_not_reached_by_imports_of_the_caller() -> None:
     """Importing everything that callers use loads no solver."""
     code = (
-        "import sys, formulations.lora.solve as s; s.formulations(); "
+        "import sys, ratiobench.formulations.lora.solve as s; s.formulations(); "
         "print([n for n in ('highspy', 'ortools', 'pulp', 'pyscipopt', 'gurobipy') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=sys.path[0])
@@ -170,7 +170,7 @@ CASES = [
 
 def read_log(log: str, values: list[float]) -> backends.BackendResult:
     """The CBC backend's reading of a log; runs in its process, which has PuLP."""
-    from formulations.backends import cbc
+    from ratiobench.formulations.backends import cbc
 
     return cbc.read_result(small_model(), log, "", np.array(values), 0.0)
 
@@ -224,7 +224,7 @@ def test_the_default_gap_of_solvers_is_not_ours(formulation: str, backend: str) 
 
 def two_tasks_instance(first: int, second: int):  # type: ignore[no-untyped-def]
     """Two tasks without cost in two slots; both fit."""
-    from instances.lora import document, parse
+    from ratiobench.instances.lora import document, parse
 
     data = document(one_task_instance(first, [[0, 0]]))
     data["tasks"].append(data["tasks"][0] | {"bid": second})

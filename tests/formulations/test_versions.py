@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from bench.family.known import families, find_suite
-from bench.family.suite import SolveSettings
-from bench.running.runner import RunOptions, run_suite
-from bench.storage.store import STORE, Store
-from bench.tables.headline import make_headline
-from bench.tables.rows import read_results
-from bench.tables.text import opt_text
-from formulations import versions
-from formulations.versions import PACKAGES, PINNED, package_versions, unlike_pinned
+from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.running.runner import RunOptions, run_suite
+from ratiobench.bench.storage.store import STORE, Store
+from ratiobench.bench.tables.headline import make_headline
+from ratiobench.bench.tables.rows import read_results
+from ratiobench.bench.tables.text import opt_text
+from ratiobench.formulations import versions
+from ratiobench.formulations.versions import PACKAGES, PINNED, package_versions, unlike_pinned
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from instances.lora import document, parse
-from instances.lora.named import named
-from online.lora.registry import REGISTRY
-from online.lora.run import run
+from ratiobench.instances.lora import document, parse
+from ratiobench.instances.lora.named import named
+from ratiobench.online.lora.registry import REGISTRY
+from ratiobench.online.lora.run import run
 
 ROOT = Path(__file__).resolve().parents[2]
 

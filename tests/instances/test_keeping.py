@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from instances import keeping
-from instances.keeping import code_mark, keep, recall
+from ratiobench.instances import keeping
+from ratiobench.instances.keeping import code_mark, keep, recall
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from instances.lora.format import dumps
-from instances.lora.named import named
-from online.lora.registry import REGISTRY
-from online.referee import bounds
+from ratiobench.instances.lora.format import dumps
+from ratiobench.instances.lora.named import named
+from ratiobench.online.lora.registry import REGISTRY
+from ratiobench.online.referee import bounds
 
 
 def test_the_instance_is_found_in_plain_and_zipped_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

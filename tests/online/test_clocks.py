@@ -11,21 +11,21 @@ from types import SimpleNamespace
 import numba
 import pytest
 
-import formulations.eapm.solve as eapm_solve
-import formulations.lora.solve as lora_solve
-from bench.family.known import families
-from bench.family.suite import SolveSettings
-from bench.running import work
-from bench.running.pool import SpawnPool, WorkerLost
-from formulations import backends, interval, readying
-from instances.eapm.format import loads
-from instances.lora.named import named
-from online import run as runs
-from online.eapm.run import GAME
-from online.eapm.run import run as run_eapm
-from online.lora.run import run as run_lora
-from online.referee import isolation, table
-from online.terms import Terms, under
+import ratiobench.formulations.eapm.solve as eapm_solve
+import ratiobench.formulations.lora.solve as lora_solve
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.running import work
+from ratiobench.bench.running.pool import SpawnPool, WorkerLost
+from ratiobench.formulations import backends, interval, readying
+from ratiobench.instances.eapm.format import loads
+from ratiobench.instances.lora.named import named
+from ratiobench.online import run as runs
+from ratiobench.online.eapm.run import GAME
+from ratiobench.online.eapm.run import run as run_eapm
+from ratiobench.online.lora.run import run as run_lora
+from ratiobench.online.referee import isolation, table
+from ratiobench.online.terms import Terms, under
 from tests.support.napping import nap
 from tests.support.toy_family import toy  # noqa: F401
 
@@ -109,7 +109,7 @@ import time
 
 import numba  # its lock is what is listened to
 
-from formulations.readying import getting_ready
+from ratiobench.formulations.readying import getting_ready
 
 
 class Naps:

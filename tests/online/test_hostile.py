@@ -18,20 +18,20 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.running import work
-from bench.storage.payload import one_line
-from formulations import worker
-from formulations.lora.covering.schedules import TABLE_LIMIT, StateSpaceTooLarge, standalone_value, states
-from instances.eapm.named import path as eapm_path
-from instances.edgeflow.named import path as edgeflow_path
-from instances.errors import InputError, about, shown, tamed
-from instances.files import at_most, load_json, read_bytes, walk
-from instances.lora import parse
-from instances.lora.named import named, path
-from instances.tenants.named import path as tenants_path
-from online.lora import registry
-from online.lora.run import run as run_lora
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.running import work
+from ratiobench.bench.storage.payload import one_line
+from ratiobench.formulations import worker
+from ratiobench.formulations.lora.covering.schedules import TABLE_LIMIT, StateSpaceTooLarge, standalone_value, states
+from ratiobench.instances.eapm.named import path as eapm_path
+from ratiobench.instances.edgeflow.named import path as edgeflow_path
+from ratiobench.instances.errors import InputError, about, shown, tamed
+from ratiobench.instances.files import at_most, load_json, read_bytes, walk
+from ratiobench.instances.lora import parse
+from ratiobench.instances.lora.named import named, path
+from ratiobench.instances.tenants.named import path as tenants_path
+from ratiobench.online.lora import registry
+from ratiobench.online.lora.run import run as run_lora
 
 Document = dict[str, Any]
 GB = 2**30
@@ -54,7 +54,7 @@ def written(folder: Path, document: Any) -> str:
 
 def command(arguments: list[str], memory: int, data: bytes | int = subprocess.DEVNULL) -> tuple[int, str]:
     """Exit status and all output of a command in a process that cannot take more memory."""
-    code = "import sys; from bench.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from ratiobench.bench.cli.main import main; sys.exit(main(sys.argv[1:]))"
     given: Any = {"input": data} if isinstance(data, bytes) else {"stdin": data}
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -107,11 +107,11 @@ def test_files_prior_days_and_standard_input_are_read_up_to_the_limit(
     size = Path(TINY).stat().st_size
     prior = tmp_path / "prior.json"
     prior.write_bytes(Path(TINY).read_bytes() + b" ")
-    online = ["online", TINY, "--algorithm", f"posted:prior={prior}", "--max-bytes"]
+    online = ["simulate", TINY, "--algorithm", f"posted:prior={prior}", "--max-bytes"]
     assert main([*online, str(size)]) == 2
     assert f"{prior}: more than {size} bytes" in capsys.readouterr().err
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(prior.read_bytes())))
-    assert main(["online", "-", "--algorithm", "greedy", "--max-bytes", str(size)]) == 2
+    assert main(["simulate", "-", "--algorithm", "greedy", "--max-bytes", str(size)]) == 2
     assert "<stdin>: more than" in capsys.readouterr().err
     with at_most(size):
         assert len(read_bytes(TINY)[0]) == size
@@ -213,7 +213,7 @@ def test_what_an_algorithm_says_is_cut_short(capsys: pytest.CaptureFixture[str])
         "tests.support.loud:Loud:x=\x1b[2J",
         NASTY,
     ):
-        assert main(["online", TINY, "--algorithm", name]) == 2
+        assert main(["simulate", TINY, "--algorithm", name]) == 2
         captured = capsys.readouterr()
         assert safe(captured.err)
         assert not captured.out
@@ -275,7 +275,7 @@ def test_a_task_too_large_for_a_search_is_named(tmp_path: Path, capsys: pytest.C
         assert str(caught.value).startswith(f"{instance.name}: tasks[5]: ")
         assert "at most" in str(caught.value) or "the most" in str(caught.value)
     assert "tasks[5]" in work.failed("online", "", "", caught.value).payload["reason"]
-    assert main(["online", file, "--algorithm", "greedy"]) == 2
+    assert main(["simulate", file, "--algorithm", "greedy"]) == 2
     assert capsys.readouterr().err.startswith(f"ratiobench: {file}: tasks[5]: ")
     with pytest.raises(StateSpaceTooLarge, match=str(TABLE_LIMIT)):
         states(instance.rate[5], 20_000, 9_998)

@@ -6,26 +6,26 @@ from collections.abc import Callable
 
 import pytest
 
-from formulations.backends import BackendResult
-from formulations.lora import batch
-from formulations.report import Termination
-from instances.eapm.generate import generate as generate_eapm
-from instances.errors import InputError
-from instances.lora.format import parse
-from instances.lora.generate import generate
-from instances.tenants.generate import generate as generate_tenants
-from online.eapm.algorithms import exact_step
-from online.eapm.registry import entries as eapm_entries
-from online.eapm.run import run as run_eapm
-from online.edgeflow.registry import entries as edgeflow_entries
-from online.edgeflow.run import GAME as EDGEFLOW_GAME
-from online.edgeflow.run import run as run_edgeflow
-from online.lora.registry import entries
-from online.lora.run import run
-from online.tenants.algorithms import patent
-from online.tenants.registry import entries as tenants_entries
-from online.tenants.run import GAME as TENANTS_GAME
-from online.tenants.run import run as run_tenants
+from ratiobench.formulations.backends import BackendResult
+from ratiobench.formulations.lora import batch
+from ratiobench.formulations.report import Termination
+from ratiobench.instances.eapm.generate import generate as generate_eapm
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.format import parse
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.tenants.generate import generate as generate_tenants
+from ratiobench.online.eapm.algorithms import exact_step
+from ratiobench.online.eapm.registry import entries as eapm_entries
+from ratiobench.online.eapm.run import run as run_eapm
+from ratiobench.online.edgeflow.registry import entries as edgeflow_entries
+from ratiobench.online.edgeflow.run import GAME as EDGEFLOW_GAME
+from ratiobench.online.edgeflow.run import run as run_edgeflow
+from ratiobench.online.lora.registry import entries
+from ratiobench.online.lora.run import run
+from ratiobench.online.tenants.algorithms import patent
+from ratiobench.online.tenants.registry import entries as tenants_entries
+from ratiobench.online.tenants.run import GAME as TENANTS_GAME
+from ratiobench.online.tenants.run import run as run_tenants
 from tests.online.test_hostile import long_task
 
 CROWD = {

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-import bench
-from bench.family.known import families
-from instances.eapm import Instance, generate
-from instances.eapm.named import path
-from instances.errors import InputError
-from instances.lora.named import path as lora_path
-from online import own
-from online.outcome import OnlineRun
-from online.own import name_algorithms
-from online.referee import sandbox
-from online.terms import Own, Terms, under
+import ratiobench
+from ratiobench.bench.family.known import families
+from ratiobench.instances.eapm import Instance, generate
+from ratiobench.instances.eapm.named import path
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.named import path as lora_path
+from ratiobench.online import own
+from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.own import name_algorithms
+from ratiobench.online.referee import sandbox
+from ratiobench.online.terms import Own, Terms, under
 from tests.support import eapm_contestants
 from tests.support.eapm_contestants import Honest
 
@@ -29,8 +29,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FILE = path("free_energy")
 CELL = """
 import math
-from online.own import name_algorithms
-from online.referee import sandbox
+from ratiobench.online.own import name_algorithms
+from ratiobench.online.referee import sandbox
 
 LEVEL = {level}
 
@@ -52,7 +52,7 @@ print(name_algorithms([Mine])[1]["own:Mine"].code)
 
 def run(algorithm: object) -> OnlineRun:
     """One run on a tiny instance."""
-    return bench.online(FILE, algorithm)
+    return ratiobench.simulate(FILE, algorithm)
 
 
 def test_a_class_and_an_object_run_as_their_module_does() -> None:
@@ -131,7 +131,7 @@ def test_the_key_is_the_same_in_another_session(tmp_path: Path) -> None:
 
 SETS = """
 import collections
-from online.own import name_algorithms
+from ratiobench.online.own import name_algorithms
 
 class Words(set):
     pass
@@ -191,7 +191,8 @@ def test_the_key_follows_the_modules_that_it_names(tmp_path: Path) -> None:
 
     def told(text: str, cell: str) -> str:
         (tmp_path / "mine.py").write_text(f"from tests.support.eapm_contestants import Honest\n{text}\n")
-        code = f"{cell}\nfrom online.own import name_algorithms\nprint(name_algorithms([Low])[1]['own:Low'].code)"
+        code = f"{cell}\nfrom ratiobench.online.own import name_algorithms\n"
+        code += "print(name_algorithms([Low])[1]['own:Low'].code)"
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         command = [sys.executable, "-B", "-c", code]
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
@@ -241,8 +242,8 @@ def test_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_future_is_not_carried_along() -> None:
     """An instance, OPT or a run, in an attribute or a variable that it uses; modules of `bench` are caught peeking."""
-    day: Instance = bench.instance(FILE)
-    report, before = bench.opt(day), run("greedy")
+    day: Instance = ratiobench.instance(FILE)
+    report, before = ratiobench.opt(day), run("greedy")
 
     class Knows(Honest):
         def __init__(self, what: object) -> None:
@@ -252,8 +253,8 @@ def test_the_future_is_not_carried_along() -> None:
         def decide(self, user: Any, view: Any) -> Any:
             return day.users
 
-    best = bench.opt(lora_path("tiny_contention")).solution
-    kept = bench.online(lora_path("tiny_contention"), "pdftsp").trace
+    best = ratiobench.opt(lora_path("tiny_contention")).solution
+    kept = ratiobench.simulate(lora_path("tiny_contention"), "pdftsp").trace
     for given in (Knows(day), Looks, Knows([{"x": report}]), Knows(before), Knows(best), Knows({"x": kept})):
         with pytest.raises(InputError, match=r"it carries what it must not know, an object of [a-z.]+[A-Z]"):
             run(given)
@@ -273,7 +274,7 @@ def test_its_modules_must_be_there() -> None:
         under(Terms(own={"own:Broken": handed})),
         pytest.raises(InputError, match=r"own:Broken.*No module named 'nosuch'"),
     ):
-        families()["eapm"].run(bench.instance(FILE), "own:Broken")
+        families()["eapm"].run(ratiobench.instance(FILE), "own:Broken")
     with pytest.raises(InputError, match="own:NAME is a class or object that a notebook or script hands to"):
         run("own:Broken")
 
@@ -293,7 +294,7 @@ def test_one_that_draws_gets_its_seed() -> None:
     for repetition in (1, 2):
         handed = name_algorithms([Draws])[1]
         with under(Terms(own=handed, repetition=repetition)):
-            labels.append(families()["eapm"].run(bench.instance(FILE), "own:Draws").label)
+            labels.append(families()["eapm"].run(ratiobench.instance(FILE), "own:Draws").label)
             assert families()["eapm"].is_randomised("own:Draws")
     assert labels[0] != labels[1]
     assert labels[0].startswith("own:Draws (seed ")
@@ -313,5 +314,5 @@ def test_it_runs_in_a_sandbox() -> None:
         def decide(self, user: Any, view: Any) -> Any:
             return (user.tasks, *(0 for _ in range(self.machines - 1)))
 
-    found = bench.online(FILE, Even, isolate=True)
+    found = ratiobench.simulate(FILE, Even, isolate=True)
     assert (found.valid, found.label) == (True, "own:Even (isolated)")

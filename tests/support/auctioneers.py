@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from online.lora.protocol import Public, Task, View
+from ratiobench.online.lora.protocol import Public, Task, View
 from tests.support.contestants import Honest
 
 

@@ -8,16 +8,16 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from formulations.lora import certificate as certificates
-from formulations.lora.certificate import Certificate, ClassPrice, parse, seal
-from formulations.lora.models.enumerate import schedules
-from formulations.lora.solve import solve
-from formulations.lora.verify import dual_bound, verify
-from instances.errors import InputError
-from instances.lora import Instance
-from instances.lora import parse as parse_instance
-from instances.lora.format import content_hash
-from instances.lora.strategies import tiny_documents, tiny_instances
+from ratiobench.formulations.lora import certificate as certificates
+from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, parse, seal
+from ratiobench.formulations.lora.models.enumerate import schedules
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.formulations.lora.verify import dual_bound, verify
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Instance
+from ratiobench.instances.lora import parse as parse_instance
+from ratiobench.instances.lora.format import content_hash
+from ratiobench.instances.lora.strategies import tiny_documents, tiny_instances
 
 Document = dict[str, Any]
 

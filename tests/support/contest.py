@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from formulations.lora.check import check
-from instances.lora import Instance, parse
-from instances.lora.format import FORMAT
-from online.lora.run import run
-from online.outcome import OnlineRun
+from ratiobench.formulations.lora.check import check
+from ratiobench.instances.lora import Instance, parse
+from ratiobench.instances.lora.format import FORMAT
+from ratiobench.online.lora.run import run
+from ratiobench.online.outcome import OnlineRun
 
 
 def small_contest(tasks: int = 8, **fields: Any) -> Instance:

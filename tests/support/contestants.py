@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from online.eapm.protocol import User
-from online.lora.protocol import Decision, Public, Task, View
+from ratiobench.online.eapm.protocol import User
+from ratiobench.online.lora.protocol import Decision, Public, Task, View
 from tests.support import eapm_contestants
 
 
@@ -126,7 +126,7 @@ class BuildsOnOurs(Honest):
     """Asks an algorithm of ours, which is found by its name, and the verifier and a solver about what has arrived."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        from online.lora.registry import parse
+        from ratiobench.online.lora.registry import parse
 
         spec = parse(options["ours"])
         assert spec.entry is not None
@@ -140,11 +140,11 @@ class BuildsOnOurs(Honest):
 
     def decide(self, task: Task, view: View) -> Any:
         """As ours would; what the task is worth alone is found by solving it."""
-        from formulations.lora.check import check
-        from formulations.lora.solve import solve
-        from instances.lora import parse
-        from instances.lora.format import FORMAT
-        from instances.seeds import Stream
+        from ratiobench.formulations.lora.check import check
+        from ratiobench.formulations.lora.solve import solve
+        from ratiobench.instances.lora import parse
+        from ratiobench.instances.lora.format import FORMAT
+        from ratiobench.instances.seeds import Stream
 
         Stream("mine").integers(0, 1, 1)
         alone = parse(
@@ -515,7 +515,7 @@ class GeneratesTheInstance(Honest):
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         """One will do to be caught."""
-        from instances.lora.generate import generate
+        from ratiobench.instances.lora.generate import generate
 
         super().start(public, constants)
         generate({"kind": "paper", "name": "x", "seed": ["x"], "slots": 12, "tasks": 2, "nodes": {"a100": 1}})
@@ -529,8 +529,8 @@ class RegeneratesTasks(Honest):
     def decide(self, task: Task, view: View) -> Any:
         """What the solver does with the task."""
         if self.optimum is None:
-            from formulations.lora.solve import solve
-            from instances.lora.generate import generate
+            from ratiobench.formulations.lora.solve import solve
+            from ratiobench.instances.lora.generate import generate
 
             drawn = (generate({"kind": "family", "name": "lead", "L": length}) for length in range(2, 9))
             found = next(each for each in drawn if each.task(0).bid == task.bid and each.slots == self.public.slots)
@@ -546,8 +546,8 @@ class RegeneratesUsers(eapm_contestants.Honest):
     def decide(self, user: User, view: Any) -> Any:
         """What the solver does with the bag."""
         if self.optimum is None:
-            from formulations.eapm.solve import solve
-            from instances.eapm.generate import generate
+            from ratiobench.formulations.eapm.solve import solve
+            from ratiobench.instances.eapm.generate import generate
 
             recipes = (
                 {"kind": "users", "users": 5, "gamma": "1.3", "seed": [j], "matrix": {"method": "cvb"}}
@@ -699,8 +699,8 @@ class PatchesTheReferee(Honest):
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         """Everything is fine."""
-        from formulations.lora import check
-        from online.lora import table
+        from ratiobench.formulations.lora import check
+        from ratiobench.online.lora import table
 
         super().start(public, constants)
         table.Books.judge = lambda self, task, answer: answer  # type: ignore[method-assign]
@@ -766,7 +766,7 @@ class ReplacesTheWatch(ReadsData):
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         """A hook that says nothing, helpers that see nothing, and an end that is none."""
-        from online.referee import watch
+        from ratiobench.online.referee import watch
 
         super().start(public, constants)
         watch._only_writes = lambda *_: True
@@ -929,7 +929,7 @@ class LooksOutOfTheSandbox(Honest):
         import socket
 
         super().start(public, constants)
-        outside = importlib.util.find_spec("bench") is not None, os.path.exists(self.file)
+        outside = importlib.util.find_spec("ratiobench.bench.api") is not None, os.path.exists(self.file)
         network = [name for _, name in socket.if_nameindex() if name != "lo"]
         try:
             with open(__file__, "a", encoding="utf-8"):

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bench.family.suite import Case, Listed, SolveSettings, Suite
-from instances.seeds import Stream
-from online import terms
-from online.outcome import OnlineRun
+from ratiobench.bench.family.suite import Case, Listed, SolveSettings, Suite
+from ratiobench.instances.seeds import Stream
+from ratiobench.online import terms
+from ratiobench.online.outcome import OnlineRun
 from tests.support.toy_family import Numbers, ToyFamily
 
 

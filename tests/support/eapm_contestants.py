@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from online.eapm.protocol import Public, User, View
+from ratiobench.online.eapm.protocol import Public, User, View
 
 
 class Honest:
@@ -149,8 +149,8 @@ class PatchesTheReferee(Honest):
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         """Everything is fine."""
-        from formulations.eapm import check
-        from online.eapm import table
+        from ratiobench.formulations.eapm import check
+        from ratiobench.online.eapm import table
 
         super().start(public, constants)
         table.Table.take = lambda self, index, answer: answer  # type: ignore[method-assign]
@@ -213,7 +213,7 @@ class ReadsTheHouse(Honest):
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         """One will do to be caught."""
-        from instances.eapm.named import named, names
+        from ratiobench.instances.eapm.named import named, names
 
         super().start(public, constants)
         named(names()[0])

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from instances.eapm import Instance, Solution
-from instances.eapm import parse as parse_instance
-from instances.eapm.format import FORMAT
-from instances.seeds import Stream
+from ratiobench.instances.eapm import Instance, Solution
+from ratiobench.instances.eapm import parse as parse_instance
+from ratiobench.instances.eapm.format import FORMAT
+from ratiobench.instances.seeds import Stream
 
 Document = dict[str, Any]
 

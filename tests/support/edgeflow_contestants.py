@@ -9,7 +9,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from online.edgeflow.protocol import CLOUD, EDGE, Job, Public, View
+from ratiobench.online.edgeflow.protocol import CLOUD, EDGE, Job, Public, View
 
 
 class Honest:

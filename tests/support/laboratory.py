@@ -6,18 +6,18 @@ from collections.abc import Collection, Iterable
 from fractions import Fraction
 from itertools import pairwise
 
-from bench.family.checks import Check
-from bench.lora.hunt.sketch import Job, Kind, Sketch
-from bench.lora.theory.basis.case import Case
-from bench.lora.theory.basis.dual import Prices, dual_of
-from bench.lora.theory.bidder import audit_bidder
-from bench.lora.theory.claim import Claim
-from bench.lora.theory.claims import CLAIMS, OTHER_PAYMENTS, PDFTSP
-from bench.lora.theory.pdftsp.curve import Curve
-from formulations.report import Proof, SolveReport, Status, Termination
-from instances.lora.model import Instance
-from online.lora.run import run
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch
+from ratiobench.bench.lora.theory.basis.case import Case
+from ratiobench.bench.lora.theory.basis.dual import Prices, dual_of
+from ratiobench.bench.lora.theory.bidder import audit_bidder
+from ratiobench.bench.lora.theory.claim import Claim
+from ratiobench.bench.lora.theory.claims import CLAIMS, OTHER_PAYMENTS, PDFTSP
+from ratiobench.bench.lora.theory.pdftsp.curve import Curve
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.run import run
+from ratiobench.online.outcome import OnlineRun
 
 CHECKED = tuple(claim for claim in CLAIMS if claim.check is not None)
 PAPER = tuple(claim for claim in CHECKED if claim.about is PDFTSP)

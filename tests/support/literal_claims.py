@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from instances.lora import document, parse
-from instances.lora.model import Instance, Public, Task
+from ratiobench.instances.lora import document, parse
+from ratiobench.instances.lora.model import Instance, Public, Task
 from tests.support.literal import Cells, Price, best_by_printed_table, figures, schedules
 
 ZERO = Fraction(0)

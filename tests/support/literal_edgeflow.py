@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from instances.edgeflow.model import EDGE, Instance
-from instances.edgeflow.solution import Piece, Solution
-from online.edgeflow.protocol import PAUSED, Event, View, plain
+from ratiobench.instances.edgeflow.model import EDGE, Instance
+from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.online.edgeflow.protocol import PAUSED, Event, View, plain
 
 
 @dataclass

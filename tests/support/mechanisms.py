@@ -8,11 +8,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from instances.lora import Instance, parse
-from instances.lora.model import Public, Task
-from instances.lora.strategies import tiny_documents, tiny_instances
-from instances.seeds import Stream
-from online.lora.traces import Rule
+from ratiobench.instances.lora import Instance, parse
+from ratiobench.instances.lora.model import Public, Task
+from ratiobench.instances.lora.strategies import tiny_documents, tiny_instances
+from ratiobench.instances.seeds import Stream
+from ratiobench.online.lora.traces import Rule
 from tests.support.literal import schedules
 
 MECHANISMS = ("posted", "minimal-edit", "capped", "bbar-rule")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from online.lora.binding import Late, Move
-from online.lora.protocol import Decision
+from ratiobench.online.lora.binding import Late, Move
+from ratiobench.online.lora.protocol import Decision
 
 
 class Mover:

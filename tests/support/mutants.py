@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from instances.lora import Decision, Instance, parse
-from instances.lora.model import Public, Task
-from online.lora.mechanism import ExactPrices
-from online.lora.protocol import View
-from online.lora.traces import LinearTrace, Offer, Rule
+from ratiobench.instances.lora import Decision, Instance, parse
+from ratiobench.instances.lora.model import Public, Task
+from ratiobench.online.lora.mechanism import ExactPrices
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.traces import LinearTrace, Offer, Rule
 from tests.support.literal import schedules
 
 KINDS = ("honest", "second", "half", "falls", "by bid", "ignores room", "charges one more", "free", "dear above", "shy")
@@ -18,7 +18,7 @@ RULE = Rule(Fraction(1), Fraction(1), Fraction(1), by_bbar=False)
 
 
 class Mutant:
-    """The loop of `online.lora.mechanism` over enumerated schedules, with one thing done wrong."""
+    """The loop of `ratiobench.online.lora.mechanism` over enumerated schedules, with one thing done wrong."""
 
     arithmetic = "exact"
 

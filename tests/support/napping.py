@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from formulations.readying import getting_ready
+from ratiobench.formulations.readying import getting_ready
 
 
 def nap(readying: float, working: float) -> float:

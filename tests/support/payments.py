@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from bench.family.checks import Check
-from instances.errors import InputError
-from instances.fields import LIMIT
-from instances.lora import Instance, content_hash, document, parse
-from online.lora.registry import REGISTRY
-from online.lora.run import run
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora import Instance, content_hash, document, parse
+from ratiobench.online.lora.registry import REGISTRY
+from ratiobench.online.lora.run import run
+from ratiobench.online.outcome import OnlineRun
 from tests.support.laboratory import truthfulness
 
 NAMES = ("truthful_bid", "truthful_type", "rational", "no_deficit")

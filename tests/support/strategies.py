@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from instances.fields import LIMIT
-from instances.lora.format import FORMAT
-from instances.lora.strategies import Document, one_in
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora.format import FORMAT
+from ratiobench.instances.lora.strategies import Document, one_in
 
 
 def _text() -> st.SearchStrategy[str]:

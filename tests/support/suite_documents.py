@@ -1,4 +1,4 @@
-"""Any suite as the document of a file that `bench.family.suite_file` reads."""
+"""Any suite as the document of a file that `ratiobench.bench.family.suite_file` reads."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from bench.family.column import Family
-from bench.family.suite import Case, Plot, SolveSettings, Suite
-from instances.keys import Form, flat, put
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Suite
+from ratiobench.instances.keys import Form, flat, put
 
 
 def document_of(family: Family, suite: Suite, name: str) -> dict[str, Any]:

@@ -19,16 +19,16 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.family.checks import Check, Verdict
-from bench.family.column import Family
-from bench.family.known import families
-from bench.family.parts import Statement
-from bench.family.suite import Case, Listed, Plot, Printed, SolveSettings, Study, Suite
-from formulations.report import Proof, SolveReport, Status, Termination
-from instances.errors import InputError, shown
-from instances.seeds import Stream
-from online.outcome import Constant, OnlineRun, Source, Violation
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.parts import Statement
+from ratiobench.bench.family.suite import Case, Listed, Plot, Printed, SolveSettings, Study, Suite
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.seeds import Stream
+from ratiobench.online.outcome import Constant, OnlineRun, Source, Violation
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.family.known import families
-from bench.family.source import Source
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCES, BEGIN, END = "references:\n", "<!-- sources: begin -->\n", "<!-- sources: end -->"

@@ -16,20 +16,20 @@ import time
 from collections import Counter
 from typing import Any
 
-from bench.edgeflow.hunting import draw_document
-from formulations import worker
-from formulations.edgeflow import certificate as certificates
-from formulations.edgeflow.certificate import Certificate, parse, seal
-from formulations.edgeflow.check import check
-from formulations.edgeflow.enumerate import enumerate_optimum
-from formulations.edgeflow.solve import solve
-from formulations.edgeflow.verify import met, verify
-from formulations.sealing import Wrong
-from instances.edgeflow import format as files
-from instances.edgeflow.model import Instance
-from instances.edgeflow.solution import Piece, Solution
-from instances.errors import InputError
-from instances.seeds import Stream
+from ratiobench.bench.edgeflow.hunting import draw_document
+from ratiobench.formulations import worker
+from ratiobench.formulations.edgeflow import certificate as certificates
+from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
+from ratiobench.formulations.edgeflow.check import check
+from ratiobench.formulations.edgeflow.enumerate import enumerate_optimum
+from ratiobench.formulations.edgeflow.solve import solve
+from ratiobench.formulations.edgeflow.verify import met, verify
+from ratiobench.formulations.sealing import Wrong
+from ratiobench.instances.edgeflow import format as files
+from ratiobench.instances.edgeflow.model import Instance
+from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.seeds import Stream
 
 Document = dict[str, Any]
 SIZES = ((5, 30, 4), (3, 8, 2))

@@ -10,10 +10,10 @@ import argparse
 import random
 import time
 
-from formulations import worker
-from formulations.edgeflow.solve import solve
-from online.edgeflow.run import GAME, run
-from online.run import list_choices
+from ratiobench.formulations import worker
+from ratiobench.formulations.edgeflow.solve import solve
+from ratiobench.online.edgeflow.run import GAME, run
+from ratiobench.online.run import list_choices
 from tests.tools.edgeflow_bounds import SIZES, tiny
 
 PLAYED = 20

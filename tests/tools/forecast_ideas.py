@@ -21,17 +21,17 @@ from unittest.mock import patch
 
 import numpy as np
 
-from bench.lora.paper_suites import TRACES, days_before, prices
-from bench.tables.ratios import decimal
-from instances.lora.arrivals import days
-from instances.lora.format import content_hash
-from instances.lora.generate import generate
-from instances.lora.history import join
-from instances.lora.model import Instance
-from online.lora.learned import forecast, policy
-from online.lora.learned.filling import find_shares
-from online.lora.learned.past import Floats
-from online.lora.run import run
+from ratiobench.bench.lora.paper_suites import TRACES, days_before, prices
+from ratiobench.bench.tables.ratios import decimal
+from ratiobench.instances.lora.arrivals import days
+from ratiobench.instances.lora.format import content_hash
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.history import join
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.learned import forecast, policy
+from ratiobench.online.lora.learned.filling import find_shares
+from ratiobench.online.lora.learned.past import Floats
+from ratiobench.online.lora.run import run
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
 TABLE = ROOT / "online" / "lora" / "forecasts.csv"

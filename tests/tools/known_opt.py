@@ -23,14 +23,14 @@ from typing import Any
 
 import pandas as pd
 
-from bench.family.column import Family
-from bench.family.known import find_suite
-from bench.family.suite import Case
-from bench.storage.payload import report_payload
-from bench.storage.store import STORE, Piece, Store
-from formulations.report import Proof, SolveReport, Status, Termination
-from instances.files import make_folder
-from online.lora.public_constants import served
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.suite import Case
+from ratiobench.bench.storage.payload import report_payload
+from ratiobench.bench.storage.store import STORE, Piece, Store
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.files import make_folder
+from ratiobench.online.lora.public_constants import served
 from tests.tools.readme_tables import MECHANISMS, PAPER, figures
 
 OPT = PAPER.with_name("opt.csv")

@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from bench.lora.paper_suites import TRACES, days_before, prices
-from bench.lora.theory.payments.again import Again, Report
-from instances.lora.arrivals import days
-from instances.lora.generate import generate
-from instances.lora.history import join
-from instances.lora.model import Instance
-from instances.lora.solution import Decision
-from online.lora.run import run
+from ratiobench.bench.lora.paper_suites import TRACES, days_before, prices
+from ratiobench.bench.lora.theory.payments.again import Again, Report
+from ratiobench.instances.lora.arrivals import days
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.history import join
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.run import run
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
 TABLE = ROOT / "online" / "lora" / "lies.csv"

@@ -11,10 +11,10 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-from bench.eapm.suites import READINGS
-from bench.tables.ratios import decimal
-from instances.eapm.paper import GAMMAS, TABLE1
-from online.eapm.registry import parse
+from ratiobench.bench.eapm.suites import READINGS
+from ratiobench.bench.tables.ratios import decimal
+from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
+from ratiobench.online.eapm.registry import parse
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
 FIGURES = ROOT / "bench" / "eapm" / "results" / "eapm_table1.csv"

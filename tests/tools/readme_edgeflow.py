@@ -18,7 +18,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.edgeflow.suites import (
+from ratiobench.bench.edgeflow.suites import (
     _SERVERS,
     _TIGHT,
     ABLATION,
@@ -30,15 +30,15 @@ from bench.edgeflow.suites import (
     published_group,
     tightness,
 )
-from bench.edgeflow.timeline import timeline
-from bench.family.known import find_suite
-from bench.figures.files import make_document
-from bench.figures.timeline import draw_timeline
-from bench.tables.courses import gather
-from bench.tables.ratios import decimal
-from instances.edgeflow.generate import generate
-from instances.edgeflow.paper import PUBLISHED_RATIOS, TIMES
-from online.edgeflow.run import run
+from ratiobench.bench.edgeflow.timeline import timeline
+from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.figures.files import make_document
+from ratiobench.bench.figures.timeline import draw_timeline
+from ratiobench.bench.tables.courses import gather
+from ratiobench.bench.tables.ratios import decimal
+from ratiobench.instances.edgeflow.generate import generate
+from ratiobench.instances.edgeflow.paper import PUBLISHED_RATIOS, TIMES
+from ratiobench.online.edgeflow.run import run
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "edgeflow" / "results"

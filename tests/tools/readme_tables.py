@@ -20,14 +20,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench.family.checks import Verdict
-from bench.family.known import find_suite, find_suite_if_any
-from bench.family.suite import Plot
-from bench.lora import experiments
-from bench.lora.experiments import COLUMNS, Means
-from bench.lora.paper_suites import PDFTSP
-from bench.tables.ratios import decimal
-from formulations.report import Proof
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.known import find_suite, find_suite_if_any
+from ratiobench.bench.family.suite import Plot
+from ratiobench.bench.lora import experiments
+from ratiobench.bench.lora.experiments import COLUMNS, Means
+from ratiobench.bench.lora.paper_suites import PDFTSP
+from ratiobench.bench.tables.ratios import decimal
+from ratiobench.formulations.report import Proof
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = ROOT / "bench" / "lora" / "results" / "paper.csv"

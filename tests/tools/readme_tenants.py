@@ -16,14 +16,14 @@ from typing import Any
 
 import pandas as pd
 
-from bench.family.known import find_suite
-from bench.figures.front import Point, draw_front
-from bench.figures.picture import Picture, stack_charts
-from bench.tables.ratios import decimal
-from bench.tenants.suites import LOADS, READINGS, TIGHT
-from formulations.tenants.check import check
-from formulations.tenants.solve import solve
-from instances.tenants.generate import generate
+from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.figures.front import Point, draw_front
+from ratiobench.bench.figures.picture import Picture, stack_charts
+from ratiobench.bench.tables.ratios import decimal
+from ratiobench.bench.tenants.suites import LOADS, READINGS, TIGHT
+from ratiobench.formulations.tenants.check import check
+from ratiobench.formulations.tenants.solve import solve
+from ratiobench.instances.tenants.generate import generate
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "tenants" / "results"

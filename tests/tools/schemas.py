@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import instances
-from bench.family.column import Family
-from bench.family.known import families
-from bench.family.suite_schema import FILE, make_schema
+from ratiobench import instances
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import families
+from ratiobench.bench.family.suite_schema import FILE, make_schema
 
 
 def place(family: Family) -> Path:

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bench.family.checks import Check, Verdict
-from bench.lora.theory.basis.case import Case
-from bench.lora.theory.claim import Claim
-from formulations.report import Proof, SolveReport, Status, Termination
-from instances.lora.model import Instance
-from instances.lora.named import expected, named, names
-from online.lora.run import run
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora.theory.basis.case import Case
+from ratiobench.bench.lora.theory.claim import Claim
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.named import expected, named, names
+from ratiobench.online.lora.run import run
 from tests.support.laboratory import PAPER
 
 

@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from formulations.tenants.certificate import Certificate, document
-from formulations.tenants.check import check
-from formulations.tenants.dual import Prices
-from formulations.tenants.enumerate import enumerate_optimum
-from formulations.tenants.local import Search
-from formulations.tenants.subsets import subsets_optimum
-from formulations.tenants.tables import solution_of, tables
-from formulations.tenants.verify import bound, cost, verify
-from instances.seeds import Stream
-from instances.tenants.format import FORMAT, content_hash, parse
-from instances.tenants.model import Instance
+from ratiobench.formulations.tenants.certificate import Certificate, document
+from ratiobench.formulations.tenants.check import check
+from ratiobench.formulations.tenants.dual import Prices
+from ratiobench.formulations.tenants.enumerate import enumerate_optimum
+from ratiobench.formulations.tenants.local import Search
+from ratiobench.formulations.tenants.subsets import subsets_optimum
+from ratiobench.formulations.tenants.tables import solution_of, tables
+from ratiobench.formulations.tenants.verify import bound, cost, verify
+from ratiobench.instances.seeds import Stream
+from ratiobench.instances.tenants.format import FORMAT, content_hash, parse
+from ratiobench.instances.tenants.model import Instance
 
 NUMBER = 2_000
 

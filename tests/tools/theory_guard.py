@@ -16,23 +16,23 @@ from typing import Any
 
 import numpy as np
 
-from bench.family.checks import Check, Verdict
-from bench.lora.hunt.moves import Draws
-from bench.lora.hunt.sketch import Job, Sketch, instance, menu
-from bench.lora.hunt.sketch import Kind as Node
-from bench.lora.theory.basis.case import Case
-from bench.lora.theory.guarded import theorem_h
-from formulations.lora.solve import solve
-from formulations.report import SolveReport
-from instances.lora.model import Instance, Task
-from instances.lora.solution import Decision
-from online.lora.algorithms.guarded import INNER, Nothing
-from online.lora.binding import Late
-from online.lora.guard import CLASSES, Announced, Kind, root_below
-from online.lora.posting import GuardSettings, PostedPrices, PostedTrace, Wish
-from online.lora.protocol import View
-from online.lora.public_constants import served
-from online.lora.run import play, run
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora.hunt.moves import Draws
+from ratiobench.bench.lora.hunt.sketch import Job, Sketch, instance, menu
+from ratiobench.bench.lora.hunt.sketch import Kind as Node
+from ratiobench.bench.lora.theory.basis.case import Case
+from ratiobench.bench.lora.theory.guarded import theorem_h
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.algorithms.guarded import INNER, Nothing
+from ratiobench.online.lora.binding import Late
+from ratiobench.online.lora.guard import CLASSES, Announced, Kind, root_below
+from ratiobench.online.lora.posting import GuardSettings, PostedPrices, PostedTrace, Wish
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.public_constants import served
+from ratiobench.online.lora.run import play, run
 from tests.support.laboratory import guarantees
 
 INVARIANTS = ("theorem_h", "theorem_h_credit", "theorem_h_dual", "theorem_h_omega")

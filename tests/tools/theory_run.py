@@ -19,19 +19,19 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from bench.family.checks import Check, Verdict
-from bench.lora.hunt.linear_play import caps, play_linear
-from bench.lora.hunt.moves import Bounds, Draws, raised, start
-from bench.lora.hunt.sketch import Sketch, TooLarge, document, instance, menu, optimum, play, ratios
-from bench.lora.theory.basis.case import Case
-from bench.lora.theory.basis.dual import Dual
-from bench.lora.theory.claim import Standing
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.report import Proof, SolveReport, Status, Termination
-from instances.lora.model import Instance
-from online.lora.run import run
-from online.lora.traces import LinearTrace, PriceTrace
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora.hunt.linear_play import caps, play_linear
+from ratiobench.bench.lora.hunt.moves import Bounds, Draws, raised, start
+from ratiobench.bench.lora.hunt.sketch import Sketch, TooLarge, document, instance, menu, optimum, play, ratios
+from ratiobench.bench.lora.theory.basis.case import Case
+from ratiobench.bench.lora.theory.basis.dual import Dual
+from ratiobench.bench.lora.theory.claim import Standing
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.run import run
+from ratiobench.online.lora.traces import LinearTrace, PriceTrace
+from ratiobench.online.outcome import OnlineRun
 from tests.support.laboratory import PAPER, guarantees, truthfulness
 from tests.tools import theory_guard
 
@@ -57,7 +57,7 @@ INVARIANTS = (
     "two_runs_agree",
     "two_linear_runs_agree",
 )
-"""What must never fail; the first ones are the claims of `bench.lora.theory.claims` that are proved."""
+"""What must never fail; the first ones are the claims of `ratiobench.bench.lora.theory.claims` that are proved."""
 CHUNK = 200
 """Instances that a process takes at a time."""
 

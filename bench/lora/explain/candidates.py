@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from bench.family.explanation import Figure, Listing, Sentence
-from bench.lora.explain.played import Prices
-from bench.lora.hunt.sketch import PLAN_LIMIT, Sketch, TooLarge, menu
-from bench.lora.theory.basis.case import Cell
-from instances.lora.model import Instance, Task
+from ratiobench.bench.family.explanation import Figure, Listing, Sentence
+from ratiobench.bench.lora.explain.played import Prices
+from ratiobench.bench.lora.hunt.sketch import PLAN_LIMIT, Sketch, TooLarge, menu
+from ratiobench.bench.lora.theory.basis.case import Cell
+from ratiobench.instances.lora.model import Instance, Task
 
 ALL = 12
 """Minimal schedules up to which all are listed."""

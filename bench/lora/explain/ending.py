@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from bench.family.checks import Check, Verdict
-from bench.family.explanation import Ending, Sentence
-from bench.lora.explain.candidates import name_cells
-from bench.lora.theory.audit import audit_claims
-from bench.lora.theory.basis.facts import find_facts
-from bench.lora.theory.basis.outlay import find_outlay
-from bench.lora.theory.claims import CLAIMS
-from formulations.report import SolveReport
-from instances.lora.model import Instance
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.explanation import Ending, Sentence
+from ratiobench.bench.lora.explain.candidates import name_cells
+from ratiobench.bench.lora.theory.audit import audit_claims
+from ratiobench.bench.lora.theory.basis.facts import find_facts
+from ratiobench.bench.lora.theory.basis.outlay import find_outlay
+from ratiobench.bench.lora.theory.claims import CLAIMS
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.outcome import OnlineRun
 
 _RATIOS = {"theorem5": "welfare", "theorem5_repaired": "welfare", "theorem5_repaired_a": "almost_feasible_welfare"}
 """Claims OPT <= bound times something, and the figure of their check that this is."""

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from bench.lora.theory.basis.case import Cell
-from instances.lora.format import content_hash
-from instances.lora.model import Instance, Task
-from instances.lora.solution import Decision
-from online.lora.protocol import View
-from online.lora.registry import REGISTRY
-from online.lora.table import Table
-from online.lora.traces import LinearTrace, PriceTrace
-from online.outcome import OnlineRun
-from online.referee.table import decisions_of, play
+from ratiobench.bench.lora.theory.basis.case import Cell
+from ratiobench.instances.lora.format import content_hash
+from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.registry import REGISTRY
+from ratiobench.online.lora.table import Table
+from ratiobench.online.lora.traces import LinearTrace, PriceTrace
+from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.referee.table import decisions_of, play
 
 
 class Prices(NamedTuple):

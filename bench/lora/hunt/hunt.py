@@ -15,18 +15,18 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from bench.family.checks import Check, Verdict
-from bench.family.parts import Hunted, HuntSettings
-from bench.lora.hunt.moves import Bounds, Draws, changed, raised, size, start, within
-from bench.lora.hunt.shrink import shrink
-from bench.lora.hunt.sketch import Job, Kind, Sketch, TooLarge, instance
-from bench.lora.hunt.targets import Measure, Target, find_target, measure_sketch
-from bench.lora.theory.basis.case import Case
-from bench.lora.theory.claims import CLAIMS
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.report import Proof, SolveReport, Status, Termination
-from instances.errors import InputError, shown
-from instances.lora.model import Instance
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.parts import Hunted, HuntSettings
+from ratiobench.bench.lora.hunt.moves import Bounds, Draws, changed, raised, size, start, within
+from ratiobench.bench.lora.hunt.shrink import shrink
+from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, TooLarge, instance
+from ratiobench.bench.lora.hunt.targets import Measure, Target, find_target, measure_sketch
+from ratiobench.bench.lora.theory.basis.case import Case
+from ratiobench.bench.lora.theory.claims import CLAIMS
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.lora.model import Instance
 
 VERSION = 1
 """Of the moves and their order: a search begun by another version is not taken up."""
@@ -346,7 +346,7 @@ def confirm(target: Target, found: Instance) -> Check | None:
 
     OPT is that of the enumeration, or an interval where there is too much to look at.
     """
-    from online.lora.run import run
+    from ratiobench.online.lora.run import run
 
     try:
         best, solution = enumerate_optimum(found)
@@ -354,7 +354,7 @@ def confirm(target: Target, found: Instance) -> Check | None:
             Status.OPTIMAL, best, best, solution, Proof.ENUMERATION, "enumerate", "none", Termination.NONE, False, 0.0
         )
     except ValueError:  # too large to look at everything
-        from formulations.lora.solve import solve
+        from ratiobench.formulations.lora.solve import solve
 
         report = solve(found)
     result = run(found, target.algorithm)

@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from bench.lora.hunt.sketch import Menu, Plan, Sketch
-from online.lora.traces import Rule
+from ratiobench.bench.lora.hunt.sketch import Menu, Plan, Sketch
+from ratiobench.online.lora.traces import Rule
 
 
 class Caps(NamedTuple):

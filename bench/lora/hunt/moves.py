@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bench.lora.hunt.sketch import Job, Kind, Sketch, menu
-from instances.seeds import Stream
+from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, menu
+from ratiobench.instances.seeds import Stream
 
 
 class Draws:

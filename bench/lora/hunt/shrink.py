@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from bench.lora.hunt.moves import Bounds, Draws, Size, changed, size, without_node, without_slot
-from bench.lora.hunt.sketch import Job, Kind, Sketch
-from bench.lora.hunt.targets import Target, measure_sketch
+from ratiobench.bench.lora.hunt.moves import Bounds, Draws, Size, changed, size, without_node, without_slot
+from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch
+from ratiobench.bench.lora.hunt.targets import Target, measure_sketch
 
 POLISH = 4000
 """Random changes that shrinking tries after the systematic ones, where the target does not say how many."""

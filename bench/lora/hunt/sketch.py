@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from instances.lora.format import FORMAT, parse
-from instances.lora.model import Instance
+from ratiobench.instances.lora.format import FORMAT, parse
+from ratiobench.instances.lora.model import Instance
 
 PLAN_LIMIT = 20_000
 """Most ways to place one task, (K+1)^slots, that are listed."""

@@ -1,8 +1,8 @@
 """What a search can aim at: claims with their two sides on a sketch, exactly and fast.
 
 The function of a claim's name measures its left <= right; `left > right` violates it. What else a search needs to know
-the claim's entry in `bench.lora.theory.claims` says. The measure is only a guide: the witness is run again under the
-referee, and the audit's check of the same name decides.
+the claim's entry in `ratiobench.bench.lora.theory.claims` says. The measure is only a guide: the witness is run again
+under the referee, and the audit's check of the same name decides.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from bench.lora.hunt.linear_play import LinearPlay, caps, play_linear
-from bench.lora.hunt.sketch import Menu, Play, Sketch, TooLarge, instance, most, optimum, play, ratios
-from bench.lora.hunt.sketch import menu as menu_of
-from bench.lora.theory import guarded
-from bench.lora.theory.basis.case import Case
-from bench.lora.theory.claim import Hunt
-from bench.lora.theory.claims import list_hunts
-from formulations.report import Proof, SolveReport, Status, Termination
-from instances.errors import InputError, shown
-from online.lora.algorithms.posted import gain
-from online.lora.roots import gain_below, share_above
-from online.lora.run import run
-from online.lora.traces import Rule
+from ratiobench.bench.lora.hunt.linear_play import LinearPlay, caps, play_linear
+from ratiobench.bench.lora.hunt.sketch import Menu, Play, Sketch, TooLarge, instance, most, optimum, play, ratios
+from ratiobench.bench.lora.hunt.sketch import menu as menu_of
+from ratiobench.bench.lora.theory import guarded
+from ratiobench.bench.lora.theory.basis.case import Case
+from ratiobench.bench.lora.theory.claim import Hunt
+from ratiobench.bench.lora.theory.claims import list_hunts
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.online.lora.algorithms.posted import gain
+from ratiobench.online.lora.roots import gain_below, share_above
+from ratiobench.online.lora.run import run
+from ratiobench.online.lora.traces import Rule
 
 
 class Measure(NamedTuple):
@@ -53,7 +53,7 @@ class Target(Hunt):
     ----------
     name : of the claim.
     measure : the sides on a sketch; `floor` is a score that must be passed, what certainly does not may be given up.
-    shrinking, polish : the limits of one shrinking (`bench.lora.hunt.shrink`); None: those of that module.
+    shrinking, polish : the limits of one shrinking (`ratiobench.bench.lora.hunt.shrink`); None: those of that module.
     pace : tries after which the clock is looked at.
     """
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from bench.family.parts import Hunted, HuntSettings
-from bench.lora.hunt.hunt import Search, drive
-from bench.lora.hunt.sketch import Sketch, instance, most
-from bench.lora.hunt.targets import Inapplicable, Measure, Target, Trial, measure_sketch
-from instances.errors import InputError
-from online.lora.run import GAME, run
-from online.many import Many
+from ratiobench.bench.family.parts import Hunted, HuntSettings
+from ratiobench.bench.lora.hunt.hunt import Search, drive
+from ratiobench.bench.lora.hunt.sketch import Sketch, instance, most
+from ratiobench.bench.lora.hunt.targets import Inapplicable, Measure, Target, Trial, measure_sketch
+from ratiobench.instances.errors import InputError
+from ratiobench.online.lora.run import GAME, run
+from ratiobench.online.many import Many
 
 UNBOUNDED = Fraction(10**12)
 """The score of an instance on which the algorithm earns nothing and OPT something; no ratio reaches it: OPT is at most

@@ -1,5 +1,5 @@
 """Speed of family `lora`."""
 
-from bench.lora.perf.models import PARTS
+from ratiobench.bench.lora.perf.models import PARTS
 
 __all__ = ["PARTS"]

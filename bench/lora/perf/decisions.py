@@ -17,17 +17,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from bench.perf.measured import Bars, Measured, Part, Turns, Value, in_turns
-from formulations.lora.covering.schedules import Space, cheapest_cover, states
-from instances.lora.generate import generate
-from instances.lora.model import Instance, IntArray, Public, Task
-from online.lora.constants import CONSTANTS
-from online.lora.mechanism import FloatPrices
-from online.lora.registry import parse
-from online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, slot_by_slot, window
-from online.lora.search.thresholds import Cells, fill, layout, limit, open_cells, ranked
-from online.lora.table import Books
-from online.lora.traces import PriceTrace, Rule
+from ratiobench.bench.perf.measured import Bars, Measured, Part, Turns, Value, in_turns
+from ratiobench.formulations.lora.covering.schedules import Space, cheapest_cover, states
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
+from ratiobench.online.lora.constants import CONSTANTS
+from ratiobench.online.lora.mechanism import FloatPrices
+from ratiobench.online.lora.registry import parse
+from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, slot_by_slot, window
+from ratiobench.online.lora.search.thresholds import Cells, fill, layout, limit, open_cells, ranked
+from ratiobench.online.lora.table import Books
+from ratiobench.online.lora.traces import PriceTrace, Rule
 
 FloatArray = NDArray[np.float64]
 

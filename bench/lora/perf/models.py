@@ -7,25 +7,25 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from bench.lora.perf.decisions import PART as ONLINE
-from bench.lora.perf.scaling import PART as SCALING
-from bench.perf.measured import Curves, Measured, Part, Value, in_turns
-from formulations import backends
-from formulations.backends import Limits
-from formulations.linear import LinearModel
-from formulations.lora.bound.lagrangian import dual_bound
-from formulations.lora.bound.pricing import Pricer, pool
-from formulations.lora.check import check
-from formulations.lora.direct import safe_floor
-from formulations.lora.models.formulation import registry, solution_of, vector_of
-from formulations.lora.solve import solve
-from formulations.report import UNLIMITED
-from formulations.settings import NO_BACKEND
-from instances.lora.fitting import load
-from instances.lora.generate import generate
-from instances.lora.model import Instance
-from instances.lora.solution import Solution
-from online.lora.run import run
+from ratiobench.bench.lora.perf.decisions import PART as ONLINE
+from ratiobench.bench.lora.perf.scaling import PART as SCALING
+from ratiobench.bench.perf.measured import Curves, Measured, Part, Value, in_turns
+from ratiobench.formulations import backends
+from ratiobench.formulations.backends import Limits
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.lora.bound.lagrangian import dual_bound
+from ratiobench.formulations.lora.bound.pricing import Pricer, pool
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.direct import safe_floor
+from ratiobench.formulations.lora.models.formulation import registry, solution_of, vector_of
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.formulations.report import UNLIMITED
+from ratiobench.formulations.settings import NO_BACKEND
+from ratiobench.instances.lora.fitting import load
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Solution
+from ratiobench.online.lora.run import run
 
 Say = Callable[[str], None]
 

@@ -6,13 +6,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.family.known import find_suite
-from bench.family.suite import Case, SolveSettings, Suite
-from bench.perf.measured import Curves, Measured, Part, Value, in_turns
-from bench.running.machine import usable_cores
-from bench.running.runner import RunOptions, run_suite
-from bench.storage.store import STORE, Store
-from bench.tables.rows import read_results
+from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.suite import Case, SolveSettings, Suite
+from ratiobench.bench.perf.measured import Curves, Measured, Part, Value, in_turns
+from ratiobench.bench.running.machine import usable_cores
+from ratiobench.bench.running.runner import RunOptions, run_suite
+from ratiobench.bench.storage.store import STORE, Store
+from ratiobench.bench.tables.rows import read_results
 
 COLUMNS = ("cases", "tasks", "workers", "clock_seconds", "work_seconds", "times_one_worker", "same_table")
 ALGORITHMS = ("pdftsp", "titan", "eft", "greedy")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from bench.family.checks import Check
-from bench.lora.theory.basis.case import Case
-from bench.lora.theory.claims import CLAIMS
-from formulations.report import SolveReport
-from instances.lora.model import Instance
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.lora.theory.basis.case import Case
+from ratiobench.bench.lora.theory.claims import CLAIMS
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.outcome import OnlineRun
 
 
 def audit(instance: Instance, run: OnlineRun, reference: SolveReport) -> list[Check]:

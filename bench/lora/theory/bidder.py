@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from bench.family.checks import ANOTHER, Check, Verdict
-from bench.family.parts import BidCurve
-from bench.lora.theory.basis.case import Case
-from bench.lora.theory.claims import CLAIMS
-from bench.lora.theory.payments.tried import tried_curve
-from bench.lora.theory.pdftsp.bids import NoCurve, utility_curve
-from formulations.report import Proof, SolveReport, Status, Termination
-from instances.errors import InputError
-from instances.fields import LIMIT
-from instances.lora.model import Instance
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.parts import BidCurve
+from ratiobench.bench.lora.theory.basis.case import Case
+from ratiobench.bench.lora.theory.claims import CLAIMS
+from ratiobench.bench.lora.theory.payments.tried import tried_curve
+from ratiobench.bench.lora.theory.pdftsp.bids import NoCurve, utility_curve
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.outcome import OnlineRun
 
 _UNKNOWN = SolveReport(Status.INTERVAL, 0, LIMIT**2, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)
 """None of these claims is about OPT."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bench.family.checks import ANOTHER, Check, Verdict
-from bench.family.parts import Statement
-from bench.lora.theory.basis.case import Case
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.parts import Statement
+from ratiobench.bench.lora.theory.basis.case import Case
+from ratiobench.online.outcome import OnlineRun
 
 
 class Standing(StrEnum):
@@ -42,10 +42,10 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
-    """How a violation of the claim is searched for (`bench.lora.hunt`).
+    """How a violation of the claim is searched for (`ratiobench.bench.lora.hunt`).
 
     The two sides of the claim on a sketch are measured by the function of the claim's name in
-    `bench.lora.hunt.targets`, which stands above the theory and is looked up when a search begins.
+    `ratiobench.bench.lora.hunt.targets`, which stands above the theory and is looked up when a search begins.
 
     Parameters
     ----------

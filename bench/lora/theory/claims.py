@@ -9,22 +9,22 @@ those of the run.
 
 from __future__ import annotations
 
-from bench.family.parts import Statement
-from bench.lora.theory import guarantees, guarded
-from bench.lora.theory.basis.assumptions import (
+from ratiobench.bench.family.parts import Statement
+from ratiobench.bench.lora.theory import guarantees, guarded
+from ratiobench.bench.lora.theory.basis.assumptions import (
     invalid,
     outside_algorithm1,
     outside_dual,
     outside_paper,
     outside_selected,
 )
-from bench.lora.theory.claim import About, Claim, Hunt, Standing
-from bench.lora.theory.notation import SIGNS
-from bench.lora.theory.paper import algorithm1, algorithm2, lemma4, lemmas, theorem3, theorem4, theorem5
-from bench.lora.theory.payments import truthful
-from bench.lora.theory.payments.sale import without_payments
-from online.lora.traces import PriceTrace
-from online.outcome import OnlineRun
+from ratiobench.bench.lora.theory.claim import About, Claim, Hunt, Standing
+from ratiobench.bench.lora.theory.notation import SIGNS
+from ratiobench.bench.lora.theory.paper import algorithm1, algorithm2, lemma4, lemmas, theorem3, theorem4, theorem5
+from ratiobench.bench.lora.theory.payments import truthful
+from ratiobench.bench.lora.theory.payments.sale import without_payments
+from ratiobench.online.lora.traces import PriceTrace
+from ratiobench.online.outcome import OnlineRun
 
 AUDITS = "8"
 """Version of all checks. Raise it with every claim that is added and every check that comes to say something else, but

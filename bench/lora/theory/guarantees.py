@@ -23,19 +23,19 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from bench.family.checks import Check, Verdict
-from bench.lora.theory.basis.case import Case, Cell, Figures
-from bench.lora.theory.basis.dual import Dual, Priced, dual_of
-from bench.lora.theory.basis.memo import keep_by_content
-from bench.lora.theory.basis.outlay import find_outlay
-from instances.lora.model import Instance
-from online.lora.algorithms.posted import settle_share
-from online.lora.mechanism import Room, prices
-from online.lora.protocol import Posted
-from online.lora.public_constants import cap_compute, cap_memory, largest_share
-from online.lora.roots import is_gain_below, share_above
-from online.lora.traces import LinearTrace, Offer
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
+from ratiobench.bench.lora.theory.basis.dual import Dual, Priced, dual_of
+from ratiobench.bench.lora.theory.basis.memo import keep_by_content
+from ratiobench.bench.lora.theory.basis.outlay import find_outlay
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.algorithms.posted import settle_share
+from ratiobench.online.lora.mechanism import Room, prices
+from ratiobench.online.lora.protocol import Posted
+from ratiobench.online.lora.public_constants import cap_compute, cap_memory, largest_share
+from ratiobench.online.lora.roots import is_gain_below, share_above
+from ratiobench.online.lora.traces import LinearTrace, Offer
+from ratiobench.online.outcome import OnlineRun
 
 ROUNDING = Fraction(1, 10**9)
 """Relative error that prices in doubles do not reach."""

@@ -6,14 +6,14 @@ import math
 from fractions import Fraction
 from functools import cache
 
-from bench.family.checks import Check, Verdict
-from bench.lora.theory.basis.case import Case, Figures
-from bench.lora.theory.guarantees import ROUNDING
-from instances.lora.model import Instance
-from online.lora.guard import Announced
-from online.lora.posting import PostedTrace
-from online.lora.public_constants import served
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.guarantees import ROUNDING
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.guard import Announced
+from ratiobench.online.lora.posting import PostedTrace
+from ratiobench.online.lora.public_constants import served
+from ratiobench.online.outcome import OnlineRun
 
 
 def is_guarded(run: OnlineRun) -> bool:

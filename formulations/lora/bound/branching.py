@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.backends.highs import Master
-from formulations.kernels import compiled
-from formulations.lora.bound.lagrangian import Prices
-from formulations.lora.bound.patterns import Patterns, node_patterns
-from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, pool, trace
-from formulations.lora.bound.tree import Tree
-from instances.lora.model import Instance, IntArray
+from ratiobench.formulations.backends.highs import Master
+from ratiobench.formulations.kernels import compiled
+from ratiobench.formulations.lora.bound.lagrangian import Prices
+from ratiobench.formulations.lora.bound.patterns import Patterns, node_patterns
+from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, pool, trace
+from ratiobench.formulations.lora.bound.tree import Tree
+from ratiobench.instances.lora.model import Instance, IntArray
 
 Decision = tuple[int, ...]
 """What a node of the tree decides: (pooled task,) or (pooled task, type, slot)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.kernels import ascending, inlined, inner
+from ratiobench.formulations.kernels import ascending, inlined, inner
 
 NONE, INNER, OUTER = 0, 1, 2
 TAKE_INNER, DROP_INNER, TAKE_OUTER, DROP_OUTER, INNER_TO_OUTER, OUTER_TO_INNER = 0, 1, 2, 3, 4, 5

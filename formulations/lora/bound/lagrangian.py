@@ -21,11 +21,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.kernels import compiled
-from formulations.lora.bound.patterns import ACTIVE, Patterns, node_patterns, node_values, supplies
-from formulations.lora.bound.pricing import Pool, Pricer, base_cost, cheapest, class_cells, fill, places, trace
-from instances.lora.model import IntArray
-from instances.seeds import Stream
+from ratiobench.formulations.kernels import compiled
+from ratiobench.formulations.lora.bound.patterns import ACTIVE, Patterns, node_patterns, node_values, supplies
+from ratiobench.formulations.lora.bound.pricing import (
+    Pool,
+    Pricer,
+    base_cost,
+    cheapest,
+    class_cells,
+    fill,
+    places,
+    trace,
+)
+from ratiobench.instances.lora.model import IntArray
+from ratiobench.instances.seeds import Stream
 
 Prices = NDArray[np.float64]
 

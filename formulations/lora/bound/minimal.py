@@ -12,16 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.kernels import compiled
-from formulations.lora.bound.pricing import Pool, base_cost, fill_table, find_pool
-from formulations.lora.covering.schedules import (
+from ratiobench.formulations.kernels import compiled
+from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, fill_table, find_pool
+from ratiobench.formulations.lora.covering.schedules import (
     STATE_LIMIT,
     TABLE_LIMIT,
     StateSpaceTooLarge,
     minimal_covers,
     space,
 )
-from instances.lora.model import Instance, IntArray
+from ratiobench.instances.lora.model import Instance, IntArray
 
 FAR = np.int64(2**62)
 """Cost of the impossible; above half of it nothing is possible, as costs may be negative."""

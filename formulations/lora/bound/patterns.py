@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.kernels import compiled
-from formulations.lora.bound.pricing import Pool
-from instances.lora.model import IntArray
+from ratiobench.formulations.kernels import compiled
+from ratiobench.formulations.lora.bound.pricing import Pool
+from ratiobench.instances.lora.model import IntArray
 
 CLASSES = 24
 """No patterns of a node type whose tasks fall into more classes."""

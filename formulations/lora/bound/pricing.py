@@ -18,10 +18,10 @@ from numba import config, types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from formulations.kernels import compiled, inlined, inner
-from formulations.lora.bound.exchange import exchange
-from formulations.lora.covering.schedules import StateSpaceTooLarge, require_table
-from instances.lora.model import Instance, IntArray
+from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.lora.bound.exchange import exchange
+from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, require_table
+from ratiobench.instances.lora.model import Instance, IntArray
 
 OUTER_LIMIT = 2_000_000
 LONG, SHORT, MUCH = 2**20, 2**15, 2**32

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.kernels import ascending, compiled
-from formulations.lora.bound.lagrangian import Capacity, DualBound, Multipliers, Prices, never
-from formulations.lora.bound.pricing import Pool, Pricer, class_cells
-from instances.lora.model import IntArray
+from ratiobench.formulations.kernels import ascending, compiled
+from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, Multipliers, Prices, never
+from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, class_cells
+from ratiobench.instances.lora.model import IntArray
 
 RENT_LEVELS = 10_000
 """Rents are rounded to so many levels in the integer program; any weights of cells make valid rows."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from formulations.lora.bound.lagrangian import Prices
-from instances.lora.model import IntArray
+from ratiobench.formulations.lora.bound.lagrangian import Prices
+from ratiobench.instances.lora.model import IntArray
 
 
 class Tree(NamedTuple):

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.kernels import compiled
-from instances.errors import InputError
-from instances.lora.model import IntArray, Public, Task
+from ratiobench.formulations.kernels import compiled
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.model import IntArray, Public, Task
 
 FAR = 2**60
 """Cost of the impossible in integer tables: above any sum of cell costs (10^4 slots times 2^40, and prices)."""

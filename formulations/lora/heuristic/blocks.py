@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.kernels import ascending, compiled, inlined
-from formulations.lora.bound.pricing import Pool
-from formulations.lora.heuristic.insertion import Desk, insert, put_back, remove, revert
-from formulations.lora.heuristic.packing import below, unit_interval
-from formulations.lora.heuristic.state import State, copy_into
-from instances.lora.model import IntArray
+from ratiobench.formulations.kernels import ascending, compiled, inlined
+from ratiobench.formulations.lora.bound.pricing import Pool
+from ratiobench.formulations.lora.heuristic.insertion import Desk, insert, put_back, remove, revert
+from ratiobench.formulations.lora.heuristic.packing import below, unit_interval
+from ratiobench.formulations.lora.heuristic.state import State, copy_into
+from ratiobench.instances.lora.model import IntArray
 
 MOST = 3
 """Most tasks removed by one block of a descent."""

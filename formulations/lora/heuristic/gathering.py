@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.kernels import ascending, compiled, inlined
-from formulations.lora.bound.pricing import Pool
-from formulations.lora.heuristic.insertion import Desk
-from formulations.lora.heuristic.state import State
+from ratiobench.formulations.kernels import ascending, compiled, inlined
+from ratiobench.formulations.lora.bound.pricing import Pool
+from ratiobench.formulations.lora.heuristic.insertion import Desk
+from ratiobench.formulations.lora.heuristic.state import State
 
 STEPS = 2_000
 """Steps of the search for one pair of nodes."""

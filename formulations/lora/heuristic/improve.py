@@ -15,16 +15,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.bound.lagrangian import LAST_PENALTY, DualBound, never, value_density
-from formulations.lora.bound.patterns import node_patterns
-from formulations.lora.bound.pricing import Pool
-from formulations.lora.heuristic import gathering
-from formulations.lora.heuristic.blocks import anneal, descend, insert_all
-from formulations.lora.heuristic.gathering import gather
-from formulations.lora.heuristic.insertion import Desk, another_desk, begin, new_desk, pack_pooled
-from formulations.lora.heuristic.state import State, copy_state, empty_state, running_cells, solution_of_state, state_of
-from instances.lora.model import Instance, IntArray
-from instances.lora.solution import Solution
+from ratiobench.formulations.lora.bound.lagrangian import LAST_PENALTY, DualBound, never, value_density
+from ratiobench.formulations.lora.bound.patterns import node_patterns
+from ratiobench.formulations.lora.bound.pricing import Pool
+from ratiobench.formulations.lora.heuristic import gathering
+from ratiobench.formulations.lora.heuristic.blocks import anneal, descend, insert_all
+from ratiobench.formulations.lora.heuristic.gathering import gather
+from ratiobench.formulations.lora.heuristic.insertion import Desk, another_desk, begin, new_desk, pack_pooled
+from ratiobench.formulations.lora.heuristic.state import (
+    State,
+    copy_state,
+    empty_state,
+    running_cells,
+    solution_of_state,
+    state_of,
+)
+from ratiobench.instances.lora.model import Instance, IntArray
+from ratiobench.instances.lora.solution import Solution
 
 FEW = 1_000
 """Below this many tasks more constructions are tried, and the search is an annealing; else a descent."""

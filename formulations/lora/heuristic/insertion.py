@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.kernels import ascending, compiled, inlined, inner
-from formulations.lora.bound.patterns import Patterns, node_values
-from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
-from formulations.lora.heuristic.packing import FILLS, REFILLS, fractional_packing, pack_nodes
-from formulations.lora.heuristic.state import State, running_cells, type_of_node
-from instances.lora.model import IntArray
+from ratiobench.formulations.kernels import ascending, compiled, inlined, inner
+from ratiobench.formulations.lora.bound.patterns import Patterns, node_values
+from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
+from ratiobench.formulations.lora.heuristic.packing import FILLS, REFILLS, fractional_packing, pack_nodes
+from ratiobench.formulations.lora.heuristic.state import State, running_cells, type_of_node
+from ratiobench.instances.lora.model import IntArray
 
 JOURNAL = 20_000
 """Most moves to other nodes within one block."""

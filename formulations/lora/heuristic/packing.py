@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.kernels import ascending, compiled, inlined, inner
-from formulations.lora.bound.patterns import best_pattern
+from ratiobench.formulations.kernels import ascending, compiled, inlined, inner
+from ratiobench.formulations.lora.bound.patterns import best_pattern
 
 PIVOTS = 300
 """Columns generated at most for one fractional packing; what is not proved optimal by then is good enough to round."""

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.kernels import inlined
-from formulations.lora.bound.pricing import Pool, class_cells, places
-from instances.lora.model import Instance, IntArray
-from instances.lora.solution import Decision, Solution
+from ratiobench.formulations.kernels import inlined
+from ratiobench.formulations.lora.bound.pricing import Pool, class_cells, places
+from ratiobench.instances.lora.model import Instance, IntArray
+from ratiobench.instances.lora.solution import Decision, Solution
 
 
 class State(NamedTuple):

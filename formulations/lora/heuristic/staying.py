@@ -14,16 +14,23 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.kernels import ascending, compiled, inlined, inner
-from formulations.lora.bound.lagrangian import DualBound, never, value_density
-from formulations.lora.bound.pricing import Pool, base_cost
-from formulations.lora.heuristic.blocks import chance
-from formulations.lora.heuristic.improve import FEW, Found, Tell, doubling, quiet
-from formulations.lora.heuristic.insertion import Desk, another_desk, new_desk, put_back, remove
-from formulations.lora.heuristic.packing import below, unit_interval
-from formulations.lora.heuristic.state import State, copy_into, copy_state, empty_state, solution_of_state, state_of
-from instances.lora.model import Instance
-from instances.lora.solution import Solution
+from ratiobench.formulations.kernels import ascending, compiled, inlined, inner
+from ratiobench.formulations.lora.bound.lagrangian import DualBound, never, value_density
+from ratiobench.formulations.lora.bound.pricing import Pool, base_cost
+from ratiobench.formulations.lora.heuristic.blocks import chance
+from ratiobench.formulations.lora.heuristic.improve import FEW, Found, Tell, doubling, quiet
+from ratiobench.formulations.lora.heuristic.insertion import Desk, another_desk, new_desk, put_back, remove
+from ratiobench.formulations.lora.heuristic.packing import below, unit_interval
+from ratiobench.formulations.lora.heuristic.state import (
+    State,
+    copy_into,
+    copy_state,
+    empty_state,
+    solution_of_state,
+    state_of,
+)
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Solution
 
 BLOCKS, BLOCKS_OF_A_TASK = 100_000, 2_500
 """Blocks of an annealing per unit of effort: so many per task, and at most so many."""

@@ -15,15 +15,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.backends import Limits
-from formulations.backends.highs import solve
-from formulations.linear import LinearModel, RowBuilder
-from formulations.lora.bound.pricing import Pool, find_pool, places
-from formulations.lora.heuristic.state import State, copy_state, solution_of_state, state_of, type_of_node
-from formulations.lora.models.tight import cover_inequalities
-from instances.lora.model import Instance, IntArray
-from instances.lora.solution import Solution
-from instances.seeds import Stream
+from ratiobench.formulations.backends import Limits
+from ratiobench.formulations.backends.highs import solve
+from ratiobench.formulations.linear import LinearModel, RowBuilder
+from ratiobench.formulations.lora.bound.pricing import Pool, find_pool, places
+from ratiobench.formulations.lora.heuristic.state import State, copy_state, solution_of_state, state_of, type_of_node
+from ratiobench.formulations.lora.models.tight import cover_inequalities
+from ratiobench.instances.lora.model import Instance, IntArray
+from ratiobench.instances.lora.solution import Solution
+from ratiobench.instances.seeds import Stream
 
 CELLS = (150, 300)
 """Most cells (task, node, slot) of the programs, in turns, times the nodes that a task may use; two tasks at least."""

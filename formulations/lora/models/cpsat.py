@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from formulations.lora.models.formulation import Formulation
-from instances.lora.model import Instance
+from ratiobench.formulations.lora.models.formulation import Formulation
+from ratiobench.instances.lora.model import Instance
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

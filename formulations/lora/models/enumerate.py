@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from formulations.lora.models.formulation import number_of_nodes
-from instances.lora.model import Instance, Task
-from instances.lora.solution import Decision, Solution
+from ratiobench.formulations.lora.models.formulation import number_of_nodes
+from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.solution import Decision, Solution
 
 TASK_LIMIT = 8
 ASSIGNMENT_LIMIT = 20_000

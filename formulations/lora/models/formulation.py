@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.linear import FloatArray
-from instances.lora.model import Instance
-from instances.lora.solution import Decision, Solution
+from ratiobench.formulations.linear import FloatArray
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Decision, Solution
 
-PACKAGE = "formulations.lora.models"
+PACKAGE = "ratiobench.formulations.lora.models"
 
 
 @dataclass(frozen=True, slots=True)

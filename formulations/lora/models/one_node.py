@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
-from formulations.lora.bound.lagrangian import Capacity, DualBound
-from formulations.lora.bound.pricing import Pool
-from formulations.lora.models.formulation import Formulation
-from formulations.lora.models.tight import Menu, menus
-from instances.lora.model import Instance, Option
-from instances.lora.solution import Decision, Solution
+from ratiobench.formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
+from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound
+from ratiobench.formulations.lora.bound.pricing import Pool
+from ratiobench.formulations.lora.models.formulation import Formulation
+from ratiobench.formulations.lora.models.tight import Menu, menus
+from ratiobench.instances.lora.model import Instance, Option
+from ratiobench.instances.lora.solution import Decision, Solution
 
 NAME = "one-node"
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.linear import FloatArray, LinearModel, RowBuilder
-from formulations.lora.bound.lagrangian import DualBound
-from formulations.lora.bound.residual import RENT_LEVELS, Residual, everywhere
-from formulations.lora.models.tight import cover_inequalities
-from instances.lora.model import IntArray
+from ratiobench.formulations.linear import FloatArray, LinearModel, RowBuilder
+from ratiobench.formulations.lora.bound.lagrangian import DualBound
+from ratiobench.formulations.lora.bound.residual import RENT_LEVELS, Residual, everywhere
+from ratiobench.formulations.lora.models.tight import cover_inequalities
+from ratiobench.instances.lora.model import IntArray
 
 
 class Relaxed(NamedTuple):

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from formulations.linear import LinearModel
-from formulations.lora.models.formulation import Formulation, number_of_nodes
-from instances.lora.model import Instance
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes
+from ratiobench.instances.lora.model import Instance
 
 if TYPE_CHECKING:
     import pulp

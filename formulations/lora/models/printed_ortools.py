@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from formulations.linear import LinearModel
-from formulations.lora.models.formulation import Formulation
-from formulations.lora.models.printed import columns
-from instances.lora.model import Instance
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.lora.models.formulation import Formulation
+from ratiobench.formulations.lora.models.printed import columns
+from ratiobench.instances.lora.model import Instance
 
 if TYPE_CHECKING:
     from ortools.linear_solver.python import model_builder

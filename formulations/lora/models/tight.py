@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
-from formulations.lora.models.formulation import Formulation
-from instances.lora.model import Instance, Option, Task
-from instances.lora.solution import Decision, Solution
+from ratiobench.formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
+from ratiobench.formulations.lora.models.formulation import Formulation
+from ratiobench.instances.lora.model import Instance, Option, Task
+from ratiobench.instances.lora.solution import Decision, Solution
 
 _HULL_POINTS = 10_000
 

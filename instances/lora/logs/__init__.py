@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from instances.lora.logs.base import Job, Left, LogFormat, register, registered
+from ratiobench.instances.lora.logs.base import Job, Left, LogFormat, register, registered
 
 __all__ = ["Job", "Left", "LogFormat", "register", "registered"]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from instances.errors import InputError, shown
-from instances.text_files import TextFile
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.text_files import TextFile
 
 LARGEST = 10**11
 """No second, memory or number of GPUs in a log is larger."""

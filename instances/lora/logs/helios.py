@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from instances.errors import InputError
-from instances.lora.logs.base import (
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.logs.base import (
     NO_END,
     NO_GPU,
     NO_TIME,
@@ -19,9 +19,9 @@ from instances.lora.logs.base import (
     thousandths,
     whole_up,
 )
-from instances.lora.readers.base import columns as places
-from instances.text_files import TextFile
-from instances.text_files import rows as read_rows
+from ratiobench.instances.lora.readers.base import columns as places
+from ratiobench.instances.text_files import TextFile
+from ratiobench.instances.text_files import rows as read_rows
 
 COLUMNS = ("job_id", "gpu_num", "submit_time", "duration")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from instances.errors import InputError
-from instances.lora.logs.base import (
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.logs.base import (
     NO_END,
     NO_GPU,
     NO_TIME,
@@ -18,9 +18,9 @@ from instances.lora.logs.base import (
     thousandths,
     whole_up,
 )
-from instances.lora.readers.pai import COLUMNS, ZONE
-from instances.text_files import TextFile
-from instances.text_files import rows as read_rows
+from ratiobench.instances.lora.readers.pai import COLUMNS, ZONE
+from ratiobench.instances.text_files import TextFile
+from ratiobench.instances.text_files import rows as read_rows
 
 _JOB, _TASK, _COUNT, _STATUS = (COLUMNS.index(name) for name in ("job_name", "task_name", "inst_num", "status"))
 _START, _END, _GPU, _TYPE = (COLUMNS.index(name) for name in ("start_time", "end_time", "plan_gpu", "gpu_type"))

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from instances.errors import InputError, shown
-from instances.lora.logs import table
-from instances.lora.logs.base import CANCELLED, NO_END, NO_GPU, NO_TIME, Job, Left, LogFormat, moment, register
-from instances.text_files import TextFile
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.lora.logs import table
+from ratiobench.instances.lora.logs.base import (
+    CANCELLED,
+    NO_END,
+    NO_GPU,
+    NO_TIME,
+    Job,
+    Left,
+    LogFormat,
+    moment,
+    register,
+)
+from ratiobench.instances.text_files import TextFile
 
 _COLUMNS = {"submit": "timestamp", "gpus": "num_gpus"}
 

@@ -5,9 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from instances.errors import InputError, shown
-from instances.lora.logs.base import CANCELLED, NO_END, NO_GPU, NO_TIME, STEP, Job, Left, LogFormat, moment, register
-from instances.text_files import TextFile
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.lora.logs.base import (
+    CANCELLED,
+    NO_END,
+    NO_GPU,
+    NO_TIME,
+    STEP,
+    Job,
+    Left,
+    LogFormat,
+    moment,
+    register,
+)
+from ratiobench.instances.text_files import TextFile
 
 NEEDED = ("JobID", "Submit", "Start", "End", "State")
 """Names that the first line must have; one of `TRES` besides."""

@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from instances.errors import InputError, shown
-from instances.lora.logs.base import CANCELLED, LARGEST, NO_END, NO_GPU, NO_TIME, Job, Left, LogFormat, register
-from instances.text_files import TextFile
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.lora.logs.base import (
+    CANCELLED,
+    LARGEST,
+    NO_END,
+    NO_GPU,
+    NO_TIME,
+    Job,
+    Left,
+    LogFormat,
+    register,
+)
+from ratiobench.instances.text_files import TextFile
 
 FIELDS = (
     "job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory",

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from instances.errors import InputError, shown
-from instances.fields import LIMIT
-from instances.lora.logs.base import (
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora.logs.base import (
     NO_END,
     NO_GPU,
     NO_TIME,
@@ -22,9 +22,9 @@ from instances.lora.logs.base import (
     thousandths,
     whole_up,
 )
-from instances.lora.readers.base import columns as places
-from instances.text_files import TextFile
-from instances.text_files import rows as read_rows
+from ratiobench.instances.lora.readers.base import columns as places
+from ratiobench.instances.text_files import TextFile
+from ratiobench.instances.text_files import rows as read_rows
 
 NEEDED = ("submit", "duration", "gpus")
 OPTIONAL = ("name", "memory_mb", "deadline", "bid", "type", "limit")

@@ -5,7 +5,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from instances.lora.readers.base import SLOT_SECONDS, SLOTS_PER_DAY, Trace, read_arrivals, register, registered
+from ratiobench.instances.lora.readers.base import (
+    SLOT_SECONDS,
+    SLOTS_PER_DAY,
+    Trace,
+    read_arrivals,
+    register,
+    registered,
+)
 
 __all__ = ["SLOTS_PER_DAY", "SLOT_SECONDS", "Trace", "read_arrivals", "register", "registered"]
 

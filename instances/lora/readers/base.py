@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from instances.errors import InputError, shown
-from instances.text_files import TextFile, open_text
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.text_files import TextFile, open_text
 
 SLOTS_PER_DAY = 144
 SLOT_SECONDS = 600

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from instances.errors import InputError, shown
-from instances.lora.readers.base import Moment, Trace, columns, register, timestamp, width
-from instances.text_files import TextFile, rows
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.lora.readers.base import Moment, Trace, columns, register, timestamp, width
+from ratiobench.instances.text_files import TextFile, rows
 
 
 def moments(file: TextFile, source: str) -> Iterator[Moment]:

@@ -40,10 +40,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from formulations.kernels import compiled, inlined
-from instances.eapm.model import frozen
-from online.eapm.protocol import Decision, Public, User, View
-from online.eapm.registry import Entry, register
+from ratiobench.formulations.kernels import compiled, inlined
+from ratiobench.instances.eapm.model import frozen
+from ratiobench.online.eapm.protocol import Decision, Public, User, View
+from ratiobench.online.eapm.registry import Entry, register
 
 PIECES = 40
 """Parts in which a bag is placed; with twice or half as many no mean rate changes by more than 0.3 %."""

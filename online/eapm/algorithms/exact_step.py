@@ -30,9 +30,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from formulations.kernels import ascending, compiled, inlined
-from instances.eapm.model import frozen
-from online.eapm.protocol import Decision, Public, User, View
+from ratiobench.formulations.kernels import ascending, compiled, inlined
+from ratiobench.instances.eapm.model import frozen
+from ratiobench.online.eapm.protocol import Decision, Public, User, View
 
 LIMIT = 100_000
 NEVER = 2**63 - 1

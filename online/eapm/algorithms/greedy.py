@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from online.eapm.protocol import Decision, Public, User, View
-from online.eapm.registry import Entry, register
+from ratiobench.online.eapm.protocol import Decision, Public, User, View
+from ratiobench.online.eapm.registry import Entry, register
 
 
 class Greedy:

@@ -39,12 +39,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from formulations.kernels import ascending, compiled
-from instances.eapm.model import frozen
-from instances.errors import InputError
-from online.eapm.algorithms.exact_step import ExactStep
-from online.eapm.protocol import Decision, Public, User, View
-from online.eapm.registry import Entry, Option, register
+from ratiobench.formulations.kernels import ascending, compiled
+from ratiobench.instances.eapm.model import frozen
+from ratiobench.instances.errors import InputError
+from ratiobench.online.eapm.algorithms.exact_step import ExactStep
+from ratiobench.online.eapm.protocol import Decision, Public, User, View
+from ratiobench.online.eapm.registry import Entry, Option, register
 
 
 class Reading(NamedTuple):

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from instances.edgeflow.model import CLOUD, Job, Public
-from online.edgeflow.planner import tables
-from online.edgeflow.policy import Sharing, column, with_common
-from online.edgeflow.protocol import Answer, View
-from online.edgeflow.registry import Entry, register
-from online.edgeflow.sharing import divide, put_right
+from ratiobench.instances.edgeflow.model import CLOUD, Job, Public
+from ratiobench.online.edgeflow.planner import tables
+from ratiobench.online.edgeflow.policy import Sharing, column, with_common
+from ratiobench.online.edgeflow.protocol import Answer, View
+from ratiobench.online.edgeflow.registry import Entry, register
+from ratiobench.online.edgeflow.sharing import divide, put_right
 
 PRODUCT_LIMIT = 2**62
 """Products up to it fit the kernel's integers; Python's take those that may be larger."""

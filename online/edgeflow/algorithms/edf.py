@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from instances.edgeflow.model import CLOUD, Job
-from online.edgeflow.policy import Sharing, with_common
-from online.edgeflow.protocol import Answer, View
-from online.edgeflow.registry import Entry, Option, register
+from ratiobench.instances.edgeflow.model import CLOUD, Job
+from ratiobench.online.edgeflow.policy import Sharing, with_common
+from ratiobench.online.edgeflow.protocol import Answer, View
+from ratiobench.online.edgeflow.registry import Entry, Option, register
 
 MEASURED_LIMIT = 64
 

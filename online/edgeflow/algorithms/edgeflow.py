@@ -14,14 +14,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from instances.edgeflow.model import EDGE, Job
-from online.edgeflow.algorithms.elasticflow import OPTIONS, ElasticFlow
-from online.edgeflow.placement import ending, largest, stays, without
-from online.edgeflow.plan import DROP_FAILED, KEEP_ALL, LEVEL
-from online.edgeflow.planner import Planned
-from online.edgeflow.policy import with_common
-from online.edgeflow.protocol import Answer, View
-from online.edgeflow.registry import Entry, Option, register
+from ratiobench.instances.edgeflow.model import EDGE, Job
+from ratiobench.online.edgeflow.algorithms.elasticflow import OPTIONS, ElasticFlow
+from ratiobench.online.edgeflow.placement import ending, largest, stays, without
+from ratiobench.online.edgeflow.plan import DROP_FAILED, KEEP_ALL, LEVEL
+from ratiobench.online.edgeflow.planner import Planned
+from ratiobench.online.edgeflow.policy import with_common
+from ratiobench.online.edgeflow.protocol import Answer, View
+from ratiobench.online.edgeflow.registry import Entry, Option, register
 
 _YES = ("yes", "no")
 _OPTIONS: Mapping[str, Option] = with_common(

@@ -1,7 +1,7 @@
 """ElasticFlow: a job is admitted if one plan meets it and the jobs admitted before; a declined job never comes back.
 
-The plan fills the jobs by deadline, each with the least share that suffices (`online.edgeflow.plan.fill`). GPUs that it
-leaves go, step by step, to the job for which a step costs least.
+The plan fills the jobs by deadline, each with the least share that suffices (`ratiobench.online.edgeflow.plan.fill`).
+GPUs that it leaves go, step by step, to the job for which a step costs least.
 
 A newcomer is tested together with those admitted jobs that can still be planned, so an admitted job that will miss its
 deadline blocks nobody. In the artifact it does: its function `estimate_all_jobs` asks for a plan of all admitted jobs
@@ -21,16 +21,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from instances.edgeflow.model import CLOUD, EDGE, Job, Public
-from instances.errors import InputError, shown
-from online.edgeflow.admission import ADMITS
-from online.edgeflow.placement import RULES, without
-from online.edgeflow.plan import DROP_FAILED, LEVEL
-from online.edgeflow.planner import Planned, Planner
-from online.edgeflow.policy import Sharing, with_common
-from online.edgeflow.protocol import WINDOW, Answer, View
-from online.edgeflow.registry import Entry, Option, register
-from online.edgeflow.sharing import spread
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Public
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.online.edgeflow.admission import ADMITS
+from ratiobench.online.edgeflow.placement import RULES, without
+from ratiobench.online.edgeflow.plan import DROP_FAILED, LEVEL
+from ratiobench.online.edgeflow.planner import Planned, Planner
+from ratiobench.online.edgeflow.policy import Sharing, with_common
+from ratiobench.online.edgeflow.protocol import WINDOW, Answer, View
+from ratiobench.online.edgeflow.registry import Entry, Option, register
+from ratiobench.online.edgeflow.sharing import spread
 
 SLOT_LIMIT = 86_400
 

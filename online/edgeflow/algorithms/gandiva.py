@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from instances.edgeflow.model import CLOUD, Job, Public
-from online.edgeflow.policy import Sharing, with_common
-from online.edgeflow.protocol import Answer, View
-from online.edgeflow.registry import Entry, register
+from ratiobench.instances.edgeflow.model import CLOUD, Job, Public
+from ratiobench.online.edgeflow.policy import Sharing, with_common
+from ratiobench.online.edgeflow.protocol import Answer, View
+from ratiobench.online.edgeflow.registry import Entry, register
 
 TURN_S = 60
 """Seconds after which a set lets the next jobs run."""

@@ -1,9 +1,9 @@
 """Hold, ours: nobody is declined; at every event a plan meets as many jobs as it can, and what runs is held to.
 
-Plan (Moore-Hodgson): the jobs that can still be met are filled by deadline (`online.edgeflow.plan.fill`); where one
-cannot be filled, the largest of those filled and of itself is left out, and filling goes on from there. The size of a
-job is the GPU seconds that it still takes on the smallest level that alone would meet it, times (1 + part left) / 2:
-who has come far is left out last. Stalls to come are charged.
+Plan (Moore-Hodgson): the jobs that can still be met are filled by deadline (`ratiobench.online.edgeflow.plan.fill`);
+where one cannot be filled, the largest of those filled and of itself is left out, and filling goes on from there. The
+size of a job is the GPU seconds that it still takes on the smallest level that alone would meet it, times (1 + part
+left) / 2: who has come far is left out last. Stalls to come are charged.
 
 There are two such plans: in one a running job first tries to go on as it runs, to its end. That one is taken unless the
 other meets over 3 % more jobs. Of GPUs that it leaves, running jobs first get their level back; then a step goes to
@@ -18,15 +18,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from instances.arrays import IntArray
-from instances.edgeflow.model import CLOUD, EDGE, Job, Public
-from online.edgeflow.placement import RULES, without
-from online.edgeflow.plan import DROP_LARGEST, LEVEL, USED
-from online.edgeflow.planner import FloatArray, Planned, Planner
-from online.edgeflow.policy import Sharing, with_common
-from online.edgeflow.protocol import Answer, View
-from online.edgeflow.registry import Entry, Option, register
-from online.edgeflow.sharing import restore, spread
+from ratiobench.instances.arrays import IntArray
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Public
+from ratiobench.online.edgeflow.placement import RULES, without
+from ratiobench.online.edgeflow.plan import DROP_LARGEST, LEVEL, USED
+from ratiobench.online.edgeflow.planner import FloatArray, Planned, Planner
+from ratiobench.online.edgeflow.policy import Sharing, with_common
+from ratiobench.online.edgeflow.protocol import Answer, View
+from ratiobench.online.edgeflow.registry import Entry, Option, register
+from ratiobench.online.edgeflow.sharing import restore, spread
 
 PATIENCE = 60
 """A running job changes its level for a step that saves more than so many of its overheads."""

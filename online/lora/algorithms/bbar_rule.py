@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from instances.errors import InputError
-from online.lora.mechanism import register_mechanism
-from online.lora.registry import Option, fraction
-from online.lora.traces import Rule
+from ratiobench.instances.errors import InputError
+from ratiobench.online.lora.mechanism import register_mechanism
+from ratiobench.online.lora.registry import Option, fraction
+from ratiobench.online.lora.traces import Rule
 
 
 def settle(options: Mapping[str, str], constants: Mapping[str, Fraction]) -> Rule:

@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.lora.model import Option as Preprocessing
-from instances.lora.model import Public, Task
-from instances.lora.solution import Decision
-from instances.seeds import Stream
-from online.lora.one_node import Found, with_one_node
-from online.lora.protocol import View
-from online.lora.registry import Entry, Option, register
-from online.spec import always
+from ratiobench.instances.lora.model import Option as Preprocessing
+from ratiobench.instances.lora.model import Public, Task
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.instances.seeds import Stream
+from ratiobench.online.lora.one_node import Found, with_one_node
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.registry import Entry, Option, register
+from ratiobench.online.spec import always
 
 
 def drawn_vendor(task: Task, public: Public) -> Preprocessing:

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.covering.schedules import Cover, cheapest_cover
-from instances.errors import InputError
-from instances.lora.model import IntArray, Public, Task
-from instances.lora.solution import Decision
-from online.lora.one_node import Found, with_one_node
-from online.lora.protocol import View
-from online.lora.registry import Entry, register
-from online.spec import always
+from ratiobench.formulations.lora.covering.schedules import Cover, cheapest_cover
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.model import IntArray, Public, Task
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.one_node import Found, with_one_node
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.registry import Entry, register
+from ratiobench.online.spec import always
 
 _DIGITS = 40
 _BITS = 20

@@ -18,16 +18,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
-from instances.lora.model import Public, Task
-from instances.lora.solution import Decision
-from online.lora.mechanism import TRUTHFUL
-from online.lora.one_node import Found, with_one_node
-from online.lora.protocol import View, first_with_room
-from online.lora.registry import Entry, register
-from online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
-from online.lora.traces import GreedyTrace, Offered
-from online.spec import always
+from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
+from ratiobench.instances.lora.model import Public, Task
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.mechanism import TRUTHFUL
+from ratiobench.online.lora.one_node import Found, with_one_node
+from ratiobench.online.lora.protocol import View, first_with_room
+from ratiobench.online.lora.registry import Entry, register
+from ratiobench.online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
+from ratiobench.online.lora.traces import GreedyTrace, Offered
+from ratiobench.online.spec import always
 
 
 class Greedy:

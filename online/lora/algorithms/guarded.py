@@ -2,10 +2,10 @@
 
 `inner` names who posts the wishes: `greedy` wishes 0, `posted`, `minimal-edit`, `capped` and `bbar-rule` wish what they
 would charge for a cell, and move their prices when something is sold to a task; anyone's own class is asked in a
-process of its own (`online.lora.wishing`). The guard keeps every price between its
-limits (`online.lora.guard`), which gives the guarantee whatever the wishes are.
+process of its own (`ratiobench.online.lora.wishing`). The guard keeps every price between its
+limits (`ratiobench.online.lora.guard`), which gives the guarantee whatever the wishes are.
 
-Claim (Theorem H). OPT <= (rho + max(1, Omega beta)) ALG + A0 + E; `online.lora.guard` says what these are.
+Claim (Theorem H). OPT <= (rho + max(1, Omega beta)) ALG + A0 + E; `ratiobench.online.lora.guard` says what these are.
 
 Truthful in the bid (Theorem T): wishes, credits and room do not look at it. Of a task of an announced class an earlier
 deadline or more work never gains either. A later arrival can: the lower limit of a price falls where others buy dear
@@ -20,15 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from instances.errors import InputError, did_you_mean, not_one_of
-from instances.lora.model import Public, Task
-from online.lora.algorithms.learned import GUARD, arithmetic, guarantee, guard_settings
-from online.lora.mechanism import Mechanism
-from online.lora.posting import PostedPrices, Wish, find_room
-from online.lora.protocol import View, first_with_room
-from online.lora.registry import REGISTRY, Entry, Option, register
-from online.lora.traces import Cell
-from online.lora.wishing import PROTOCOL, OwnPrices
+from ratiobench.instances.errors import InputError, did_you_mean, not_one_of
+from ratiobench.instances.lora.model import Public, Task
+from ratiobench.online.lora.algorithms.learned import GUARD, arithmetic, guarantee, guard_settings
+from ratiobench.online.lora.mechanism import Mechanism
+from ratiobench.online.lora.posting import PostedPrices, Wish, find_room
+from ratiobench.online.lora.protocol import View, first_with_room
+from ratiobench.online.lora.registry import REGISTRY, Entry, Option, register
+from ratiobench.online.lora.traces import Cell
+from ratiobench.online.lora.wishing import PROTOCOL, OwnPrices
 
 INNER = ("greedy", "posted", "minimal-edit", "capped", "bbar-rule")
 

@@ -1,23 +1,23 @@
 """`learned`: prices from earlier days, solved again within the day for the demand that counts foretell.
 
 What it knows before the day: how many tasks came when on earlier days, a sample of those tasks, what a cell of each
-shape was worth by that day's dual prices (`online.lora.learned.filling`), and how nodes fill up. The price of a whole
-node nu_gt is solved from that before the day, and again at every slot with arrivals and after every `every` arrivals in
-it: by a few steps on the dual of the tasks expected from now on (`demand`), on the nodes that are left. Where counts
-burst it is the mean of two prices, solved side by side: a burst of now may end soon, or last (`forecast`).
+shape was worth by that day's dual prices (`ratiobench.online.lora.learned.filling`), and how nodes fill up. The price
+of a whole node nu_gt is solved from that before the day, and again at every slot with arrivals and after every `every`
+arrivals in it: by a few steps on the dual of the tasks expected from now on (`demand`), on the nodes that are left.
+Where counts burst it is the mean of two prices, solved side by side: a burst of now may end soon, or last (`forecast`).
 A task pays nu (om + waste dW) for a cell, on the node that it fills best (`menu`); it is admitted if its bid is above
 the cost of its cheapest schedule, and charged that.
 
 Without history it begins at zero prices and learns from the tasks of the day itself, as every run does in part: its
 first tasks join the past ones, and more as they come.
 
-No guarantee, unless `guard=BETA` puts Theorem H around it (`online.lora.guard`). Truthful in the bid: a task's prices
-come from history, counts and earlier tasks. Not in the arrival: prices may fall when they are solved again; not in the
-memory: more of it may fill a gap, and so be cheaper; with `waste=0` prices do not look at that, and a share of a node
-never falls as a task takes more. With `wish=monotone` and history prices do not either, never fall within the day, and
-are not raised by what the task itself sets off, so that neither to arrive later nor to ask for more memory gains
-anything; without a guard more work or an earlier deadline never did. With `binding=late` all may: whether other tasks
-can move is searched for, not decided.
+No guarantee, unless `guard=BETA` puts Theorem H around it (`ratiobench.online.lora.guard`). Truthful in the bid: a
+task's prices come from history, counts and earlier tasks. Not in the arrival: prices may fall when they are solved
+again; not in the memory: more of it may fill a gap, and so be cheaper; with `waste=0` prices do not look at that, and a
+share of a node never falls as a task takes more. With `wish=monotone` and history prices do not either, never fall
+within the day, and are not raised by what the task itself sets off, so that neither to arrive later nor to ask for more
+memory gains anything; without a guard more work or an earlier deadline never did. With `binding=late` all may: whether
+other tasks can move is searched for, not decided.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from instances.errors import InputError, shown
-from online.lora.guard import CLASSES, MORE_CLASSES
-from online.lora.learned.forecast import AHEAD
-from online.lora.learned.policy import LearnedPrices, Settings
-from online.lora.posting import GuardSettings, PostedPrices
-from online.lora.registry import Entry, Option, fraction, register
-from online.lora.traces import EXACT_TASKS
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.online.lora.guard import CLASSES, MORE_CLASSES
+from ratiobench.online.lora.learned.forecast import AHEAD
+from ratiobench.online.lora.learned.policy import LearnedPrices, Settings
+from ratiobench.online.lora.posting import GuardSettings, PostedPrices
+from ratiobench.online.lora.registry import Entry, Option, fraction, register
+from ratiobench.online.lora.traces import EXACT_TASKS
 
 _COUNTS = {
     "every": ("15", "arrivals after which prices are solved again within a slot"),

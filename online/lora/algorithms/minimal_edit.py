@@ -27,12 +27,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from instances.errors import InputError
-from online.lora.algorithms.posted import settle_share
-from online.lora.mechanism import WITHIN, register_mechanism
-from online.lora.registry import Option
-from online.lora.roots import gain_below
-from online.lora.traces import Rule
+from ratiobench.instances.errors import InputError
+from ratiobench.online.lora.algorithms.posted import settle_share
+from ratiobench.online.lora.mechanism import WITHIN, register_mechanism
+from ratiobench.online.lora.registry import Option
+from ratiobench.online.lora.roots import gain_below
+from ratiobench.online.lora.traces import Rule
 
 
 def settle(options: Mapping[str, str], constants: Mapping[str, Fraction]) -> Rule:

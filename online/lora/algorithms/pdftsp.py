@@ -19,15 +19,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.errors import InputError
-from instances.lora.model import IntArray, Public, Task
-from instances.lora.solution import Decision
-from online.lora.mechanism import ORACLE
-from online.lora.one_node import Found, with_one_node
-from online.lora.protocol import View
-from online.lora.registry import Entry, Option, fraction, register
-from online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
-from online.lora.traces import EXACT_TASKS, Offer, PriceTrace
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.model import IntArray, Public, Task
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.mechanism import ORACLE
+from ratiobench.online.lora.one_node import Found, with_one_node
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.registry import Entry, Option, fraction, register
+from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
+from ratiobench.online.lora.traces import EXACT_TASKS, Offer, PriceTrace
 
 GB = Fraction(1, 1000)
 """GB in a MB: the shipped files count 80,000 MB on an A100 of 80 GB."""

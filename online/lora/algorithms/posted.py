@@ -30,11 +30,11 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-from instances.errors import InputError
-from online.lora.mechanism import WITHIN, register_mechanism
-from online.lora.registry import Option, fraction
-from online.lora.roots import gain_below, share_above
-from online.lora.traces import Rule
+from ratiobench.instances.errors import InputError
+from ratiobench.online.lora.mechanism import WITHIN, register_mechanism
+from ratiobench.online.lora.registry import Option, fraction
+from ratiobench.online.lora.roots import gain_below, share_above
+from ratiobench.online.lora.traces import Rule
 
 WITHOUT_GUARANTEE = Fraction(1, 2)
 """The eps that the prices are made for where some task fills a node (eps = 1) and no theorem holds."""

@@ -2,8 +2,8 @@
 
 All tasks that arrive in a slot are decided together, for good, with the capacity that earlier decisions left: the
 answer of most welfare, without regard to later arrivals. The paper solves a MILP for it; here it is the optimum of that
-MILP, however it is found (`formulations.lora.batch`), on single nodes at any size. Limits are counts of work with one
-thread, never seconds. Where the work ends before an answer is proved to be the best one the label says so.
+MILP, however it is found (`ratiobench.formulations.lora.batch`), on single nodes at any size. Limits are counts of work
+with one thread, never seconds. Where the work ends before an answer is proved to be the best one the label says so.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.backends import installed_version
-from formulations.lora import batch
-from formulations.lora.batch import solve_batch
-from formulations.lora.covering.schedules import StateSpaceTooLarge
-from instances.errors import InputError
-from instances.lora.model import Instance, IntArray, Public, Task, frozen
-from instances.lora.model import Option as Preprocessing
-from instances.lora.solution import Decision, Solution
-from online.lora.algorithms.earliest import drawn_vendor, earliest_cells
-from online.lora.protocol import View
-from online.lora.registry import Entry, Option, fraction, register
-from online.spec import always
+from ratiobench.formulations.backends import installed_version
+from ratiobench.formulations.lora import batch
+from ratiobench.formulations.lora.batch import solve_batch
+from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.model import Instance, IntArray, Public, Task, frozen
+from ratiobench.instances.lora.model import Option as Preprocessing
+from ratiobench.instances.lora.solution import Decision, Solution
+from ratiobench.online.lora.algorithms.earliest import drawn_vendor, earliest_cells
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.registry import Entry, Option, fraction, register
+from ratiobench.online.spec import always
 
 PARTS_PER_MILLION = 10**6
 EXACT_CELLS = 5_000

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.kernels import compiled, inner
-from instances.lora.model import IntArray
-from instances.seeds import Stream
-from online.lora.learned.past import Floats, Past
+from ratiobench.formulations.kernels import compiled, inner
+from ratiobench.instances.lora.model import IntArray
+from ratiobench.instances.seeds import Stream
+from ratiobench.online.lora.learned.past import Floats, Past
 
 POINTS = 144
 """Most points of arrival: in a longer instance a point stands for some slots."""

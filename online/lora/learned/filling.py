@@ -1,8 +1,9 @@
 """How nodes fill up: which share of a node a task takes, and what is wasted of a node by what is put on it.
 
-The share of a task is what its cells pay at the dual prices of an earlier day (the bound of `formulations.lora.bound`),
-over what a whole node is worth there. Where that day's tasks fall into few classes each class has a share of its own,
-and a task takes the least of the classes that it fits in; else the share is linear in samples and MB.
+The share of a task is what its cells pay at the dual prices of an earlier day (the bound of
+`ratiobench.formulations.lora.bound`), over what a whole node is worth there. Where that day's tasks fall into few
+classes each class has a share of its own, and a task takes the least of the classes that it fits in; else the share is
+linear in samples and MB.
 
 The waste W(x, y) of a node on which x samples and y MB are left is the part of it that is never used if each later task
 is the best of `CHOICE` random ones: W of a node that no shape fits any more is all that is left, and otherwise the mean
@@ -16,13 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.kernels import ascending, compiled
-from formulations.lora.bound.lagrangian import Capacity, dual_bound
-from formulations.lora.bound.patterns import node_values
-from formulations.lora.bound.pricing import Pricer, pool
-from instances.lora.history import choose
-from instances.lora.model import Instance, IntArray, Public
-from online.lora.learned.past import Floats, Past
+from ratiobench.formulations.kernels import ascending, compiled
+from ratiobench.formulations.lora.bound.lagrangian import Capacity, dual_bound
+from ratiobench.formulations.lora.bound.patterns import node_values
+from ratiobench.formulations.lora.bound.pricing import Pricer, pool
+from ratiobench.instances.lora.history import choose
+from ratiobench.instances.lora.model import Instance, IntArray, Public
+from ratiobench.online.lora.learned.past import Floats, Past
 
 SHAPES = 24
 """Most shapes that past tasks are merged to, of each node type."""

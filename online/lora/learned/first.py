@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from online.lora.learned.filling import Shares
-from online.lora.learned.past import Floats
+from ratiobench.online.lora.learned.filling import Shares
+from ratiobench.online.lora.learned.past import Floats
 
 
 class FirstPrices(NamedTuple):

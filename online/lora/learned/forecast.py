@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from online.lora.learned.past import Floats
+from ratiobench.online.lora.learned.past import Floats
 
 SMOOTH = 1800
 """Seconds: width of the bell with which the mean day is smoothed."""

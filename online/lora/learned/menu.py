@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.kernels import compiled
-from online.lora.learned.filling import GRID
+from ratiobench.formulations.kernels import compiled
+from ratiobench.online.lora.learned.filling import GRID
 
 
 @compiled

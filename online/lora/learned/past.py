@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.lora.fitting import usable_types
-from instances.lora.model import Instance, IntArray, Public, Task
+from ratiobench.instances.lora.fitting import usable_types
+from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 
 Floats = NDArray[np.float64]
 OPTIONS = 8

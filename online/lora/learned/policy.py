@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from instances.keeping import code_mark, keep, recall
-from instances.lora.format import content_hash
-from instances.lora.history import split
-from instances.lora.model import Instance, IntArray, Public, Task
-from online.lora.learned.demand import Representatives, descend, draw, points
-from online.lora.learned.filling import Filling, find_shares
-from online.lora.learned.first import FirstPrices, read_prices, write_prices
-from online.lora.learned.forecast import Forecast
-from online.lora.learned.menu import best_filled
-from online.lora.learned.past import Floats, Past, no_past, note, read_past, thin, together
-from online.lora.posting import Wish, reach
-from online.lora.protocol import View
-from online.lora.search.additive import Cluster
-from online.lora.traces import Cell
+from ratiobench.instances.keeping import code_mark, keep, recall
+from ratiobench.instances.lora.format import content_hash
+from ratiobench.instances.lora.history import split
+from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
+from ratiobench.online.lora.learned.demand import Representatives, descend, draw, points
+from ratiobench.online.lora.learned.filling import Filling, find_shares
+from ratiobench.online.lora.learned.first import FirstPrices, read_prices, write_prices
+from ratiobench.online.lora.learned.forecast import Forecast
+from ratiobench.online.lora.learned.menu import best_filled
+from ratiobench.online.lora.learned.past import Floats, Past, no_past, note, read_past, thin, together
+from ratiobench.online.lora.posting import Wish, reach
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.search.additive import Cluster
+from ratiobench.online.lora.traces import Cell
 
 FIRST_NOTED, KEPT = 64, 1000
 """Today's tasks join the past ones when there are so many of them, twice as many, ...; so many past ones stay."""
@@ -36,7 +36,7 @@ SOLVES = 500
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The constants of the policy; `online.lora.algorithms.learned` says what they mean."""
+    """The constants of the policy; `ratiobench.online.lora.algorithms.learned` says what they mean."""
 
     total: str = "auto"
     every: int = 15
@@ -66,7 +66,7 @@ class Lesson(NamedTuple):
 _KEPT: dict[tuple[object, ...], Lesson] = {}
 KEPT_FROM = 500
 """Sampled past tasks from which on the first prices are kept on disk."""
-CODE = ("instances", "formulations", "online")
+CODE = ("ratiobench.instances", "ratiobench.formulations", "ratiobench.online")
 """Packages whose sources they follow from."""
 MOST_KEPT = 4
 """Lessons that are kept: audits run the same algorithm many times."""

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from formulations.kernels import compiled, inlined, inner
-from formulations.lora.covering.schedules import (
+from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.lora.covering.schedules import (
     STATE_LIMIT,
     TABLE_LIMIT,
     Cover,
@@ -21,7 +21,7 @@ from formulations.lora.covering.schedules import (
     require_table,
     states,
 )
-from instances.lora.model import IntArray, Public, Task, frozen
+from ratiobench.instances.lora.model import IntArray, Public, Task, frozen
 
 Costs = Sequence[Sequence[int | None]]
 """(G', W) cell costs; None where no node of the type can be taken."""

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lora.covering.schedules import Space, space, states
-from instances.lora.model import IntArray, Public, Task, frozen
-from online.lora.search.running_maxima import amounts, best_path, records
-from online.lora.search.thresholds import Cells, best_pairs, first_schedule, layout, ranked
+from ratiobench.formulations.lora.covering.schedules import Space, space, states
+from ratiobench.instances.lora.model import IntArray, Public, Task, frozen
+from ratiobench.online.lora.search.running_maxima import amounts, best_path, records
+from ratiobench.online.lora.search.thresholds import Cells, best_pairs, first_schedule, layout, ranked
 
 
 class Prices(NamedTuple):

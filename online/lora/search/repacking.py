@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from formulations.kernels import ascending, compiled, inlined
-from instances.lora.model import IntArray, Public, Task
-from online.lora.binding import Move
-from online.lora.traces import Cell
+from ratiobench.formulations.kernels import ascending, compiled, inlined
+from ratiobench.instances.lora.model import IntArray, Public, Task
+from ratiobench.online.lora.binding import Move
+from ratiobench.online.lora.traces import Cell
 
 FRESH = 4
 """Sizes by which everything is sorted to be packed afresh: the larger share, the sum, of megabytes, of samples."""

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.kernels import ascending, compiled
-from formulations.lora.covering.schedules import states
-from instances.lora.model import IntArray
+from ratiobench.formulations.kernels import ascending, compiled
+from ratiobench.formulations.lora.covering.schedules import states
+from ratiobench.instances.lora.model import IntArray
 
 
 class Amounts(NamedTuple):

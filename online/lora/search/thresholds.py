@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.kernels import ascending, compiled, inlined
-from formulations.lora.covering.schedules import FAR, States
-from instances.lora.model import IntArray
+from ratiobench.formulations.kernels import ascending, compiled, inlined
+from ratiobench.formulations.lora.covering.schedules import FAR, States
+from ratiobench.instances.lora.model import IntArray
 
 _MARGIN = 1e-12
 """Relative rounding error that the inverse of the bound is given; it costs a few pairs and loses none."""

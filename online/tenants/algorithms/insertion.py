@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from instances.tenants.model import IntArray
-from online.tenants.plans import Jobs, Plan
-from online.tenants.policy import Planner
-from online.tenants.protocol import View
-from online.tenants.registry import Entry, register
+from ratiobench.instances.tenants.model import IntArray
+from ratiobench.online.tenants.plans import Jobs, Plan
+from ratiobench.online.tenants.policy import Planner
+from ratiobench.online.tenants.protocol import View
+from ratiobench.online.tenants.registry import Entry, register
 
 PASSES = 30
 """Most passes over the waiting jobs at one release."""

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from instances.seeds import Stream
-from instances.tenants.model import IntArray, Public
-from online.tenants.plans import CHEAPEST, FASTEST, GREEDY, LEAST_LOADED, Jobs, Plan
-from online.tenants.policy import Planner
-from online.tenants.protocol import View
-from online.tenants.registry import Entry, register
+from ratiobench.instances.seeds import Stream
+from ratiobench.instances.tenants.model import IntArray, Public
+from ratiobench.online.tenants.plans import CHEAPEST, FASTEST, GREEDY, LEAST_LOADED, Jobs, Plan
+from ratiobench.online.tenants.policy import Planner
+from ratiobench.online.tenants.protocol import View
+from ratiobench.online.tenants.registry import Entry, register
 
 
 class Tails(Planner):

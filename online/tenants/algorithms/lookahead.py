@@ -5,10 +5,10 @@ percent) of the jobs so far and times the load so far (how fast jobs come, over 
 to 3), besides what it costs: who runs now keeps later jobs waiting. With that the plan of `replan` is made at every
 release, and played to its end in scenarios. Each has the next `AHEAD` jobs: every one is a job seen so far, with its
 runs, its wish and the time that it was given, drawn with replacement, and so are the ticks between releases. They are
-put at their best places as they come (`online.tenants.rollout`). The single move of a waiting job that costs least over
-all scenarios is made, and again, at most `MOVES` times. Moves are to or from the head of a queue whose GPU starts a job
-soon: all others can still be made at later releases. All moves are judged by the same draws. Until a few jobs have been
-seen, and where many wait, there are no scenarios.
+put at their best places as they come (`ratiobench.online.tenants.rollout`). The single move of a waiting job that costs
+least over all scenarios is made, and again, at most `MOVES` times. Moves are to or from the head of a queue whose GPU
+starts a job soon: all others can still be made at later releases. All moves are judged by the same draws. Until a few
+jobs have been seen, and where many wait, there are no scenarios.
 
 No GPU is kept idle on purpose: nobody tells whether more jobs come, and a job in no queue might never start.
 
@@ -48,14 +48,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from instances.seeds import Stream
-from instances.tenants.model import IntArray, Job, Public
-from online.tenants.algorithms.insertion import BEST_PLACE, PASSES
-from online.tenants.plans import Jobs, Plan, tables_of
-from online.tenants.policy import Planner
-from online.tenants.protocol import Queues, View
-from online.tenants.registry import Entry, register
-from online.tenants.rollout import look_ahead
+from ratiobench.instances.seeds import Stream
+from ratiobench.instances.tenants.model import IntArray, Job, Public
+from ratiobench.online.tenants.algorithms.insertion import BEST_PLACE, PASSES
+from ratiobench.online.tenants.plans import Jobs, Plan, tables_of
+from ratiobench.online.tenants.policy import Planner
+from ratiobench.online.tenants.protocol import Queues, View
+from ratiobench.online.tenants.registry import Entry, register
+from ratiobench.online.tenants.rollout import look_ahead
 
 SCENARIOS, AHEAD = 16, 8
 SOON = 4

@@ -26,14 +26,14 @@ from math import lcm
 
 import numpy as np
 
-from instances.errors import InputError, shown
-from instances.tenants.model import IntArray, Job, Public
-from online.tenants.beam import beam
-from online.tenants.bestfirst import NODES, best_first
-from online.tenants.plans import Jobs, Plan
-from online.tenants.policy import Planner
-from online.tenants.protocol import View
-from online.tenants.registry import Entry, Option, register
+from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.tenants.model import IntArray, Job, Public
+from ratiobench.online.tenants.beam import beam
+from ratiobench.online.tenants.bestfirst import NODES, best_first
+from ratiobench.online.tenants.plans import Jobs, Plan
+from ratiobench.online.tenants.policy import Planner
+from ratiobench.online.tenants.protocol import View
+from ratiobench.online.tenants.registry import Entry, Option, register
 
 WIDTH, EXPANSIONS = 100, 1_000_000
 LIMIT = 2**61

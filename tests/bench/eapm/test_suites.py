@@ -11,19 +11,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench.cli.main import main
-from bench.eapm.claims import STATEMENTS, audit
-from bench.eapm.literal import decide_all
-from bench.eapm.measures import measures
-from bench.eapm.suites import ALGORITHMS, READINGS, suites
-from bench.family.known import families, find_suite
-from bench.perf.command import parts
-from formulations.eapm.check import check
-from instances.eapm.generate import generate
-from instances.eapm.named import named, path
-from instances.eapm.paper import GAMMAS, TABLE1
-from online.eapm.run import run
-from online.outcome import OnlineRun
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.eapm.claims import STATEMENTS, audit
+from ratiobench.bench.eapm.literal import decide_all
+from ratiobench.bench.eapm.measures import measures
+from ratiobench.bench.eapm.suites import ALGORITHMS, READINGS, suites
+from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.perf.command import parts
+from ratiobench.formulations.eapm.check import check
+from ratiobench.instances.eapm.generate import generate
+from ratiobench.instances.eapm.named import named, path
+from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
+from ratiobench.online.eapm.run import run
+from ratiobench.online.outcome import OnlineRun
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def test_every_command_takes_an_instance_of_either_family(tmp_path: Path, capsys
     verdict = said(capsys)
     assert verdict["valid"]
     assert Fraction(verdict["welfare"]) == Fraction(7, 400)
-    assert main(["online", file, "--algorithm", "online", "--json"]) == 0
+    assert main(["simulate", file, "--algorithm", "online", "--json"]) == 0
     assert Fraction(said(capsys)["welfare"]) == Fraction(171, 10_000)
     assert main(["audit", file, "--algorithm", "online", "--json"]) == 0
     checks = {each["name"]: each for each in said(capsys)["checks"]}
@@ -95,7 +95,7 @@ def test_every_command_takes_an_instance_of_either_family(tmp_path: Path, capsys
     assert Fraction(checks["best_step"]["left"]) == Fraction(7, 400)
     assert main(["export", file, "--format", "lp"]) == 0
     assert "Maximize" in capsys.readouterr().out
-    assert main(["online", file, "--algorithm", "balance"]) == 0
+    assert main(["simulate", file, "--algorithm", "balance"]) == 0
     assert "profit rate" in capsys.readouterr().out
 
 
@@ -108,7 +108,7 @@ def test_theorem_1_counts_the_systems_that_are_solved(monkeypatch: pytest.Monkey
         sizes.append(len(matrix))
         return solve(matrix, right)
 
-    monkeypatch.setattr("bench.eapm.literal.np.linalg.solve", counted)
+    monkeypatch.setattr("ratiobench.bench.eapm.literal.np.linalg.solve", counted)
     instance = generate({"kind": "users", "users": 4})
     m = len(instance.machines)
     decide_all(instance)

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.edgeflow.claims import STATEMENTS, audit
-from bench.edgeflow.hunting import HUNTED, HUNTING, hunt
-from bench.family.checks import Verdict
-from bench.family.known import find_hunts
-from bench.family.parts import HuntSettings
-from formulations.edgeflow.solve import solve
-from instances.edgeflow.format import content_hash, read
-from instances.errors import InputError
-from online.edgeflow.run import run
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.edgeflow.claims import STATEMENTS, audit
+from ratiobench.bench.edgeflow.hunting import HUNTED, HUNTING, hunt
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.known import find_hunts
+from ratiobench.bench.family.parts import HuntSettings
+from ratiobench.formulations.edgeflow.solve import solve
+from ratiobench.instances.edgeflow.format import content_hash, read
+from ratiobench.instances.errors import InputError
+from ratiobench.online.edgeflow.run import run
 
 LIMITS = HuntSettings(tasks=3, largest=20, tries=400)
 

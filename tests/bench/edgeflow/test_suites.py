@@ -9,26 +9,26 @@ from typing import Any
 
 import pytest
 
-import bench
-from bench.edgeflow.claims import CLAIMS, STATEMENTS, audit, met_in_cloud
-from bench.edgeflow.explaining import explain, gantt
-from bench.edgeflow.measures import MEASURES, measures
-from bench.edgeflow.suites import ALGORITHMS, OPTIONS, published_group, suites
-from bench.edgeflow.timeline import REASONS, STEPS, timeline
-from bench.family.checks import Check, Verdict
-from bench.family.known import families, find_suite
-from formulations.edgeflow.check import check
-from formulations.edgeflow.solve import solve
-from instances.arrays import frozen
-from instances.edgeflow.format import parse
-from instances.edgeflow.generate import generate, recipes
-from instances.edgeflow.model import Instance
-from instances.edgeflow.named import expected, named, names
-from instances.edgeflow.paper import PUBLISHED_RATIOS
-from instances.edgeflow.solution import Piece
-from instances.edgeflow.tables import PUBLISHED
-from online.edgeflow.run import GAME, run
-from online.outcome import OnlineRun
+import ratiobench
+from ratiobench.bench.edgeflow.claims import CLAIMS, STATEMENTS, audit, met_in_cloud
+from ratiobench.bench.edgeflow.explaining import explain, gantt
+from ratiobench.bench.edgeflow.measures import MEASURES, measures
+from ratiobench.bench.edgeflow.suites import ALGORITHMS, OPTIONS, published_group, suites
+from ratiobench.bench.edgeflow.timeline import REASONS, STEPS, timeline
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.known import families, find_suite
+from ratiobench.formulations.edgeflow.check import check
+from ratiobench.formulations.edgeflow.solve import solve
+from ratiobench.instances.arrays import frozen
+from ratiobench.instances.edgeflow.format import parse
+from ratiobench.instances.edgeflow.generate import generate, recipes
+from ratiobench.instances.edgeflow.model import Instance
+from ratiobench.instances.edgeflow.named import expected, named, names
+from ratiobench.instances.edgeflow.paper import PUBLISHED_RATIOS
+from ratiobench.instances.edgeflow.solution import Piece
+from ratiobench.instances.edgeflow.tables import PUBLISHED
+from ratiobench.online.edgeflow.run import GAME, run
+from ratiobench.online.outcome import OnlineRun
 
 
 def _checks(instance: Instance, algorithm: str) -> dict[str, Check]:
@@ -278,6 +278,8 @@ def test_an_explanation_is_a_gantt_chart() -> None:
 
 def test_two_workers_make_the_table_of_one(tmp_path: Path) -> None:
     """Every figure, of OPT (a solver's among them), the policies and the claims."""
-    one, two = (bench.run("edgeflow-named", out=tmp_path / str(k), only="edge_closes", workers=k).exact for k in (1, 2))
+    one, two = (
+        ratiobench.run("edgeflow-named", out=tmp_path / str(k), only="edge_closes", workers=k).exact for k in (1, 2)
+    )
     assert len(one) == len(ALGORITHMS)
     assert one.equals(two)

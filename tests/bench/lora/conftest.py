@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from online.lora.registry import REGISTRY, Entry, Option
+from ratiobench.online.lora.registry import REGISTRY, Entry, Option
 from tests.support.mutants import KINDS, Mutant
 
 

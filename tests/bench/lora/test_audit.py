@@ -11,17 +11,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bench.family.checks import Check, Verdict
-from bench.lora.theory.audit import audit
-from bench.lora.theory.basis.facts import find_facts
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.report import Proof, SolveReport, Status, Termination
-from instances.lora import Instance, document, parse, write
-from instances.lora.named import expected, named, names
-from instances.lora.strategies import tiny_instances
-from online.lora.run import run
-from online.lora.traces import PriceTrace
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora.theory.audit import audit
+from ratiobench.bench.lora.theory.basis.facts import find_facts
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.lora import Instance, document, parse, write
+from ratiobench.instances.lora.named import expected, named, names
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.online.lora.run import run
+from ratiobench.online.lora.traces import PriceTrace
+from ratiobench.online.outcome import OnlineRun
 from tests.support.literal import schedules
 
 KNOWN = tuple(name for name in names() if "alg" in expected(name))

@@ -13,24 +13,24 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bench.cli.main import main
-from bench.family.checks import Verdict
-from bench.figures.bids import has_bid
-from bench.lora.theory.bidder import audit_bidder, curve
-from bench.lora.theory.paper import theorem3
-from bench.lora.theory.payments import sale, tried
-from bench.lora.theory.payments.tried import tried_curve
-from bench.lora.theory.pdftsp.bids import utility_curve
-from instances.errors import InputError
-from instances.fields import LIMIT
-from instances.lora import Decision, Instance, document, parse
-from instances.lora.model import Task
-from instances.lora.named import named, path
-from instances.lora.strategies import tiny_instances
-from instances.seeds import Stream
-from online.lora.protocol import View
-from online.lora.registry import REGISTRY
-from online.lora.run import run
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.figures.bids import has_bid
+from ratiobench.bench.lora.theory.bidder import audit_bidder, curve
+from ratiobench.bench.lora.theory.paper import theorem3
+from ratiobench.bench.lora.theory.payments import sale, tried
+from ratiobench.bench.lora.theory.payments.tried import tried_curve
+from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora import Decision, Instance, document, parse
+from ratiobench.instances.lora.model import Task
+from ratiobench.instances.lora.named import named, path
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.instances.seeds import Stream
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.registry import REGISTRY
+from ratiobench.online.lora.run import run
 from tests.support.laboratory import check_claim, truthfulness, truthfulness_of
 from tests.support.mechanisms import crowded
 from tests.support.mutants import Mutant, two_nodes
@@ -110,7 +110,7 @@ def test_the_command_asks_one_bidder_without_solving(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its three claims, or those named, in text and JSON; those that are no claims about one bidder say so."""
-    monkeypatch.setattr("bench.lora.LoraFamily.solve", lambda *_: pytest.fail("solved"))
+    monkeypatch.setattr("ratiobench.bench.lora.LoraFamily.solve", lambda *_: pytest.fail("solved"))
     command = ["audit", str(path("truth_alpha_underbid")), "--algorithm", "pdftsp", "--task", "1"]
     assert main([*command, "--json"]) == 0
     document_ = json.loads(capsys.readouterr().out)

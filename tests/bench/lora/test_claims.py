@@ -11,23 +11,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import online.lora
-from bench.family.checks import Check, Verdict
-from bench.lora.hunt.moves import Bounds, Draws, raised, start
-from bench.lora.hunt.sketch import instance as sketch_instance
-from bench.lora.theory.audit import audit, audit_claims
-from bench.lora.theory.basis.case import Case
-from bench.lora.theory.basis.memo import keep_by_content
-from bench.lora.theory.basis.verdicts import compare
-from bench.lora.theory.claim import About, Claim, Standing
-from bench.lora.theory.claims import CLAIMS, NOTATION, statements
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.report import Proof, SolveReport, Status, Termination
-from instances.lora import Instance, parse
-from instances.lora.named import expected, named, names, path
-from instances.lora.strategies import tiny_instances
-from online.lora.run import run
-from online.lora.traces import PriceTrace
+import ratiobench.online.lora
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora.hunt.moves import Bounds, Draws, raised, start
+from ratiobench.bench.lora.hunt.sketch import instance as sketch_instance
+from ratiobench.bench.lora.theory.audit import audit, audit_claims
+from ratiobench.bench.lora.theory.basis.case import Case
+from ratiobench.bench.lora.theory.basis.memo import keep_by_content
+from ratiobench.bench.lora.theory.basis.verdicts import compare
+from ratiobench.bench.lora.theory.claim import About, Claim, Standing
+from ratiobench.bench.lora.theory.claims import CLAIMS, NOTATION, statements
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.lora import Instance, parse
+from ratiobench.instances.lora.named import expected, named, names, path
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.online.lora.run import run
+from ratiobench.online.lora.traces import PriceTrace
 from tests.support.laboratory import PAPER
 from tests.support.literal import run_pdftsp
 from tests.support.literal_claims import Menu, algorithm1, failing_in_theorem5, net_cost, verdicts
@@ -308,7 +308,7 @@ def test_the_survey_names_the_smallest_witness_of_every_false_claim(smaller: Nam
 
 def test_the_table_of_the_readme_is_the_survey(smaller: Named) -> None:
     """Every claim stands there; witnesses and sides are those that the checks give."""
-    text = (Path(online.lora.__file__).parent / "README.md").read_text(encoding="utf-8")
+    text = (Path(ratiobench.online.lora.__file__).parent / "README.md").read_text(encoding="utf-8")
     claims = text.partition("\n## ")[0]
     rows = [line for line in claims.splitlines() if line.startswith("|")][2:]
     assert all(f"`{claim.name}`" in "".join(rows) for claim in PAPER)
@@ -413,7 +413,7 @@ def test_two_tasks_never_violate_theorem_5() -> None:
             assert check.status is Verdict.HOLDS
     assert applied > 150
     about = json.loads(path("thm5_T5_3tasks").read_text(encoding="utf-8"))["origin"]["about"]
-    text = (Path(online.lora.__file__).parent / "README.md").read_text(encoding="utf-8")
+    text = (Path(ratiobench.online.lora.__file__).parent / "README.md").read_text(encoding="utf-8")
     assert "three tasks, the fewest possible" in about
     assert "the three tasks of `thm5_T5_3tasks` are the fewest possible" in " ".join(text.split())
 

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.cli.main import main
-from bench.family.checks import Verdict
-from bench.lora.theory.paper import theorem3
-from bench.lora.theory.pdftsp.auction import auction_of, cost_of, deficits
-from bench.lora.theory.pdftsp.bids import recomputed_curve, utility_curve
-from bench.lora.theory.pdftsp.curve import Curve
-from bench.lora.theory.pdftsp.ledger import Meter, OutOfSearches
-from bench.lora.theory.pdftsp.misreports import Bidder, Lie
-from instances.errors import InputError
-from instances.lora import Instance, document, parse
-from instances.lora.named import expected, named, path
-from instances.lora.strategies import tiny_instances
-from online.lora.run import run
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.lora.theory.paper import theorem3
+from ratiobench.bench.lora.theory.pdftsp.auction import auction_of, cost_of, deficits
+from ratiobench.bench.lora.theory.pdftsp.bids import recomputed_curve, utility_curve
+from ratiobench.bench.lora.theory.pdftsp.curve import Curve
+from ratiobench.bench.lora.theory.pdftsp.ledger import Meter, OutOfSearches
+from ratiobench.bench.lora.theory.pdftsp.misreports import Bidder, Lie
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Instance, document, parse
+from ratiobench.instances.lora.named import expected, named, path
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.online.lora.run import run
 from tests.support.laboratory import breakpoints, check_claim
 from tests.support.literal_claims import Menu, algorithm1, constants, lie_pays, paid, utility
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bench.family.suite import Case
-from bench.lora.suites import suites
-from bench.running.work import make
-from instances.lora import loads
-from instances.lora.arrivals import days, earlier
+from ratiobench.bench.family.suite import Case
+from ratiobench.bench.lora.suites import suites
+from ratiobench.bench.running.work import make
+from ratiobench.instances.lora import loads
+from ratiobench.instances.lora.arrivals import days, earlier
 
 
 def _with_history() -> list[Case]:

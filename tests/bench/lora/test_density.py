@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.lora.theory.basis import density
-from bench.lora.theory.basis.density import Menu, Totals, every_bbar, menus
-from formulations.lora.covering.schedules import StateSpaceTooLarge, minimal_covers
-from instances.fields import LIMIT
-from instances.lora import Instance, parse
-from instances.lora.strategies import tiny_instances
+from ratiobench.bench.lora.theory.basis import density
+from ratiobench.bench.lora.theory.basis.density import Menu, Totals, every_bbar, menus
+from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, minimal_covers
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora import Instance, parse
+from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.literal import schedules
 
 MEMORY = st.sampled_from([Fraction(1), Fraction(7, 2), Fraction(1, 10**6), Fraction(2**70 + 1, 3**40)])

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.lora.theory.basis.dual import TAUS, Dual, best_schedule, dual_of
-from formulations.lora.models.enumerate import enumerate_optimum
-from instances.lora import Instance, parse
-from instances.lora.named import expected, named, names
-from online.lora.run import run
-from online.lora.traces import PriceTrace
+from ratiobench.bench.lora.theory.basis.dual import TAUS, Dual, best_schedule, dual_of
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.instances.lora import Instance, parse
+from ratiobench.instances.lora.named import expected, named, names
+from ratiobench.online.lora.run import run
+from ratiobench.online.lora.traces import PriceTrace
 from tests.support.laboratory import dual_value, near_dual_value
 from tests.support.mechanisms import Prices, cheapest_by_enumeration, priced_instances
 

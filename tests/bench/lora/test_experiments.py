@@ -7,8 +7,8 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 
-from bench.lora import FAMILY
-from bench.lora.experiments import (
+from ratiobench.bench.lora import FAMILY
+from ratiobench.bench.lora.experiments import (
     COLUMNS,
     OTHERS,
     OURS,
@@ -21,9 +21,9 @@ from bench.lora.experiments import (
     outperforms,
     told,
 )
-from bench.lora.suites import suites
-from bench.lora.theory.pdftsp.bids import utility_curve
-from instances.lora.format import FORMAT, parse
+from ratiobench.bench.lora.suites import suites
+from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
+from ratiobench.instances.lora.format import FORMAT, parse
 from tests.tools.known_opt import from_ratios, from_reached, solve_linear
 from tests.tools.readme_tables import ROOT, read_means
 

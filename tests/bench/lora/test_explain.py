@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from bench.family.explanation import Explanation, Listing
-from bench.lora import FAMILY
-from bench.lora.explain.candidates import name_cells
-from bench.lora.hunt.moves import Bounds, Draws, start
-from bench.lora.hunt.sketch import instance, sketch_of
-from bench.lora.theory.claim import Standing
-from bench.lora.theory.claims import CLAIMS
-from bench.tables.explained import explain, sentence_text, text, too_large, verdict_text
-from instances.errors import InputError
-from instances.lora.named import named, names
-from online.lora.run import run
+from ratiobench.bench.family.explanation import Explanation, Listing
+from ratiobench.bench.lora import FAMILY
+from ratiobench.bench.lora.explain.candidates import name_cells
+from ratiobench.bench.lora.hunt.moves import Bounds, Draws, start
+from ratiobench.bench.lora.hunt.sketch import instance, sketch_of
+from ratiobench.bench.lora.theory.claim import Standing
+from ratiobench.bench.lora.theory.claims import CLAIMS
+from ratiobench.bench.tables.explained import explain, sentence_text, text, too_large, verdict_text
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.named import named, names
+from ratiobench.online.lora.run import run
 
 SMALL = [name for name in names() if not too_large(FAMILY, named(name))]
 EVERY = (

@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import online.lora
-from bench.family.checks import Check, Verdict
-from bench.lora.theory.guarantees import full_cells
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.report import Proof, SolveReport, Status, Termination
-from instances.errors import InputError
-from instances.lora import Instance, document, parse
-from instances.lora.named import named
-from instances.lora.strategies import tiny_instances
-from online.lora import public_constants
-from online.lora.mechanism import Mechanism
-from online.lora.registry import entries
-from online.lora.run import play, run
-from online.lora.traces import LinearTrace, Rule
-from online.outcome import OnlineRun
+import ratiobench.online.lora
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora.theory.guarantees import full_cells
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Instance, document, parse
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.online.lora import public_constants
+from ratiobench.online.lora.mechanism import Mechanism
+from ratiobench.online.lora.registry import entries
+from ratiobench.online.lora.run import play, run
+from ratiobench.online.lora.traces import LinearTrace, Rule
+from ratiobench.online.outcome import OnlineRun
 from tests.support.laboratory import guarantees
 from tests.support.mechanisms import (
     CANONICAL,
@@ -368,13 +368,13 @@ def test_a_margin_makes_up_for_constants_that_are_too_small(name: str, claim: st
 
 def test_the_table_of_the_mechanisms_lists_each_with_its_theorem() -> None:
     """A row for every mechanism, with the theorem that its docstring states and the guarantee of its summary."""
-    text = (Path(online.lora.__file__).parent / "README.md").read_text(encoding="utf-8")
+    text = (Path(ratiobench.online.lora.__file__).parent / "README.md").read_text(encoding="utf-8")
     section = text.partition("## Mechanisms whose guarantees are true")[2].partition("\n## ")[0]
     rows = [[part.strip() for part in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("|")]
     listed = {row[0].strip("`"): row[1] for row in rows[2:]}
     assert set(listed) == {*MECHANISMS, "greedy", "guarded"}
     for name, theorem in listed.items():
-        module = importlib.import_module(f"online.lora.algorithms.{name.replace('-', '_')}")
+        module = importlib.import_module(f"ratiobench.online.lora.algorithms.{name.replace('-', '_')}")
         assert f"Claim (Theorem {theorem})" in (module.__doc__ or "")
         assert f"(Theorem {theorem})" in entries()[name].summary
         assert f"**Theorem {theorem}**" in section

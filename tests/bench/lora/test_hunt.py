@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.family.checks import Verdict
-from bench.family.parts import Hunted, HuntSettings
-from bench.lora.hunt import hunt as hunting
-from bench.lora.hunt import shrink as shrinking
-from bench.lora.hunt.hunt import confirm, hunt
-from bench.lora.hunt.moves import Bounds, Draws, changed, raised, size, start, within
-from bench.lora.hunt.shrink import shrink
-from bench.lora.hunt.sketch import Sketch, TooLarge, instance, menu, play, ratios
-from bench.lora.hunt.targets import GROWTH, TARGETS, measure_sketch
-from bench.lora.theory.claims import CLAIMS
-from instances.errors import InputError
-from instances.lora import content_hash, read
-from instances.lora.named import named
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.parts import Hunted, HuntSettings
+from ratiobench.bench.lora.hunt import hunt as hunting
+from ratiobench.bench.lora.hunt import shrink as shrinking
+from ratiobench.bench.lora.hunt.hunt import confirm, hunt
+from ratiobench.bench.lora.hunt.moves import Bounds, Draws, changed, raised, size, start, within
+from ratiobench.bench.lora.hunt.shrink import shrink
+from ratiobench.bench.lora.hunt.sketch import Sketch, TooLarge, instance, menu, play, ratios
+from ratiobench.bench.lora.hunt.targets import GROWTH, TARGETS, measure_sketch
+from ratiobench.bench.lora.theory.claims import CLAIMS
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import content_hash, read
+from ratiobench.instances.lora.named import named
 from tests.support.laboratory import sketch_of
 from tests.support.literal import run_pdftsp
 from tests.support.toy_family import toy  # noqa: F401

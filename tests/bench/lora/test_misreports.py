@@ -10,23 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.family.checks import Verdict
-from bench.lora.theory.paper import theorem3
-from bench.lora.theory.payments import sale
-from bench.lora.theory.payments.truthful import REPORTS
-from bench.lora.theory.pdftsp.auction import auction_of
-from bench.lora.theory.pdftsp.ledger import Meter
-from bench.lora.theory.pdftsp.misreports import Bidder, Lie, best_lie
-from instances.errors import InputError
-from instances.fields import LIMIT
-from instances.lora import Decision, Instance, content_hash, document, parse
-from instances.lora.model import Task
-from instances.lora.named import named
-from instances.lora.strategies import tiny_instances
-from instances.seeds import Stream
-from online.lora.protocol import View
-from online.lora.registry import REGISTRY
-from online.lora.run import run
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.lora.theory.paper import theorem3
+from ratiobench.bench.lora.theory.payments import sale
+from ratiobench.bench.lora.theory.payments.truthful import REPORTS
+from ratiobench.bench.lora.theory.pdftsp.auction import auction_of
+from ratiobench.bench.lora.theory.pdftsp.ledger import Meter
+from ratiobench.bench.lora.theory.pdftsp.misreports import Bidder, Lie, best_lie
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora import Decision, Instance, content_hash, document, parse
+from ratiobench.instances.lora.model import Task
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.instances.seeds import Stream
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.registry import REGISTRY
+from ratiobench.online.lora.run import run
 from tests.support.laboratory import check_claim
 from tests.support.literal_claims import constants, every_lie, lie_pays
 from tests.support.mechanisms import crowded

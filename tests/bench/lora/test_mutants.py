@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import pytest
 
-from bench.family.checks import Verdict
-from bench.lora.theory.payments import sale
-from bench.lora.theory.payments.offers import verify_offers
-from instances.fields import LIMIT
-from instances.lora import document, parse
-from instances.lora.named import named
-from instances.seeds import Stream
-from online.lora.run import run
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.lora.theory.payments import sale
+from ratiobench.bench.lora.theory.payments.offers import verify_offers
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora import document, parse
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.seeds import Stream
+from ratiobench.online.lora.run import run
 from tests.support.mechanisms import crowded
 from tests.support.mutants import RULE, two_nodes
 from tests.support.payments import NAMES, best_gain, checks_of_payments, every_bid, utility_of

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.lora.theory.payments import compiled, offers
-from bench.lora.theory.payments.offers import Offers, verify_offers
-from instances.lora import Instance
-from instances.lora.named import named
-from instances.lora.strategies import tiny_instances
-from online.lora.run import run
-from online.lora.traces import LinearTrace
-from online.outcome import OnlineRun
+from ratiobench.bench.lora.theory.payments import compiled, offers
+from ratiobench.bench.lora.theory.payments.offers import Offers, verify_offers
+from ratiobench.instances.lora import Instance
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.online.lora.run import run
+from ratiobench.online.lora.traces import LinearTrace
+from ratiobench.online.outcome import OnlineRun
 
 FLOATS = ("posted:arith=float", "posted:arith=float,room=ignored", "capped:arith=float", "bbar-rule:arith=float")
 

@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from bench.family.checks import Check, Verdict
-from bench.family.suite import SWEEP, YESTERDAY, Case, Study, Suite
-from bench.lora import FAMILY
-from bench.lora.measures import accounts, measures
-from bench.lora.paper_suites import ALGORITHMS, PDFTSP, RUNS, TRACE_RUNS, WHICH
-from bench.lora.studies import study
-from instances.errors import InputError
-from instances.lora.model import Instance
-from instances.lora.named import named
-from instances.lora.strategies import tiny_instances
-from online.lora.run import run
-from online.outcome import Source
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.suite import SWEEP, YESTERDAY, Case, Study, Suite
+from ratiobench.bench.lora import FAMILY
+from ratiobench.bench.lora.measures import accounts, measures
+from ratiobench.bench.lora.paper_suites import ALGORITHMS, PDFTSP, RUNS, TRACE_RUNS, WHICH
+from ratiobench.bench.lora.studies import study
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.online.lora.run import run
+from ratiobench.online.outcome import Source
 
 SUITES = {suite.name: suite for suite in FAMILY.suites()}
 FIGURES = ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9", "fig12", "fig13", "leaderboard")

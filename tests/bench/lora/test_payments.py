@@ -14,22 +14,22 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bench.family.checks import Verdict
-from bench.lora.theory.payments import offers
-from bench.lora.theory.payments.cheapest import OutOfSteps, Row, Steps, least_cost
-from bench.lora.theory.payments.offers import verify_offers
-from bench.lora.theory.pdftsp.bids import utility_curve
-from instances.errors import InputError
-from instances.fields import LIMIT
-from instances.lora import Decision, Instance, content_hash, document, parse
-from instances.lora.named import named
-from instances.lora.strategies import tiny_instances
-from instances.seeds import Stream
-from online.lora.registry import REGISTRY
-from online.lora.registry import parse as parse_name
-from online.lora.run import play, run
-from online.lora.traces import LinearTrace
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.lora.theory.payments import offers
+from ratiobench.bench.lora.theory.payments.cheapest import OutOfSteps, Row, Steps, least_cost
+from ratiobench.bench.lora.theory.payments.offers import verify_offers
+from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora import Decision, Instance, content_hash, document, parse
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.instances.seeds import Stream
+from ratiobench.online.lora.registry import REGISTRY
+from ratiobench.online.lora.registry import parse as parse_name
+from ratiobench.online.lora.run import play, run
+from ratiobench.online.lora.traces import LinearTrace
+from ratiobench.online.outcome import OnlineRun
 from tests.support.laboratory import breakpoints, truthfulness
 from tests.support.literal import schedules
 from tests.support.mechanisms import MECHANISMS, crowded, roomy_instances

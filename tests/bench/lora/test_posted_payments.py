@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from bench.family.checks import Check, Verdict
-from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
-from bench.lora.theory.payments.again import Again
-from instances.lora.generate import generate
-from instances.lora.history import join
-from instances.lora.model import Instance
-from instances.lora.named import named
-from online.lora.run import run
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.bench.lora.theory.payments.again import Again
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.history import join
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.named import named
+from ratiobench.online.lora.run import run
 from tests.support.laboratory import truthfulness
 
 NAMES = ("learned", "learned:guard=3", "guarded:inner=greedy,beta=2", "guarded:inner=posted,beta=3")

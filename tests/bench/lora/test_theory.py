@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from bench.family.checks import Verdict
-from bench.lora.hunt.sketch import instance
-from online.lora import guard
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.lora.hunt.sketch import instance
+from ratiobench.online.lora import guard
 from tests.support.laboratory import NOTHING
 from tests.tools.theory_guard import Watched, judged_guards, judged_late
 from tests.tools.theory_run import INVARIANTS, Failure, sketch_of_number, theory

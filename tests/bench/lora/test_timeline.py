@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from bench.cli.main import main
-from bench.figures.timeline import draw_timeline
-from bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, REASONS, find_reasons, timeline
-from bench.tables.courses import MOST, chain, gather, list_courses, read_courses
-from instances.eapm.named import names
-from instances.eapm.named import path as eapm_file
-from instances.errors import InputError
-from instances.files import line_of, write_text
-from instances.lora.format import document, parse
-from instances.lora.model import Instance, Task
-from instances.lora.solution import Decision
-from online.lora.run import run
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.figures.timeline import draw_timeline
+from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, REASONS, find_reasons, timeline
+from ratiobench.bench.tables.courses import MOST, chain, gather, list_courses, read_courses
+from ratiobench.instances.eapm.named import names
+from ratiobench.instances.eapm.named import path as eapm_file
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import line_of, write_text
+from ratiobench.instances.lora.format import document, parse
+from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.run import run
 
 ALGORITHMS = ("greedy", "pdftsp", "eft")
 CROWDED = {
@@ -213,7 +213,7 @@ def test_a_family_without_time_lines_says_so(tmp_path: Path, capsys: pytest.Capt
     """In one line, before the run, and nothing is written."""
     page = tmp_path / "line.html"
     file = eapm_file(names()[0])
-    assert main(["online", str(file), "--algorithm", "balance", "--timeline", str(page)]) == 2
+    assert main(["simulate", str(file), "--algorithm", "balance", "--timeline", str(page)]) == 2
     assert "the family eapm has no time lines" in capsys.readouterr().err
     assert not page.exists()
 

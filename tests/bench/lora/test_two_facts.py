@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-import bench
-from bench.cli.main import main
-from bench.family.checks import Verdict
-from bench.family.known import families, find_suite
-from bench.running.runner import RunOptions, run_suite
-from bench.storage.store import Store
-from bench.tables.rows import failing_assumptions, read_results
-from bench.tables.text import assumptions_text, check_text, results_text
-from bench.tables.verdicts import Settled, settle
-from instances.lora.named import path
+import ratiobench
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.running.runner import RunOptions, run_suite
+from ratiobench.bench.storage.store import Store
+from ratiobench.bench.tables.rows import failing_assumptions, read_results
+from ratiobench.bench.tables.text import assumptions_text, check_text, results_text
+from ratiobench.bench.tables.verdicts import Settled, settle
+from ratiobench.instances.lora.named import path
 
 ALGORITHMS = ["pdftsp", "pdftsp:money=1/1000", "pdftsp:updates=admitted", "greedy"]
 SMALL = "thm5_T5_3tasks"
@@ -171,7 +171,7 @@ def test_audit_explain_and_search_say_both_facts(capsys: pytest.CaptureFixture[s
     assert main(["audit", file, *small, "--json"]) == 0
     [check] = json.loads(capsys.readouterr().out)["checks"]
     assert (check["status"], check["failing"]) == ("holds", ["bbar >= 1"])
-    [row] = bench.audit(file, "pdftsp:money=1/1000", "theorem5").to_dict("records")
+    [row] = ratiobench.audit(file, "pdftsp:money=1/1000", "theorem5").to_dict("records")
     assert (row["verdict"], row["failing"]) == ("holds", ["bbar >= 1"])
     assert main(["explain", file, *small]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -184,5 +184,5 @@ def test_audit_explain_and_search_say_both_facts(capsys: pytest.CaptureFixture[s
 
 def test_a_frame_has_the_assumptions_behind_the_verdict(folder: Path) -> None:
     """In the columns that a notebook shows first."""
-    frame = bench.results(folder).frame()
+    frame = ratiobench.results(folder).frame()
     assert list(frame)[-2:] == ["theorem5", "theorem5_failing"]

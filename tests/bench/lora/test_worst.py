@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.family.parts import Hunted, HuntSettings
-from bench.lora.hunt.worst import hunt_worst
-from formulations.lora.models.enumerate import enumerate_optimum
-from instances.lora.named import named
-from online.lora.run import GAME, run
-from online.many import Many
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.parts import Hunted, HuntSettings
+from ratiobench.bench.lora.hunt.worst import hunt_worst
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.instances.lora.named import named
+from ratiobench.online.lora.run import GAME, run
+from ratiobench.online.many import Many
 
 TINY = HuntSettings(tasks=3, slots=2, largest=20, tries=60)
 MINE = """
 import os
 
-from instances.lora.solution import Decision
+from ratiobench.instances.lora.solution import Decision
 
 
 class Counted:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.family.known import find_suite
-from online.spec import version
-from online.tenants.run import GAME
+from ratiobench.bench.family.known import find_suite
+from ratiobench.online.spec import version
+from ratiobench.online.tenants.run import GAME
 from tests.tools import readme_tables, readme_tenants
 
 

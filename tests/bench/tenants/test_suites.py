@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from bench.family.checks import Check, Verdict
-from bench.family.known import families, find_suite
-from bench.family.sense import Sense
-from bench.tenants.claims import CLAIMS, STATEMENTS, audit
-from bench.tenants.explaining import explain, gantt
-from bench.tenants.measures import MEASURES, measures
-from bench.tenants.suites import READINGS, suites
-from formulations.tenants.check import check
-from formulations.tenants.solve import solve
-from instances.tenants.format import parse
-from instances.tenants.generate import generate, recipes
-from instances.tenants.model import Instance
-from instances.tenants.named import expected, named, names
-from online.tenants.run import GAME, run
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.tenants.claims import CLAIMS, STATEMENTS, audit
+from ratiobench.bench.tenants.explaining import explain, gantt
+from ratiobench.bench.tenants.measures import MEASURES, measures
+from ratiobench.bench.tenants.suites import READINGS, suites
+from ratiobench.formulations.tenants.check import check
+from ratiobench.formulations.tenants.solve import solve
+from ratiobench.instances.tenants.format import parse
+from ratiobench.instances.tenants.generate import generate, recipes
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.named import expected, named, names
+from ratiobench.online.tenants.run import GAME, run
 
 
 def _checks(instance: Instance, algorithm: str) -> dict[str, Check]:

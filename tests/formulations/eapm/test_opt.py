@@ -15,22 +15,22 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from formulations import backends, worker
-from formulations.backends import BackendResult
-from formulations.eapm import bounds, models, search
-from formulations.eapm import certificate as certificates
-from formulations.eapm.certificate import Certificate
-from formulations.eapm.check import check
-from formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, splits, ways
-from formulations.eapm.solve import export, formulations, solve
-from formulations.eapm.summed import split, summed, totals_of
-from formulations.eapm.verify import verify
-from formulations.report import UNLIMITED, Proof, Status, Termination
-from instances.eapm import Instance
-from instances.eapm.generate import generate
-from instances.eapm.strategies import placements, tiny_instances
-from instances.errors import InputError
-from instances.seeds import Stream
+from ratiobench.formulations import backends, worker
+from ratiobench.formulations.backends import BackendResult
+from ratiobench.formulations.eapm import bounds, models, search
+from ratiobench.formulations.eapm import certificate as certificates
+from ratiobench.formulations.eapm.certificate import Certificate
+from ratiobench.formulations.eapm.check import check
+from ratiobench.formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, splits, ways
+from ratiobench.formulations.eapm.solve import export, formulations, solve
+from ratiobench.formulations.eapm.summed import split, summed, totals_of
+from ratiobench.formulations.eapm.verify import verify
+from ratiobench.formulations.report import UNLIMITED, Proof, Status, Termination
+from ratiobench.instances.eapm import Instance
+from ratiobench.instances.eapm.generate import generate
+from ratiobench.instances.eapm.strategies import placements, tiny_instances
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.seeds import Stream
 from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
 
 
@@ -407,7 +407,7 @@ def test_every_formulation_is_listed_and_can_be_asked_for() -> None:
 
 def optimum_read(reader: str, path: Path) -> float:
     """The optimum of the file as the reader prints it, as a maximum."""
-    reply = worker.worker(reader).call(f"formulations.backends.{reader}:optimum_of_file", str(path))
+    reply = worker.worker(reader).call(f"ratiobench.formulations.backends.{reader}:optimum_of_file", str(path))
     assert reply.termination is None, reply.message
     value: float = reply.value[0]
     return value if path.suffix == ".lp" else -value

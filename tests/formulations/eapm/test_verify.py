@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations import worker
-from formulations.eapm import certificate as certificates
-from formulations.eapm.certificate import Certificate, parse, seal
-from formulations.eapm.check import check
-from formulations.eapm.solve import solve
-from formulations.eapm.summed import summed, totals_of
-from formulations.eapm.verify import require_upper, verify
-from formulations.sealing import Wrong
-from instances.eapm import Instance
-from instances.eapm.format import content_hash
-from instances.eapm.strategies import tiny_instances
-from instances.errors import InputError
-from instances.files import load_json
+from ratiobench.formulations import worker
+from ratiobench.formulations.eapm import certificate as certificates
+from ratiobench.formulations.eapm.certificate import Certificate, parse, seal
+from ratiobench.formulations.eapm.check import check
+from ratiobench.formulations.eapm.solve import solve
+from ratiobench.formulations.eapm.summed import summed, totals_of
+from ratiobench.formulations.eapm.verify import require_upper, verify
+from ratiobench.formulations.sealing import Wrong
+from ratiobench.instances.eapm import Instance
+from ratiobench.instances.eapm.format import content_hash
+from ratiobench.instances.eapm.strategies import tiny_instances
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import load_json
 from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from formulations.edgeflow.check import check, joined
-from instances.edgeflow.format import FORMAT, parse
-from instances.edgeflow.model import Instance
-from instances.edgeflow.solution import Piece
+from ratiobench.formulations.edgeflow.check import check, joined
+from ratiobench.instances.edgeflow.format import FORMAT, parse
+from ratiobench.instances.edgeflow.model import Instance
+from ratiobench.instances.edgeflow.solution import Piece
 from tests.tools.edgeflow_bounds import alike, mutant, tiny
 
 MODEL: dict[str, Any] = {

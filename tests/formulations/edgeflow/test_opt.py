@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations import backends, worker
-from formulations.edgeflow import bound, models
-from formulations.edgeflow import certificate as certificates
-from formulations.edgeflow.bound import SCALE, prove
-from formulations.edgeflow.certificate import Certificate
-from formulations.edgeflow.check import check
-from formulations.edgeflow.enumerate import enumerate_optimum
-from formulations.edgeflow.problem import Grid, cut, grid_of, onto, problem_of
-from formulations.edgeflow.solve import export, formulations, solve, warm
-from formulations.edgeflow.verify import verify
-from formulations.report import Proof, Status, Termination
-from instances.arrays import frozen
-from instances.edgeflow.model import Instance, Window
-from instances.edgeflow.named import expected, named, names
-from instances.edgeflow.solution import Piece
-from instances.errors import InputError
+from ratiobench.formulations import backends, worker
+from ratiobench.formulations.edgeflow import bound, models
+from ratiobench.formulations.edgeflow import certificate as certificates
+from ratiobench.formulations.edgeflow.bound import SCALE, prove
+from ratiobench.formulations.edgeflow.certificate import Certificate
+from ratiobench.formulations.edgeflow.check import check
+from ratiobench.formulations.edgeflow.enumerate import enumerate_optimum
+from ratiobench.formulations.edgeflow.problem import Grid, cut, grid_of, onto, problem_of
+from ratiobench.formulations.edgeflow.solve import export, formulations, solve, warm
+from ratiobench.formulations.edgeflow.verify import verify
+from ratiobench.formulations.report import Proof, Status, Termination
+from ratiobench.instances.arrays import frozen
+from ratiobench.instances.edgeflow.model import Instance, Window
+from ratiobench.instances.edgeflow.named import expected, named, names
+from ratiobench.instances.edgeflow.solution import Piece
+from ratiobench.instances.errors import InputError
 from tests.formulations.edgeflow.test_check import made
 from tests.tools.edgeflow_bounds import judge, tiny
 
@@ -206,7 +206,7 @@ def test_exported_models_have_the_fluid_optimum(formulation: str, tmp_path: Any)
     for kind in ("mps", "lp"):
         file = tmp_path / f"model.{kind}"
         file.write_text(export(instance, kind, formulation))
-        reply = backends.call("highs", "formulations.backends.highs:optimum_of_file", str(file))
+        reply = backends.call("highs", "ratiobench.formulations.backends.highs:optimum_of_file", str(file))
         value, maximise = reply.value
         found = value if maximise else -value
         assert found <= optimum + 1e-6

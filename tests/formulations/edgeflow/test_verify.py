@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from formulations.edgeflow import certificate as certificates
-from formulations.edgeflow.certificate import Certificate, parse, seal
-from formulations.edgeflow.solve import solve
-from formulations.edgeflow.verify import most, verify
-from instances.errors import InputError
-from instances.files import load_json
+from ratiobench.formulations.edgeflow import certificate as certificates
+from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
+from ratiobench.formulations.edgeflow.solve import solve
+from ratiobench.formulations.edgeflow.verify import most, verify
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import load_json
 from tests.formulations.edgeflow.test_opt import busy
 
 Document = dict[str, Any]

@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.backends import installed_version, solve
-from formulations.lora import batch, exhaustive
-from formulations.lora.batch import packed_slot, solve_batch
-from formulations.lora.bound import pricing, residual
-from formulations.lora.bound.pricing import Pricer, pool
-from formulations.lora.bound.residual import Residual, best_fill, residual_bound
-from formulations.lora.check import check
-from formulations.lora.exhaustive import exhausted
-from formulations.lora.heuristic import improve, insertion
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.lora.models.pooled import relaxed_model
-from instances.lora import Instance, parse
-from instances.lora.format import FORMAT
-from instances.lora.named import named
-from instances.lora.strategies import tiny_instances
-from online.lora.run import GAME, run
+from ratiobench.formulations.backends import installed_version, solve
+from ratiobench.formulations.lora import batch, exhaustive
+from ratiobench.formulations.lora.batch import packed_slot, solve_batch
+from ratiobench.formulations.lora.bound import pricing, residual
+from ratiobench.formulations.lora.bound.pricing import Pricer, pool
+from ratiobench.formulations.lora.bound.residual import Residual, best_fill, residual_bound
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.exhaustive import exhausted
+from ratiobench.formulations.lora.heuristic import improve, insertion
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.models.pooled import relaxed_model
+from ratiobench.instances.lora import Instance, parse
+from ratiobench.instances.lora.format import FORMAT
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.online.lora.run import GAME, run
 
 few = st.integers(1, 9)
 rows = st.lists(st.tuples(few, few, few, st.integers(0, 3)), min_size=1, max_size=4)

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations import worker
-from formulations.lora import verify as checker
-from formulations.lora.bound.lagrangian import Capacity
-from formulations.lora.bound.pricing import Pricer, pool
-from formulations.lora.certificate import Certificate, ClassPrice
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.lora.verify import Steps, verify
-from instances.lora import Instance
-from instances.lora.generate import generate
-from instances.lora.named import named
+from ratiobench.formulations import worker
+from ratiobench.formulations.lora import verify as checker
+from ratiobench.formulations.lora.bound.lagrangian import Capacity
+from ratiobench.formulations.lora.bound.pricing import Pricer, pool
+from ratiobench.formulations.lora.certificate import Certificate, ClassPrice
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.verify import Steps, verify
+from ratiobench.instances.lora import Instance
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.named import named
 from tests.support.certificates import (
     checked_bound,
     claimed,

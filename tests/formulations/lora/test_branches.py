@@ -11,16 +11,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from formulations.lora import certificate as certificates
-from formulations.lora import verify as checker
-from formulations.lora.certificate import Certificate, Node, Prices, parse
-from formulations.lora.models.enumerate import enumerate_optimum, schedules
-from formulations.lora.solve import solve
-from formulations.lora.verify import tree_bound, verify
-from formulations.sealing import Wrong
-from instances.errors import InputError
-from instances.lora import Instance
-from instances.lora.named import named
+from ratiobench.formulations.lora import certificate as certificates
+from ratiobench.formulations.lora import verify as checker
+from ratiobench.formulations.lora.certificate import Certificate, Node, Prices, parse
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, schedules
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.formulations.lora.verify import tree_bound, verify
+from ratiobench.formulations.sealing import Wrong
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Instance
+from ratiobench.instances.lora.named import named
 from tests.support.certificates import Document, claimed, instances, patterns, proofs, refused, resealed
 
 Path = tuple[tuple[tuple[int, ...], bool], ...]

@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.family.known import families
-from formulations import worker
-from formulations.lora import certificate as certificates
-from formulations.lora.certificate import Certificate, seal
-from formulations.lora.solve import solve
-from formulations.lora.verify import verify
-from formulations.report import Proof, Termination
-from instances.files import load_json
-from instances.lora.format import document as instance_document
-from instances.lora.generate import generate
-from instances.lora.named import named, names, path
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import families
+from ratiobench.formulations import worker
+from ratiobench.formulations.lora import certificate as certificates
+from ratiobench.formulations.lora.certificate import Certificate, seal
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.formulations.lora.verify import verify
+from ratiobench.formulations.report import Proof, Termination
+from ratiobench.instances.files import load_json
+from ratiobench.instances.lora.format import document as instance_document
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.named import named, names, path
 from tests.support.certificates import Document, claimed
 from tests.support.toy_family import (
     FAMILY,
@@ -203,7 +203,7 @@ def test_an_instance_too_large_for_dual_prices_gives_its_interval_and_says_that_
     """Status 1: what was asked for is not there; the answer is printed all the same."""
     report = replace(solve(named("tiny_vendors"), "enumerate"), message="lagrangian: too large")
     assert report.termination is Termination.NONE
-    monkeypatch.setattr("formulations.lora.solve.solve", lambda *_, **__: report)
+    monkeypatch.setattr("ratiobench.formulations.lora.solve.solve", lambda *_, **__: report)
     proof = tmp_path / "proof.json"
     assert main(["opt", str(path("tiny_vendors")), "--certificate", str(proof)]) == 1
     captured = capsys.readouterr()

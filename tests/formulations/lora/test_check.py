@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.lora.check import check
-from instances.fields import LIMIT
-from instances.lora import Instance, parse
-from instances.lora.format import FORMAT
-from instances.lora.solution import Decision, Solution
-from instances.lora.strategies import tiny_instances
+from ratiobench.formulations.lora.check import check
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora import Instance, parse
+from ratiobench.instances.lora.format import FORMAT
+from ratiobench.instances.lora.solution import Decision, Solution
+from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.literal import Cells, schedules
 
 

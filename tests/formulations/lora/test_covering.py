@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from formulations.lora.covering.schedules import (
+from ratiobench.formulations.lora.covering.schedules import (
     StateSpaceTooLarge,
     cheapest_cover,
     minimal_covers,
@@ -21,11 +21,11 @@ from formulations.lora.covering.schedules import (
     standalone_value,
     states,
 )
-from instances.fields import LIMIT
-from instances.lora.format import FORMAT, parse
-from instances.lora.model import Instance, IntArray, Public, Task
-from instances.lora.strategies import tiny_instances
-from instances.seeds import Stream
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora.format import FORMAT, parse
+from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.instances.seeds import Stream
 from tests.support.literal import Cells, schedules
 
 SEEDS = st.integers(0, 2**20)

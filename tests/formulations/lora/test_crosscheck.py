@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-import bench
-from bench.cli.main import main
-from bench.tables.crosscheck import agreement_text
-from formulations import worker
-from formulations.crosscheck import CrossCheckRow, compare_answers
-from formulations.lora import crosscheck as module
-from formulations.lora.crosscheck import CERTIFIED, PRINTED, crosscheck, pairs, solve_printed
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.lora.solve import solve
-from formulations.report import SolverAnswer, Termination
-from instances.errors import InputError
-from instances.lora.format import dumps
-from instances.lora.named import named, names
+import ratiobench
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.tables.crosscheck import agreement_text
+from ratiobench.formulations import worker
+from ratiobench.formulations.crosscheck import CrossCheckRow, compare_answers
+from ratiobench.formulations.lora import crosscheck as module
+from ratiobench.formulations.lora.crosscheck import CERTIFIED, PRINTED, crosscheck, pairs, solve_printed
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.formulations.report import SolverAnswer, Termination
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.format import dumps
+from ratiobench.instances.lora.named import named, names
 from tests.formulations.lora.test_large_numbers import where_cbc_finds_nothing, where_highs_misses_an_exact_fit
 from tests.formulations.lora.test_models import contended_instance
 
@@ -205,12 +205,12 @@ def test_the_command_has_json(capsys: pytest.CaptureFixture[str], tmp_path: Path
 def test_other_families_have_no_such_check(tmp_path: Path) -> None:
     """One clear error."""
     with pytest.raises(InputError, match="eapm"):
-        bench.crosscheck(next(iter(bench.generate("eapm:users=2").values())))
+        ratiobench.crosscheck(next(iter(ratiobench.generate("eapm:users=2").values())))
 
 
 def test_the_function_gives_a_frame() -> None:
     """One row per solver, as the command."""
-    found = bench.crosscheck(named("thm5_T5_3tasks"))
+    found = ratiobench.crosscheck(named("thm5_T5_3tasks"))
     assert found.agree
     assert found.verdict == "all agree"
     assert list(found.rows["verified"]) == [312] * len(found.rows)

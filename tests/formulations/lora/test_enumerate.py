@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-import instances.lora
-from formulations import worker
-from formulations.lora.check import check
-from formulations.lora.models.enumerate import TASK_LIMIT, enumerate_optimum, schedules
-from formulations.lora.solve import solve
-from formulations.report import Proof
-from instances.lora import Decision, Instance, parse, read
+import ratiobench.instances.lora
+from ratiobench.formulations import worker
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.models.enumerate import TASK_LIMIT, enumerate_optimum, schedules
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.formulations.report import Proof
+from ratiobench.instances.lora import Decision, Instance, parse, read
 
-NAMED = Path(instances.lora.__file__).with_name("named")
+NAMED = Path(ratiobench.instances.lora.__file__).with_name("named")
 BOUNDS = NAMED / "bounds.json"
 
 

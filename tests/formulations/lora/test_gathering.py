@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.lora.bound.lagrangian import dual_bound
-from formulations.lora.bound.pricing import Pool, Pricer, pool
-from formulations.lora.check import check
-from formulations.lora.heuristic import gathering, improve
-from formulations.lora.heuristic.gathering import STEPS, gather, unlisted
-from formulations.lora.heuristic.improve import heuristic
-from formulations.lora.heuristic.insertion import Desk, begin, new_desk
-from formulations.lora.heuristic.state import State, solution_of_state, state_of
-from formulations.lora.solve import solve
-from instances.lora import Instance
-from instances.lora.generate import generate
+from ratiobench.formulations.lora.bound.lagrangian import dual_bound
+from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, pool
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.heuristic import gathering, improve
+from ratiobench.formulations.lora.heuristic.gathering import STEPS, gather, unlisted
+from ratiobench.formulations.lora.heuristic.improve import heuristic
+from ratiobench.formulations.lora.heuristic.insertion import Desk, begin, new_desk
+from ratiobench.formulations.lora.heuristic.state import State, solution_of_state, state_of
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.instances.lora import Instance
+from ratiobench.instances.lora.generate import generate
 
 DAY = "1970-03-02"
 

@@ -11,15 +11,15 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.lora.bound.lagrangian import dual_bound
-from formulations.lora.bound.pricing import Pricer, pool
-from formulations.lora.check import check
-from formulations.lora.heuristic.improve import doubling, heuristic
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.lora.solve import solve
-from instances.lora import Instance, write
-from instances.lora.generate import generate
-from instances.lora.strategies import tiny_instances
+from ratiobench.formulations.lora.bound.lagrangian import dual_bound
+from ratiobench.formulations.lora.bound.pricing import Pricer, pool
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.heuristic.improve import doubling, heuristic
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.instances.lora import Instance, write
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.strategies import tiny_instances
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -88,7 +88,7 @@ def test_threads_do_not_change_the_interval(tmp_path: Path) -> None:
     ends = []
     for threads in ("1", "2"):
         done = subprocess.run(
-            [sys.executable, "-m", "bench", "opt", str(tmp_path / "day.json"), "--backend", "none", "--json"],
+            [sys.executable, "-m", "ratiobench", "opt", str(tmp_path / "day.json"), "--backend", "none", "--json"],
             cwd=ROOT,
             env=os.environ | {"NUMBA_NUM_THREADS": threads},
             capture_output=True,

@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations import backends, worker
-from formulations.backends import BackendResult
-from formulations.eapm import solve as eapm_solve
-from formulations.eapm.enumerate import enumerate_optimum as enumerate_eapm
-from formulations.eapm.search import cheapest
-from formulations.eapm.summed import split, summed
-from formulations.linear import LinearModel
-from formulations.lora.check import check
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.lora.solve import best_alone, solve, trivial_bound
-from formulations.report import Proof, Termination
-from instances.eapm import parse as parse_eapm
-from instances.lora import Instance, parse
-from instances.lora.solution import parse_solution, solution_document
-from instances.seeds import Stream
-from online.lora.run import run
+from ratiobench.formulations import backends, worker
+from ratiobench.formulations.backends import BackendResult
+from ratiobench.formulations.eapm import solve as eapm_solve
+from ratiobench.formulations.eapm.enumerate import enumerate_optimum as enumerate_eapm
+from ratiobench.formulations.eapm.search import cheapest
+from ratiobench.formulations.eapm.summed import split, summed
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.solve import best_alone, solve, trivial_bound
+from ratiobench.formulations.report import Proof, Termination
+from ratiobench.instances.eapm import parse as parse_eapm
+from ratiobench.instances.lora import Instance, parse
+from ratiobench.instances.lora.solution import parse_solution, solution_document
+from ratiobench.instances.seeds import Stream
+from ratiobench.online.lora.run import run
 from tests.formulations.lora.test_models import contended_instance
 
 TOP = 2**40
@@ -192,7 +192,7 @@ def test_a_floating_point_bound_is_held_against_the_best_single_task(monkeypatch
 
 def test_the_best_single_task_is_the_best_of_all_tasks_alone() -> None:
     """On nodes of two types, with vendors: its welfare is the largest optimum of an instance with one of the tasks."""
-    from instances.lora import document
+    from ratiobench.instances.lora import document
 
     for number in range(20):
         instance = contended_instance(number)

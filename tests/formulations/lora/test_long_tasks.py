@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from formulations.lora import certificate as certificates
-from formulations.lora import verify as checker
-from formulations.lora.bound import pricing
-from formulations.lora.bound.pricing import Pool, Pricer, pool
-from formulations.lora.solve import solve
-from formulations.lora.verify import Steps, dual_bound, verify
-from instances.lora.format import parse
-from instances.lora.generate import generate
-from instances.lora.model import Instance
-from instances.seeds import Stream
+from ratiobench.formulations.lora import certificate as certificates
+from ratiobench.formulations.lora import verify as checker
+from ratiobench.formulations.lora.bound import pricing
+from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, pool
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.formulations.lora.verify import Steps, dual_bound, verify
+from ratiobench.instances.lora.format import parse
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.seeds import Stream
 
 UNIT = 2**10
 NODES = ({"a100": 1, "a40": 2}, {"a100": 2}, {"a40": 1, "a100": 1})

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from formulations.lora.bound import minimal
-from formulations.lora.bound.minimal import MinimalCovers, list_minimal_covers
-from formulations.lora.covering.schedules import StateSpaceTooLarge
-from instances.lora import Instance, document, parse
-from instances.lora.named import named
-from instances.lora.strategies import tiny_instances
+from ratiobench.formulations.lora.bound import minimal
+from ratiobench.formulations.lora.bound.minimal import MinimalCovers, list_minimal_covers
+from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge
+from ratiobench.instances.lora import Instance, document, parse
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.strategies import tiny_instances
 
 Listed = tuple[list[tuple[int, ...]], int | None, tuple[int, int]]
 
@@ -58,7 +58,7 @@ def test_a_task_that_is_too_large_is_refused_alone(monkeypatch: pytest.MonkeyPat
     """Then tasks are looked at one by one, and the error is that of the task."""
     instance = parse(document(named("tiny_vendors")))
     monkeypatch.setattr(minimal, "STATE_LIMIT", 1)
-    monkeypatch.setattr("formulations.lora.covering.schedules.STATE_LIMIT", 1)
+    monkeypatch.setattr("ratiobench.formulations.lora.covering.schedules.STATE_LIMIT", 1)
     assert minimal.find_small_pool(instance) is None
     with pytest.raises(StateSpaceTooLarge):
         list(list_minimal_covers(instance))

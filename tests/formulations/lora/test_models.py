@@ -13,23 +13,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations import backends, worker
-from formulations.backends import BackendResult, Limits
-from formulations.linear import LinearModel, RowBuilder
-from formulations.lora import solve as solve_module
-from formulations.lora.check import check
-from formulations.lora.direct import build, safe_floor
-from formulations.lora.models import tight
-from formulations.lora.models.enumerate import enumerate_optimum, schedules
-from formulations.lora.models.formulation import registry, solution_of, vector_of
-from formulations.lora.solve import choose, formulations, solve
-from formulations.report import UNLIMITED, Proof, Status, Termination
-from instances.errors import InputError
-from instances.lora import Decision, Instance, parse
-from instances.lora.generate import generate
-from instances.lora.named import named
-from instances.lora.strategies import tiny_instances
-from instances.seeds import Stream
+from ratiobench.formulations import backends, worker
+from ratiobench.formulations.backends import BackendResult, Limits
+from ratiobench.formulations.linear import LinearModel, RowBuilder
+from ratiobench.formulations.lora import solve as solve_module
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.direct import build, safe_floor
+from ratiobench.formulations.lora.models import tight
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, schedules
+from ratiobench.formulations.lora.models.formulation import registry, solution_of, vector_of
+from ratiobench.formulations.lora.solve import choose, formulations, solve
+from ratiobench.formulations.report import UNLIMITED, Proof, Status, Termination
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Decision, Instance, parse
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.instances.seeds import Stream
 
 PAIRS = [(each.name, backend) for each in registry().values() if each.exact for backend in each.backends]
 
@@ -95,7 +95,9 @@ CONTENDED = 100
 def test_the_pair_agrees_with_brute_force_under_contention(formulation: str, backend: str) -> None:
     """On 100 instances: lower = upper = OPT, the solution is verified, nothing was dropped on the way."""
     if backend not in installed():
-        pytest.skip(f"{backend}: {backends.call(backend, f'formulations.backends.{backend}:version').message}")
+        pytest.skip(
+            f"{backend}: {backends.call(backend, f'ratiobench.formulations.backends.{backend}:version').message}"
+        )
     positive = 0
     for number in range(CONTENDED):
         instance = contended_instance(number)

@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-import bench
-from bench.cli.main import main
-from bench.family.known import families, find_suite
-from formulations import worker
-from formulations.lora.bound.lagrangian import dual_bound
-from formulations.lora.bound.pricing import Pricer, pool
-from formulations.lora.check import check
-from formulations.lora.models import one_node
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.lora.models.formulation import registry
-from formulations.lora.solve import solve
-from formulations.report import Proof, Status
-from instances.errors import InputError
-from instances.lora import Decision, Instance, parse
-from instances.lora.format import document
-from instances.lora.generate import generate
-from instances.lora.strategies import tiny_instances
+import ratiobench
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import families, find_suite
+from ratiobench.formulations import worker
+from ratiobench.formulations.lora.bound.lagrangian import dual_bound
+from ratiobench.formulations.lora.bound.pricing import Pricer, pool
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.models import one_node
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.models.formulation import registry
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.formulations.report import Proof, Status
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Decision, Instance, parse
+from ratiobench.instances.lora.format import document
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
 
 
@@ -223,7 +223,7 @@ def test_opt_says_that_nothing_migrates(tmp_path: Path, capsys: pytest.CaptureFi
     assert (status, out.splitlines()[0]) == (0, "NOT VALID")
     assert "(one node) task 1: runs on nodes 0, 1" in out
     assert "migration" not in json.loads(told(capsys, "opt", file, "--json")[1])
-    assert bench.opt(file, migration=False).lower == 12
+    assert ratiobench.opt(file, migration=False).lower == 12
 
 
 def test_certificates_are_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,19 +11,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations import worker
-from formulations.backends import Limits
-from formulations.backends import solve as solve_linear
-from formulations.linear import LinearModel
-from formulations.lora.bound.lagrangian import Capacity, dual_bound
-from formulations.lora.bound.patterns import ACTIVE, CLASSES, maximal_patterns, node_patterns, node_values, supplies
-from formulations.lora.bound.pricing import Pricer, pool
-from formulations.lora.heuristic.packing import FILLS, REFILLS, fractional_packing, pack_nodes
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.report import Termination
-from instances.lora import Instance
-from instances.lora import parse as parse_instance
-from instances.lora.strategies import tiny_documents, tiny_instances
+from ratiobench.formulations import worker
+from ratiobench.formulations.backends import Limits
+from ratiobench.formulations.backends import solve as solve_linear
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.lora.bound.lagrangian import Capacity, dual_bound
+from ratiobench.formulations.lora.bound.patterns import (
+    ACTIVE,
+    CLASSES,
+    maximal_patterns,
+    node_patterns,
+    node_values,
+    supplies,
+)
+from ratiobench.formulations.lora.bound.pricing import Pricer, pool
+from ratiobench.formulations.lora.heuristic.packing import FILLS, REFILLS, fractional_packing, pack_nodes
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.report import Termination
+from ratiobench.instances.lora import Instance
+from ratiobench.instances.lora import parse as parse_instance
+from ratiobench.instances.lora.strategies import tiny_documents, tiny_instances
 
 SIZES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=4)
 Sizes = list[tuple[int, int]]

@@ -10,16 +10,16 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given, settings
 
-import formulations
-from bench.family.known import find_suite
-from formulations import worker
-from formulations.linear import LinearModel
-from formulations.lora.models.formulation import Formulation, number_of_nodes, registry
-from formulations.lora.models.tight import cover_inequalities, menus
-from formulations.lora.solve import build
-from formulations.lora.solve import formulations as listed
-from instances.lora import Instance
-from instances.lora.strategies import tiny_instances
+from ratiobench import formulations
+from ratiobench.bench.family.known import find_suite
+from ratiobench.formulations import worker
+from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes, registry
+from ratiobench.formulations.lora.models.tight import cover_inequalities, menus
+from ratiobench.formulations.lora.solve import build
+from ratiobench.formulations.lora.solve import formulations as listed
+from ratiobench.instances.lora import Instance
+from ratiobench.instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_models import contended_instance
 
 README = (Path(formulations.__file__).parent / "README.md").read_text(encoding="utf-8")

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from formulations import backends, worker
-from formulations.lora.check import check
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.lora.solve import solve
-from instances.lora.generate import generate
-from instances.lora.model import Instance
-from instances.lora.named import named
-from instances.lora.solution import Solution
+from ratiobench.formulations import backends, worker
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.solution import Solution
 
 PART = {"kind": "paper", "start": 60, "slots": 20, "quiet": 4, "arrivals": {"trace": "pai"}}
 
@@ -26,7 +26,7 @@ def _workers_end_with_the_module() -> Iterator[None]:
 
 def _improved(instance: Instance, solution: Solution, windows: int, seed: int = 0, enough: int = 2**62) -> Solution:
     arguments = instance, solution, windows, seed, enough
-    reply = backends.call("highs", "formulations.lora.heuristic.windows:improve", *arguments)
+    reply = backends.call("highs", "ratiobench.formulations.lora.heuristic.windows:improve", *arguments)
     assert reply.termination is None, reply.message
     found: Solution = reply.value[0]
     return found

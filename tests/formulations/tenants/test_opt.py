@@ -13,24 +13,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations import backends, worker
-from formulations.report import Proof, Status
-from formulations.tenants import models, subsets
-from formulations.tenants import solve as solving
-from formulations.tenants.check import check
-from formulations.tenants.dual import HORIZON_LIMIT, Prices
-from formulations.tenants.enumerate import WAYS_LIMIT, enumerate_optimum, ways
-from formulations.tenants.local import Search
-from formulations.tenants.solve import export, formulations, solve
-from formulations.tenants.subsets import JOBS_LIMIT, priced_optimum, subsets_optimum
-from formulations.tenants.tables import queues_of, solution_of, tables
-from instances.errors import InputError
-from instances.tenants.format import FORMAT, document, parse
-from instances.tenants.generate import generate
-from instances.tenants.model import Instance
-from instances.tenants.named import expected, named, names
-from instances.tenants.solution import Start
-from instances.tenants.strategies import tiny_instances
+from ratiobench.formulations import backends, worker
+from ratiobench.formulations.report import Proof, Status
+from ratiobench.formulations.tenants import models, subsets
+from ratiobench.formulations.tenants import solve as solving
+from ratiobench.formulations.tenants.check import check
+from ratiobench.formulations.tenants.dual import HORIZON_LIMIT, Prices
+from ratiobench.formulations.tenants.enumerate import WAYS_LIMIT, enumerate_optimum, ways
+from ratiobench.formulations.tenants.local import Search
+from ratiobench.formulations.tenants.solve import export, formulations, solve
+from ratiobench.formulations.tenants.subsets import JOBS_LIMIT, priced_optimum, subsets_optimum
+from ratiobench.formulations.tenants.tables import queues_of, solution_of, tables
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.tenants.format import FORMAT, document, parse
+from ratiobench.instances.tenants.generate import generate
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.named import expected, named, names
+from ratiobench.instances.tenants.solution import Start
+from ratiobench.instances.tenants.strategies import tiny_instances
 from tests.tools.tenants_bounds import Found, examine, tiny
 
 

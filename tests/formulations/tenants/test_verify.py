@@ -13,19 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.tenants import certificate as certificates
-from formulations.tenants import verify as checker
-from formulations.tenants.certificate import parse, seal
-from formulations.tenants.dual import Prices
-from formulations.tenants.solve import solve
-from formulations.tenants.tables import tables
-from formulations.tenants.verify import bound, cost, verify
-from instances.errors import InputError
-from instances.files import load_json
-from instances.tenants.generate import generate
-from instances.tenants.model import Instance
-from instances.tenants.named import named
-from instances.tenants.strategies import tiny_instances
+from ratiobench.formulations.tenants import certificate as certificates
+from ratiobench.formulations.tenants import verify as checker
+from ratiobench.formulations.tenants.certificate import parse, seal
+from ratiobench.formulations.tenants.dual import Prices
+from ratiobench.formulations.tenants.solve import solve
+from ratiobench.formulations.tenants.tables import tables
+from ratiobench.formulations.tenants.verify import bound, cost, verify
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import load_json
+from ratiobench.instances.tenants.generate import generate
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.named import named
+from ratiobench.instances.tenants.strategies import tiny_instances
 
 Document = dict[str, Any]
 

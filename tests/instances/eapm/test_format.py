@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.eapm import (
+from ratiobench.instances.eapm import (
     content_hash,
     document,
     dumps,
@@ -26,10 +26,10 @@ from instances.eapm import (
     solution_document,
     write,
 )
-from instances.eapm.format import FORMAT, MACHINE_LIMIT, SCHEMA, SUM_LIMIT, TYPE_LIMIT
-from instances.eapm.model import profit_rate
-from instances.errors import InputError
-from instances.fields import LIMIT
+from ratiobench.instances.eapm.format import FORMAT, MACHINE_LIMIT, SCHEMA, SUM_LIMIT, TYPE_LIMIT
+from ratiobench.instances.eapm.model import profit_rate
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.fields import LIMIT
 
 Document = dict[str, Any]
 Change = Callable[[Document], None]

@@ -15,19 +15,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.eapm import Instance, content_hash, loads, write
-from instances.eapm.format import dumps
-from instances.eapm.generate import generate
-from instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
-from instances.eapm.matrices import TOLERANCE, Cvb, Range, Table1, matrices, read_source
-from instances.eapm.model import profit_rate
-from instances.eapm.named import expected, named, names
-from instances.eapm.paper import ENERGY, GAMMAS, RATE, SPAN, TABLE1
-from instances.eapm.quantities import anchors, anchors_of, describe
-from instances.eapm.workload import ORDERS, read_recipe
-from instances.errors import InputError
-from instances.numerals import half_up, text_of_fraction
-from instances.seeds import Stream
+from ratiobench.instances.eapm import Instance, content_hash, loads, write
+from ratiobench.instances.eapm.format import dumps
+from ratiobench.instances.eapm.generate import generate
+from ratiobench.instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
+from ratiobench.instances.eapm.matrices import TOLERANCE, Cvb, Range, Table1, matrices, read_source
+from ratiobench.instances.eapm.model import profit_rate
+from ratiobench.instances.eapm.named import expected, named, names
+from ratiobench.instances.eapm.paper import ENERGY, GAMMAS, RATE, SPAN, TABLE1
+from ratiobench.instances.eapm.quantities import anchors, anchors_of, describe
+from ratiobench.instances.eapm.workload import ORDERS, read_recipe
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.numerals import half_up, text_of_fraction
+from ratiobench.instances.seeds import Stream
 
 CVB = {"method": "cvb", "seed": "x", "types": 7, "machines": 4, "consistency": "consistent"}
 RANGE = {"method": "range", "seed": ["a", 2], "etc": {"task": [10, 20]}, "apc": {"machine": [500, 700]}}

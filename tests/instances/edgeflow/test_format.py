@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 
-from instances.edgeflow import (
+from ratiobench.instances.edgeflow import (
     content_hash,
     document,
     dumps,
@@ -22,9 +22,9 @@ from instances.edgeflow import (
     solution_document,
     write,
 )
-from instances.edgeflow.format import SCHEMA
-from instances.edgeflow.strategies import edgeflow_documents, tiny_instances
-from instances.errors import InputError
+from ratiobench.instances.edgeflow.format import SCHEMA
+from ratiobench.instances.edgeflow.strategies import edgeflow_documents, tiny_instances
+from ratiobench.instances.errors import InputError
 
 Document = dict[str, Any]
 

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from instances.edgeflow import tables
-from instances.edgeflow.format import content_hash
-from instances.edgeflow.generate import generate, recipes
-from instances.edgeflow.logs import read_log
-from instances.edgeflow.model import Instance
-from instances.edgeflow.named import expected, named, names
-from instances.edgeflow.quantities import can_be_met, describe
-from instances.edgeflow.tables import CLUSTERS, PUBLISHED
-from instances.edgeflow.workload import _within_wide, windows_of
-from instances.errors import InputError
+from ratiobench.instances.edgeflow import tables
+from ratiobench.instances.edgeflow.format import content_hash
+from ratiobench.instances.edgeflow.generate import generate, recipes
+from ratiobench.instances.edgeflow.logs import read_log
+from ratiobench.instances.edgeflow.model import Instance
+from ratiobench.instances.edgeflow.named import expected, named, names
+from ratiobench.instances.edgeflow.quantities import can_be_met, describe
+from ratiobench.instances.edgeflow.tables import CLUSTERS, PUBLISHED
+from ratiobench.instances.edgeflow.workload import _within_wide, windows_of
+from ratiobench.instances.errors import InputError
 
 HASHES = [
     ({"kind": "gpu-day", "jobs": 200}, "3eac66c7"),

@@ -12,15 +12,15 @@ from typing import Any
 import jsonschema
 import pytest
 
-from bench.cli.main import main
-from bench.family.known import find_suite
-from instances.errors import InputError
-from instances.files import text_of
-from instances.lora.calibration import gpu_lines, parse, read_calibration, shipped
-from instances.lora.cluster import Cluster, read_cluster
-from instances.lora.format import content_hash, read
-from instances.lora.generate import generate
-from instances.lora.imports import import_log
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import find_suite
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import text_of
+from ratiobench.instances.lora.calibration import gpu_lines, parse, read_calibration, shipped
+from ratiobench.instances.lora.cluster import Cluster, read_cluster
+from ratiobench.instances.lora.format import content_hash, read
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.imports import import_log
 from tests.support.calibrations import document, write
 
 SCHEMA = json.loads(

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from bench.family.checks import Check, Verdict
-from bench.family.known import find_suite
-from bench.lora.theory.audit import audit
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.report import Proof, SolveReport, Status, Termination
-from instances.errors import InputError
-from instances.lora import Instance, content_hash
-from instances.lora.constructions import families
-from instances.lora.format import read
-from instances.lora.generate import generate
-from instances.lora.named import named
-from online.lora.run import run
-from online.lora.traces import PriceTrace
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.lora.theory.audit import audit
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Instance, content_hash
+from ratiobench.instances.lora.constructions import families
+from ratiobench.instances.lora.format import read
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.named import named
+from ratiobench.online.lora.run import run
+from ratiobench.online.lora.traces import PriceTrace
 from tests.support.literal import run_pdftsp
 
 MEMBERS: dict[str, dict[str, Any]] = {

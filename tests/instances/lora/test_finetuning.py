@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from bench.cli.main import main
-from instances.errors import InputError
-from instances.lora import finetuning
-from instances.lora.calibration import read_calibration
-from instances.lora.finetuning import GPT2, SMALL, Base, TorchMachine
-from instances.lora.format import read
-from instances.lora.measuring import DoesNotFit
+from ratiobench.bench.cli.main import main
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import finetuning
+from ratiobench.instances.lora.calibration import read_calibration
+from ratiobench.instances.lora.finetuning import GPT2, SMALL, Base, TorchMachine
+from ratiobench.instances.lora.format import read
+from ratiobench.instances.lora.measuring import DoesNotFit
 from tests.support.calibrations import stand_in_for_nvidia_smi
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: nox -s calibrate installs it and runs this")
@@ -187,12 +187,14 @@ def test_calibrate_generate_run_and_solve(
     assert main(["generate", "day:tasks=40,nodes=1,calibration=my-gpu.json", "--out", "days"]) == 0
     [file] = Path("days").iterdir()
     assert read(file).node_types[0].compute == gpu.compute
-    assert main(["online", str(file), "--algorithm", "greedy"]) == 0
+    assert main(["simulate", str(file), "--algorithm", "greedy"]) == 0
     assert main(["opt", str(file)]) == 0
 
 
 def test_the_commands_that_do_not_measure_do_not_load_pytorch() -> None:
     """Its import takes seconds."""
-    code = "import sys, bench.cli.main; import bench.lora.calibrating as c; c.CALIBRATING.gpus(())"
+    code = (
+        "import sys, ratiobench.bench.cli.main; import ratiobench.bench.lora.calibrating as c; c.CALIBRATING.gpus(())"
+    )
     code = f"{code}; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"

@@ -17,14 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.errors import InputError
-from instances.fields import LIMIT
-from instances.files import check_writable, write_atomically
-from instances.lora import content_hash, document, dumps, loads, parse, read, write
-from instances.lora.format import BID_SUM_LIMIT, SCHEMA, SLOT_LIMIT
-from instances.lora.generate import generate
-from instances.lora.named import names, path
-from instances.lora.strategies import tiny_documents
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.files import check_writable, write_atomically
+from ratiobench.instances.lora import content_hash, document, dumps, loads, parse, read, write
+from ratiobench.instances.lora.format import BID_SUM_LIMIT, SCHEMA, SLOT_LIMIT
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.named import names, path
+from ratiobench.instances.lora.strategies import tiny_documents
 from tests.support.strategies import instance_documents
 
 Document = dict[str, Any]

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.errors import InputError
-from instances.lora import Instance, content_hash, read, write
-from instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, scaled, traces
-from instances.lora.calibration import shipped
-from instances.lora.fitting import load, servable
-from instances.lora.generate import generate
-from instances.lora.named import named, names, path
-from instances.lora.paper import DEADLINES, read_recipe
-from instances.lora.prices import regions, tariff
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Instance, content_hash, read, write
+from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, scaled, traces
+from ratiobench.instances.lora.calibration import shipped
+from ratiobench.instances.lora.fitting import load, servable
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.named import named, names, path
+from ratiobench.instances.lora.paper import DEADLINES, read_recipe
+from ratiobench.instances.lora.prices import regions, tariff
 
 Recipe = dict[str, Any]
 

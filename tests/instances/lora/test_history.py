@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from instances.errors import InputError
-from instances.lora.format import document, parse
-from instances.lora.history import choose, join, split
-from instances.lora.model import Instance
-from instances.lora.named import named
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.format import document, parse
+from ratiobench.instances.lora.history import choose, join, split
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.named import named
 
 
 def test_days_follow_one_another() -> None:

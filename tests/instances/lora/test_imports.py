@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from instances.errors import InputError
-from instances.lora.cluster import Cluster, read_cluster
-from instances.lora.imports import Laws, Report, import_log
-from instances.lora.model import Instance
-from instances.lora.prices import regions
-from instances.lora.prices import tariff as shipped
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.cluster import Cluster, read_cluster
+from ratiobench.instances.lora.imports import Laws, Report, import_log
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.prices import regions
+from ratiobench.instances.lora.prices import tariff as shipped
 
 CLUSTER = """
 usd_per_kwh = 0.1234

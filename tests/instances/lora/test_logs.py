@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from instances.errors import InputError
-from instances.lora.imports import Report, read_jobs
-from instances.lora.logs import Job, registered
-from instances.lora.logs.base import moment
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.imports import Report, read_jobs
+from ratiobench.instances.lora.logs import Job, registered
+from ratiobench.instances.lora.logs.base import moment
 
 
 def read(

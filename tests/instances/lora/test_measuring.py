@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from instances.errors import InputError
-from instances.lora import power
-from instances.lora.calibration import Calibration
-from instances.lora.measuring import Plan, calibrate, duration
-from instances.lora.power import PowerMeter
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import power
+from ratiobench.instances.lora.calibration import Calibration
+from ratiobench.instances.lora.measuring import Plan, calibrate, duration
+from ratiobench.instances.lora.power import PowerMeter
 from tests.support.calibrations import ABOUT, FakeMachine, stand_in_for_nvidia_smi
 
 

@@ -9,10 +9,10 @@ from itertools import product
 
 import pytest
 
-from instances.errors import InputError
-from instances.lora import Instance, content_hash, document
-from instances.lora.fitting import load, servable
-from instances.lora.named import expected, named, names, path
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Instance, content_hash, document
+from ratiobench.instances.lora.fitting import load, servable
+from ratiobench.instances.lora.named import expected, named, names, path
 
 COUNTEREXAMPLES = tuple(name for name in names() if not name.startswith("tiny_"))
 TINY = tuple(name for name in names() if name.startswith("tiny_"))

@@ -16,12 +16,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instances.errors import InputError
-from instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, earlier, read_arrivals, scaled, span_counts, traces
-from instances.lora.calibration import shipped
-from instances.lora.generate import generate
-from instances.lora.prices import regions, tariff
-from instances.lora.readers import Trace, register
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.arrivals import (
+    SLOTS_PER_DAY,
+    day_counts,
+    days,
+    earlier,
+    read_arrivals,
+    scaled,
+    span_counts,
+    traces,
+)
+from ratiobench.instances.lora.calibration import shipped
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.prices import regions, tariff
+from ratiobench.instances.lora.readers import Trace, register
 
 TRACES = ("helios", "pai", "philly")
 RAW = {"pai": "pai_task_table.csv.gz", "philly": "philly.csv.gz", "helios": "cluster_log.csv.gz"}

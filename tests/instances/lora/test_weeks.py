@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from instances.lora.arrivals import day_counts, days, span_counts
-from instances.lora.fitting import load
-from instances.lora.generate import generate
-from instances.lora.model import Instance
-from instances.lora.prices import tariff, tariff_from
+from ratiobench.instances.lora.arrivals import day_counts, days, span_counts
+from ratiobench.instances.lora.fitting import load
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.prices import tariff, tariff_from
 
 DAY = {"kind": "paper", "tasks": 300, "nodes": 4, "arrivals": {"trace": "philly"}, "seed": ["w"]}
 

@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 
-from instances.errors import InputError
-from instances.tenants import (
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.tenants import (
     content_hash,
     document,
     dumps,
@@ -24,10 +24,10 @@ from instances.tenants import (
     solution_document,
     write,
 )
-from instances.tenants.format import PRICE_LIMIT, RELEASE_LIMIT, RUN_LIMIT, SCHEMA
-from instances.tenants.model import Instance
-from instances.tenants.quantities import describe
-from instances.tenants.strategies import tiny_instances
+from ratiobench.instances.tenants.format import PRICE_LIMIT, RELEASE_LIMIT, RUN_LIMIT, SCHEMA
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.quantities import describe
+from ratiobench.instances.tenants.strategies import tiny_instances
 
 Document = dict[str, Any]
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.family.column import Family
-from bench.family.sense import Sense
-from formulations.tenants.enumerate import enumerate_optimum
-from instances.errors import InputError
-from instances.tenants.format import content_hash, document, parse
-from instances.tenants.generate import generate, recipes
-from instances.tenants.named import expected, named, names
-from instances.tenants.quantities import describe, service_rate
-from instances.tenants.traces import GPU_NAMES, TRACES, arrivals, length_at, lengths, read_log, throughput
-from instances.tenants.workload import WAITS, scaled
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.sense import Sense
+from ratiobench.formulations.tenants.enumerate import enumerate_optimum
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.tenants.format import content_hash, document, parse
+from ratiobench.instances.tenants.generate import generate, recipes
+from ratiobench.instances.tenants.named import expected, named, names
+from ratiobench.instances.tenants.quantities import describe, service_rate
+from ratiobench.instances.tenants.traces import GPU_NAMES, TRACES, arrivals, length_at, lengths, read_log, throughput
+from ratiobench.instances.tenants.workload import WAITS, scaled
 
 FAMILY = Family("tenants", "1/100 micro-dollars", objective="cost", sense=Sense.LEAST)
 

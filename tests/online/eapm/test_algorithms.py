@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from bench.eapm.literal import decide_all
-from formulations.eapm.enumerate import enumerate_optimum
-from instances.eapm.format import FORMAT, parse
-from instances.eapm.generate import generate
-from instances.eapm.model import Instance, frozen, profit_rate
-from instances.eapm.strategies import tiny_instances
-from instances.errors import InputError
-from instances.seeds import Stream
-from online.eapm.algorithms import balance, exact_step, printed
-from online.eapm.registry import parse as parse_name
-from online.eapm.run import run
+from ratiobench.bench.eapm.literal import decide_all
+from ratiobench.formulations.eapm.enumerate import enumerate_optimum
+from ratiobench.instances.eapm.format import FORMAT, parse
+from ratiobench.instances.eapm.generate import generate
+from ratiobench.instances.eapm.model import Instance, frozen, profit_rate
+from ratiobench.instances.eapm.strategies import tiny_instances
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.seeds import Stream
+from ratiobench.online.eapm.algorithms import balance, exact_step, printed
+from ratiobench.online.eapm.registry import parse as parse_name
+from ratiobench.online.eapm.run import run
 from tests.support import literal_eapm as literal
 
 READINGS = [printed.Reading(shares, ms) for shares in ("kept", "clipped", "excluded") for ms in ("system", "true")]

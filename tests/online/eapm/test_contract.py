@@ -12,22 +12,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.eapm.check import check
-from formulations.eapm.enumerate import enumerate_optimum
-from instances.eapm import Instance, Public, User, content_hash, document, parse, write
-from instances.eapm.format import FORMAT
-from instances.eapm.generate import generate
-from instances.eapm.model import profit_rate
-from instances.errors import InputError
-from online.eapm.protocol import View
-from online.eapm.registry import REGISTRY, Entry, Option, algorithms, canonical, entries
-from online.eapm.registry import parse as parse_name
-from online.eapm.run import GAME, run
-from online.outcome import OnlineRun, Source
-from online.referee import isolation
-from online.referee.isolation import require_buildable
-from online.run import play, warm
-from online.spec import YESTERDAY
+from ratiobench.formulations.eapm.check import check
+from ratiobench.formulations.eapm.enumerate import enumerate_optimum
+from ratiobench.instances.eapm import Instance, Public, User, content_hash, document, parse, write
+from ratiobench.instances.eapm.format import FORMAT
+from ratiobench.instances.eapm.generate import generate
+from ratiobench.instances.eapm.model import profit_rate
+from ratiobench.instances.errors import InputError
+from ratiobench.online.eapm.protocol import View
+from ratiobench.online.eapm.registry import REGISTRY, Entry, Option, algorithms, canonical, entries
+from ratiobench.online.eapm.registry import parse as parse_name
+from ratiobench.online.eapm.run import GAME, run
+from ratiobench.online.outcome import OnlineRun, Source
+from ratiobench.online.referee import isolation
+from ratiobench.online.referee.isolation import require_buildable
+from ratiobench.online.run import play, warm
+from ratiobench.online.spec import YESTERDAY
 from tests.support import eapm_contestants
 
 VARIANTS = [
@@ -256,7 +256,7 @@ def test_figures_at_the_formats_limits_are_exact() -> None:
 
 def test_names_have_one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Options at their defaults are left out, the others sorted, constants reduced; a version stands behind."""
-    monkeypatch.setattr("online.registry._constants", lambda package: {"users": _how_many})
+    monkeypatch.setattr("ratiobench.online.registry._constants", lambda package: {"users": _how_many})
     name = "tests.support.eapm_contestants:Declares"
     assert canonical(f"{name}:users=14/2") == canonical(name).replace(name, f"{name}:users=7")
     assert canonical(f"{name}:what=1,users=7,a=2") == canonical(name).replace(name, f"{name}:a=2,what=1,users=7")
@@ -311,7 +311,7 @@ def _how_many(instance: Instance) -> tuple[Fraction, str]:
 
 def test_declared_constants_have_sources(instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Oracle, given, a file, the other day; the instance under test is no other one, whatever its file is called."""
-    monkeypatch.setattr("online.registry._constants", lambda package: {"users": _how_many})
+    monkeypatch.setattr("ratiobench.online.registry._constants", lambda package: {"users": _how_many})
     path = "tests.support.eapm_contestants:Declares"
     write(_instance(3), tmp_path / "other.json")
     write(instance, tmp_path / "same.json")
@@ -415,10 +415,10 @@ def test_drawing_the_instance_once_more_is_peeking() -> None:
     instance = generate({"kind": "users", "users": 5, "gamma": "1.3", "seed": [3], "matrix": {"method": "cvb"}})
     first = run(instance, "tests.support.contestants:RegeneratesUsers").violations[0]
     assert (first.rule, first.task) == ("peeks", 0)
-    assert "instances.eapm.generate" in first.detail
+    assert "ratiobench.instances.eapm.generate" in first.detail
 
 
-@pytest.mark.parametrize("module", ["instances.eapm.matrices", "bench.eapm.suites"])
+@pytest.mark.parametrize("module", ["ratiobench.instances.eapm.matrices", "ratiobench.bench.eapm.suites"])
 @pytest.mark.parametrize("way", ["importlib", "source"])
 @pytest.mark.parametrize("when", ["build", "start", "decide"])
 def test_what_makes_instances_is_out_of_bounds(instance: Instance, when: str, way: str, module: str) -> None:
@@ -426,7 +426,7 @@ def test_what_makes_instances_is_out_of_bounds(instance: Instance, when: str, wa
     result = run(instance, f"tests.support.contestants:SnoopsAmongUsers:when={when},way={way},module={module}")
     first = result.violations[0]
     assert (first.rule, first.task) == ("peeks", 0 if when == "decide" else None)
-    assert (module if module.startswith("instances") else "bench") in first.detail
+    assert (module if ".instances." in module else "ratiobench.bench") in first.detail
 
 
 def test_an_algorithms_file_may_not_import_what_makes_instances(
@@ -434,12 +434,12 @@ def test_an_algorithms_file_may_not_import_what_makes_instances(
 ) -> None:
     """At its head, before anything of the algorithm has run."""
     (tmp_path / "mine.py").write_text(
-        "from instances.eapm.workload import ORDERS\nfrom tests.support.eapm_contestants import Honest\n"
+        "from ratiobench.instances.eapm.workload import ORDERS\nfrom tests.support.eapm_contestants import Honest\n"
     )
     monkeypatch.chdir(tmp_path)
     first = run(instance, "mine:Honest").violations[0]
     assert (first.rule, first.task) == ("peeks", None)
-    assert "instances.eapm.workload" in first.detail
+    assert "ratiobench.instances.eapm.workload" in first.detail
 
 
 def test_algorithms_and_solvers_of_ours_may_be_used(
@@ -447,8 +447,9 @@ def test_algorithms_and_solvers_of_ours_may_be_used(
 ) -> None:
     """Subclassed at the head of the file; every user is solved alone on the way."""
     (tmp_path / "mine.py").write_text(
-        "from formulations.eapm.solve import solve\nfrom instances.eapm import parse\n"
-        "from online.eapm.algorithms.greedy import Greedy\nfrom online.eapm.registry import entries\n"
+        "from ratiobench.formulations.eapm.solve import solve\nfrom ratiobench.instances.eapm import parse\n"
+        "from ratiobench.online.eapm.algorithms.greedy import Greedy\n"
+        "from ratiobench.online.eapm.registry import entries\n"
         "class Mine(Greedy):\n"
         "    def start(self, public, constants):\n"
         "        assert 'balance' in entries()\n"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from instances.edgeflow.format import content_hash, write
-from instances.edgeflow.model import Instance
-from online.edgeflow.registry import canonical
-from online.edgeflow.run import run
+from ratiobench.instances.edgeflow.format import content_hash, write
+from ratiobench.instances.edgeflow.model import Instance
+from ratiobench.online.edgeflow.registry import canonical
+from ratiobench.online.edgeflow.run import run
 from tests.online.edgeflow.test_table import make, own
 from tests.support.edgeflow_contestants import Honest, Random
 
@@ -59,7 +59,7 @@ def test_answers_that_depend_on_later_jobs_peek(
     instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whole runs agree, and the run without the later jobs does not."""
-    monkeypatch.setattr("online.referee.isolation.REPEATS", 1)
+    monkeypatch.setattr("ratiobench.online.referee.isolation.REPEATS", 1)
     found = run(instance, f"{HERE}:CountsRuns:file={tmp_path / 'runs'}")
     assert found.violations[0].rule == "peeks"
     assert found.violations[0].detail == "the answer differs when later arrivals are taken away"

@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.edgeflow.check import check
-from formulations.edgeflow.solve import solve
-from instances.edgeflow.format import FORMAT, parse
-from instances.edgeflow.generate import generate
-from instances.edgeflow.model import CLOUD, EDGE, Instance
-from instances.edgeflow.named import named, names
-from instances.edgeflow.solution import Piece
-from instances.edgeflow.strategies import tiny_instances
-from instances.errors import InputError
-from online.edgeflow.registry import algorithms, canonical, entries
-from online.edgeflow.run import GAME, run
-from online.run import list_choices, warm
+from ratiobench.formulations.edgeflow.check import check
+from ratiobench.formulations.edgeflow.solve import solve
+from ratiobench.instances.edgeflow.format import FORMAT, parse
+from ratiobench.instances.edgeflow.generate import generate
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
+from ratiobench.instances.edgeflow.named import named, names
+from ratiobench.instances.edgeflow.solution import Piece
+from ratiobench.instances.edgeflow.strategies import tiny_instances
+from ratiobench.instances.errors import InputError
+from ratiobench.online.edgeflow.registry import algorithms, canonical, entries
+from ratiobench.online.edgeflow.run import GAME, run
+from ratiobench.online.run import list_choices, warm
 from tests.online.edgeflow.test_table import make
 
 POLICIES = (
@@ -248,7 +248,8 @@ DAY = {"kind": "gpu-day", "cluster": "pai", "jobs": 60, "gpus": 16, "servers": 2
 def test_one_process_or_another_plays_the_same() -> None:
     """A day of jobs: runs here and in a fresh process, in another order, have the same pieces."""
     code = (
-        "from instances.edgeflow.generate import generate; from online.edgeflow.run import run; import hashlib; "
+        "from ratiobench.instances.edgeflow.generate import generate; from ratiobench.online.edgeflow.run import run; "
+        "import hashlib; "
         f"day = generate({DAY!r}); "
         "print(*(hashlib.sha256(repr(run(day, name).decisions).encode()).hexdigest() for name in ('hold', 'edgeflow')))"
     )

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from formulations.edgeflow.check import check
-from instances.edgeflow.format import FORMAT, parse
-from instances.edgeflow.model import CLOUD, EDGE, Instance
-from instances.edgeflow.solution import Piece
-from instances.edgeflow.strategies import tiny_instances
-from online.edgeflow.protocol import View
-from online.edgeflow.run import GAME, EdgeflowGame
-from online.outcome import OnlineRun
-from online.run import play
+from ratiobench.formulations.edgeflow.check import check
+from ratiobench.instances.edgeflow.format import FORMAT, parse
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
+from ratiobench.instances.edgeflow.solution import Piece
+from ratiobench.instances.edgeflow.strategies import tiny_instances
+from ratiobench.online.edgeflow.protocol import View
+from ratiobench.online.edgeflow.run import GAME, EdgeflowGame
+from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.run import play
 from tests.support import literal_edgeflow as literal
 from tests.support.edgeflow_contestants import Answers, ChangesItsMind, Honest, Random, WritesToTheView
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from instances.lora import Instance
+from ratiobench.instances.lora import Instance
 from tests.support.contest import small_contest
 
 

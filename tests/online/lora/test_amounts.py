@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from instances.lora.format import FORMAT, parse
-from online.lora.run import run as play
-from online.lora.search import additive
+from ratiobench.instances.lora.format import FORMAT, parse
+from ratiobench.online.lora.run import run as play
+from ratiobench.online.lora.search import additive
 
 Case = tuple[Any, ...]
 

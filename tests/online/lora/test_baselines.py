@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.backends import BackendResult, installed_version
-from formulations.lora import batch
-from formulations.report import Termination
-from instances.lora import Instance, content_hash, document, parse
-from instances.lora.format import FORMAT
-from instances.lora.generate import generate
-from instances.lora.model import Task
-from instances.lora.named import named
-from instances.lora.strategies import tiny_instances
-from online.lora.algorithms import titan
-from online.lora.algorithms.earliest import drawn_vendor, fastest_vendor
-from online.lora.algorithms.titan import Titan
-from online.lora.constants import eris_high, eris_low
-from online.lora.run import run
-from online.outcome import OnlineRun
+from ratiobench.formulations.backends import BackendResult, installed_version
+from ratiobench.formulations.lora import batch
+from ratiobench.formulations.report import Termination
+from ratiobench.instances.lora import Instance, content_hash, document, parse
+from ratiobench.instances.lora.format import FORMAT
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.model import Task
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.online.lora.algorithms import titan
+from ratiobench.online.lora.algorithms.earliest import drawn_vendor, fastest_vendor
+from ratiobench.online.lora.algorithms.titan import Titan
+from ratiobench.online.lora.constants import eris_high, eris_low
+from ratiobench.online.lora.run import run
+from ratiobench.online.outcome import OnlineRun
 from tests.support.literal import (
     Answer,
     Load,

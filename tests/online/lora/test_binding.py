@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
-from formulations.lora.check import check
-from instances.lora.model import Instance
-from instances.lora.solution import Decision
-from online.lora.binding import MOVED, Late, Move, bound
-from online.lora.run import run
-from online.lora.search.repacking import make_room
+from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.formulations.lora.check import check
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.binding import MOVED, Late, Move, bound
+from ratiobench.online.lora.run import run
+from ratiobench.online.lora.search.repacking import make_room
 
 OWN = "tests.support.movers:Mover"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bench.cli.main import main
-from instances.lora.named import named, path
-from online.lora.run import run
+from ratiobench.bench.cli.main import main
+from ratiobench.instances.lora.named import named, path
+from ratiobench.online.lora.run import run
 
 SAID = "charged above their bid: 2 of 3 admitted"
 
@@ -18,9 +18,9 @@ SAID = "charged above their bid: 2 of 3 admitted"
 def test_every_output_says_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`online` as text and JSON, the table, the CSV file and the page; the run stays valid."""
     name, file = "tests.support.contestants:Overcharges", str(path("thm5_T5_3tasks"))
-    assert main(["online", file, "--algorithm", name]) == 0
+    assert main(["simulate", file, "--algorithm", name]) == 0
     assert capsys.readouterr().out.startswith(f"{name} ({SAID}): welfare ")
-    assert main(["online", file, "--algorithm", name, "--json"]) == 0
+    assert main(["simulate", file, "--algorithm", name, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert (said["valid"], said["label"], said["counts"]) == (True, f"{name} ({SAID})", {"charged_above_bid": 2})
     out = tmp_path / "out"

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-import instances
-from bench.lora import FAMILY
-from instances import packed
-from instances.errors import DEBUG, InputError
-from instances.lora import Instance, content_hash, write
-from instances.lora.generate import generate
-from online.lora.registry import canonical
-from online.lora.run import run
-from online.lora.table import Table
-from online.outcome import Source
-from online.referee import bounds, isolation
-from online.referee.table import ARRIVAL, Foul
+from ratiobench import instances
+from ratiobench.bench.lora import FAMILY
+from ratiobench.instances import packed
+from ratiobench.instances.errors import DEBUG, InputError
+from ratiobench.instances.lora import Instance, content_hash, write
+from ratiobench.instances.lora.generate import generate
+from ratiobench.online.lora.registry import canonical
+from ratiobench.online.lora.run import run
+from ratiobench.online.lora.table import Table
+from ratiobench.online.outcome import Source
+from ratiobench.online.referee import bounds, isolation
+from ratiobench.online.referee.table import ARRIVAL, Foul
 from tests.support.contest import assert_sound, first_violation, small_contest
 from tests.support.contestants import Answers
 
@@ -295,20 +295,20 @@ def test_drawing_the_instance_once_more_is_peeking() -> None:
     instance = generate({"kind": "family", "name": "lead", "L": 4})
     rule, task, detail = first_violation(instance, "RegeneratesTasks")
     assert (rule, task) == ("peeks", 0)
-    assert "instances.lora.generate" in detail
+    assert "ratiobench.instances.lora.generate" in detail
 
 
 WAYS = ("statement", "from", "importlib", "runpy", "loader", "source", "descriptor", "compiled", "command", "shell")
 
 
-@pytest.mark.parametrize("module", ["instances.lora.generate", "bench.lora.suites"])
+@pytest.mark.parametrize("module", ["ratiobench.instances.lora.generate", "ratiobench.bench.lora.suites"])
 @pytest.mark.parametrize("way", WAYS)
 def test_what_makes_instances_is_out_of_bounds(instance: Instance, way: str, module: str) -> None:
     """Loaded or read while deciding, by whatever means: the module is named, or the package that it is in."""
     rule, task, detail = first_violation(instance, f"Snoops:when=decide,way={way},module={module}")
     assert (rule, task) == ("peeks", 0)
     assert re.search(r"(loads|reads the code of|names) ([\w.]+): what can make the instance", detail)
-    assert (module if module.startswith("instances") or way == "source" else "bench") in detail
+    assert (module if ".instances." in module or way == "source" else "ratiobench.bench") in detail
 
 
 @pytest.mark.parametrize("when", ["build", "start"])
@@ -317,12 +317,22 @@ def test_what_makes_instances_is_out_of_bounds_before_the_first_arrival_too(
     instance: Instance, way: str, when: str
 ) -> None:
     """In the constructor and in `start`."""
-    rule, task, detail = first_violation(instance, f"Snoops:when={when},way={way},module=instances.lora.arrivals")
+    rule, task, detail = first_violation(
+        instance, f"Snoops:when={when},way={way},module=ratiobench.instances.lora.arrivals"
+    )
     assert (rule, task) == ("peeks", None)
-    assert "instances.lora.arrivals" in detail
+    assert "ratiobench.instances.lora.arrivals" in detail
 
 
-@pytest.mark.parametrize("module", ["instances.lora.generate", "instances.lora.readers", "bench", "bench.api"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "ratiobench.instances.lora.generate",
+        "ratiobench.instances.lora.readers",
+        "ratiobench.bench",
+        "ratiobench.bench.api",
+    ],
+)
 def test_an_algorithms_file_may_not_import_what_makes_instances(
     instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
@@ -341,18 +351,22 @@ def test_every_generator_of_every_family_is_out_of_bounds_and_no_more_than_that(
     families = [path.parent.name for path in Path(instances.__file__).parent.glob("*/generate.py")]
     assert {"lora", "eapm"} <= set(families)
     for family in families:
-        assert f"instances.{family}.generate" in barred
-        assert not barred & {f"instances.{family}{part}" for part in ("", ".model", ".format", ".solution")}
+        assert f"ratiobench.instances.{family}.generate" in barred
+        assert not barred & {f"ratiobench.instances.{family}{part}" for part in ("", ".model", ".format", ".solution")}
     assert {
-        "bench",
-        "bench.api",
-        "instances.lora.constructions",
-        "instances.lora.paper",
-        "instances.lora.readers",
+        "ratiobench.bench",
+        "ratiobench.bench.api",
+        "ratiobench.instances.lora.constructions",
+        "ratiobench.instances.lora.paper",
+        "ratiobench.instances.lora.readers",
     } <= barred
-    assert {"instances.eapm.workload", "instances.eapm.matrices", "instances.eapm.paper"} <= barred
-    assert {name.split(".")[0] for name in barred} == {"bench", "instances"}
-    assert not barred & {"instances", "instances.errors", "instances.seeds"}
+    assert {
+        "ratiobench.instances.eapm.workload",
+        "ratiobench.instances.eapm.matrices",
+        "ratiobench.instances.eapm.paper",
+    } <= barred
+    assert {name.split(".")[1] for name in barred} == {"bench", "instances"}
+    assert not barred & {"ratiobench.instances", "ratiobench.instances.errors", "ratiobench.instances.seeds"}
     assert all(Path(file).is_file() for file in bounds.barred().values())
 
 
@@ -369,7 +383,8 @@ def test_an_algorithm_of_ours_may_be_built_on_by_its_class(
 ) -> None:
     """Imported from its module at the head of the file, and subclassed."""
     (tmp_path / "mine.py").write_text(
-        "from online.lora.algorithms.pdftsp import PdFtsp\nfrom online.lora.registry import entries\n"
+        "from ratiobench.online.lora.algorithms.pdftsp import PdFtsp\n"
+        "from ratiobench.online.lora.registry import entries\n"
         "class Mine(PdFtsp):\n    def __init__(self):\n"
         "        super().__init__({k: option.default for k, option in entries()['pdftsp'].options.items()})\n"
     )
@@ -419,7 +434,16 @@ def test_the_command_exits_with_2_for_a_class_that_does_not_exist(instance: Inst
     write(instance, tmp_path / "day.json")
 
     def online(name: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "bench", "online", str(tmp_path / "day.json"), "--json", "--algorithm", name]
+        command = [
+            sys.executable,
+            "-m",
+            "ratiobench",
+            "simulate",
+            str(tmp_path / "day.json"),
+            "--json",
+            "--algorithm",
+            name,
+        ]
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3])
 
     bad = online("tests.support.contestants:NoSuchClass")

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from instances.errors import InputError
-from instances.lora import Instance, content_hash, document, parse, write
-from instances.lora.named import named
-from instances.lora.strategies import tiny_instances
-from online.lora import public_constants
-from online.lora.registry import canonical
-from online.lora.registry import parse as parse_name
-from online.lora.run import run
-from online.outcome import Source
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Instance, content_hash, document, parse, write
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.online.lora import public_constants
+from ratiobench.online.lora.registry import canonical
+from ratiobench.online.lora.registry import parse as parse_name
+from ratiobench.online.lora.run import run
+from ratiobench.online.outcome import Source
 from tests.support.literal import schedules
 from tests.support.mechanisms import MECHANISMS
 

@@ -14,17 +14,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.lora.check import check
-from formulations.lora.models.enumerate import enumerate_optimum
-from instances.errors import InputError
-from instances.lora import Decision, Instance, content_hash, document, parse, read_solution, solution_document, write
-from instances.lora.generate import generate
-from instances.lora.named import named
-from instances.lora.strategies import tiny_instances
-from online.lora.registry import REGISTRY, algorithms, canonical, entries
-from online.lora.registry import parse as parse_name
-from online.lora.run import play, run
-from online.outcome import OnlineRun, Source
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import (
+    Decision,
+    Instance,
+    content_hash,
+    document,
+    parse,
+    read_solution,
+    solution_document,
+    write,
+)
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.online.lora.registry import REGISTRY, algorithms, canonical, entries
+from ratiobench.online.lora.registry import parse as parse_name
+from ratiobench.online.lora.run import play, run
+from ratiobench.online.outcome import OnlineRun, Source
 
 
 def _variants() -> Iterator[str]:
@@ -168,9 +177,9 @@ def test_no_solver_is_loaded_into_the_process_that_runs_algorithms() -> None:
     """Titan's MILP is solved in a worker; a fresh process runs every algorithm and has no solver among its modules."""
     code = (
         "import sys\n"
-        "from instances.lora.named import named\n"
-        "from online.lora.registry import entries\n"
-        "from online.lora.run import run\n"
+        "from ratiobench.instances.lora.named import named\n"
+        "from ratiobench.online.lora.registry import entries\n"
+        "from ratiobench.online.lora.run import run\n"
         "for name in entries():\n"
         "    assert run(named('tiny_contention'), name).valid\n"
         "found = {'highspy', 'ortools', 'pulp', 'pyscipopt', 'gurobipy'} & set(sys.modules)\n"

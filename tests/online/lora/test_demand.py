@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from online.lora.learned.demand import _buy, _entries
+from ratiobench.online.lora.learned.demand import _buy, _entries
 
 SLOTS = 4
 

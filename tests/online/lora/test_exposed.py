@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from bench.family.checks import Check, Verdict
-from bench.lora import FAMILY
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.report import Proof, SolveReport, Status, Termination
-from instances.lora import Instance
-from instances.lora.named import named
-from online.lora.protocol import Posted, exposed, posted
-from online.lora.run import run
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora import FAMILY
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.lora import Instance
+from ratiobench.instances.lora.named import named
+from ratiobench.online.lora.protocol import Posted, exposed, posted
+from ratiobench.online.lora.run import run
 from tests.support.laboratory import guarantees
 from tests.support.literal import schedules
 

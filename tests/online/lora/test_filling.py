@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
-from online.lora.learned.filling import COMPUTE, GRID, LEAST_COMPUTE, LEAST_MEMORY, Filling, Shares
-from online.lora.learned.past import read_past
+from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.online.lora.learned.filling import COMPUTE, GRID, LEAST_COMPUTE, LEAST_MEMORY, Filling, Shares
+from ratiobench.online.lora.learned.past import read_past
 
 NONE = np.zeros(0, np.int64)
 

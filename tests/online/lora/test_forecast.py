@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from online.lora.learned.forecast import Forecast, powers, smoothed
-from online.lora.learned.past import Floats
+from ratiobench.online.lora.learned.forecast import Forecast, powers, smoothed
+from ratiobench.online.lora.learned.past import Floats
 
 
 def _day(level: float) -> Floats:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
-from instances.lora.model import Instance
-from online.lora.algorithms.learned import guarantee, guard_settings
-from online.lora.guard import STEPS, Announced, Guard, announce, bound_weight, root_below
+from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.algorithms.learned import guarantee, guard_settings
+from ratiobench.online.lora.guard import STEPS, Announced, Guard, announce, bound_weight, root_below
 from tests.tools.theory_guard import heaviest
 
 ONE = Fraction(1)

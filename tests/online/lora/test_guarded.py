@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
-from bench.lora.theory.guarded import least_factor
-from instances.errors import InputError
-from instances.lora.model import Instance, Task
-from online.lora.algorithms.guarded import INNER, Nothing
-from online.lora.guard import Guard, announce
-from online.lora.posting import GuardSettings, PostedPrices, Wish
-from online.lora.protocol import View
-from online.lora.run import play, run
+from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.bench.lora.theory.guarded import least_factor
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.online.lora.algorithms.guarded import INNER, Nothing
+from ratiobench.online.lora.guard import Guard, announce
+from ratiobench.online.lora.posting import GuardSettings, PostedPrices, Wish
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.run import play, run
 
 
 def _of_one_slot(kinds: tuple[Kind, ...], bids: list[int], sizes: tuple[int, int] = (6, 6)) -> Instance:

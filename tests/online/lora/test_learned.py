@@ -15,18 +15,18 @@ from typing import Any
 import numba
 import pytest
 
-from bench.cli import playing
-from bench.cli.main import main
-from bench.lora.hunt.moves import Draws
-from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
-from bench.lora.standing import standing
-from instances.lora import Instance, document, parse, write
-from instances.lora.generate import generate
-from instances.lora.history import join, split
-from instances.lora.named import named
-from online.lora.learned import policy
-from online.lora.learned.filling import find_shares
-from online.lora.run import run
+from ratiobench.bench.cli import simulate
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.lora.hunt.moves import Draws
+from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.bench.lora.standing import standing
+from ratiobench.instances.lora import Instance, document, parse, write
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.history import join, split
+from ratiobench.instances.lora.named import named
+from ratiobench.online.lora.learned import policy
+from ratiobench.online.lora.learned.filling import find_shares
+from ratiobench.online.lora.run import run
 
 ROOT = Path(__file__).resolve().parents[3]
 RECIPE: dict[str, Any] = {
@@ -56,12 +56,12 @@ def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _told(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    assert main(["online", *arguments, "--json"]) == 0
+    assert main(["simulate", *arguments, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
 def _refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["online", *arguments]) == 2
+    assert main(["simulate", *arguments]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1
     return lines[0]
@@ -126,7 +126,7 @@ def test_of_a_folder_that_has_today_the_days_before_it_are_taken(
     write(_part("tomorrow", 40), tmp_path / "job-day12.json")
     (tmp_path / "import.json").write_text('{"format": "csv"}')
     algorithm = f"learned:guard=50,history={tmp_path}"
-    assert main(["online", str(tmp_path / "job-day11.json"), "--algorithm", algorithm]) == 0
+    assert main(["simulate", str(tmp_path / "job-day11.json"), "--algorithm", algorithm]) == 0
     told = capsys.readouterr().out
     assert "history: 2 days, 140 tasks (day2 to day10); guarantee: OPT <= (10 + max(1, 50 Omega)) ALG" in told
     before = _told(capsys, str(days / "today.json"), "--algorithm", f"learned:guard=50,history={days / 'before'}")
@@ -136,7 +136,9 @@ def test_of_a_folder_that_has_today_the_days_before_it_are_taken(
     )
     fewer = _part("day2", 50)
     write(replace(fewer, node_types=tuple(replace(k, count=2) for k in fewer.node_types)), tmp_path / "fewer.json")
-    assert main(["online", str(days / "today.json"), "--algorithm", f"learned:history={tmp_path / 'fewer.json'}"]) == 0
+    assert (
+        main(["simulate", str(days / "today.json"), "--algorithm", f"learned:history={tmp_path / 'fewer.json'}"]) == 0
+    )
     assert " nodes where the instance has " in capsys.readouterr().out
 
 
@@ -167,7 +169,7 @@ def test_a_type_that_the_first_tasks_cannot_use_has_price_steps_of_its_own() -> 
 
     today = _two_types(*[((3, 0), 10_000)] * 80, *[((0, 3), 10_000)] * 200)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("online.lora.algorithms.learned.LearnedPrices", Noted)
+        patch.setattr("ratiobench.online.lora.algorithms.learned.LearnedPrices", Noted)
         run(today, "learned")
     assert any(first > 1000 and second == 1 for first, second in units)
     assert (units[-1] > 1000).all()
@@ -177,7 +179,7 @@ def test_what_cannot_run_is_said_before_opt_is_looked_for(
     days: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Greedy beside a history of another cluster."""
-    monkeypatch.setattr(playing, "_enclose", lambda *given: pytest.fail("OPT is looked for"))
+    monkeypatch.setattr(simulate, "_enclose", lambda *given: pytest.fail("OPT is looked for"))
     write(named("tiny_two_types"), days / "other.json")
     line = _refused(capsys, str(days / "today.json"), "--algorithm", "greedy", f"learned:history={days / 'other.json'}")
     assert "other.json: " in line
@@ -197,7 +199,7 @@ def test_threads_and_processes_decide_alike(days: Path, capsys: pytest.CaptureFi
     assert main([*arguments, "--solution", str(files[0])]) == 0
     threads = "1" if numba.get_num_threads() > 1 else "2"
     subprocess.run(
-        [sys.executable, "-m", "bench", *arguments, "--solution", str(files[1])],
+        [sys.executable, "-m", "ratiobench", *arguments, "--solution", str(files[1])],
         cwd=ROOT, env=os.environ | {"NUMBA_NUM_THREADS": threads}, capture_output=True, check=True,
     )  # fmt: skip
     here, there = (json.loads(file.read_text())["decisions"] for file in files)
@@ -304,7 +306,7 @@ def _prices(given: tuple[Instance, Instance], text: str) -> list[tuple[Any, list
                 found.append((self._nu, self._by_way))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("online.lora.algorithms.learned.LearnedPrices", Noted)
+        patch.setattr("ratiobench.online.lora.algorithms.learned.LearnedPrices", Noted)
         assert run(given[0], text, prior=given[1]).valid
     return found
 
@@ -331,7 +333,7 @@ def test_each_way_goes_on_from_its_own_prices(bursty: tuple[Instance, Instance])
             return super()._descend(now, expected, nu, rounds, step)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("online.lora.algorithms.learned.LearnedPrices", Noted)
+        patch.setattr("ratiobench.online.lora.algorithms.learned.LearnedPrices", Noted)
         run(bursty[0], "learned:prior=history", prior=bursty[1])
     assert len(begun) > 80
     assert all((nu == ways[turn % 2]).all() for turn, (nu, ways) in enumerate(begun))

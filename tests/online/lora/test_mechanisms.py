@@ -11,15 +11,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from instances.lora import Instance, document, parse
-from instances.lora.model import Public
-from instances.lora.named import named
-from instances.lora.strategies import tiny_instances
-from online.lora.algorithms import greedy
-from online.lora.mechanism import ExactPrices, FloatPrices, Room
-from online.lora.roots import gain_below, is_gain_below, share_above
-from online.lora.run import run
-from online.lora.traces import LinearTrace, Rule
+from ratiobench.instances.lora import Instance, document, parse
+from ratiobench.instances.lora.model import Public
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.online.lora.algorithms import greedy
+from ratiobench.online.lora.mechanism import ExactPrices, FloatPrices, Room
+from ratiobench.online.lora.roots import gain_below, is_gain_below, share_above
+from ratiobench.online.lora.run import run
+from ratiobench.online.lora.traces import LinearTrace, Rule
 from tests.support.mechanisms import (
     CANONICAL,
     MECHANISMS,

@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-import bench
-from bench.cli.main import main
-from bench.family.known import families
-from bench.lora.standing import standing
-from formulations.lora.check import check
-from formulations.lora.models.enumerate import enumerate_optimum
-from formulations.lora.solve import solve
-from instances.errors import InputError
-from instances.lora import Decision, Instance, document, parse
-from instances.lora.model import Public, Task
-from instances.lora.strategies import tiny_instances
-from instances.seeds import Stream
-from online.lora.registry import canonical, entries
-from online.lora.run import play, run
+import ratiobench
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.known import families
+from ratiobench.bench.lora.standing import standing
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Decision, Instance, document, parse
+from ratiobench.instances.lora.model import Public, Task
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.instances.seeds import Stream
+from ratiobench.online.lora.registry import canonical, entries
+from ratiobench.online.lora.run import play, run
 from tests.formulations.lora.test_models import contended_instance
 from tests.formulations.lora.test_no_migration import MOVING, swap, wide_instance, written
 from tests.support import literal
@@ -163,21 +163,21 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
 def test_the_command_says_that_nothing_migrates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By the flag and by the option alike; what is written passes the checker."""
     file, solution = written(tmp_path, swap()), str(tmp_path / "solution.json")
-    status, out, _ = told(capsys, "online", file, "--algorithm", "greedy", "--no-migration", "--solution", solution)
+    status, out, _ = told(capsys, "simulate", file, "--algorithm", "greedy", "--no-migration", "--solution", solution)
     assert status == 0
     assert out.startswith("greedy:migrate=no (no migration): welfare 12 micro-dollars")
     assert told(capsys, "check", file, solution, "--no-migration")[1].startswith("valid\n")
-    document = json.loads(told(capsys, "online", file, "--algorithm", "greedy", "--no-migration", "--json")[1])
-    named = json.loads(told(capsys, "online", file, "--algorithm", "greedy:migrate=no", "--json")[1])
+    document = json.loads(told(capsys, "simulate", file, "--algorithm", "greedy", "--no-migration", "--json")[1])
+    named = json.loads(told(capsys, "simulate", file, "--algorithm", "greedy:migrate=no", "--json")[1])
     assert document.pop("migration") is False
     assert document | {"seconds": 0} == named | {"seconds": 0}
-    assert told(capsys, "online", file, "--algorithm", "greedy")[1].startswith("greedy: welfare 17")
-    assert bench.online(file, "greedy", migration=False).welfare == 12
+    assert told(capsys, "simulate", file, "--algorithm", "greedy")[1].startswith("greedy: welfare 17")
+    assert ratiobench.simulate(file, "greedy", migration=False).welfare == 12
 
 
 def test_an_algorithm_without_the_form_is_an_input_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit 2, one line that names those that have one."""
-    status, out, err = told(capsys, "online", written(tmp_path, swap()), "--algorithm", "titan", "--no-migration")
+    status, out, err = told(capsys, "simulate", written(tmp_path, swap()), "--algorithm", "titan", "--no-migration")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "titan" in err
     assert "greedy" in err

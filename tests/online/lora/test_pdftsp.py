@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instances.lora import Instance, document, parse
-from instances.lora.model import Public
-from instances.lora.named import expected, named, names
-from instances.lora.strategies import tiny_instances
-from instances.seeds import Stream
-from online.lora.registry import canonical
-from online.lora.run import run
-from online.lora.search.maxprice import Prices, exact_search, printed_search, window
-from online.lora.traces import PriceTrace
-from online.outcome import OnlineRun
+from ratiobench.instances.lora import Instance, document, parse
+from ratiobench.instances.lora.model import Public
+from ratiobench.instances.lora.named import expected, named, names
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.instances.seeds import Stream
+from ratiobench.online.lora.registry import canonical
+from ratiobench.online.lora.run import run
+from ratiobench.online.lora.search.maxprice import Prices, exact_search, printed_search, window
+from ratiobench.online.lora.traces import PriceTrace
+from ratiobench.online.outcome import OnlineRun
 from tests.support.literal import Price, best_by_enumeration, best_by_printed_table, run_pdftsp
 
 

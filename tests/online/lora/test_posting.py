@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from instances.lora import Instance, content_hash, document, parse
-from instances.lora.generate import generate
-from instances.lora.history import join
-from instances.lora.named import named
-from instances.lora.strategies import tiny_instances
-from online.lora.algorithms.guarded import INNER
-from online.lora.registry import REGISTRY
-from online.lora.run import play, run
+from ratiobench.instances.lora import Instance, content_hash, document, parse
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.history import join
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.strategies import tiny_instances
+from ratiobench.online.lora.algorithms.guarded import INNER
+from ratiobench.online.lora.registry import REGISTRY
+from ratiobench.online.lora.run import play, run
 
 GUARDED = tuple(f"guarded:inner={inner},beta=3" for inner in INNER)
 EVERY = ("learned", "learned:guard=3", *GUARDED)

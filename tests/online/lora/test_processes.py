@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.cli.main import main
-from formulations.processes import dumpable
-from instances.lora import Instance, write
-from online.lora.registry import parse as parse_name
-from online.lora.run import run
-from online.referee import isolation
-from online.terms import Terms, under
+from ratiobench.bench.cli.main import main
+from ratiobench.formulations.processes import dumpable
+from ratiobench.instances.lora import Instance, write
+from ratiobench.online.lora.registry import parse as parse_name
+from ratiobench.online.lora.run import run
+from ratiobench.online.referee import isolation
+from ratiobench.online.terms import Terms, under
 from tests.support.contest import assert_sound, first_violation
 
 
@@ -81,7 +81,7 @@ def _ended(folder: Path) -> bool:
 def _command(instance: Instance, folder: Path, name: str, *more: str) -> list[str]:
     """The command `online`."""
     write(instance, folder / "day.json")
-    return [sys.executable, "-m", "bench", "online", str(folder / "day.json"), "--algorithm", name, *more]
+    return [sys.executable, "-m", "ratiobench", "simulate", str(folder / "day.json"), "--algorithm", name, *more]
 
 
 @ON_LINUX
@@ -148,7 +148,7 @@ def test_the_referees_memory_is_shut_while_anyones_algorithm_lives() -> None:
     """To processes of the same user, and afterwards as before."""
     before = dumpable()
     player = isolation.Player(
-        parse_name("tests.support.contestants:Honest"), "online.lora.protocol", lambda path: False
+        parse_name("tests.support.contestants:Honest"), "ratiobench.online.lora.protocol", lambda path: False
     )
     assert not dumpable()
     player.close()
@@ -206,4 +206,4 @@ def test_no_process_is_left_behind(instance: Instance) -> None:
     if not children.exists():
         pytest.skip("the system does not list a process's children")
     names = [(Path("/proc") / pid / "cmdline").read_text() for pid in children.read_text().split()]
-    assert not [name for name in names if "online.referee.player" in name]
+    assert not [name for name in names if "ratiobench.online.referee.player" in name]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import bench
-from bench.cli.main import main
-from instances.errors import InputError
-from instances.lora import Instance, write
-from online.lora.run import run
-from online.referee import sandbox
-from online.terms import Terms, under
+import ratiobench
+from ratiobench.bench.cli.main import main
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Instance, write
+from ratiobench.online.lora.run import run
+from ratiobench.online.referee import sandbox
+from ratiobench.online.terms import Terms, under
 from tests.support.contest import assert_sound
 
 
@@ -58,9 +58,9 @@ def test_what_is_hidden_is_hidden_below_a_system_folder_too(
     secret.parent.mkdir()
     if where == "copy":
         for name in ("instances", "bench"):
-            (tmp_path / "app" / name).mkdir()
-        (tmp_path / "app" / "instances" / "seeds.py").touch()
-        secret = tmp_path / "app" / "bench" / "known.py"
+            (tmp_path / "app" / "ratiobench" / name).mkdir(parents=True)
+        (tmp_path / "app" / "ratiobench" / "instances" / "seeds.py").touch()
+        secret = tmp_path / "app" / "ratiobench" / "bench" / "known.py"
         monkeypatch.syspath_prepend(tmp_path / "app")
     elif where == "current":
         monkeypatch.chdir(secret.parent)
@@ -127,7 +127,7 @@ def test_a_suite_runs_in_sandboxes(tmp_path: Path) -> None:
     name = "tests.support.contestants:Honest"
     kept = []
     for isolate in (False, True):
-        found = bench.run("quick", [name], tmp_path, only="thm5_T5*", workers=1, isolate=isolate).rows
+        found = ratiobench.run("quick", [name], tmp_path, only="thm5_T5*", workers=1, isolate=isolate).rows
         kept.append(found[found["algorithm"] == name].iloc[0]["label"])
     assert kept == [name, f"{name} (isolated)"]
 
@@ -142,7 +142,10 @@ def test_where_there_can_be_no_sandbox_the_command_says_so(
         (tmp_path / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     sandbox.require.cache_clear()
-    for command in (["online", "no_such_file.json", "--algorithm", "mine:Mine"], ["run", "quick", "--out", "nowhere"]):
+    for command in (
+        ["simulate", "no_such_file.json", "--algorithm", "mine:Mine"],
+        ["run", "quick", "--out", "nowhere"],
+    ):
         assert main([*command, "--isolate"]) == 2
         printed = capsys.readouterr()
         assert printed.out == ""

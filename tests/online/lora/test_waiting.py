@@ -7,13 +7,13 @@ from bisect import bisect_right
 import numpy as np
 import pytest
 
-from bench.lora.hunt.moves import Draws
-from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
-from instances.lora.model import Instance
-from online.lora.learned.filling import Filling, Shares
-from online.lora.learned.past import no_past
-from online.lora.registry import REGISTRY
-from online.lora.run import play
+from ratiobench.bench.lora.hunt.moves import Draws
+from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.learned.filling import Filling, Shares
+from ratiobench.online.lora.learned.past import no_past
+from ratiobench.online.lora.registry import REGISTRY
+from ratiobench.online.lora.run import play
 
 
 def _job(draws: Draws, slots: int, *, early: bool) -> Job:

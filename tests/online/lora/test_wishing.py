@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.family.checks import Verdict
-from bench.lora.hunt.sketch import Job, Kind, Sketch, instance
-from bench.lora.theory.audit import audit
-from formulations.lora.solve import solve
-from instances.errors import InputError
-from online.lora.run import run
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.bench.lora.theory.audit import audit
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.instances.errors import InputError
+from ratiobench.online.lora.run import run
 
 MODULE = "tests.support.wishers"
 KINDS = (Kind(2, 10, 10), Kind(1, 12, 9))

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.tenants.enumerate import enumerate_optimum
-from instances.errors import InputError
-from instances.tenants.format import parse
-from instances.tenants.generate import generate
-from instances.tenants.model import Instance
-from instances.tenants.named import expected, named, names
-from instances.tenants.strategies import tenants_documents
-from online.tenants.algorithms.patent import HEURISTICS, LIMIT, scaled
-from online.tenants.run import run
+from ratiobench.formulations.tenants.enumerate import enumerate_optimum
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.tenants.format import parse
+from ratiobench.instances.tenants.generate import generate
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.named import expected, named, names
+from ratiobench.instances.tenants.strategies import tenants_documents
+from ratiobench.online.tenants.algorithms.patent import HEURISTICS, LIMIT, scaled
+from ratiobench.online.tenants.run import run
 
 
 @st.composite

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.tenants.check import check
-from formulations.tenants.enumerate import enumerate_optimum
-from instances.tenants.format import FORMAT, parse
-from instances.tenants.model import Instance
-from instances.tenants.named import named, names
-from instances.tenants.strategies import tiny_instances
-from online.referee.table import play
-from online.tenants.protocol import View
-from online.tenants.registry import REGISTRY, entries
-from online.tenants.replay import replay
-from online.tenants.run import GAME, run
-from online.tenants.table import Table
+from ratiobench.formulations.tenants.check import check
+from ratiobench.formulations.tenants.enumerate import enumerate_optimum
+from ratiobench.instances.tenants.format import FORMAT, parse
+from ratiobench.instances.tenants.model import Instance
+from ratiobench.instances.tenants.named import named, names
+from ratiobench.instances.tenants.strategies import tiny_instances
+from ratiobench.online.referee.table import play
+from ratiobench.online.tenants.protocol import View
+from ratiobench.online.tenants.registry import REGISTRY, entries
+from ratiobench.online.tenants.replay import replay
+from ratiobench.online.tenants.run import GAME, run
+from ratiobench.online.tenants.table import Table
 from tests.support import tenants_contestants
 
 OWN = "tests.support.tenants_contestants"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from bench.family.checks import ANOTHER
-from bench.lora.theory.basis.case import Case
+from ratiobench.bench.family.checks import ANOTHER
+from ratiobench.bench.lora.theory.basis.case import Case
 
 
 def invalid(case: Case) -> str:

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from bench.lora.theory.basis.density import every_bbar
-from bench.lora.theory.basis.facts import Facts, Observed, find_facts, observe_run
-from bench.lora.theory.basis.sums import sum_exactly
-from formulations.report import Exact, SolveReport
-from instances.lora.model import Instance, Public
-from online.lora.traces import Offer, PriceTrace
-from online.outcome import OnlineRun
+from ratiobench.bench.lora.theory.basis.density import every_bbar
+from ratiobench.bench.lora.theory.basis.facts import Facts, Observed, find_facts, observe_run
+from ratiobench.bench.lora.theory.basis.sums import sum_exactly
+from ratiobench.formulations.report import Exact, SolveReport
+from ratiobench.instances.lora.model import Instance, Public
+from ratiobench.online.lora.traces import Offer, PriceTrace
+from ratiobench.online.outcome import OnlineRun
 
 Figures = dict[str, Fraction | int | str | None]
 Cell = tuple[int, int]

@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.lora.theory.basis.memo import keep_by_content
-from formulations.kernels import compiled
-from formulations.lora.covering.schedules import STATE_LIMIT, StateSpaceTooLarge, space
-from instances.lora.model import Instance, IntArray
+from ratiobench.bench.lora.theory.basis.memo import keep_by_content
+from ratiobench.formulations.kernels import compiled
+from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, StateSpaceTooLarge, space
+from ratiobench.instances.lora.model import Instance, IntArray
 
 
 def every_bbar(instance: Instance, money: Fraction, memory: Fraction) -> tuple[Fraction, Fraction] | None:

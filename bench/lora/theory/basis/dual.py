@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.lora.theory.basis.memo import keep_by_content
-from formulations.lora.bound.pricing import Pricer, find_pool, node_rents
-from formulations.lora.covering.schedules import Cover, space
-from instances.lora.model import Instance, IntArray, Public, Task
-from instances.lora.named import named
-from online.lora.search.additive import exact_cover
+from ratiobench.bench.lora.theory.basis.memo import keep_by_content
+from ratiobench.formulations.lora.bound.pricing import Pricer, find_pool, node_rents
+from ratiobench.formulations.lora.covering.schedules import Cover, space
+from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
+from ratiobench.instances.lora.named import named
+from ratiobench.online.lora.search.additive import exact_cover
 
 Number = Fraction | float | int
 Prices = Mapping[tuple[int, int], Number] | Sequence[Sequence[Number]] | NDArray[Any]

@@ -11,12 +11,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.lora.theory.basis.memo import keep_by_content
-from formulations.lora.bound.minimal import MinimalCovers, list_minimal_covers
-from formulations.lora.covering.schedules import space
-from instances.lora.model import Instance, Public, Task
-from online.lora.constants import alpha, beta
-from online.lora.traces import Offer, PriceTrace
+from ratiobench.bench.lora.theory.basis.memo import keep_by_content
+from ratiobench.formulations.lora.bound.minimal import MinimalCovers, list_minimal_covers
+from ratiobench.formulations.lora.covering.schedules import space
+from ratiobench.instances.lora.model import Instance, Public, Task
+from ratiobench.online.lora.constants import alpha, beta
+from ratiobench.online.lora.traces import Offer, PriceTrace
 
 ROUNDING = 1e-9
 """Relative error that no price in doubles reaches: 10^4 updates cost a few units in the last place each."""

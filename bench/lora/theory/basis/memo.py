@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-from instances.lora.format import content_hash
-from instances.lora.model import Instance
+from ratiobench.instances.lora.format import content_hash
+from ratiobench.instances.lora.model import Instance
 
 Rest = ParamSpec("Rest")
 Value = TypeVar("Value")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from instances.lora.model import Instance
-from instances.lora.solution import Decision
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Decision
 
 
 def find_outlay(instance: Instance, i: int, decision: Decision) -> int:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from bench.family.checks import Check, Verdict
-from bench.lora.theory.basis.case import Case, Figures
-from bench.lora.theory.basis.facts import ROUNDING
-from formulations.report import Exact
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.basis.facts import ROUNDING
+from ratiobench.formulations.report import Exact
 
 
 def compare(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bench.family.checks import Check
-from bench.lora.theory.basis.case import Case, Figures
-from bench.lora.theory.basis.verdicts import compare
-from online.lora.registry import parse
-from online.lora.run import play
-from online.outcome import OnlineRun
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.basis.verdicts import compare
+from ratiobench.online.lora.registry import parse
+from ratiobench.online.lora.run import play
+from ratiobench.online.outcome import OnlineRun
 
 
 def drops(case: Case) -> Check:

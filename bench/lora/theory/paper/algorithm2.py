@@ -10,11 +10,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from bench.family.checks import Check
-from bench.lora.theory.basis.case import Case, Figures
-from bench.lora.theory.basis.verdicts import compare, leave_open
-from bench.lora.theory.pdftsp.auction import hold_auction
-from bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
+from ratiobench.bench.lora.theory.pdftsp.auction import hold_auction
+from ratiobench.bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches
 
 SEARCHES = 4000
 """Most tasks that one check looks at before it says `undecided`."""

@@ -14,15 +14,15 @@ from functools import cached_property
 
 import numpy as np
 
-from bench.family.checks import Check
-from bench.lora.theory.basis.case import Case, Cell, Figures
-from bench.lora.theory.basis.dual import best_schedule, dual_of
-from bench.lora.theory.basis.facts import ROUNDING
-from bench.lora.theory.basis.sums import nearest_double
-from bench.lora.theory.basis.verdicts import compare, compare_optimum
-from formulations.lora.covering.schedules import cheapest_cover, space
-from instances.lora.model import Public, Task
-from online.lora.traces import Offer
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
+from ratiobench.bench.lora.theory.basis.dual import best_schedule, dual_of
+from ratiobench.bench.lora.theory.basis.facts import ROUNDING
+from ratiobench.bench.lora.theory.basis.sums import nearest_double
+from ratiobench.bench.lora.theory.basis.verdicts import compare, compare_optimum
+from ratiobench.formulations.lora.covering.schedules import cheapest_cover, space
+from ratiobench.instances.lora.model import Public, Task
+from ratiobench.online.lora.traces import Offer
 
 Price = Mapping[Cell, Fraction | float]
 

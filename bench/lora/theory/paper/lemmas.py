@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from bench.family.checks import Check
-from bench.lora.theory.basis.assumptions import (
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.lora.theory.basis.assumptions import (
     foreign_constants,
     negative_cost,
     outside_lemma3,
@@ -13,8 +13,8 @@ from bench.lora.theory.basis.assumptions import (
     outside_selected,
     small_bbar,
 )
-from bench.lora.theory.basis.case import Case, Figures
-from bench.lora.theory.basis.verdicts import compare
+from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.basis.verdicts import compare
 
 
 def lemma1(case: Case) -> Check:

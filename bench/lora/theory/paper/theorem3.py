@@ -10,17 +10,17 @@ from fractions import Fraction
 from heapq import nlargest
 from typing import Any
 
-from bench.family.checks import Check
-from bench.lora.theory.basis.case import Case, Figures
-from bench.lora.theory.basis.facts import ROUNDING
-from bench.lora.theory.basis.verdicts import compare, leave_open
-from bench.lora.theory.payments.sale import Tried
-from bench.lora.theory.payments.truthful import BY_BID, BY_TYPE, gain_by_bid, gain_by_type
-from bench.lora.theory.pdftsp.auction import Auction, cost_of, fixed_curve, hold_auction
-from bench.lora.theory.pdftsp.bids import recomputed_curve, unfollowed
-from bench.lora.theory.pdftsp.curve import Curve
-from bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches
-from bench.lora.theory.pdftsp.misreports import Lie, best_lie
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.basis.facts import ROUNDING
+from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
+from ratiobench.bench.lora.theory.payments.sale import Tried
+from ratiobench.bench.lora.theory.payments.truthful import BY_BID, BY_TYPE, gain_by_bid, gain_by_type
+from ratiobench.bench.lora.theory.pdftsp.auction import Auction, cost_of, fixed_curve, hold_auction
+from ratiobench.bench.lora.theory.pdftsp.bids import recomputed_curve, unfollowed
+from ratiobench.bench.lora.theory.pdftsp.curve import Curve
+from ratiobench.bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches
+from ratiobench.bench.lora.theory.pdftsp.misreports import Lie, best_lie
 
 SEARCHES = 4000
 """Most schedule searches that one check in an audit makes before it says `undecided`."""

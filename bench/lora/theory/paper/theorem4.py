@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from bench.family.checks import Check
-from bench.lora.theory.basis.assumptions import negative_cost
-from bench.lora.theory.basis.case import Case, Figures
-from bench.lora.theory.basis.verdicts import compare
-from bench.lora.theory.pdftsp.auction import cost_of, deficits, hold_auction
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.lora.theory.basis.assumptions import negative_cost
+from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.basis.verdicts import compare
+from ratiobench.bench.lora.theory.pdftsp.auction import cost_of, deficits, hold_auction
 
 
 def _worst_loss(case: Case, name: str, claim: str, *, any_bid: bool) -> Check:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bench.family.checks import Check
-from bench.lora.theory.basis.assumptions import (
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.lora.theory.basis.assumptions import (
     failing_in_proof,
     negative_cost,
     no_maximiser,
@@ -21,8 +21,8 @@ from bench.lora.theory.basis.assumptions import (
     outside_paper,
     outside_selected,
 )
-from bench.lora.theory.basis.case import Case, Figures
-from bench.lora.theory.basis.verdicts import compare_ratio
+from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.basis.verdicts import compare_ratio
 
 
 def theorem5(case: Case) -> Check:

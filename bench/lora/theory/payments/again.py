@@ -4,8 +4,8 @@ The algorithm is made anew from its name. Constants that came from the bids are 
 stay as they were; so does the stream of algorithms that draw. Tasks that arrive after the slot of the report cannot
 change its outcome and are left out.
 
-Anyone's own algorithm gets most reports in one process (`online.referee.rehearsal`): its answers are hints. A verdict
-on it comes from runs in processes of their own.
+Anyone's own algorithm gets most reports in one process (`ratiobench.online.referee.rehearsal`): its answers are hints.
+A verdict on it comes from runs in processes of their own.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from instances.lora.format import content_hash, document, parse
-from instances.lora.model import Instance
-from instances.lora.solution import Decision
-from online.lora.binding import bound
-from online.lora.constants import CONSTANTS
-from online.lora.course import Course
-from online.lora.registry import REGISTRY
-from online.lora.registry import parse as parse_name
-from online.lora.run import play, play_isolated
-from online.lora.table import Table
-from online.outcome import Constant, OnlineRun, Source
-from online.referee.rehearsal import Rehearsal
+from ratiobench.instances.lora.format import content_hash, document, parse
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.binding import bound
+from ratiobench.online.lora.constants import CONSTANTS
+from ratiobench.online.lora.course import Course
+from ratiobench.online.lora.registry import REGISTRY
+from ratiobench.online.lora.registry import parse as parse_name
+from ratiobench.online.lora.run import play, play_isolated
+from ratiobench.online.lora.table import Table
+from ratiobench.online.outcome import Constant, OnlineRun, Source
+from ratiobench.online.referee.rehearsal import Rehearsal
 
 PROCESS = 400
 """What a run in a process of its own costs, in decisions: about a quarter of a second."""

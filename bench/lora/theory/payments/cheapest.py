@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from instances.lora.model import Task
+from ratiobench.instances.lora.model import Task
 
 
 class OutOfSteps(Exception):

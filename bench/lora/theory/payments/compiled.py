@@ -1,8 +1,8 @@
 """The least costs of all offers of a run in one compiled loop: what `offers` asks of large runs.
 
 Prices and room are moved by what was booked, task after task; each task's cheapest schedule with room is found by the
-covering programme of `formulations.lora.bound.pricing`, in doubles. Its code is none of the mechanisms'. Where nothing
-has a price the costs are whole micro-dollars, which doubles hold up to 2^53.
+covering programme of `ratiobench.formulations.lora.bound.pricing`, in doubles. Its code is none of the mechanisms'.
+Where nothing has a price the costs are whole micro-dollars, which doubles hold up to 2^53.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.kernels import compiled, inlined
-from formulations.lora.bound.minimal import find_small_pool
-from formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill
-from instances.lora.model import Instance, IntArray, frozen
-from instances.lora.named import named
-from instances.lora.solution import Decision
-from online.lora.mechanism import FloatPrices
-from online.lora.search.additive import DOUBLES
-from online.lora.traces import Rule
+from ratiobench.formulations.kernels import compiled, inlined
+from ratiobench.formulations.lora.bound.minimal import find_small_pool
+from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill
+from ratiobench.instances.lora.model import Instance, IntArray, frozen
+from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.mechanism import FloatPrices
+from ratiobench.online.lora.search.additive import DOUBLES
+from ratiobench.online.lora.traces import Rule
 
 _FREE = (0.0, 0.0, 0.0, 1.0, 1.0)
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from itertools import chain, pairwise, product
 
-from bench.lora.theory.basis.outlay import find_outlay
-from bench.lora.theory.payments.again import Again, Answer, Report
-from instances.fields import LIMIT
-from instances.lora.model import Instance
-from instances.lora.solution import Decision
+from ratiobench.bench.lora.theory.basis.outlay import find_outlay
+from ratiobench.bench.lora.theory.payments.again import Again, Answer, Report
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Decision
 
 Plan = Callable[[Again, int, Decision | None], Iterator[Report]]
 """The reports of a task to be tried, the most promising first, given its decision when it tells the truth."""

@@ -16,9 +16,9 @@ fixed order; products, sums and differences are rounded monotonically; so a sche
 cheaper in doubles, and the least of the rounded sums is what counts. The second search adds in the same order and has
 to find the very same double. Where it finds another one within rounding, nothing is decided.
 
-Of a run with posted prices (`online.lora.posting`) prices may fall, and c is not the least by a rule that can be
-replayed. There the mechanism sets c before the bid is shown to it; with (3), and with other bids that meet the same
-offer, that settles the bid. The type is not settled by it.
+Of a run with posted prices (`ratiobench.online.lora.posting`) prices may fall, and c is not the least by a rule that
+can be replayed. There the mechanism sets c before the bid is shown to it; with (3), and with other bids that meet the
+same offer, that settles the bid. The type is not settled by it.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.lora.theory.basis.facts import ROUNDING
-from bench.lora.theory.payments.cheapest import OutOfSteps, Row, Steps, least_cost
-from bench.lora.theory.payments.compiled import Found, find_costs
-from formulations.lora.covering.schedules import Space, StateSpaceTooLarge, cheapest_cover, space
-from instances.lora.model import Instance, Task
-from instances.lora.solution import Decision
-from online.lora.binding import MOVED
-from online.lora.mechanism import ExactPrices, FloatPrices, prices
-from online.lora.posting import PostedTrace
-from online.lora.traces import EXACT_TASKS, GreedyTrace, LinearTrace
-from online.outcome import OnlineRun
+from ratiobench.bench.lora.theory.basis.facts import ROUNDING
+from ratiobench.bench.lora.theory.payments.cheapest import OutOfSteps, Row, Steps, least_cost
+from ratiobench.bench.lora.theory.payments.compiled import Found, find_costs
+from ratiobench.formulations.lora.covering.schedules import Space, StateSpaceTooLarge, cheapest_cover, space
+from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.binding import MOVED
+from ratiobench.online.lora.mechanism import ExactPrices, FloatPrices, prices
+from ratiobench.online.lora.posting import PostedTrace
+from ratiobench.online.lora.traces import EXACT_TASKS, GreedyTrace, LinearTrace
+from ratiobench.online.outcome import OnlineRun
 
 Cell = tuple[int, int]
 Cost = Fraction | float | int

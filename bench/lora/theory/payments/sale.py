@@ -8,15 +8,15 @@ from functools import cached_property
 from math import ceil
 from typing import Any, NamedTuple
 
-from bench.lora.theory.basis.assumptions import invalid
-from bench.lora.theory.basis.case import Case, Figures
-from bench.lora.theory.payments.again import PROCESS, Again, Report, follows_bids
-from bench.lora.theory.payments.lies import list_first_bids
-from bench.lora.theory.payments.offers import Offers, is_exposed, verify_offers
-from instances.fields import LIMIT
-from instances.lora.model import Instance
-from instances.lora.solution import Decision
-from online.outcome import OnlineRun
+from ratiobench.bench.lora.theory.basis.assumptions import invalid
+from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.payments.again import PROCESS, Again, Report, follows_bids
+from ratiobench.bench.lora.theory.payments.lies import list_first_bids
+from ratiobench.bench.lora.theory.payments.offers import Offers, is_exposed, verify_offers
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.outcome import OnlineRun
 
 ALLOWANCE = 2000
 """Most decisions that the reports of one check may take: about a second of a slow algorithm."""

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from bench.lora.theory.payments.again import PROCESS, Answer
-from bench.lora.theory.payments.lies import try_bids_where_outcomes_change
-from bench.lora.theory.payments.sale import Sale
-from instances.errors import InputError
-from instances.lora.model import Instance
-from instances.lora.solution import Decision
-from online.outcome import OnlineRun
+from ratiobench.bench.lora.theory.payments.again import PROCESS, Answer
+from ratiobench.bench.lora.theory.payments.lies import try_bids_where_outcomes_change
+from ratiobench.bench.lora.theory.payments.sale import Sale
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.outcome import OnlineRun
 
 RUNS = 200
 """Most bids that are tried."""

@@ -1,7 +1,7 @@
 """Truthfulness, rationality and deficits of any mechanism with payments, on one run.
 
-Claims about pdFTSP stand in `bench.lora.theory.paper.theorem3`. Here is what is asked of the others: `truthful_bid`,
-`truthful_type`, `rational`, `no_deficit`. The first two are decided in one of two ways.
+Claims about pdFTSP stand in `ratiobench.bench.lora.theory.paper.theorem3`. Here is what is asked of the others:
+`truthful_bid`, `truthful_type`, `rational`, `no_deficit`. The first two are decided in one of two ways.
 
 A run that kept an offer per task, with constants that no bid moves: each offer is found again (`offers`), and what is
 true of take-it-or-leave-it offers is true of every lie. As one run does not show what another bid would have met, some
@@ -19,19 +19,19 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from bench.family.checks import Check, Verdict
-from bench.lora.theory.basis.case import Case, Figures
-from bench.lora.theory.basis.outlay import find_outlay
-from bench.lora.theory.payments.again import Again, Report
-from bench.lora.theory.payments.lies import (
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora.theory.basis.case import Case, Figures
+from ratiobench.bench.lora.theory.basis.outlay import find_outlay
+from ratiobench.bench.lora.theory.payments.again import Again, Report
+from ratiobench.bench.lora.theory.payments.lies import (
     Plan,
     try_bids,
     try_bids_where_outcomes_change,
     try_types,
     try_types_of_one,
 )
-from bench.lora.theory.payments.offers import explain_breach
-from bench.lora.theory.payments.sale import Sale, Tried, hold_sale
+from ratiobench.bench.lora.theory.payments.offers import explain_breach
+from ratiobench.bench.lora.theory.payments.sale import Sale, Tried, hold_sale
 
 REPORTS = 80
 """Most reports of one check."""

@@ -12,14 +12,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from bench.lora.theory.basis.case import Case, Cell, Step, replay_offers
-from bench.lora.theory.pdftsp.curve import Curve, threshold
-from instances.errors import InputError
-from instances.fields import LIMIT
-from instances.lora.model import Instance, Public, Task
-from online.lora.registry import parse
-from online.lora.traces import PriceTrace
-from online.outcome import OnlineRun, Source
+from ratiobench.bench.lora.theory.basis.case import Case, Cell, Step, replay_offers
+from ratiobench.bench.lora.theory.pdftsp.curve import Curve, threshold
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora.model import Instance, Public, Task
+from ratiobench.online.lora.registry import parse
+from ratiobench.online.lora.traces import PriceTrace
+from ratiobench.online.outcome import OnlineRun, Source
 
 
 @dataclass(frozen=True)

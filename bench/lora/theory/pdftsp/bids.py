@@ -14,15 +14,15 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
-from bench.lora.theory.payments.offers import is_exposed, list_offers, verify_offers
-from bench.lora.theory.pdftsp.auction import Auction, auction_of, fixed_curve
-from bench.lora.theory.pdftsp.curve import Curve, Line, Piece, threshold
-from bench.lora.theory.pdftsp.ledger import History, Ledger, Meter, Past, Regime
-from instances.errors import InputError
-from instances.fields import LIMIT
-from instances.lora.model import Instance
-from online.lora.traces import PriceTrace
-from online.outcome import OnlineRun, Source
+from ratiobench.bench.lora.theory.payments.offers import is_exposed, list_offers, verify_offers
+from ratiobench.bench.lora.theory.pdftsp.auction import Auction, auction_of, fixed_curve
+from ratiobench.bench.lora.theory.pdftsp.curve import Curve, Line, Piece, threshold
+from ratiobench.bench.lora.theory.pdftsp.ledger import History, Ledger, Meter, Past, Regime
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.traces import PriceTrace
+from ratiobench.online.outcome import OnlineRun, Source
 
 
 def utility_curve(

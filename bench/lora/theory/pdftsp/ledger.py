@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.lora.theory.basis.case import Cell, is_positive
-from bench.lora.theory.pdftsp.auction import Auction
-from bench.lora.theory.pdftsp.curve import Line
-from formulations.lora.covering.schedules import Space
-from instances.fields import LIMIT
-from instances.lora.model import IntArray, Task
-from online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
+from ratiobench.bench.lora.theory.basis.case import Cell, is_positive
+from ratiobench.bench.lora.theory.pdftsp.auction import Auction
+from ratiobench.bench.lora.theory.pdftsp.curve import Line
+from ratiobench.formulations.lora.covering.schedules import Space
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora.model import IntArray, Task
+from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
 
 
 class OutOfSearches(Exception):

@@ -22,12 +22,12 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
-from bench.lora.theory.pdftsp.auction import Auction, cost_of, fixed_curve
-from bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches, moves, past_of
-from formulations.lora.covering.schedules import minimal_covers, space
-from instances.fields import LIMIT
-from instances.lora.model import Task
-from online.lora.search.maxprice import Choice
+from ratiobench.bench.lora.theory.pdftsp.auction import Auction, cost_of, fixed_curve
+from ratiobench.bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches, moves, past_of
+from ratiobench.formulations.lora.covering.schedules import minimal_covers, space
+from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora.model import Task
+from ratiobench.online.lora.search.maxprice import Choice
 
 
 class Lie(NamedTuple):

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from bench.cli.arguments import (
+from ratiobench.bench.cli.arguments import (
     ALGORITHM,
     Command,
     add_algorithms,
@@ -22,7 +22,7 @@ from bench.cli.arguments import (
     require_staying,
     seconds,
 )
-from bench.cli.printing import (
+from ratiobench.bench.cli.printing import (
     account_of,
     account_text,
     name_the_file,
@@ -36,20 +36,20 @@ from bench.cli.printing import (
     write_csv,
     write_decisions,
 )
-from bench.cli.solving import NO_CERTIFICATE, require_certificates
-from bench.cli.timelines import add_timeline, require_timeline, write_timeline
-from bench.family.column import Family
-from bench.family.known import refuse_other_family, require_algorithms
-from bench.family.suite import SolveSettings
-from bench.running.heartbeat import now_at
-from bench.storage.payload import json_number, one_line, run_payload
-from bench.tables import ratios
-from formulations.report import Exact
-from instances.errors import InputError
-from instances.files import load_json, read_bytes
-from online.outcome import OnlineRun
-from online.referee import sandbox
-from online.terms import Terms, under
+from ratiobench.bench.cli.solving import NO_CERTIFICATE, require_certificates
+from ratiobench.bench.cli.timelines import add_timeline, require_timeline, write_timeline
+from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.known import refuse_other_family, require_algorithms
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.storage.payload import json_number, one_line, run_payload
+from ratiobench.bench.tables import ratios
+from ratiobench.formulations.report import Exact
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.referee import sandbox
+from ratiobench.online.terms import Terms, under
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ class Enclosed:
     source: str
 
 
-def add_online(command: Command) -> None:
-    """The command `online`."""
-    sub = command("online", _online, "online runs under the referee: one algorithm, or several side by side")
+def add_simulate(command: Command) -> None:
+    """The command `simulate`."""
+    sub = command("simulate", _simulate, "online runs under the referee: one algorithm, or several side by side")
     sub.set_defaults(busy="running the algorithm")
     add_algorithms(sub, add_file(sub), f"{ALGORITHM}; of several a table", required=True)
     sub.add_argument("--limit", type=seconds, metavar="S", help="stop the run after S seconds; it is then no valid one")
@@ -84,7 +84,7 @@ def add_online(command: Command) -> None:
     add_timeline(sub)
 
 
-def _online(options: argparse.Namespace) -> int:
+def _simulate(options: argparse.Namespace) -> int:
     require_writable(options.solution, options.timeline, options.csv)
     if options.isolate:
         sandbox.require()
@@ -255,7 +255,7 @@ def _ratio_document(row: Mapping[str, Any]) -> dict[str, Any]:
 def _print_table(
     options: argparse.Namespace, family: Family, opt: Enclosed | None, rows: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    from bench.tables.text import aligned, number, ratio_text
+    from ratiobench.bench.tables.text import aligned, number, ratio_text
 
     lines = []
     nothing: dict[str, Any] = {"ratio_kind": None, "ratio_lower": None}

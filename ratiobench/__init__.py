@@ -1,0 +1,71 @@
+"""Measures online scheduling and pricing algorithms against a certified offline optimum.
+
+The commands are functions: `run`, `results`, `backtest`, `opt`, `simulate`, `instance` (see `ratiobench.bench.api`),
+`audit`, `check`, `compare`, `crosscheck`, `generate`, `imported`, `search` (`ratiobench.bench.api_tools`). They are
+loaded at their first use, so that importing one part of the package costs that part alone. `ratiobench.testing` is for
+the tests of other projects.
+
+The four parts are `ratiobench.bench`, `ratiobench.online`, `ratiobench.formulations` and `ratiobench.instances`. In a
+checkout they are folders at the top level; the links in this folder are for type checkers and editors.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path as _Path
+from typing import TYPE_CHECKING, Any
+
+if (_Path(__file__).parent / "bench").is_symlink():  # a checkout: modules keep the paths of their files
+    __path__.insert(0, str(_Path(__file__).resolve().parents[1]))
+
+from ratiobench import old_names as _old_names
+
+if TYPE_CHECKING:
+    from ratiobench.bench.api import (
+        InputError,
+        OnlineRun,
+        Results,
+        SolveReport,
+        backtest,
+        instance,
+        opt,
+        results,
+        run,
+        simulate,
+    )
+    from ratiobench.bench.api_tools import audit, check, compare, crosscheck, generate, imported, search
+
+__all__ = [
+    "InputError",
+    "OnlineRun",
+    "Results",
+    "SolveReport",
+    "audit",
+    "backtest",
+    "check",
+    "compare",
+    "crosscheck",
+    "generate",
+    "imported",
+    "instance",
+    "opt",
+    "results",
+    "run",
+    "search",
+    "simulate",
+]
+
+_old_names.install()
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("bench", "formulations", "instances", "online", "testing"):
+        return importlib.import_module(f"ratiobench.{name}")
+    if name not in __all__:
+        raise AttributeError(f"module 'ratiobench' has no attribute {name!r}")
+    api = importlib.import_module("ratiobench.bench.api")
+    return getattr(api if name in api.__all__ else importlib.import_module("ratiobench.bench.api_tools"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
