@@ -17,27 +17,27 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ratiobench.bench.family.capabilities import SingleNode
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.known import families, family_of, find_suite, read_instance
-from ratiobench.bench.family.parts import Staying
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import families, family_of, find_suite, read_instance
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running.backtest import ALL, find_days, keep_days, make_backtest, order_of
 from ratiobench.bench.running.runner import RunOptions, places, run_suite
 from ratiobench.bench.storage.store import EMPTY, REPEATS, STORE, Store
 from ratiobench.bench.tables import rows as _tables
 from ratiobench.bench.tables.frames import SECONDS, make_frame, typed
+from ratiobench.bench.tables.remarks import with_remarks
 from ratiobench.bench.tables.rows import StudyTable, group_means, is_known
-from ratiobench.bench.tables.sayings import with_said
 from ratiobench.bench.tables.text import check_title, number
 from ratiobench.formulations.report import UNLIMITED, SolveReport
 from ratiobench.instances.display import make_html
-from ratiobench.instances.errors import InputError, shown, tamed
+from ratiobench.instances.errors import InputError, make_printable, shorten
 from ratiobench.instances.files import load_json, read_bytes
 from ratiobench.online.outcome import OnlineRun
-from ratiobench.online.own import name_algorithms
 from ratiobench.online.referee import sandbox
-from ratiobench.online.terms import Terms, under
+from ratiobench.online.run_context import RunContext, run_context
+from ratiobench.online.user_algorithm import name_algorithms
 
 if TYPE_CHECKING:
     from ratiobench.bench.figures.picture import Picture
@@ -113,13 +113,13 @@ class Results(_tables.Results):
         wanted = list(groups) if group is None else [group]
         for each in wanted or [""]:
             if each not in groups:
-                raise InputError("plot", "group", f"{shown(each)} is not one of {', '.join(groups) or 'none'}")
+                raise InputError("plot", "group", f"{shorten(each)} is not one of {', '.join(groups) or 'none'}")
         charts = [(each, draw_reached(groups[each], each, self.sense)) for each in wanted]
         return stack_charts(f"{self._name}: {self.sense.reached}", charts)
 
     @property
     def _name(self) -> str:
-        return tamed(str(self.about.get("suite", "")), 80)
+        return make_printable(str(self.about.get("suite", "")), 80)
 
     def _means(self) -> list[dict[Any, Any]]:
         """The means of every group, the best first; with `constants_source`, where the instance under test is one."""
@@ -145,7 +145,7 @@ class Results(_tables.Results):
         rows = [
             (
                 row["group"],
-                with_said(row["algorithm"], row["said"]) + " *" * bool(row["constants_source"]),
+                with_remarks(row["algorithm"], row["said"]) + " *" * bool(row["constants_source"]),
                 number(row["mean_reached"]),
                 row["cases"],
                 ", ".join(f"{row[kind]} {kind}" for kind in _ODD if row[kind]),
@@ -208,8 +208,8 @@ def run(
     ----------
     suite : name of the suite, or a file of one's own (``my.toml``).
     algorithms : exactly these are run in every case, one or several: names with options, import paths
-        ``package.module:Class``, classes, or objects of such classes (`ratiobench.online.own`). Empty: those of the
-        suite.
+        ``package.module:Class``, classes, or objects of such classes (`ratiobench.online.user_algorithm`). Empty: those
+        of the suite.
     out : folder of the results; ``results/SUITE`` by default.
     only : patterns of names of cases; empty for all.
     rows : patterns of names of the suite's algorithms; empty for all. Not together with `algorithms`.
@@ -240,7 +240,7 @@ def run(
     family, chosen = find_suite(suite)
     chosen = chosen.along((over,) if isinstance(over, str) else tuple(over))
     if type(repeat) is not int or not 1 <= repeat <= REPEATS:
-        raise InputError("repeat", "", f"{shown(repeat)} is not an integer in 1..{REPEATS}")
+        raise InputError("repeat", "", f"{shorten(repeat)} is not an integer in 1..{REPEATS}")
     alone = [*_listed(algorithms), *_listed(algorithm)]
     if alone and rows:
         raise InputError(
@@ -306,7 +306,7 @@ def backtest(
     InputError : days, algorithms, a folder or a number that cannot be used.
     """
     if type(history) is not int or history < 1:
-        raise InputError("history", "", f"{shown(history)} is not an integer from 1 on")
+        raise InputError("history", "", f"{shorten(history)} is not an integer from 1 on")
     own, library = None if out is None else Path(out), None if share is None else Path(share)
     if isinstance(days, str | os.PathLike):
         source = Path(days)
@@ -317,7 +317,7 @@ def backtest(
         source, order = folder / "days", "in which they were given"
         family, found = keep_days(days, source)
     names, handed = name_algorithms(_listed(algorithms), instances_of(family))
-    with under(Terms(isolate=isolate, own=handed)):
+    with run_context(RunContext(isolate=isolate, own=handed)):
         suite = make_backtest(family, found, names, history, str(source), order)
     options = RunOptions(
         out=folder, workers=workers, dask=dask, fresh=fresh, quiet=quiet, limit=limit, isolate=isolate, own=handed,
@@ -372,7 +372,7 @@ def opt(
     amount = effort or (1 if seconds is None else UNLIMITED)
     settings = SolveSettings(formulation, backend, amount, gap, seconds)
     moves = migration and not no_migration
-    return family.solve(chosen, settings) if moves else staying(family).solve(chosen, settings)
+    return family.solve(chosen, settings) if moves else single_node(family).solve(chosen, settings)
 
 
 def simulate(
@@ -407,8 +407,8 @@ def simulate(
     (name,), handed = name_algorithms([algorithm], [type(chosen)])
     named = [each for each in (file, prior) if isinstance(each, str | os.PathLike)]
     hidden = tuple(str(Path(each).absolute().parent) for each in named)
-    with under(Terms(limit, isolate, handed, hidden=hidden)):
-        return (family.run if migration and not no_migration else staying(family).run)(chosen, name, other)
+    with run_context(RunContext(limit, isolate, handed, hidden=hidden)):
+        return (family.run if migration and not no_migration else single_node(family).run)(chosen, name, other)
 
 
 def _listed(algorithms: object) -> list[object]:
@@ -424,7 +424,7 @@ def instances_of(family: Family) -> list[type]:
     return [] if game is None else [type(game.small())]
 
 
-def staying(family: Family) -> Staying:
+def single_node(family: Family) -> SingleNode:
     if family.staying is None:
         raise InputError("migration", "", f"in the family {family.name} no task moves from node to node")
     return family.staying

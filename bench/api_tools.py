@@ -15,10 +15,16 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.api import AnyPath, instances_of, read_given, staying
+from ratiobench.bench.api import AnyPath, instances_of, read_given, single_node
+from ratiobench.bench.family.capabilities import ImportReport, ImportSettings, SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.known import families, find_hunt, find_importer, find_suite, find_worst_hunt
-from ratiobench.bench.family.parts import Hunted, HuntSettings, ImportReport, ImportSettings
+from ratiobench.bench.family.registry import (
+    families,
+    find_claim_search,
+    find_importer,
+    find_suite,
+    find_worst_case_search,
+)
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.family.suite_file import suite_of
 from ratiobench.bench.running.runner import at_scale, named_cases
@@ -26,12 +32,12 @@ from ratiobench.bench.tables import ratios
 from ratiobench.bench.tables.compare import SHOWN
 from ratiobench.bench.tables.compare import compare as _compare
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.errors import InputError, not_one_of, shorten
 from ratiobench.instances.files import load_json, read_bytes
 from ratiobench.instances.numerals import seconds_of
 from ratiobench.online.outcome import OnlineRun
-from ratiobench.online.own import name_algorithms
-from ratiobench.online.terms import Terms, under
+from ratiobench.online.run_context import RunContext, run_context
+from ratiobench.online.user_algorithm import name_algorithms
 
 AUDIT_TYPES: Mapping[str, Any] = {
     "claim": "string",
@@ -81,7 +87,7 @@ def audit(
     other = None if prior is None else read_given(prior)[1]
     (name,), handed = name_algorithms([algorithm], instances_of(family))
     reference = family.solve(chosen, SolveSettings(formulation, backend, effort, 0.0, seconds))
-    with under(Terms(own=handed)):
+    with run_context(RunContext(own=handed)):
         run = family.run(chosen, name, other)
         checks = family.checks(chosen, run, reference, [*_several(claims), *_several(claim)])
     rows = [
@@ -200,7 +206,7 @@ def check(file: Any, judged: Any, *, migration: bool = True, no_migration: bool 
         if family.certificates is None:
             raise InputError(source, "", f"the family {family.name} has no certificates")
         return family.certificates.check(chosen, document, source)
-    return (family.check if migration and not no_migration else staying(family).check)(chosen, document, source)
+    return (family.check if migration and not no_migration else single_node(family).check)(chosen, document, source)
 
 
 def search(
@@ -215,7 +221,7 @@ def search(
     tries: int = 3000,
     seconds: float | None = None,
     smaller: bool = False,
-) -> Hunted:
+) -> SearchResult:
     """Look for an instance that violates a claim, or on which an algorithm is furthest from OPT.
 
     Parameters
@@ -238,13 +244,13 @@ def search(
     if bool(claim) == (algorithm is not None):
         raise InputError("search", "", "needs either a claim or an algorithm")
     limit = tries if seconds is None else None
-    settings = HuntSettings(tasks, slots, nodes, largest, seed, limit, seconds, smaller)
+    settings = SearchSettings(tasks, slots, nodes, largest, seed, limit, seconds, smaller)
     if claim:
-        _, hunt = find_hunt(claim)
+        _, hunt = find_claim_search(claim)
         return hunt(claim, settings, None, "", lambda _: None, lambda _: None)
-    family, hunt = find_worst_hunt()
+    family, hunt = find_worst_case_search()
     (name,), handed = name_algorithms([algorithm], instances_of(family))
-    with under(Terms(own=handed)):
+    with run_context(RunContext(own=handed)):
         return hunt(name, settings, None, "", lambda _: None, lambda _: None)
 
 
@@ -312,9 +318,10 @@ def imported(log: AnyPath, cluster: AnyPath, form: str = "", *, family: str = ""
     log, cluster : the log, and the file with nodes and tariff.
     form : format of the log (``list logs``); ``format`` as well, as the command has it.
     family : what the jobs become; the first family that reads logs.
-    laws : what stands in for what the log does not say: fields of `ratiobench.bench.family.parts.ImportSettings`, such
-        as ``columns``, ``days``, ``slot_seconds``, ``slack``, ``price``, ``seed``; or options of the command: ``slot``,
-        ``tail`` (seconds, or texts such as ``"10m"``), ``from_``, ``to``.
+    laws : what stands in for what the log does not say: fields of
+        `ratiobench.bench.family.capabilities.ImportSettings`, such as ``columns``, ``days``, ``slot_seconds``,
+        ``slack``, ``price``, ``seed``; or options of the command: ``slot``, ``tail`` (seconds, or texts such as
+        ``"10m"``), ``from_``, ``to``.
 
     Raises
     ------
@@ -380,5 +387,5 @@ def _law(name: str, value: Any) -> Any:
     except (ValueError, TypeError, ZeroDivisionError):
         sound = False
     if not sound:
-        raise InputError("imported", name, f"{shown(str(value))} cannot be used; `import --help` says what can")
+        raise InputError("imported", name, f"{shorten(str(value))} cannot be used; `import --help` says what can")
     return found

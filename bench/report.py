@@ -11,8 +11,8 @@ from textwrap import wrap
 
 import pandas as pd
 
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.known import families, find_suite_if_any
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import families, find_suite_if_any
 from ratiobench.bench.family.suite import SWEEP
 from ratiobench.bench.figures.drawn import Drawn
 from ratiobench.bench.figures.files import write_pictures
@@ -23,7 +23,7 @@ from ratiobench.bench.tables.answer import WIDTH, answer_text
 from ratiobench.bench.tables.cells import csv_of
 from ratiobench.bench.tables.rows import Results, read_results, stages
 from ratiobench.bench.tables.text import CELL, results_text, safe_lines
-from ratiobench.instances.errors import InputError, shown, tamed
+from ratiobench.instances.errors import InputError, make_printable, shorten
 from ratiobench.instances.files import write_atomically
 
 
@@ -49,7 +49,7 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     ------
     InputError : no store there, or the folder cannot be written.
     """
-    from ratiobench.bench.page.explained import write_explanations
+    from ratiobench.bench.page.explanations import write_explanations
     from ratiobench.bench.page.layout import render_page
 
     started = time.perf_counter()
@@ -59,7 +59,7 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
         raise InputError(str(folder / STORE), "", EMPTY)
     name = found.about.get("family")
     if name not in families():
-        raise InputError(str(folder / STORE), "family", f"{shown(name)} is not one of {', '.join(families())}")
+        raise InputError(str(folder / STORE), "family", f"{shorten(name)} is not one of {', '.join(families())}")
     family = families()[str(name)]
     settled = verdicts.settle(found, family)
     suite = find_suite_if_any(found.about)
@@ -102,7 +102,11 @@ def _write_backtest(folder: Path, found: Results, family: Family) -> tuple[str, 
     judged = evaluate(found, family)
     page = folder / "backtest.html"
     write_atomically(page, render_backtest(found, judged, family).encode())
-    said = [line for each in advise(judged, family) for line in wrap(tamed(each, 1000), WIDTH, subsequent_indent="  ")]
+    said = [
+        line
+        for each in advise(judged, family)
+        for line in wrap(make_printable(each, 1000), WIDTH, subsequent_indent="  ")
+    ]
     return backtest_text(judged, family), "\n".join([*said, f"Page:  {page.resolve().as_uri()}"])
 
 
@@ -148,7 +152,7 @@ def _write_csv(path: Path, frame: pd.DataFrame) -> None:
 def _stage_text(found: Results, spent: Mapping[str, float]) -> str:
     lines = ["Seconds of work per stage (all workers together; earlier runs of this folder included):"]
     for row in stages(found.seconds).to_dict("records"):
-        lines.append(f"  {tamed(row['stage'], CELL):<40} {row['pieces']:>5} pieces {row['seconds']:>10.2f} s")
+        lines.append(f"  {make_printable(row['stage'], CELL):<40} {row['pieces']:>5} pieces {row['seconds']:>10.2f} s")
     if "report" in spent:
         lines.append(f"  {'report':<40} {'':>12} {spent['report']:>10.2f} s")
     if "run" in spent:

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench import api
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.formulations.report import Exact, SolveReport
-from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.errors import InputError, not_one_of, shorten
 from ratiobench.online.outcome import OnlineRun
-from ratiobench.online.own import name_algorithms
-from ratiobench.online.terms import Terms, under
+from ratiobench.online.run_context import RunContext, run_context
+from ratiobench.online.user_algorithm import name_algorithms
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -62,7 +62,7 @@ def instances(family: str, **sizes: int) -> SearchStrategy[Any]:
     try:
         return make(**sizes)
     except TypeError:
-        raise InputError("sizes", "", f"{shown(', '.join(sizes))}: the family {family} has no such size") from None
+        raise InputError("sizes", "", f"{shorten(', '.join(sizes))}: the family {family} has no such size") from None
 
 
 def assert_valid(run: OnlineRun) -> OnlineRun:
@@ -96,7 +96,7 @@ def assert_bound(instance: Any, algorithm: object, claim: str | Number | Callabl
     family, chosen = api.read_given(instance)
     reference = family.solve(chosen, SolveSettings())
     (name,), handed = name_algorithms([algorithm], api.instances_of(family))
-    with under(Terms(own=handed)):  # checks may run it again
+    with run_context(RunContext(own=handed)):  # checks may run it again
         run = assert_valid(family.run(chosen, name))
         checks = family.checks(chosen, run, reference, [claim]) if isinstance(claim, str) else []
     if isinstance(claim, str):

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.keeping import user_cache
+from ratiobench.instances.disk_cache import user_cache
 
 
 def _use_writable_kernel_cache() -> None:
@@ -53,9 +53,9 @@ _use_writable_kernel_cache()
 import numpy as np  # noqa: E402
 from numba import njit  # noqa: E402  (the cache folder must be chosen first)
 
-from ratiobench.formulations.readying import leave_out_compiling  # noqa: E402
+from ratiobench.formulations.timing import exclude_compilation  # noqa: E402
 
-leave_out_compiling()
+exclude_compilation()
 
 compiled: Any = njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 """Decorator of a kernel."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from ratiobench.instances.display import grouped, make_html
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 Exact = int | Fraction
 """A figure of a solution: an integer, or a fraction where the family's objective is one."""
@@ -216,7 +216,8 @@ class SolveReport:
             raise AssertionError(f"status {self.status} with lower {self.lower} and upper {self.upper}")
 
     def __repr__(self) -> str:
-        return f"<SolveReport {self.interval}, proof {self.proof} ({tamed(self.formulation, 40)} / {self.backend})>"
+        formulation = make_printable(self.formulation, 40)
+        return f"<SolveReport {self.interval}, proof {self.proof} ({formulation} / {self.backend})>"
 
     @property
     def interval(self) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ratiobench.formulations import backends
-from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.errors import InputError, not_one_of, shorten
 
 NO_BACKEND = "none"
 """The name that asks for no solver."""
@@ -20,11 +20,11 @@ def check_settings(effort: int, gap: float, seconds: float | None) -> None:
     InputError : naming the setting and the value.
     """
     if isinstance(effort, bool) or not isinstance(effort, int) or effort < 1:
-        raise InputError("", "effort", f"{shown(effort)} is not a positive integer")
+        raise InputError("", "effort", f"{shorten(effort)} is not a positive integer")
     if not 0.0 <= gap < 1.0:
-        raise InputError("", "gap", f"{shown(gap)} is not in [0, 1)")
+        raise InputError("", "gap", f"{shorten(gap)} is not in [0, 1)")
     if seconds is not None and not 0.0 < seconds < math.inf:
-        raise InputError("", "seconds", f"{shown(seconds)} is not a positive number")
+        raise InputError("", "seconds", f"{shorten(seconds)} is not a positive number")
 
 
 def too_many_columns(name: str, columns: int, most: int, smaller: Sequence[str] = ()) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from html import escape
 
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 CELL = 200
 """Characters of a cell of a table in a notebook."""
@@ -44,4 +44,4 @@ def make_html(
 
 
 def _cell(value: object) -> str:
-    return escape(tamed(str(value), CELL))
+    return escape(make_printable(str(value), CELL))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from ratiobench.instances import packed
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.files import load_json, read_bytes, sha256_of, text_of, write_atomically, write_text
 
 Written = TypeVar("Written")
@@ -59,7 +59,7 @@ class Documents(Generic[Read, Written]):
 def require_format(data: Any, source: str, form: str) -> None:
     """InputError where an object says that it has another format."""
     if isinstance(data, dict) and data.get("format") != form:
-        raise InputError(source, "format", f"{shown(data.get('format'))} is not {form!r}")
+        raise InputError(source, "format", f"{shorten(data.get('format'))} is not {form!r}")
 
 
 def hash_once(cache: dict[str, str], form: str, content: Callable[[], dict[str, Any]]) -> str:

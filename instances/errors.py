@@ -23,7 +23,7 @@ MEANT = "did you mean"
 """How a name that is near is offered."""
 
 
-def tamed(text: str, most: int) -> str:
+def make_printable(text: str, most: int) -> str:
     """Text from outside, safe to print: one line of at most `most` characters.
 
     White space becomes single spaces, what cannot be printed (terminal escapes, lone surrogates) is escaped as in
@@ -38,7 +38,7 @@ def tamed(text: str, most: int) -> str:
     return f"{line[: most - 3 - tail]}...{line[len(line) - tail :]}"
 
 
-def shown(value: object) -> str:
+def shorten(value: object) -> str:
     """The value in at most 60 characters on one line, as error messages print it."""
     if isinstance(value, str):
         text = repr(value[: SHOWN + 1])
@@ -55,7 +55,7 @@ def shown(value: object) -> str:
     else:
         text = str(value)[: 2 * SHOWN]
     text = " ".join(text.split())
-    return tamed(text if len(text) <= SHOWN else text[: SHOWN - 3] + "...", SHOWN)
+    return make_printable(text if len(text) <= SHOWN else text[: SHOWN - 3] + "...", SHOWN)
 
 
 def install_command(extra: str) -> str:
@@ -75,7 +75,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean 'quick'?`` to stand behind what is said of an unknown name; empty where no name is near."""
     near = nearest(name, known)
-    return f"; {MEANT} {shown(near)}?" if near else ""
+    return f"; {MEANT} {shorten(near)}?" if near else ""
 
 
 def listed(known: Iterable[str]) -> str:
@@ -90,7 +90,7 @@ def none_of(value: Any, known: Iterable[str]) -> str:
     """That the value is none of the known names, the first of them, and which is near."""
     known = list(known)
     near = did_you_mean(value, known) if isinstance(value, str) else ""
-    return f"{shown(value)} is none of {listed(known)}{near}"
+    return f"{shorten(value)} is none of {listed(known)}{near}"
 
 
 def not_one_of(name: str, known: Iterable[str], command: str = "") -> str:
@@ -103,12 +103,12 @@ def not_one_of(name: str, known: Iterable[str], command: str = "") -> str:
     known = list(known)
     near, some = did_you_mean(name, known), listed(known)
     if len(", ".join(known)) <= LISTED:
-        return f"{shown(name)} is not one of {some}{near}"
+        return f"{shorten(name)} is not one of {some}{near}"
     if near:
-        return f"{shown(name)} is not known{near} " + (
+        return f"{shorten(name)} is not known{near} " + (
             f"`{command}` prints all {len(known)}" if command else f"Known: {some}"
         )
-    return f"{shown(name)} is not one of {some}" + (f" (`{command}`)" if command else "")
+    return f"{shorten(name)} is not one of {some}" + (f" (`{command}`)" if command else "")
 
 
 class InputError(ValueError):
@@ -124,7 +124,7 @@ class InputError(ValueError):
     def __init__(self, source: str, field: str, problem: str) -> None:
         self.source, self.field, self.problem = source, field, problem
         # Keys, values and file names come from outside, of any length and with any characters.
-        parts = (tamed(source, 300), tamed(field, 300), tamed(problem, 1000))
+        parts = (make_printable(source, 300), make_printable(field, 300), make_printable(problem, 1000))
         super().__init__(": ".join(part for part in parts if part))
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:

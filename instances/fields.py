@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.files import HugeInteger, walk
 
 LIMIT = 2**40
@@ -31,7 +31,7 @@ class Fields:
     def __init__(self, source: str, path: str, data: Any, allowed: set[str], optional: set[str]) -> None:
         self.source, self.path = source, path
         if not isinstance(data, dict):
-            raise InputError(source, path or "document", f"{shown(data)} is not an object")
+            raise InputError(source, path or "document", f"{shorten(data)} is not an object")
         self.data: dict[str, Any] = data
         for key in data:
             if key not in allowed:
@@ -53,7 +53,7 @@ class Fields:
         """The field as a non-empty string."""
         value = self.data[key]
         if not isinstance(value, str) or not value:
-            raise InputError(self.source, self.at(key), f"{shown(value)} is not a non-empty string")
+            raise InputError(self.source, self.at(key), f"{shorten(value)} is not a non-empty string")
         try:
             value.encode("utf-8")
         except UnicodeEncodeError:
@@ -76,16 +76,16 @@ def integer(source: str, path: str, value: Any, low: int, high: int) -> int:
     if type(value) is int:
         if low <= value <= high:
             return value
-        raise InputError(source, path, f"{shown(value)} is not in {low}..{high}")
+        raise InputError(source, path, f"{shorten(value)} is not in {low}..{high}")
     if isinstance(value, HugeInteger):
-        raise InputError(source, path, f"{shown(value)} is not in {low}..{high}")
-    raise InputError(source, path, f"{shown(value)} is not an integer in {low}..{high}")
+        raise InputError(source, path, f"{shorten(value)} is not in {low}..{high}")
+    raise InputError(source, path, f"{shorten(value)} is not an integer in {low}..{high}")
 
 
 def items(source: str, path: str, value: Any, length: int | None, what: str) -> list[Any]:
     """`value` if it is a list (of the given length)."""
     if not isinstance(value, list):
-        raise InputError(source, path, f"{shown(value)} is not a list")
+        raise InputError(source, path, f"{shorten(value)} is not a list")
     if length is not None and len(value) != length:
         raise InputError(source, path, f"{len(value)} entries; {length} needed, {what}")
     return value
@@ -94,10 +94,10 @@ def items(source: str, path: str, value: Any, length: int | None, what: str) -> 
 def origin_of(source: str, origin: Any) -> dict[str, Any]:
     """Any object whose numbers can be written and read back; it says where the instance comes from."""
     if not isinstance(origin, dict):
-        raise InputError(source, "origin", f"{shown(origin)} is not an object")
+        raise InputError(source, "origin", f"{shorten(origin)} is not an object")
     for place, value in walk(origin, "origin"):
         if isinstance(value, HugeInteger) or (type(value) is int and abs(value) >= 10**29):
-            raise InputError(source, str(place), f"{shown(value)} has more than 29 digits")
+            raise InputError(source, str(place), f"{shorten(value)} has more than 29 digits")
         if isinstance(value, float) and not math.isfinite(value):
-            raise InputError(source, str(place), f"{shown(value)} is not a finite number")
+            raise InputError(source, str(place), f"{shorten(value)} is not a finite number")
     return origin

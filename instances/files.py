@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ratiobench.instances import packed
-from ratiobench.instances.errors import SHOWN, InputError, did_you_mean, shown, tamed
+from ratiobench.instances.errors import SHOWN, InputError, did_you_mean, make_printable, shorten
 
 _LOOKED_AT = 10_000
 """Files of a folder among which one of a similar name is looked for."""
@@ -77,7 +77,7 @@ class Place(NamedTuple):
         place: Place | None = self
         while place is not None:
             step = place.step
-            steps.append(f"[{step}]" if isinstance(step, int) else f".{tamed(step, SHOWN)}" if step else "")
+            steps.append(f"[{step}]" if isinstance(step, int) else f".{make_printable(step, SHOWN)}" if step else "")
             place = place.holder
         return "".join(reversed(steps)).removeprefix(".")
 
@@ -105,7 +105,7 @@ def walk(document: Any, name: str = "") -> Iterator[tuple[Place, Any]]:
 def _first_duplicate(document: Any, source: str) -> InputError:
     """The error for a document with a key that stands twice: its path and both values."""
     place, (key, first, second) = next((place, value.twice) for place, value in walk(document) if type(value) is _Twice)
-    problem = f"the key stands twice in one object ({shown(first)}, then {shown(second)}); once is allowed"
+    problem = f"the key stands twice in one object ({shorten(first)}, then {shorten(second)}); once is allowed"
     return InputError(source, str(Place(place, key)), problem)
 
 

@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
-from ratiobench.instances.errors import InputError, did_you_mean, none_of, shown
+from ratiobench.instances.errors import InputError, did_you_mean, none_of, shorten
 from ratiobench.instances.fields import LIMIT, integer
 from ratiobench.instances.numerals import NUMERAL, fraction_of, text_of_fraction
 
@@ -85,7 +85,7 @@ class Text:
 
     def checked(self, source: str, field: str, value: Any) -> str:
         if not isinstance(value, str) or not value:
-            raise InputError(source, field, f"{shown(value)} is not a non-empty string")
+            raise InputError(source, field, f"{shorten(value)} is not a non-empty string")
         return value
 
     def parsed(self, text: str) -> Any:
@@ -107,7 +107,7 @@ class Switch:
 
     def checked(self, source: str, field: str, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise InputError(source, field, f"{shown(value)} is neither true nor false")
+            raise InputError(source, field, f"{shorten(value)} is neither true nor false")
         return value
 
     def parsed(self, text: str) -> Any:
@@ -154,7 +154,7 @@ class Day:
         if type(value) is date:
             return value.isoformat()
         if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
-            raise InputError(source, field, f"{shown(value)} is not a day YYYY-MM-DD")
+            raise InputError(source, field, f"{shorten(value)} is not a day YYYY-MM-DD")
         return value
 
     def parsed(self, text: str) -> Any:
@@ -178,7 +178,7 @@ class Span:
 
     def checked(self, source: str, field: str, value: Any) -> tuple[int, int]:
         if not isinstance(value, list | tuple) or len(value) != 2:
-            problem = f"{shown(value)} is not a list of two integers [from, to]; in a name FROM-TO"
+            problem = f"{shorten(value)} is not a list of two integers [from, to]; in a name FROM-TO"
             raise InputError(source, field, problem)
         start = integer(source, f"{field}[0]", value[0], self.low, self.high)
         return start, integer(source, f"{field}[1]", value[1], start, self.high)
@@ -206,7 +206,7 @@ class Several:
 
     def checked(self, source: str, field: str, value: Any) -> tuple[int, ...]:
         if not isinstance(value, list | tuple) or not value:
-            raise InputError(source, field, f"{shown(value)} is not a non-empty list of integers")
+            raise InputError(source, field, f"{shorten(value)} is not a non-empty list of integers")
         return tuple(integer(source, f"{field}[{j}]", item, self.low, self.high) for j, item in enumerate(value))
 
     def parsed(self, text: str) -> Any:
@@ -230,9 +230,9 @@ class Seed:
         names = value if isinstance(value, list | tuple) else [value]
         for name in names:
             if type(name) is not int and not isinstance(name, str):
-                raise InputError(source, field, f"{shown(name)} is neither a string nor an integer")
+                raise InputError(source, field, f"{shorten(name)} is neither a string nor an integer")
             if type(name) is int and abs(name) > LIMIT:
-                raise InputError(source, field, f"{shown(name)} is not in -2^40..2^40")
+                raise InputError(source, field, f"{shorten(name)} is not in -2^40..2^40")
         if not names:
             raise InputError(source, field, "an empty list; at least one name is needed")
         return tuple(names)
@@ -283,7 +283,7 @@ class Number:
     def checked(self, source: str, field: str, value: Any) -> float:
         known = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
         if not known or (isinstance(value, Decimal) and not value.is_finite()) or not self.low <= value <= self.high:
-            raise InputError(source, field, f"{shown(value)} is not a number in {self.range}")
+            raise InputError(source, field, f"{shorten(value)} is not a number in {self.range}")
         return float(value)
 
     def parsed(self, text: str) -> Any:
@@ -305,7 +305,7 @@ class Texts:
 
     def checked(self, source: str, field: str, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list | tuple):
-            raise InputError(source, field, f"{shown(value)} is not a list of texts")
+            raise InputError(source, field, f"{shorten(value)} is not a list of texts")
         return tuple(Text().checked(source, f"{field}[{j}]", each) for j, each in enumerate(value))
 
     def parsed(self, text: str) -> Any:
@@ -455,7 +455,7 @@ def flat(keys: Sequence[Key], data: Any, source: str, field: str = "", path: str
     InputError : a key that is not among them; what should be an object and is none.
     """
     if not isinstance(data, Mapping):
-        raise InputError(source, joined(field, path), f"{shown(data)} is not an object")
+        raise InputError(source, joined(field, path), f"{shorten(data)} is not an object")
     names = [key.name for key in keys]
     for each, value in data.items():
         name = joined(path, str(each))

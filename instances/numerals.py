@@ -6,7 +6,7 @@ import math
 import re
 from fractions import Fraction
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 
 # Short enough that no numeral makes a number too long to compute with.
 NUMERAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}|/[0-9]{1,9})?", re.ASCII)
@@ -21,9 +21,9 @@ def fraction_of(source: str, field: str, value: object, low: Fraction, high: Fra
     """
     text = str(value) if type(value) is int and 0 <= value < 10**9 else value
     if not isinstance(text, str) or not NUMERAL.fullmatch(text) or re.search(r"/0+$", text):
-        raise InputError(source, field, f'{shown(value)} is not a fraction as text, such as "1.05" or "21/20"')
+        raise InputError(source, field, f'{shorten(value)} is not a fraction as text, such as "1.05" or "21/20"')
     if not low <= (found := Fraction(text)) <= high:
-        raise InputError(source, field, f"{shown(value)} is not in {text_of_fraction(low)}..{text_of_fraction(high)}")
+        raise InputError(source, field, f"{shorten(value)} is not in {text_of_fraction(low)}..{text_of_fraction(high)}")
     return found
 
 

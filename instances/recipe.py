@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.keys import Choice, Form, Key, Text, Values
 
 SOURCE = "recipe"
@@ -22,7 +22,7 @@ def generated(recipe: Mapping[str, Any], kinds: Mapping[str, Callable[[Mapping[s
     """
     kind = recipe.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
-        raise InputError(SOURCE, "kind", f"{shown(kind)} is none of {', '.join(sorted(kinds))}")
+        raise InputError(SOURCE, "kind", f"{shorten(kind)} is none of {', '.join(sorted(kinds))}")
     return kinds[kind](recipe)
 
 

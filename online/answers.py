@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.instances.errors import DEBUG, tamed
+from ratiobench.instances.errors import DEBUG, make_printable
 
 
 class Unfit(ValueError):
@@ -26,7 +26,7 @@ def refusal(answer: Any, kind: str, error: Exception) -> str:
     reason: object = error if isinstance(error, Unfit) else ""
     if isinstance(answer, dict) and answer.keys() == {"answered", "wrong"}:
         answer, reason = answer["answered"], answer["wrong"]
-    return f"answered {shown(answer)!r}, which is no {kind}" + (f": {shown(reason)}" if shown(reason) else "")
+    return f"answered {shorten(answer)!r}, which is no {kind}" + (f": {shorten(reason)}" if shorten(reason) else "")
 
 
 def whole(value: Any, limit: int) -> int:
@@ -54,18 +54,18 @@ def part(name: str, value: Any, limit: int) -> int:
     try:
         return whole(value, limit)
     except TypeError:
-        raise Unfit(f"{name} {shown(value)[:40]} is not an integer") from None
+        raise Unfit(f"{name} {shorten(value)[:40]} is not an integer") from None
     except ValueError:
-        raise Unfit(f"{name} {shown(value)[:40]} is beyond {limit}") from None
+        raise Unfit(f"{name} {shorten(value)[:40]} is beyond {limit}") from None
 
 
-def shown(value: object, most: int = 80) -> str:
+def shorten(value: object, most: int = 80) -> str:
     """At most so many characters of anything, on one line that is safe to print."""
     try:
         text = str(value)
     except Exception:  # a number too long to print, or whatever an algorithm's own type raises
         text = f"a {type(value).__name__}"
-    return tamed(text, most)
+    return make_printable(text, most)
 
 
 PACKAGES = ("bench", "formulations", "instances", "online")
@@ -79,7 +79,7 @@ def line(error: BaseException) -> str:
         text = str(error)
     except Exception:  # an algorithm's own error may raise anything when it is asked what it says
         text = "it does not say what"
-    return tamed(f"{type(error).__name__}: {text}", 300)
+    return make_printable(f"{type(error).__name__}: {text}", 300)
 
 
 def located(error: BaseException) -> str:
@@ -90,7 +90,7 @@ def located(error: BaseException) -> str:
     if os.environ.get(DEBUG):
         with contextlib.suppress(Exception):  # the algorithm may have put anything in place of the error stream
             traceback.print_exception(error)
-    place = tamed(_place(error), 150)
+    place = make_printable(_place(error), 150)
     return f"{line(error)[: 299 - len(place)]} {place}".rstrip()
 
 

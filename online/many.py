@@ -13,10 +13,10 @@ from typing import Any, Generic
 
 from ratiobench.formulations.report import Exact
 from ratiobench.online.outcome import Violation
-from ratiobench.online.referee.isolation import Player
-from ratiobench.online.referee.table import Foul, hear
+from ratiobench.online.referee.isolation import Runner
+from ratiobench.online.referee.simulator import RuleViolation, simulate
 from ratiobench.online.registry import Instance
-from ratiobench.online.run import Game, run
+from ratiobench.online.run import Environment, run
 
 
 class Many(Generic[Instance]):
@@ -32,10 +32,10 @@ class Many(Generic[Instance]):
     InputError : for a name, option or import path that does not exist.
     """
 
-    def __init__(self, game: Game[Instance], text: str) -> None:
+    def __init__(self, game: Environment[Instance], text: str) -> None:
         self._game, self._text = game, text
         self._spec = game.registry.parse(text)
-        self._player: Player | None = None
+        self._player: Runner | None = None
 
     def __enter__(self) -> Many[Instance]:
         return self
@@ -60,19 +60,19 @@ class Many(Generic[Instance]):
             player = self._ready()
             constants = registry.settle_constants(self._spec, player.constants, instance)
             player.start(table.public, {constant.name: constant.value for constant in constants})
-            heard = hear(table, player.ask, batch=player.batch)
+            heard = simulate(table, player.ask, batch=player.batch)
             log, violations = heard.log, heard.violations
-        except Foul as foul:
+        except RuleViolation as foul:
             log, violations = [], [foul.violation(table)]
         if any(violation.rule in ("timeout", "memory", "crash", "peeks") for violation in violations):
             self.close()  # its process is gone, or may be
         judged = self._game.judge(instance, log, violations)
         return judged.value, judged.violations
 
-    def _ready(self) -> Player:
+    def _ready(self) -> Runner:
         """The algorithm, just built."""
         if self._player is None:
-            self._player = Player(self._spec, self._game.registry.protocol, _nothing)
+            self._player = Runner(self._spec, self._game.registry.protocol, _nothing)
         else:
             self._player.renew()
         return self._player

@@ -13,7 +13,8 @@ from pathlib import Path
 from ratiobench.instances.errors import InputError, did_you_mean
 
 OWN = "own"
-"""In the place of a module: the class or object was handed over by whoever runs it (`ratiobench.online.own`)."""
+"""In the place of a module: the class or object was handed over by whoever runs it
+(`ratiobench.online.user_algorithm`)."""
 
 
 def import_path() -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.display import grouped, make_html
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 
 class Source(StrEnum):
@@ -98,7 +98,9 @@ class OnlineRun:
     history: str = ""
 
     def __repr__(self) -> str:
-        return f"<OnlineRun {tamed(self.label, 80)}: {grouped(self.welfare)}, {self._admitted}, {self._verdict}>"
+        return (
+            f"<OnlineRun {make_printable(self.label, 80)}: {grouped(self.welfare)}, {self._admitted}, {self._verdict}>"
+        )
 
     @property
     def _admitted(self) -> str:
@@ -106,7 +108,11 @@ class OnlineRun:
 
     @property
     def _verdict(self) -> str:
-        return "valid" if self.valid else f"INVALID ({tamed(str(self.violations[0]), 80) if self.violations else ''})"
+        return (
+            "valid"
+            if self.valid
+            else f"INVALID ({make_printable(str(self.violations[0]), 80) if self.violations else ''})"
+        )
 
     def _repr_html_(self) -> str:
         facts = {

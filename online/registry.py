@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from ratiobench.instances.errors import InputError, did_you_mean, listed, not_one_of, shown
+from ratiobench.instances.errors import InputError, did_you_mean, listed, not_one_of, shorten
 from ratiobench.instances.files import list_instances
 from ratiobench.online.modules import class_names, module_name
 from ratiobench.online.outcome import Constant, Source
@@ -276,7 +276,7 @@ class Registry(Generic[Instance]):
                 if path.is_dir() and days:
                     break
                 first = " and the first of its folder" * path.is_dir()
-                problem = f"{shown(name)} is the instance under test{first}"
+                problem = f"{shorten(name)} is the instance under test{first}"
                 raise InputError("algorithm", f"{spec.head}:prior", problem)
             if tested is not None and spec.entry is not None and spec.entry.learns and self.require_history is not None:
                 try:

@@ -1,4 +1,4 @@
-"""One run of an algorithm under the referee, for every family: what a family adds to it is its `Game`.
+"""One run of an algorithm under the referee, for every family: what a family adds to it is its `Environment`.
 
 Algorithms of ours run in this process, anyone's own by its import path in a process of its own
 (`ratiobench.online.referee.isolation`).
@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Generic
 
-from ratiobench.formulations.readying import getting_ready
 from ratiobench.formulations.report import Exact
+from ratiobench.formulations.timing import excluded_from_timing
 from ratiobench.instances.errors import about
-from ratiobench.online import terms
+from ratiobench.online import run_context
 from ratiobench.online.outcome import Constant, OnlineRun, Violation
-from ratiobench.online.referee import isolation, table
-from ratiobench.online.referee.table import Log, Table
+from ratiobench.online.referee import isolation, simulator
+from ratiobench.online.referee.simulator import Log, Simulator
 from ratiobench.online.registry import Instance, Registry, require_prior
 from ratiobench.online.spec import Spec
 from ratiobench.online.spec import version as version_of
@@ -51,7 +51,7 @@ class Judged:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-class Game(ABC, Generic[Instance]):
+class Environment(ABC, Generic[Instance]):
     """What one family adds to a run; a family defines `registry`, and overrides what is its own.
 
     Attributes
@@ -61,7 +61,7 @@ class Game(ABC, Generic[Instance]):
 
     registry: Registry[Instance]
 
-    def admit(self, instance: Instance, spec: Spec) -> tuple[Game[Instance], Spec]:
+    def admit(self, instance: Instance, spec: Spec) -> tuple[Environment[Instance], Spec]:
         """The game and the algorithm of a run; InputError for an instance or an algorithm that cannot be played."""
         return self, spec
 
@@ -70,7 +70,7 @@ class Game(ABC, Generic[Instance]):
         """How many arrive."""
 
     @abstractmethod
-    def table(self, instance: Instance, seed: str) -> Table:
+    def table(self, instance: Instance, seed: str) -> Simulator:
         """The table of a run; `seed` names the random stream of algorithms that draw."""
 
     @abstractmethod
@@ -99,7 +99,7 @@ class Game(ABC, Generic[Instance]):
 
 
 def run(
-    game: Game[Instance], instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None
+    game: Environment[Instance], instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None
 ) -> OnlineRun:
     """One run of the algorithm on the instance under the referee.
 
@@ -107,7 +107,7 @@ def run(
     ----------
     text : the algorithm's name with options, or an import path.
     seed : name of the random stream of algorithms that draw; by default the instance's hash, and from the second
-        repetition on (`ratiobench.online.terms`) its number behind it.
+        repetition on (`ratiobench.online.run_context`) its number behind it.
     prior : the other day, from which an algorithm that is named with `prior=yesterday` takes its constants.
 
     Raises
@@ -119,22 +119,24 @@ def run(
     game, spec = game.admit(instance, registry.parse(text))
     require_prior(spec, prior)
     if seed is None:
-        again = terms.current().repetition
+        again = run_context.current().repetition
         seed = registry.content_hash(instance) + (f" repetition {again}" if again > 1 else "")
     if spec.entry is None:
-        return play_isolated(game, instance, spec, seed, prior)
-    with getting_ready():
+        return run_isolated(game, instance, spec, seed, prior)
+    with excluded_from_timing():
         warm_once(game, registry.choice(spec, game.arrivals(instance)))
     with about(getattr(instance, "name", "")):
         return _run(game, instance, spec, seed, prior)
 
 
-def _run(game: Game[Instance], instance: Instance, spec: Spec, seed: str, prior: Instance | None = None) -> OnlineRun:
+def _run(
+    game: Environment[Instance], instance: Instance, spec: Spec, seed: str, prior: Instance | None = None
+) -> OnlineRun:
     """A run of an algorithm of ours, in this process; where it asks anyone's own code, again on the first half."""
 
     def play_on(part: Instance) -> OnlineRun:
         _, algorithm, constants = game.registry.prepare(spec, instance, game.arrivals(instance), prior)
-        return play(game, part, algorithm, spec.name, version_of(spec), game.settled(algorithm, constants), seed)
+        return run_built(game, part, algorithm, spec.name, version_of(spec), game.settled(algorithm, constants), seed)
 
     assert spec.entry is not None
     told = play_on(instance)
@@ -152,8 +154,8 @@ def _run(game: Game[Instance], instance: Instance, spec: Spec, seed: str, prior:
     return told
 
 
-def play(
-    game: Game[Instance],
+def run_built(
+    game: Environment[Instance],
     instance: Instance,
     algorithm: Any,
     name: str,
@@ -163,7 +165,7 @@ def play(
 ) -> OnlineRun:
     """A run, in this process, of an algorithm of ours that is built already, with these constants."""
     values = {constant.name: constant.value for constant in constants}
-    log, violations, seconds = table.play(game.table(instance, seed), algorithm, values)
+    log, violations, seconds = simulator.run_in_process(game.table(instance, seed), algorithm, values)
     label = getattr(algorithm, "label", name)
     return _told(
         game, instance, name, version, log, violations, constants, seconds,
@@ -175,8 +177,8 @@ def play(
     )  # fmt: skip
 
 
-def play_isolated(
-    game: Game[Instance],
+def run_isolated(
+    game: Environment[Instance],
     instance: Instance,
     spec: Spec,
     seed: str,
@@ -199,7 +201,7 @@ def play_isolated(
 
 
 def _told(
-    game: Game[Instance],
+    game: Environment[Instance],
     instance: Instance,
     name: str,
     version: str,
@@ -238,7 +240,7 @@ def _told(
 
 
 @cache
-def warm_once(game: Game[Any], choice: str) -> None:
+def warm_once(game: Environment[Any], choice: str) -> None:
     """Compile and load what an algorithm of ours needs, and start its solver, before any clock runs."""
     with contextlib.suppress(Exception):  # what is wrong the run itself says
         spec = game.registry.parse(choice)
@@ -248,7 +250,7 @@ def warm_once(game: Game[Any], choice: str) -> None:
             spec.entry.warm(small)
 
 
-def list_choices(game: Game[Any]) -> list[str]:
+def list_choices(game: Environment[Any]) -> list[str]:
     """Every algorithm with every combination of its options: kernels may differ by them."""
     return [
         f"{entry.name}:{options}" if options else entry.name
@@ -257,7 +259,7 @@ def list_choices(game: Game[Any]) -> list[str]:
     ]
 
 
-def warm(game: Game[Any]) -> None:
+def warm(game: Environment[Any]) -> None:
     """Compile and cache every kernel by running every algorithm, with each of its options, on a small instance."""
     for name in list_choices(game):
         run(game, game.small(), name)

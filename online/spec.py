@@ -13,8 +13,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import InputError, shown
-from ratiobench.online import terms
+from ratiobench.instances.errors import InputError, shorten
+from ratiobench.online import run_context
 from ratiobench.online.modules import module_file
 
 YESTERDAY = "yesterday"
@@ -112,10 +112,10 @@ def fraction(field_: str, text: str) -> Fraction:
     """
     if text.startswith("-") and _FRACTION.fullmatch(text[1:]):
         raise InputError(
-            "algorithm", field_, f"{shown(text)} is negative; a number or fraction of at least 0 is needed"
+            "algorithm", field_, f"{shorten(text)} is negative; a number or fraction of at least 0 is needed"
         )
     if not _FRACTION.fullmatch(text):
-        raise InputError("algorithm", field_, f"{shown(text)} is not a number or fraction of at most 18 digits")
+        raise InputError("algorithm", field_, f"{shorten(text)} is not a number or fraction of at most 18 digits")
     return Fraction(text)
 
 
@@ -167,7 +167,7 @@ def version(spec: Spec) -> str:
     if spec.entry is not None:
         inside = spec.entry.own(spec.options)
         return spec.entry.version if inside is None else f"{spec.entry.version} {version(inside[0])}"
-    own = terms.current().own.get(spec.path)
+    own = run_context.current().own.get(spec.path)
     if own is not None:
         return own.code
     return hashlib.sha256(module_file(spec.path).read_bytes()).hexdigest()[:16]

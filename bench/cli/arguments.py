@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.cli.parser import algorithm_names, complete_by, formulation_names
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.known import find_suite, read_instance
-from ratiobench.bench.family.parts import Staying
+from ratiobench.bench.family.capabilities import SingleNode
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import find_suite, read_instance
 from ratiobench.bench.family.suite import SolveSettings, Suite
 from ratiobench.formulations import backends
 from ratiobench.formulations.report import UNLIMITED
-from ratiobench.instances.errors import InputError, about, not_one_of, shown
+from ratiobench.instances.errors import InputError, about, not_one_of, shorten
 from ratiobench.instances.files import READ_LIMIT, load_json, read_bytes
 
 HIGH_EFFORT = 8
@@ -100,7 +100,7 @@ class _Single(argparse.Action):
         if not names:
             raise argparse.ArgumentError(self, "none is named")
         if len(names) > 1:
-            shown_names = ", ".join(map(shown, names[:3]))
+            shown_names = ", ".join(map(shorten, names[:3]))
             raise argparse.ArgumentError(
                 self, f"this command takes one algorithm; {len(names)} are named: {shown_names}"
             )
@@ -252,7 +252,7 @@ def solve_settings(options: argparse.Namespace, family: Family) -> SolveSettings
     return SolveSettings(options.formulation, options.backend, effort, options.gap, options.seconds)
 
 
-def require_staying(family: Family) -> Staying:
+def require_single_node(family: Family) -> SingleNode:
     """The family, if its tasks can be kept on one node; InputError otherwise."""
     if family.staying is None:
         raise InputError("--no-migration", "", f"in the family {family.name} no task moves from node to node")

@@ -6,11 +6,11 @@ import argparse
 
 from ratiobench.bench.cli.arguments import Command, add_file, positive, read_given_instance, seconds
 from ratiobench.bench.cli.printing import name_the_file, print_json
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.running.heartbeat import now_at
 from ratiobench.bench.tables.crosscheck import crosscheck_lines, interval_of
 from ratiobench.formulations.crosscheck import CrossCheck
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 WIDEST = 600
 """Characters of a reason."""
@@ -42,7 +42,7 @@ def _crosscheck(options: argparse.Namespace) -> int:
     for row, why in zip(found.rows, found.differs, strict=True):
         told = why or ("" if row.answer.answered and not row.answer.message else row.answer.message)
         if told:
-            print(tamed(f"{row.answer.formulation} / {row.answer.backend}: {told}", WIDEST))
+            print(make_printable(f"{row.answer.formulation} / {row.answer.backend}: {told}", WIDEST))
     _print_verdict(found, family)
     return 0
 

@@ -12,12 +12,12 @@ from typing import Any
 from ratiobench.bench.cli.arguments import Command, add_part_of_suite, find_part
 from ratiobench.bench.cli.parser import NAME, complete_by, suite_names
 from ratiobench.bench.cli.printing import print_json
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.known import families, find_calibrator, find_suite
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import families, find_calibrator, find_suite
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Listed, Suite
 from ratiobench.formulations import backends
-from ratiobench.instances.errors import InputError, not_one_of, tamed
+from ratiobench.instances.errors import InputError, make_printable, not_one_of
 from ratiobench.instances.keys import Form
 
 _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
@@ -165,13 +165,13 @@ def _generate(options: argparse.Namespace) -> int:
         for each in written:
             print(f"{each['file']}  {each['instance']}")
             for note in each.get("notes", ()):
-                print(f"{NAME}: {tamed(each['case'], 200)}: {tamed(note, 300)}", file=sys.stderr)
+                print(f"{NAME}: {make_printable(each['case'], 200)}: {make_printable(note, 300)}", file=sys.stderr)
     return 0
 
 
 def _warm(options: argparse.Namespace) -> int:
-    from ratiobench.bench.running import compiled
-    from ratiobench.bench.running.compiling import compile_all
+    from ratiobench.bench.running import kernel_record
+    from ratiobench.bench.running.kernel_compilation import compile_all
 
     chosen: dict[str, Collection[str] | None] = {}
     for name in options.suites:
@@ -181,5 +181,5 @@ def _warm(options: argparse.Namespace) -> int:
     todo = chosen or dict.fromkeys(families())
     compile_all(todo)
     for family_name, names in todo.items():
-        compiled.remember(family_name, names)
+        kernel_record.remember(family_name, names)
     return 0

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ratiobench.bench.cli.arguments import Run
-from ratiobench.bench.cli.auditing import add_audit
-from ratiobench.bench.cli.backtesting import add_backtest
-from ratiobench.bench.cli.calibrating import add_calibrate
+from ratiobench.bench.cli.audit import add_audit
+from ratiobench.bench.cli.backtest import add_backtest
+from ratiobench.bench.cli.calibrate import add_calibrate
 from ratiobench.bench.cli.crosscheck import add_crosscheck
-from ratiobench.bench.cli.explaining import add_explain
-from ratiobench.bench.cli.hunting import add_search
-from ratiobench.bench.cli.importing import add_import
+from ratiobench.bench.cli.explain import add_explain
+from ratiobench.bench.cli.imports import add_import
 from ratiobench.bench.cli.listing import add_generate, add_list, add_warm
+from ratiobench.bench.cli.opt import add_check, add_export, add_opt
 from ratiobench.bench.cli.parser import NAME, Parser, ShowVersion, answer_completion
 from ratiobench.bench.cli.printing import complain
+from ratiobench.bench.cli.search import add_search
 from ratiobench.bench.cli.simulate import add_simulate
-from ratiobench.bench.cli.solving import add_check, add_export, add_opt
 from ratiobench.bench.cli.standard import add_standard
 from ratiobench.bench.cli.suites import add_compare, add_perf, add_report, add_run
 from ratiobench.bench.running.heartbeat import Heartbeat

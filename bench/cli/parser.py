@@ -8,8 +8,8 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
-from ratiobench.bench.family.known import families
-from ratiobench.instances.errors import did_you_mean, not_one_of, shown, tamed
+from ratiobench.bench.family.registry import families
+from ratiobench.instances.errors import did_you_mean, make_printable, not_one_of, shorten
 
 LONGEST = 1700
 """Characters of a message on standard error, whatever it is about."""
@@ -37,7 +37,7 @@ class Parser(argparse.ArgumentParser):
         return found, rest
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {tamed(message + self._misspelt(), LONGEST)}\n")
+        self.exit(2, f"{self.prog}: {make_printable(message + self._misspelt(), LONGEST)}\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -54,7 +54,7 @@ class Parser(argparse.ArgumentParser):
             if option == "--":
                 break
             if option.startswith("--") and not any(each.startswith(option) for each in known):
-                return did_you_mean(option, known) and f"; {shown(option)} is no option{did_you_mean(option, known)}"
+                return did_you_mean(option, known) and f"; {shorten(option)} is no option{did_you_mean(option, known)}"
         return ""
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.cli.parser import LONGEST, NAME
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.tables import ratios
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.errors import InputError, tamed
+from ratiobench.instances.errors import InputError, make_printable
 from ratiobench.instances.files import check_writable, write_atomically
 from ratiobench.online.outcome import OnlineRun
 
@@ -153,5 +153,5 @@ def complain(options: argparse.Namespace, line: str, status: int) -> int:
     """Print a message of bounded length on standard error; the exit status."""
     if options.debug:
         traceback.print_exc()
-    print(f"{NAME}: {tamed(line, LONGEST)}", file=sys.stderr)
+    print(f"{NAME}: {make_printable(line, LONGEST)}", file=sys.stderr)
     return status

@@ -19,9 +19,10 @@ from ratiobench.bench.cli.arguments import (
     add_isolate,
     add_no_migration,
     read_given_instance,
-    require_staying,
+    require_single_node,
     seconds,
 )
+from ratiobench.bench.cli.opt import NO_CERTIFICATE, require_certificates
 from ratiobench.bench.cli.printing import (
     account_of,
     account_text,
@@ -36,10 +37,9 @@ from ratiobench.bench.cli.printing import (
     write_csv,
     write_decisions,
 )
-from ratiobench.bench.cli.solving import NO_CERTIFICATE, require_certificates
 from ratiobench.bench.cli.timelines import add_timeline, require_timeline, write_timeline
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.known import refuse_other_family, require_algorithms
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running.heartbeat import now_at
 from ratiobench.bench.storage.payload import json_number, one_line, run_payload
@@ -49,7 +49,7 @@ from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import load_json, read_bytes
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee import sandbox
-from ratiobench.online.terms import Terms, under
+from ratiobench.online.run_context import RunContext, run_context
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,11 @@ def _simulate(options: argparse.Namespace) -> int:
     require_timeline(options, family)
     names = list(dict.fromkeys(options.algorithm))
     if len(names) > 1 or options.certificate or options.csv:
-        with under(_terms(options)):
+        with run_context(_terms(options)):
             require_algorithms(family, names)
         return _compare(options, family, instance, names)
     refuse_other_family(family, names[0])
-    with name_the_file(options.file, instance), under(_terms(options)):
+    with name_the_file(options.file, instance), run_context(_terms(options)):
         run = _run(options, family, instance, names[0])
     document = family.solution_document(run.decisions)
     if options.json:
@@ -108,7 +108,7 @@ def _simulate(options: argparse.Namespace) -> int:
     write_decisions(options.solution, document)
     write_timeline(options, family, instance, [run])
     if not (options.json or options.no_opt):
-        with name_the_file(options.file, instance), under(_terms(options)):
+        with name_the_file(options.file, instance), run_context(_terms(options)):
             _print_ratio(options, family, instance, run)
     return 0
 
@@ -123,16 +123,16 @@ def _print_ratio(options: argparse.Namespace, family: Family, instance: Any, run
         print(f"{family.sense.ratio} = {ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)}")
 
 
-def _terms(options: argparse.Namespace) -> Terms:
+def _terms(options: argparse.Namespace) -> RunContext:
     """The limit, and a sandbox that does not show the folders of the files that the command names."""
     files = [options.file, options.certificate, options.solution, options.timeline, options.csv]
     folders = {str(Path(each).absolute().parent) for each in files if each and str(each) != "-"}
-    return Terms(options.limit, options.isolate, hidden=tuple(sorted(folders)))
+    return RunContext(options.limit, options.isolate, hidden=tuple(sorted(folders)))
 
 
 def _run(options: argparse.Namespace, family: Family, instance: Any, name: str) -> OnlineRun:
     if options.no_migration:
-        return require_staying(family).run(instance, name, None)
+        return require_single_node(family).run(instance, name, None)
     return family.run(instance, name)
 
 
@@ -151,7 +151,7 @@ def _compare(options: argparse.Namespace, family: Family, instance: Any, names: 
     if options.solution is not None and len(names) > 1:
         raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
     runs: dict[str, OnlineRun | str] = {}
-    with under(_terms(options)), name_the_file(options.file, instance):
+    with run_context(_terms(options)), name_the_file(options.file, instance):
         # What cannot run is said before OPT is looked for, which may take long.
         opt = _enclose(options, family, instance) if options.certificate else None
         for name in names:
@@ -205,7 +205,7 @@ def _enclose(options: argparse.Namespace, family: Family, instance: Any) -> Encl
             raise InputError(source, "", f"NOT VALID: {found['problem']}")
         return Enclosed(found["lower"], found["upper"], "by the certificate, verified")
     now_at("looking for OPT")
-    solve = require_staying(family).solve if options.no_migration else family.solve
+    solve = require_single_node(family).solve if options.no_migration else family.solve
     report = solve(instance, SolveSettings())
     return Enclosed(report.lower, report.upper, f"proof: {report.proof}, {report.formulation} / {report.backend}")
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from ratiobench.bench.cli.arguments import Command, gap, positive, seconds
 from ratiobench.bench.cli.parser import complete_by
 from ratiobench.bench.cli.printing import print_interval, print_json
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import NEWEST, Entry, StandardSet, read_set
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running.heartbeat import now_at
 from ratiobench.bench.tables import standard as tables
 from ratiobench.formulations.report import UNLIMITED
-from ratiobench.instances.errors import InputError, not_one_of, shown, tamed
+from ratiobench.instances.errors import InputError, make_printable, not_one_of, shorten
 from ratiobench.instances.files import write_atomically
 
 
@@ -72,7 +72,7 @@ def _chosen(options: argparse.Namespace) -> tuple[StandardSet, list[Entry]]:
     for name, given in (("tier", options.tier), ("family", options.family)):
         for word in given:
             if word not in (known := dict.fromkeys(getattr(each, name) for each in chosen.entries)):
-                raise InputError(f"--{name}", "", f"{shown(word)} is not one of {', '.join(known)}")
+                raise InputError(f"--{name}", "", f"{shorten(word)} is not one of {', '.join(known)}")
     entries = [
         each
         for each in chosen.entries
@@ -110,7 +110,7 @@ def _verify(options: argparse.Namespace) -> int:
     for number, found in enumerate(check_set(chosen, entries, options.workers), 1):
         if found.problem:
             wrong += 1
-            print(f"{found.name}: NOT VALID: {tamed(found.problem, 400)}", flush=True)
+            print(f"{found.name}: NOT VALID: {make_printable(found.problem, 400)}", flush=True)
         now_at(f"checking, {number} of {len(entries)} done", again=True)
     print(
         f"{chosen.name}: {len(entries) - wrong} of {len(entries)} certificates valid, {time.monotonic() - began:.0f} s"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import write_atomically
 from ratiobench.online.outcome import OnlineRun

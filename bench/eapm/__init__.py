@@ -1,5 +1,5 @@
 """Family `eapm`: bags of tasks on heterogeneous machines, for profit per unit time (second paper)."""
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 
 FAMILY = Family("eapm", "units/s", objective="profit rate", size=("users", "tasks", "machines"))

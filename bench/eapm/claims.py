@@ -13,8 +13,8 @@ from functools import partial
 
 import numpy as np
 
+from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
-from ratiobench.bench.family.parts import Statement
 from ratiobench.formulations.eapm.check import check
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.eapm.model import Instance, IntArray, User, profit_rate

@@ -1,5 +1,5 @@
 """Family `edgeflow`: elastic training jobs with deadlines on cloud GPUs and on idle edge servers."""
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 
 FAMILY = Family("edgeflow", "jobs", objective="met", size=("jobs", "gpus", "windows"), whole_values=True)

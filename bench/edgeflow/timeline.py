@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from ratiobench.bench.family.parts import Course, Refusal, Served, Timeline
+from ratiobench.bench.family.capabilities import Refusal, Served, Timeline, TimeSeries
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.instances.edgeflow.model import CLOUD, Instance, Job
 from ratiobench.instances.edgeflow.quantities import is_hopeless, span
@@ -37,12 +37,12 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
     )
     edge = _use(((p.start, p.end, 1) for pieces in run.decisions for p in pieces if p.place != CLOUD), step, count)
     most = max((window.servers for window in instance.edge), default=0)
-    loads = [Course("cloud GPUs", [Fraction(each, step * instance.gpus) for each in cloud])]
+    loads = [TimeSeries("cloud GPUs", [Fraction(each, step * instance.gpus) for each in cloud])]
     if most:
         there = _use(((w.start, w.end, w.servers) for w in instance.edge), step, count)
         loads += [
-            Course("edge servers", [Fraction(each, step * most) for each in edge]),
-            Course("edge servers idle", [Fraction(each, step * most) for each in there]),
+            TimeSeries("edge servers", [Fraction(each, step * most) for each in edge]),
+            TimeSeries("edge servers idle", [Fraction(each, step * most) for each in there]),
         ]
     refused = []
     for job, done, pieces in zip(jobs, met, run.decisions, strict=True):

@@ -15,8 +15,8 @@ from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ratiobench.bench.family.column import FILE, Family
-from ratiobench.instances.errors import MEANT, InputError, did_you_mean, shown
+from ratiobench.bench.family.contract import FILE, Family
+from ratiobench.instances.errors import MEANT, InputError, did_you_mean, shorten
 from ratiobench.instances.files import load_json, read_bytes
 from ratiobench.instances.keys import Form, Integer, Text, flat, joined, text_of
 
@@ -159,13 +159,13 @@ class Grid:
         else:
             paths = [given]
         if not paths or "\0" in str(given):
-            raise InputError(self.source, field, f"{shown(value)}: there is no such file")
+            raise InputError(self.source, field, f"{shorten(value)}: there is no such file")
         for path in paths:
             data, source = read_bytes(path)
             document = load_json(data, source)
             form = document.get("format") if isinstance(document, Mapping) else None
             if form != self.family.format:
-                raise InputError(source, "format", f"{shown(form)} is not {self.family.format!r}")
+                raise InputError(source, "format", f"{shorten(form)} is not {self.family.format!r}")
             self.family.parse(document, source)
         return [str(path) for path in paths]
 
@@ -175,10 +175,10 @@ class Grid:
             yield from [({}, {})] * (1 if runs is None else Integer(1, RUNS).checked(self.source, field, runs))
             return
         if not 1 <= len(runs) <= RUNS:
-            raise InputError(self.source, field, f"{shown(runs)}; 1..{RUNS} are allowed")
+            raise InputError(self.source, field, f"{shorten(runs)}; 1..{RUNS} are allowed")
         for j, table in enumerate(runs):
             if not isinstance(table, Mapping):
-                raise InputError(self.source, f"{field}[{j}]", f"{shown(table)} is not a table")
+                raise InputError(self.source, f"{field}[{j}]", f"{shorten(table)} is not a table")
             own = {name: value for name, value in table.items() if name != "prior"}
             prior = self._singles(table.get("prior", {}), f"{field}[{j}].prior")
             yield dict(self._singles(own, f"{field}[{j}]")), dict(prior)
@@ -188,7 +188,7 @@ class Grid:
         for name, value in self._flat(table, field):
             choices = self._choices(name, value, field)
             if len(choices) > 1:
-                problem = f"{shown(value)}: one value is needed here, not a grid"
+                problem = f"{shorten(value)}: one value is needed here, not a grid"
                 raise InputError(self.source, joined(field, name), problem)
             yield name, choices[0]
 
@@ -213,7 +213,7 @@ def fill(text: str, words: Mapping[str, str], source: str, field: str) -> str:
     for name in _PLACEHOLDER.findall(text):
         if name not in words:
             known = ", ".join(f"{{{each}}}" for each in words) or "none here"
-            raise InputError(source, field, f"{shown(f'{{{name}}}')} stands for nothing; known: {known}")
+            raise InputError(source, field, f"{shorten(f'{{{name}}}')} stands for nothing; known: {known}")
     return _PLACEHOLDER.sub(lambda match: words[match.group(1)], text)
 
 
@@ -229,5 +229,5 @@ def shorten_name(name: str, most: int = NAME) -> str:
 def name_file(text: str, source: str, field: str) -> str:
     """The text, if a file can have it as its name."""
     if not text.isprintable() or re.search(r"[/\\]|^\.|^$", text) or len(text.encode()) > 200:
-        raise InputError(source, field, f"{shown(text)} is no name for a file (no / and \\, up to 200 bytes)")
+        raise InputError(source, field, f"{shorten(text)} is no name for a file (no / and \\, up to 200 bytes)")
     return text

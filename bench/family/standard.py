@@ -21,7 +21,7 @@ from typing import Any
 from ratiobench.bench.family.suite import Case, Suite
 from ratiobench.formulations.report import Exact
 from ratiobench.instances import packed
-from ratiobench.instances.errors import InputError, not_one_of, shown, tamed
+from ratiobench.instances.errors import InputError, make_printable, not_one_of, shorten
 from ratiobench.instances.files import load_json, read_bytes, sha256_of, write_atomically
 
 FORMAT = "ratiobench/standard/1"
@@ -161,18 +161,18 @@ def _read(path: Path, _: int) -> StandardSet:
     head = (("name", _WORD), ("released", _DAY))
     for field, form in head:
         if not isinstance(found.get(field), str) or not re.fullmatch(form, found[field]):
-            raise InputError(source, field, f"{shown(found.get(field))} is not as `standard` writes it")
+            raise InputError(source, field, f"{shorten(found.get(field))} is not as `standard` writes it")
     algorithms, rows = found.get("algorithms"), found.get("entries")
     if not isinstance(algorithms, dict) or not all(_is_texts(names) for names in algorithms.values()):
         raise InputError(source, "algorithms", "is no object of lists of names")
     if not isinstance(rows, list):
-        raise InputError(source, "entries", f"{shown(rows)} is no list")
+        raise InputError(source, "entries", f"{shorten(rows)} is no list")
     if len(rows) > _MOST:
-        raise InputError(source, "entries", f"{shown(rows)}; at most {_MOST} are read")
+        raise InputError(source, "entries", f"{shorten(rows)}; at most {_MOST} are read")
     entries = [_entry(source, f"entries[{k}]", row) for k, row in enumerate(rows)]
     names = Counter(entry.name for entry in entries)
     if twice := next((name for name, number in names.items() if number > 1), None):
-        raise InputError(source, "entries.name", f"{shown(twice)} stands twice")
+        raise InputError(source, "entries.name", f"{shorten(twice)} stands twice")
     return StandardSet(found["name"], path, found["released"], algorithms, tuple(entries))
 
 
@@ -263,17 +263,19 @@ _ENTRY: Mapping[str, Callable[[Any], bool]] = {
 def _entry(source: str, place: str, row: Any) -> Entry:
     """An entry of a manifest; InputError for the first field that is not as it should be."""
     if not isinstance(row, dict):
-        raise InputError(source, place, f"{shown(row)} is not an object")
+        raise InputError(source, place, f"{shorten(row)} is not an object")
     for field in ("name", "tier", "family", "recipe"):
         if field not in row:
             raise InputError(source, f"{place}.{field}", "the field is missing")
     for field, value in row.items():
         if field not in _ENTRY:
-            raise InputError(source, f"{place}.{tamed(field, 40)}", f"unknown field; allowed: {', '.join(_ENTRY)}")
+            raise InputError(
+                source, f"{place}.{make_printable(field, 40)}", f"unknown field; allowed: {', '.join(_ENTRY)}"
+            )
         if not _ENTRY[field](value):
-            raise InputError(source, f"{place}.{field}", f"{shown(value)} is not as `standard` writes it")
+            raise InputError(source, f"{place}.{field}", f"{shorten(value)} is not as `standard` writes it")
     if (named := next(_files_in(row["recipe"]), None)) is not None:
-        problem = f"names the file {shown(named)}; an entry is made by a recipe alone, the same everywhere"
+        problem = f"names the file {shorten(named)}; an entry is made by a recipe alone, the same everywhere"
         raise InputError(source, f"{place}.recipe", problem)
     best = row.get("best")
     return Entry(**row | {"best": Record(**best) if best else None})

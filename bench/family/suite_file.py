@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.grids import CASES, RUNS, Grid, Variant, fill, name_file, shorten_name
 from ratiobench.bench.family.suite import (
     LEADERBOARD,
@@ -31,7 +31,7 @@ from ratiobench.bench.family.suite import (
     Suite,
 )
 from ratiobench.formulations.settings import NO_BACKEND
-from ratiobench.instances.errors import MEANT, InputError, did_you_mean, not_one_of, shown
+from ratiobench.instances.errors import MEANT, InputError, did_you_mean, not_one_of, shorten
 from ratiobench.instances.files import load_toml, read_bytes
 from ratiobench.instances.keys import Form, Integer, Key, Kind, Number, Switch, Text, Texts, Values, joined
 
@@ -103,7 +103,7 @@ def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) 
     table = load_toml(data, source)
     name = table.get("name", Path(path).name.removesuffix(SUFFIX))
     if isinstance(name, str) and name in taken:
-        raise InputError(source, "name", f"{shown(name)} is the name of a suite that is there; give another `name`")
+        raise InputError(source, "name", f"{shorten(name)} is the name of a suite that is there; give another `name`")
     return suite_of({**table, "name": name}, source, Path(path).parent, families)
 
 
@@ -125,7 +125,7 @@ def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suit
         if name not in known:
             raise InputError(head, name, f"unknown key; known: {', '.join(known)}{did_you_mean(name, known)}")
         if name in values or not equals:
-            problem = "the key stands twice; once is allowed" if equals else f"{shown(part)} is not KEY=VALUE"
+            problem = "the key stands twice; once is allowed" if equals else f"{shorten(part)} is not KEY=VALUE"
             raise InputError(head, name, problem)
         values[name] = known[name].parsed(value)
     label = {"name": shorten_name(_UNSAFE.sub("_", text), 150)} if found[0].label or not values else {}
@@ -151,7 +151,7 @@ def suite_of(
         raise InputError(source, "instance", "there is no [[instance]]; at least one is needed")
     groups = data.get("groups", {})
     if not isinstance(groups, Mapping) or not all(isinstance(each, str) for each in groups.values()):
-        raise InputError(source, "groups", f"{shown(groups)} is not a table of texts: groups in words")
+        raise InputError(source, "groups", f"{shorten(groups)} is not a table of texts: groups in words")
     top = Values(source, SUITE, {key: value for key, value in data.items() if key not in (*tables, "groups")})
     failures: list[tuple[str, InputError]] = []
     for family in _candidates(top, tables, source, families):
@@ -193,7 +193,7 @@ def _told_together(failures: Sequence[tuple[str, InputError]]) -> InputError:
 def _list_of(data: Mapping[str, Any], name: str, source: str) -> list[Any]:
     found = data.get(name, [])
     if not isinstance(found, list):
-        raise InputError(source, name, f"{shown(found)} is no list of tables: write [[{name}]]")
+        raise InputError(source, name, f"{shorten(found)} is no list of tables: write [[{name}]]")
     return found
 
 
@@ -203,7 +203,9 @@ def _candidates(
     """The families that the suite can be of: the one that is named, or those that have all of its recipes."""
     if top["family"] is not None:
         if top["family"] not in families:
-            problem = f"{shown(top['family'])} is none of {', '.join(families)}{did_you_mean(top['family'], families)}"
+            problem = (
+                f"{shorten(top['family'])} is none of {', '.join(families)}{did_you_mean(top['family'], families)}"
+            )
             raise InputError(source, "family", problem)
         return [families[top["family"]]]
     able = list(families.values())
@@ -218,7 +220,7 @@ def _candidates(
                 problem = f"is no recipe; known: {', '.join(known)}{did_you_mean(recipe, known)}"
                 if recipe in known:
                     problem = "is a recipe of another family than those above"
-                raise InputError(source, f"{name}[{j}].recipe", f"{shown(recipe)} {problem}")
+                raise InputError(source, f"{name}[{j}].recipe", f"{shorten(recipe)} {problem}")
     return able
 
 
@@ -235,7 +237,7 @@ class _Reader:
             field = "" if self.alone else f"{name}[{j}]"
             for case in self._of_table(table, field):
                 if case.name in found:
-                    problem = f"two cases are called {shown(case.name)}; give a name with {{run}} or {{KEY}} in it"
+                    problem = f"two cases are called {shorten(case.name)}; give a name with {{run}} or {{KEY}} in it"
                     raise InputError(self.source, joined(field, "name"), problem)
                 if len(found) == CASES:
                     raise InputError(self.source, field, f"more than {CASES} cases")
@@ -244,13 +246,13 @@ class _Reader:
 
     def _of_table(self, table: Any, field: str) -> Iterator[Case]:
         if not isinstance(table, Mapping):
-            raise InputError(self.source, field, f"{shown(table)} is not a table")
+            raise InputError(self.source, field, f"{shorten(table)} is not a table")
         shared = [key.name for key in CASE]
         about = Values(self.source, CASE, {name: table[name] for name in table if name in shared}, field)
         forms = self.family.recipes()
         kind = about.needed("recipe")
         if kind not in forms:
-            problem = f"{shown(kind)} is no recipe of {self.family.name}; known: {', '.join(forms)}"
+            problem = f"{shorten(kind)} is no recipe of {self.family.name}; known: {', '.join(forms)}"
             raise InputError(self.source, joined(field, "recipe"), problem + did_you_mean(kind, forms))
         studies = tuple(self._studies(table.get("study", []), joined(field, "study")))
         grid = Grid(self.source, field, self.folder, self.family, forms[kind], shared)
@@ -259,7 +261,7 @@ class _Reader:
 
     def _studies(self, tables: Any, field: str) -> Iterator[Study]:
         if not isinstance(tables, list):
-            raise InputError(self.source, field, f"{shown(tables)} is no list of tables")
+            raise InputError(self.source, field, f"{shorten(tables)} is no list of tables")
         for j, table in enumerate(tables):
             found = Values(self.source, STUDY, table, f"{field}[{j}]")
             study = Study(found.needed("kind"), found.needed("algorithm"), found["task"])
@@ -338,7 +340,7 @@ def _require_kind(source: str, field: str, plot: Plot, family: Family, cases: Se
     if plot.kind not in known and measures is not None:
         raise InputError(source, f"{field}.kind", not_one_of(plot.kind, known))
     if plot.kind in STUDIED and not any(study.kind == plot.kind for case in cases for study in case.studies):
-        problem = f"{shown(plot.kind)} shows studies, and no instance has a [[instance.study]] of this kind"
+        problem = f"{shorten(plot.kind)} shows studies, and no instance has a [[instance.study]] of this kind"
         raise InputError(source, f"{field}.kind", problem)
 
 
@@ -352,16 +354,16 @@ def _plots(
     for j, table in enumerate(tables):
         field = f"plot[{j}]"
         if not isinstance(table, Mapping):
-            raise InputError(source, field, f"{shown(table)} is not a table")
+            raise InputError(source, field, f"{shorten(table)} is not a table")
         plot = _plot(source, field, table, full)
         if plot.name in names:
-            raise InputError(source, f"{field}.name", f"{shown(plot.name)} stands twice; names differ")
+            raise InputError(source, f"{field}.name", f"{shorten(plot.name)} stands twice; names differ")
         names.add(plot.name)
         _require_kind(source, field, plot, family, (*cases, *small))
         printed = [*(each.group for each in plot.printed), *(each.group for each in plot.printed_means)]
         for group in (*plot.groups, *printed):
             if group not in groups:
-                problem = f"{shown(group)} is not one of {_some(groups)}{did_you_mean(group, groups)}"
+                problem = f"{shorten(group)} is not one of {_some(groups)}{did_you_mean(group, groups)}"
                 raise InputError(source, f"{field}.groups", problem)
         yield plot
 
@@ -371,19 +373,19 @@ def _plot(source: str, field: str, table: Mapping[str, Any], groups: tuple[str, 
     for name, keys in LISTS.items():
         listed = table.get(name, [])
         if not isinstance(listed, list):
-            raise InputError(source, f"{field}.{name}", f"{shown(listed)} is no list of tables")
+            raise InputError(source, f"{field}.{name}", f"{shorten(listed)} is no list of tables")
         found = [Values(source, keys, each, f"{field}.{name}[{j}]") for j, each in enumerate(listed)]
         parts[name] = [{key.name: each.needed(key.name) for key in keys} for each in found]
         for j, each in enumerate(parts[name]):
             for key in _FIGURES & each.keys():
                 if not re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,9})?", each[key], re.ASCII):
-                    raise InputError(source, f"{field}.{name}[{j}].{key}", f"{shown(each[key])} is not a number")
+                    raise InputError(source, f"{field}.{name}[{j}].{key}", f"{shorten(each[key])} is not a number")
     about = Values(source, PLOT, {name: value for name, value in table.items() if name not in LISTS}, field)
     name = about.needed("name")
     if not re.fullmatch(r"[\w-]{1,100}", name):
-        raise InputError(source, f"{field}.name", f"{shown(name)} has other characters than letters, digits, _ and -")
+        raise InputError(source, f"{field}.name", f"{shorten(name)} has other characters than letters, digits, _ and -")
     if name in TAKEN:
-        raise InputError(source, f"{field}.name", f"{shown(name)} is the name of another file of a report")
+        raise InputError(source, f"{field}.name", f"{shorten(name)} is the name of another file of a report")
     return Plot(
         name=name,
         title=about["title"] or name,

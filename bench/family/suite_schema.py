@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.grids import RUNS
 from ratiobench.bench.family.suite_file import CASE, LISTS, PLOT, STUDY, SUITE
 from ratiobench.instances.keys import Form, Key, Schema, Seed

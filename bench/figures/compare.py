@@ -18,8 +18,8 @@ from ratiobench.bench.figures.scales import Axis
 from ratiobench.bench.figures.svg import ALONE, LINE, WIDTH, Frame, style_series
 from ratiobench.bench.tables.cells import Table, count_cell, make_cell
 from ratiobench.bench.tables.ratios import Kind, better, decimal
+from ratiobench.bench.tables.remarks import is_own, name_of_runs
 from ratiobench.bench.tables.rows import Results, is_known
-from ratiobench.bench.tables.sayings import is_own, name_of_runs
 
 ENDLESS = {Kind.UNBOUNDED: "unbounded", Kind.OPEN: "perhaps unbounded"}
 """Kinds of ratios without an upper end, in words: such a run stands at the edge."""

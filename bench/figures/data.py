@@ -14,13 +14,13 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.tables import intervals
 from ratiobench.bench.tables.ratios import Kind, better
+from ratiobench.bench.tables.remarks import label_of_runs, remarks_of_runs
 from ratiobench.bench.tables.rows import DECIDING, Results, is_known, online_seconds
-from ratiobench.bench.tables.sayings import label_of_runs, said_of_runs
 from ratiobench.bench.tables.text import check_title
 
 OPT_LABEL = "OPT"
@@ -244,7 +244,7 @@ def _means(values: CaseValues) -> Iterator[dict[str, Any]]:
                 "unbounded": len(unbounded),
                 "left_out": len(rows) - len(unbounded) - len(figures),
                 "oracle": any("oracle" in str(row["constants_source"]) for row in rows),
-                "said": said_of_runs(algorithm, [str(row["label"]) for row in behind]),
+                "said": remarks_of_runs(algorithm, [str(row["label"]) for row in behind]),
                 "label": label_of_runs(algorithm, [str(row["label"]) for row in behind]),
             }
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 import pandas as pd
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.tables.cells import Table
 from ratiobench.bench.tables.rows import Results

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import LEADERBOARD, STUDIED, SWEEP, TAKEN, Plot
 from ratiobench.bench.figures.data import QUANTITIES
 from ratiobench.bench.figures.drawn import Drawn
@@ -17,7 +17,7 @@ from ratiobench.bench.figures.means import Means
 from ratiobench.bench.figures.studies import Charges, Curves
 from ratiobench.bench.figures.sweep import Swept
 from ratiobench.bench.tables.rows import Results
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 
 KINDS: dict[str, type[Drawn]] = dict(
     zip((*STUDIED, LEADERBOARD, SWEEP), (Curves, Charges, Leaderboard, Swept), strict=True)
@@ -34,11 +34,11 @@ def draw_figure(found: Results, plot: Plot, family: Family) -> Drawn:
     """
     known = (*QUANTITIES, *KINDS)
     if plot.kind not in known and found.measures and plot.kind not in found.measures:
-        problem = f"{shown(plot.kind)} is not one of {', '.join((*known, *found.measures))}"
+        problem = f"{shorten(plot.kind)} is not one of {', '.join((*known, *found.measures))}"
         raise InputError("suite", f"plots, {plot.name}, kind", problem)
     if not re.fullmatch(r"[\w-]+", plot.name) or plot.name in TAKEN:
         problem = (
-            f"{shown(plot.name)} is no name for a file of its own (letters, digits, _ and -; not {', '.join(TAKEN)})"
+            f"{shorten(plot.name)} is no name for a file of its own (letters, digits, _ and -; not {', '.join(TAKEN)})"
         )
         raise InputError("suite", "plots", problem)
     return KINDS.get(plot.kind, Means).draw(found, plot, family)

@@ -9,15 +9,15 @@ from typing import Any, Self
 
 import pandas as pd
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.figures.data import CaseValues
 from ratiobench.bench.figures.drawn import Drawn
 from ratiobench.bench.tables import intervals
 from ratiobench.bench.tables.cells import Cell, Table, exact_cell, make_cell
+from ratiobench.bench.tables.remarks import label_of_runs, remarks_of_runs
 from ratiobench.bench.tables.rows import Results, is_known
-from ratiobench.bench.tables.sayings import label_of_runs, said_of_runs
 
 COLUMNS = {
     "algorithm": "name with options",
@@ -99,7 +99,7 @@ def _line(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any]:
         "constants": "+".join(sources) or "none",
         **(family.standing(algorithm) if family.standing else {}),
         **{f"mean in {group}": intervals.mean(part).mean for group, part in parts.items()},
-        "said": said_of_runs(algorithm, labels),
+        "said": remarks_of_runs(algorithm, labels),
         "label": label_of_runs(algorithm, labels),
     }
 

@@ -9,17 +9,17 @@ from typing import Any, Self
 
 import pandas as pd
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.figures.charts import draw_group, draw_lines, find_span, find_spans, is_lines
 from ratiobench.bench.figures.data import MeanRows, take_means
 from ratiobench.bench.figures.drawn import Chart, Drawn, Text
 from ratiobench.bench.tables.cells import Table, count_cell, make_cell, mean_cell
+from ratiobench.bench.tables.remarks import said_below
 from ratiobench.bench.tables.rows import Results, is_known
-from ratiobench.bench.tables.sayings import said_below
 from ratiobench.bench.tables.text import CELL, aligned
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 METHOD = (
     "Mean over the cases of each group, which are repetitions, the best on top; the line is the 95 % interval of the "
@@ -112,7 +112,7 @@ class Means(Drawn):
         ]
         if not lines:
             return ""
-        title = tamed(self.plot.title, CELL)
+        title = make_printable(self.plot.title, CELL)
         return f"{title}: what the paper prints, and ours:\n{aligned(lines, indent='  ')}"
 
 

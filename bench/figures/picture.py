@@ -15,7 +15,7 @@ from html import escape
 from pathlib import Path
 
 from ratiobench.bench.figures.files import make_document
-from ratiobench.instances.errors import InputError, shown, tamed
+from ratiobench.instances.errors import InputError, make_printable, shorten
 from ratiobench.instances.files import write_atomically
 
 _HEAD = 24
@@ -69,7 +69,7 @@ class Picture:
         elif ending in (".pdf", ".png"):
             data = _convert(self.svg, ending[1:], file)
         else:
-            raise InputError(str(file), "", f"a picture is saved as .svg, .pdf or .png, not as {shown(ending)}")
+            raise InputError(str(file), "", f"a picture is saved as .svg, .pdf or .png, not as {shorten(ending)}")
         write_atomically(file, data)
         return file
 
@@ -91,7 +91,7 @@ def _convert(svg: str, form: str, file: Path) -> bytes:
     problem = (
         f"nothing is installed that makes {form.upper()} of SVG (the Python package cairosvg, or {names}); save it "
     )
-    raise InputError(str(file), "", f"{problem}as {shown(file.with_suffix('.svg').name)}")
+    raise InputError(str(file), "", f"{problem}as {shorten(file.with_suffix('.svg').name)}")
 
 
 def _plain_colours(svg: str) -> str:
@@ -122,7 +122,7 @@ def stack_charts(title: str, charts: Sequence[tuple[str, str]]) -> Picture:
         found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
         assert found is not None
         width, height = float(found[1]), float(found[2])
-        text = escape(tamed(heading, 80))
+        text = escape(make_printable(heading, 80))
         parts.append(f'<text x="4" y="{down + 16:g}" font-weight="bold" fill="currentColor">{text}</text>')
         parts.append(svg.replace("<svg ", f'<svg y="{down + _HEAD:g}" width="{width:g}" height="{height:g}" ', 1))
         down, wide = down + _HEAD + height, max(wide, width)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from statistics import median
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.standard import StandardSet
 from ratiobench.bench.figures.files import make_document
 from ratiobench.bench.figures.overview import draw_curves

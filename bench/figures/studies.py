@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.figures.bidding import draw_charges, draw_curve
 from ratiobench.bench.figures.bids import SAMPLE, Where, find_best

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from html import escape
 
 from ratiobench.bench.figures.scales import Axis, Scale
-from ratiobench.bench.tables.sayings import is_own
+from ratiobench.bench.tables.remarks import is_own
 
 WIDTH = 340.0
 """Of a chart that stands beside others, in units of which a letter's size is ten."""

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.figures.charts import draw_series_of, shorten_groups
 from ratiobench.bench.figures.data import CaseValues, take_means
@@ -27,7 +27,7 @@ from ratiobench.bench.tables.cells import Table, count_cell, make_cell
 from ratiobench.bench.tables.ratios import decimal, grouped, interval_text
 from ratiobench.bench.tables.rows import Results, is_known
 from ratiobench.bench.tables.text import CELL, aligned, check_title
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 STRIP = 62.0
 """Height of the strip of the bound."""
@@ -119,7 +119,7 @@ class Swept(Means):
         lines = self._lines()
         if not lines:
             return ""
-        title = tamed(self.plot.title, CELL)
+        title = make_printable(self.plot.title, CELL)
         return f"{title}:\n{aligned(lines, indent='  ')}{self.facts}\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from ratiobench.bench.family.parts import Course, Timeline
+from ratiobench.bench.family.capabilities import Timeline, TimeSeries
 from ratiobench.bench.figures.scales import Axis, format_compactly
 from ratiobench.bench.figures.svg import ALONE, SERIES, Frame, style_series
 from ratiobench.bench.tables.cells import Cell, Column, Table, count_cell, exact_cell, make_cell
@@ -61,7 +61,7 @@ def _draw_columns(frame: Frame, told: Sequence[str]) -> Iterator[tuple[int, floa
             yield place, left, right
 
 
-def _draw_courses(line: Line, courses: Sequence[Course], title: str, share: bool = False) -> str:
+def _draw_courses(line: Line, courses: Sequence[TimeSeries], title: str, share: bool = False) -> str:
     """A line of steps per course, and a band from its smallest to its largest figure."""
     tops = [max(each.high or each.mean, default=Fraction(0)) for each in courses]
     asked = [min(float(value), ASKED) for value in line.timeline.asked] if share else []
@@ -100,7 +100,7 @@ def _steps(frame: Frame, values: Sequence[Fraction]) -> list[tuple[float, float]
     return points
 
 
-def _tell(course: Course, place: int, share: bool) -> str:
+def _tell(course: TimeSeries, place: int, share: bool) -> str:
     mean = float(course.mean[place])
     if share:
         return f"{course.name} {100 * mean:.4g} %"

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.parts import BidCurve, Bidding, Hunting, Staying
+from ratiobench.bench.family.capabilities import BidCurve, Bidding, CounterexampleSearch, SingleNode
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Listed, SolveSettings
 from ratiobench.formulations.report import SolveReport
 from ratiobench.online.outcome import OnlineRun
@@ -20,7 +20,7 @@ class LoraFamily(Family):
     """Tasks that can be kept on one node, bidders, and a search for counterexamples."""
 
     @property
-    def staying(self) -> Staying:
+    def staying(self) -> SingleNode:
         """`one-node` instead of P."""
 
         def solve(instance: Any, settings: SolveSettings) -> SolveReport:
@@ -38,16 +38,20 @@ class LoraFamily(Family):
 
             return check(instance, self.solution(instance, data, source), migration=False).document()
 
-        return Staying(solve, run, check)
+        return SingleNode(solve, run, check)
 
     @property
-    def hunting(self) -> Hunting:
+    def hunting(self) -> CounterexampleSearch:
         """Local search over tiny instances, in exact arithmetic."""
-        from ratiobench.bench.lora.hunt.hunt import hunt
-        from ratiobench.bench.lora.hunt.worst import hunt_worst
-        from ratiobench.bench.lora.theory.claims import list_hunts
+        from ratiobench.bench.lora.hunt.search import search_counterexample
+        from ratiobench.bench.lora.hunt.worst import search_worst_case
+        from ratiobench.bench.lora.theory.claims import list_searches
 
-        return Hunting(lambda: [Listed(name, how.statement) for name, how in list_hunts().items()], hunt, hunt_worst)
+        return CounterexampleSearch(
+            lambda: [Listed(name, how.statement) for name, how in list_searches().items()],
+            search_counterexample,
+            search_worst_case,
+        )
 
     @property
     def bidding(self) -> Bidding:

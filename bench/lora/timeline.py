@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.bench.family.parts import Course, Refusal, Served, Timeline
+from ratiobench.bench.family.capabilities import Refusal, Served, Timeline, TimeSeries
 from ratiobench.formulations.kernels import compiled
 from ratiobench.instances.lora.fitting import fewest_slots, first_slots, servable, usable_types
 from ratiobench.instances.lora.model import Instance, IntArray
@@ -45,7 +45,7 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
     cells, start = _cells(run.decisions)
     used = _use(instance, cells, start)
     loads = [
-        Course(kind.name, [Fraction(int(amount), kind.count * kind.compute) for amount in row])
+        TimeSeries(kind.name, [Fraction(int(amount), kind.count * kind.compute) for amount in row])
         for kind, row in zip(instance.node_types, used, strict=True)
         if kind.count * kind.compute
     ]
@@ -151,7 +151,7 @@ def _counted(classes: Sequence[tuple[str, Any]], taken: NDArray[np.bool_]) -> li
     return found
 
 
-def _courses(instance: Instance, prices: Prices) -> list[Course]:
+def _courses(instance: Instance, prices: Prices) -> list[TimeSeries]:
     """Mean, least and largest price over the nodes of each type, slot by slot; doubles are added without an error."""
     kind = instance.public("").type_of_node.tolist()
     shown: dict[tuple[int, int], list[Fraction | float]] = {}
@@ -162,7 +162,7 @@ def _courses(instance: Instance, prices: Prices) -> list[Course]:
         rows = [shown.get((number, slot), []) for slot in range(1, instance.slots + 1)]
         means = [_sum(row) / max(1, each.count) for row in rows]
         least = [Fraction(min(row)) if len(row) == each.count and row else Fraction(0) for row in rows]
-        found.append(Course(each.name, means, least, [Fraction(max(row, default=0)) for row in rows]))
+        found.append(TimeSeries(each.name, means, least, [Fraction(max(row, default=0)) for row in rows]))
     return [course for course, each in zip(found, instance.node_types, strict=True) if each.count]
 
 

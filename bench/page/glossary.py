@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.tables.remarks import is_own, part_charged
 from ratiobench.bench.tables.rows import Results
-from ratiobench.bench.tables.sayings import is_own, part_charged
 from ratiobench.formulations.report import Proof
 
 NAMED = 6

@@ -10,8 +10,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.known import find_suite_if_any
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import find_suite_if_any
 from ratiobench.bench.family.suite import is_informed
 from ratiobench.bench.figures import overview
 from ratiobench.bench.figures.drawn import Chart, Drawn
@@ -23,8 +23,8 @@ from ratiobench.bench.page.rows import list_checks, list_rows
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.bench.tables.cells import Table, make_download
 from ratiobench.bench.tables.headline import make_headline
+from ratiobench.bench.tables.remarks import said_below
 from ratiobench.bench.tables.rows import Results, group_means
-from ratiobench.bench.tables.sayings import said_below
 from ratiobench.bench.tables.text import opt_text
 from ratiobench.bench.tables.verdicts import Settled
 

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from ratiobench.bench.family.source import Source
 from ratiobench.bench.page.glossary import algorithm_place
 from ratiobench.bench.tables.cells import Table
-from ratiobench.bench.tables.explained import exact_text, figure_text, tell
+from ratiobench.bench.tables.explanations import exact_text, figure_text, tell
 from ratiobench.bench.tables.text import check_title
 
 SHEETS = ("page", "charts")

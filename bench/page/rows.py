@@ -10,14 +10,14 @@ from fractions import Fraction
 from typing import Any
 
 from ratiobench.bench.family.checks import ANOTHER, Verdict
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.page.glossary import algorithm_place, group_place
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.bench.tables import ratios
 from ratiobench.bench.tables.cells import Cell, Column, Table, exact_cell, make_cell, value_cell
 from ratiobench.bench.tables.headline import share_text
+from ratiobench.bench.tables.remarks import is_own, part_charged
 from ratiobench.bench.tables.rows import DECIDING, Results, failing_assumptions, is_known, online_seconds
-from ratiobench.bench.tables.sayings import is_own, part_charged
 from ratiobench.bench.tables.text import admitted_text, check_text, check_title, expected_text, number, ratio_text
 
 PACKED = 1000

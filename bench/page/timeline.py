@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.figures.timeline import LISTED, draw_timeline, list_refusals, list_times
 from ratiobench.bench.page.render import load_scripts, render
 from ratiobench.bench.tables.cells import Table

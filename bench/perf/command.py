@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.perf import startup
 from ratiobench.bench.perf.measured import Measured, Part, time_call
 from ratiobench.bench.perf.page import format_csv, format_table, render_page

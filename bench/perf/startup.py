@@ -19,7 +19,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.family.standard import find_certificate
 from ratiobench.bench.family.suite import is_informed
 from ratiobench.bench.perf.measured import Bars, Measured, Part, Value
@@ -36,7 +36,7 @@ _Row = dict[str, Value]
 
 _COMPILE = """
 import json, sys
-from ratiobench.bench.running.compiling import compile_all
+from ratiobench.bench.running.kernel_compilation import compile_all
 if __name__ == "__main__":
     found = compile_all(json.loads(sys.argv[1]), lambda text: print(text, file=sys.stderr, flush=True))
     print(json.dumps([list(kernel) for kernel in found]))

@@ -10,11 +10,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.grids import name_file
-from ratiobench.bench.family.known import family_of, find_suite, read_instance
+from ratiobench.bench.family.registry import family_of, find_suite, read_instance
 from ratiobench.bench.family.suite import EARLIER, HISTORY, TIMELINE, Case, SolveSettings, Study, Suite
-from ratiobench.instances.errors import InputError, shown, tamed
+from ratiobench.instances.errors import InputError, make_printable, shorten
 from ratiobench.instances.files import bare_name, list_instances, load_json, make_folder, read_bytes, write_text
 
 ALL = "all"
@@ -64,7 +64,7 @@ def find_days(source: Path) -> tuple[Family, list[Day]]:
         if found is not family:
             raise InputError(where, "format", f"an instance of {found.name}; the first day is one of {family.name}")
         if bare_name(path) in days:
-            raise InputError(where, "", f"the day {shown(bare_name(path))} is there twice, as .json and as .json.gz")
+            raise InputError(where, "", f"the day {shorten(bare_name(path))} is there twice, as .json and as .json.gz")
         days[bare_name(path)] = _day(found, bare_name(path), {"kind": "file", "path": str(path)}, instance)
     if family is None:
         raise InputError(str(source), "", "there is no instance file (.json or .json.gz) in this folder")
@@ -122,7 +122,7 @@ def list_doubts(days: Sequence[Day], order: str) -> list[str]:
         a, b = late[0]
         more = f", and so on for {len(late) - 1} more" if len(late) > 1 else ""
         said.append(
-            f"in the order {order} {shown(b.name)} ({b.began[:10]}) does not begin after {shown(a.name)} "
+            f"in the order {order} {shorten(b.name)} ({b.began[:10]}) does not begin after {shorten(a.name)} "
             f"({a.began[:10]}){more}: what is known of a day is then not from the days before it"
         )
     first = days[0]
@@ -132,8 +132,8 @@ def list_doubts(days: Sequence[Day], order: str) -> list[str]:
             more = f", and {len(other) - 1} more have other ones" if len(other) > 1 else ""
             theirs = other[0].setting.get(heading, "none")
             said.append(
-                f"{shown(other[0].name)} has other {heading} ({tamed(theirs, 100)}) than {shown(first.name)} "
-                f"({tamed(words, 100)}){more}: a backtest is about days of one cluster"
+                f"{shorten(other[0].name)} has other {heading} ({make_printable(theirs, 100)}) than "
+                f"{shorten(first.name)} ({make_printable(words, 100)}){more}: a backtest is about days of one cluster"
             )
     return said
 
@@ -167,7 +167,7 @@ def make_backtest(
     for name in chosen:
         given = re.search(r"\bprior=[^,]*", name)
         if given and given[0] not in (HISTORY, EARLIER):  # a file may be of a day that is judged
-            problem = f"{shown(name)}: leave `{given[0]}` out; constants come from the days before by themselves"
+            problem = f"{shorten(name)}: leave `{given[0]}` out; constants come from the days before by themselves"
             raise InputError("--algorithms", "", problem)
     words = {name: EARLIER if family.is_learner(name) else HISTORY for name in chosen}
     names = tuple(dict.fromkeys(family.informed(name, word) for name, word in words.items()))

@@ -15,7 +15,7 @@ from typing import Any
 from ratiobench.bench.running import remote
 from ratiobench.bench.running.pool import ExecutorLost, P, SpawnPool, T, WorkerLost
 from ratiobench.bench.running.remote import OtherCode
-from ratiobench.instances.errors import InputError, install_command, shown
+from ratiobench.instances.errors import InputError, install_command, shorten
 
 POLL = 2.0
 """Seconds between two looks at how many workers a cluster has."""
@@ -42,7 +42,7 @@ def _find_scheduler(distributed: Any, address: str) -> None:
     with ThreadPoolExecutor(1) as side:  # a notebook has a loop of its own in this thread
         kind = side.submit(lambda: asyncio.run(patiently())).result().get("type")
     if kind != "Scheduler":
-        raise ValueError(f"it is a {shown(kind)}")
+        raise ValueError(f"it is a {shorten(kind)}")
 
 
 def _briefly(error: Exception) -> str:
@@ -85,7 +85,7 @@ class DaskCluster(Executor):
             self._client = distributed.Client(address, timeout=CONNECT, set_as_default=False)
         except Exception as error:  # distributed raises many kinds for what is no address or no scheduler
             raise InputError(
-                "--dask", "", f"no dask scheduler answers at {shown(address)}: {_briefly(error)}"
+                "--dask", "", f"no dask scheduler answers at {shorten(address)}: {_briefly(error)}"
             ) from None
         self.address, self.limit = address, limit
         self._executor: Executor = self._client.get_executor(pure=False)

@@ -21,7 +21,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from ratiobench.bench.running import work
 from ratiobench.bench.running.machine import usable_cores
-from ratiobench.formulations import readying
+from ratiobench.formulations import timing
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class SpawnPool(Executor):
     ----------
     workers : number of processes.
     limit : seconds after which a piece is given up and its process killed, without those in which it was made ready
-        (`ratiobench.formulations.readying`); None for no limit.
+        (`ratiobench.formulations.timing`); None for no limit.
     """
 
     def __init__(self, workers: int, limit: float | None = None) -> None:
@@ -186,7 +186,7 @@ def _start_worker(cores: int, left_out: Any) -> None:
     def tell(total: float, since: float) -> None:
         left_out[:] = total, since
 
-    readying.tell = tell
+    timing.tell = tell
     own_group = hasattr(os, "setpgid")
     if own_group:
         os.setpgid(0, 0)

@@ -15,11 +15,11 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running import provenance
 from ratiobench.bench.running.pool import WorkerLost
-from ratiobench.bench.storage.store import Piece
+from ratiobench.bench.storage.store import StoredResult
 from ratiobench.formulations.report import Termination
 from ratiobench.formulations.worker import worker
 
@@ -90,7 +90,7 @@ def _explained(value: Any) -> Any:
     """Failed pieces that miss a module say where it is missing."""
     if isinstance(value, tuple):
         return tuple(map(_explained, value))
-    if isinstance(value, Piece) and "no module" in str(value.payload.get("reason", "")).lower():
+    if isinstance(value, StoredResult) and "no module" in str(value.payload.get("reason", "")).lower():
         reason = f"{value.payload['reason']} of a dask worker; every worker needs the module"
         return replace(value, payload={**value.payload, "reason": reason})
     return value

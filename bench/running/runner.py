@@ -19,24 +19,24 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.known import require_algorithms
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import require_algorithms
 from ratiobench.bench.family.standard import find_certificate
 from ratiobench.bench.family.suite import TIMELINE, Case, Study, Suite, is_informed
 from ratiobench.bench.running import provenance, work
 from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
-from ratiobench.bench.running.compiling import compile_missing
 from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.running.kernel_compilation import compile_missing
 from ratiobench.bench.running.machine import default_workers
 from ratiobench.bench.running.pool import ExecutorLost, SpawnPool
 from ratiobench.bench.running.progress import MAKING, Progress, clock
-from ratiobench.bench.storage.library import LIBRARY, Shelf, open_library
-from ratiobench.bench.storage.store import STORE, UNAUDITED, Piece, Store, StoredCase
+from ratiobench.bench.storage.shared_cache import LIBRARY, SharedCache, open_shared_cache
+from ratiobench.bench.storage.store import STORE, UNAUDITED, Store, StoredCase, StoredResult
 from ratiobench.formulations import backends
-from ratiobench.instances.errors import InputError, did_you_mean, not_one_of, shown, tamed
+from ratiobench.instances.errors import InputError, did_you_mean, make_printable, not_one_of, shorten
 from ratiobench.instances.files import filling, make_folder, read_bytes, write_atomically
 from ratiobench.online.referee import sandbox
-from ratiobench.online.terms import Own, Terms, under
+from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 
 OPT = "OPT"
 SOLVERS = "solvers"
@@ -72,7 +72,7 @@ class RunOptions:
     repeat : how many times an algorithm that draws is run on each case, with a seed of its own each time.
     solve : compute OPT afresh where a certificate would give it.
     audits : whether claims are checked on every run; None: as the suite says.
-    own : what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.own`).
+    own : what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.user_algorithm`).
     """
 
     out: Path
@@ -94,13 +94,13 @@ class RunOptions:
     repeat: int = 1
     solve: bool = False
     audits: bool | None = None
-    own: Mapping[str, Own] = field(default_factory=dict)
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> RunContext:
         """Of its online runs."""
         results = [self.out, *([self.share.parent] if self.share else [])]
-        return Terms(isolate=self.isolate, own=self.own, hidden=tuple(str(each.absolute()) for each in results))
+        return RunContext(isolate=self.isolate, own=self.own, hidden=tuple(str(each.absolute()) for each in results))
 
 
 @dataclass(slots=True)
@@ -125,10 +125,10 @@ class _Sweep:
     """The state of one run."""
 
     family: Family
-    store: Shelf
+    store: SharedCache
     folder: Path
     progress: Progress
-    terms: Terms
+    terms: RunContext
     repeats: Mapping[str, int]
     audited: bool = True
     solvers_key: str = ""
@@ -176,7 +176,7 @@ class _Sweep:
                     write_atomically(path, each.data)
             for note in result.notes:
                 self.progress.warn(f"ratiobench: {case.name}: {note}")
-            self.store.put(Piece("generate", "", case.name, True, {}, None, result.seconds))
+            self.store.put(StoredResult("generate", "", case.name, True, {}, None, result.seconds))
             known = replace(stored, instance=result.instance, describe=result.describe)
             known = _with_priors(known, *(each.instance if each else "" for each in (result.prior, result.history)))
             self.store.own.put_case(position, known)
@@ -227,7 +227,7 @@ class _Sweep:
         if len(self.waiting[address]) > 1:
             return
 
-        def call(executor: Executor) -> Future[Piece]:
+        def call(executor: Executor) -> Future[StoredResult]:
             self.started.update((each.name, time.monotonic()) for each in self.waiting[address])
             data = self.path(case.instance).read_bytes()
             about = self.family.name, data, case.instance
@@ -236,7 +236,7 @@ class _Sweep:
                 return executor.submit(work.certify, *about, planned.certificate, certificate, case.solve_key)
             return executor.submit(work.solve, *about, planned.solve, case.solve_key)
 
-        def done(piece: Piece) -> None:
+        def done(piece: StoredResult) -> None:
             self.store.put(piece)
             first, *others = self.waiting.pop(address)
             self._measure(first, piece, piece.seconds)
@@ -256,11 +256,11 @@ class _Sweep:
             return
         self.claimed.add(address)
 
-        def call(executor: Executor) -> Future[Piece]:
+        def call(executor: Executor) -> Future[StoredResult]:
             data = self.path(case.instance).read_bytes()
             return executor.submit(work.solve_printed, self.family.name, data, case.instance, case.solvers_key)
 
-        def done(piece: Piece) -> None:
+        def done(piece: StoredResult) -> None:
             self.store.put(piece)
             self._advance(case, SOLVERS, piece.seconds)
 
@@ -269,7 +269,7 @@ class _Sweep:
 
         self.queue.append(_Job(call, done, lost, case.name, SOLVERS, self._weight(case)))
 
-    def _measure(self, case: StoredCase, reference: Piece, seconds: float | None) -> None:
+    def _measure(self, case: StoredCase, reference: StoredResult, seconds: float | None) -> None:
         """Queue the runs and audits of a case that are not in the store; OPT took so long in this run, if it did."""
         self._remember(OPT, reference.seconds)
         self._advance(case, OPT, seconds)
@@ -303,18 +303,25 @@ class _Sweep:
                 self.queue.append(self._study_job(case, study, key))
 
     def _run_job(
-        self, case: StoredCase, name: str, repetition: int, key: str, audit_key: str, reference: Piece, story: str
+        self,
+        case: StoredCase,
+        name: str,
+        repetition: int,
+        key: str,
+        audit_key: str,
+        reference: StoredResult,
+        story: str,
     ) -> _Job:
         own = {path: each for path, each in self.terms.own.items() if f"{name}:".startswith(f"{path}:")}
         terms = replace(self.terms, own=own, repetition=repetition)
 
-        def call(executor: Executor) -> Future[tuple[Piece, ...]]:
+        def call(executor: Executor) -> Future[tuple[StoredResult, ...]]:
             data = self.path(case.instance).read_bytes()
             prior = self._prior(case, name)
             known = (key, audit_key, reference, prior, terms, story, self.audited)
             return executor.submit(work.measure, self.family.name, data, case.instance, name, *known)
 
-        def done(pieces: Sequence[Piece]) -> None:
+        def done(pieces: Sequence[StoredResult]) -> None:
             self.store.put(*pieces)
             self._advance(case, name, sum(piece.seconds for piece in pieces))
 
@@ -326,13 +333,13 @@ class _Sweep:
         return _Job(call, done, lost, case.name, name, self._weight(case), self.family.is_slow(name))
 
     def _study_job(self, case: StoredCase, study: Study, key: str) -> _Job:
-        def call(executor: Executor) -> Future[Piece]:
+        def call(executor: Executor) -> Future[StoredResult]:
             data = self.path(case.instance).read_bytes()
             prior = self._prior(case, study.algorithm)
             known = (key, prior, self.terms)
             return executor.submit(work.study, self.family.name, data, case.instance, study, *known)
 
-        def done(piece: Piece) -> None:
+        def done(piece: StoredResult) -> None:
             self.store.put(piece)
             self._advance(case, study.name, piece.seconds)
 
@@ -441,7 +448,7 @@ def named_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()
     for pattern in patterns:
         if not any(fnmatchcase(case.name, pattern) for case in suite.cases):
             some = ", ".join(case.name for case in suite.cases[:5]) + (", ..." if len(suite.cases) > 5 else "")
-            raise InputError("--only", "", f"{shown(pattern)} fits no case of {suite.name}: {some}")
+            raise InputError("--only", "", f"{shorten(pattern)} fits no case of {suite.name}: {some}")
     chosen = [
         case
         for case in suite.cases
@@ -449,7 +456,7 @@ def named_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()
         and (not tiers or case.group in tiers)
     ]
     if not chosen:
-        raise InputError("--tier", "", f"no case of {', '.join(tiers)} fits {shown(', '.join(patterns))}")
+        raise InputError("--tier", "", f"no case of {', '.join(tiers)} fits {shorten(', '.join(patterns))}")
     return chosen
 
 
@@ -465,7 +472,7 @@ def _with_rows(suite: Suite, cases: list[Case], patterns: Sequence[str]) -> list
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in known):
             some = ", ".join(list(known)[:5]) + (", ..." if len(known) > 5 else "")
-            raise InputError("--rows", "", f"{shown(pattern)} fits no algorithm of {suite.name}: {some}")
+            raise InputError("--rows", "", f"{shorten(pattern)} fits no algorithm of {suite.name}: {some}")
     kept = [
         replace(
             case,
@@ -493,12 +500,12 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
     for case in chosen if suite.file else ():
         for name in (*case.algorithms, *(study.algorithm for study in case.studies)):
             if is_informed(name) and case.prior is None:
-                problem = f"{shown(name)}: the case {case.name} has no other day; its [[instance]] needs a `prior`"
+                problem = f"{shorten(name)}: the case {case.name} has no other day; its [[instance]] needs a `prior`"
                 raise InputError(suite.file, "algorithms", problem)
     for name in options.algorithms:
         alone = next((case.name for case in suite.cases if not case.is_served(name)), None)
         if alone is not None:
-            problem = f"{shown(name)}: the case {alone} of {suite.name} has no other day; name a file with prior=FILE"
+            problem = f"{shorten(name)}: the case {alone} of {suite.name} has no other day; name a file with prior=FILE"
             raise InputError("--algorithm", "", problem)
     return [
         replace(
@@ -542,7 +549,9 @@ def require_shown(suite: Suite, added: Sequence[str]) -> None:
         for field_, names in named.items():
             for name in names:
                 if name not in known:
-                    problem = f"{shown(name)} is run in no case; run are {', '.join(known)}{did_you_mean(name, known)}"
+                    problem = (
+                        f"{shorten(name)} is run in no case; run are {', '.join(known)}{did_you_mean(name, known)}"
+                    )
                     raise InputError(suite.file, f"plot[{j}].{field_}", problem)
 
 
@@ -554,7 +563,7 @@ def at_scale(suite: Suite, scale: str) -> Suite:
     InputError : no such scale, or a suite that has no other than its own.
     """
     if scale not in SCALES:
-        raise InputError("--scale", "", f"{shown(scale)} is not one of {', '.join(SCALES)}")
+        raise InputError("--scale", "", f"{shorten(scale)} is not one of {', '.join(SCALES)}")
     if scale == SCALES[0]:
         return suite
     if not suite.small:
@@ -588,7 +597,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         backends.require_installed(backend)
     if options.isolate:
         sandbox.require()
-    with under(options.terms):
+    with run_context(options.terms):
         names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
         for name in dict.fromkeys([*names, *studied]):
             with _in_file(suite, name not in options.algorithms):
@@ -638,14 +647,14 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             planned = {case.name: kinds_of(case, repeats, bool(solvers_key)) for case in cases}
             progress = Progress(planned, pool.parallel(), options.quiet)
             for place, note in enumerate(suite.notes):
-                (progress.warn if place else progress.line)(f"ratiobench: {tamed(note, 500)}")
+                (progress.warn if place else progress.line)(f"ratiobench: {make_printable(note, 500)}")
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
-            shelf = Shelf(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
+            shelf = SharedCache(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
             audited = suite.audited if options.audits is None else options.audits
             terms = replace(options.terms, hidden=(*options.terms.hidden, *_folders(suite, cases)))
             sweep = _Sweep(family, shelf, folder, progress, terms, repeats, audited, solvers_key)
-            with under(terms):
+            with run_context(terms):
                 for position, case in enumerate(cases):
                     sweep.plan(position, case)
             now_at("")  # the progress tells from here on
@@ -690,7 +699,7 @@ def _open_stores(options: RunOptions, close: contextlib.ExitStack) -> tuple[Stor
     folder = options.out / "instances"
     if folder.exists() and not folder.is_dir():
         raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
-    library = open_library(options.share)
+    library = open_shared_cache(options.share)
     if library is not None:
         close.enter_context(library)
     if options.share is not None:

@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.standard import Entry, Record, StandardSet, ends_of, read_set
 from ratiobench.bench.family.suite import SolveSettings
@@ -22,10 +22,10 @@ from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.running.pool import SpawnPool
 from ratiobench.bench.running.provenance import collect
 from ratiobench.bench.storage.payload import json_number, one_line
-from ratiobench.formulations import sealing
+from ratiobench.formulations import checksums
 from ratiobench.formulations.report import Exact, SolveReport
 from ratiobench.instances import packed
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.files import load_json, make_folder, read_bytes, write_atomically, write_text
 
 
@@ -46,7 +46,7 @@ def make_entry(entry: Entry) -> tuple[Family, Any]:
     """
     house = families().get(entry.family)
     if house is None:
-        raise InputError(entry.name, "family", f"{shown(entry.family)} is not one of {', '.join(families())}")
+        raise InputError(entry.name, "family", f"{shorten(entry.family)} is not one of {', '.join(families())}")
     instance = house.make(entry.recipe)
     found = house.identity(instance)
     if entry.instance and found != entry.instance:
@@ -188,7 +188,7 @@ def join_certificates(house: Family, instance: Any, documents: Sequence[Mapping[
     solved, bounded = (most, least) if house.sense is Sense.MOST else (least, most)
     own = {*house.solution_document(reports[solved].solution), house.sense.verified}
     content = {key: documents[solved if key in own else bounded][key] for key in documents[bounded] if key != "sha256"}
-    return sealing.sealed(content)
+    return checksums.sealed(content)
 
 
 def _size_of(house: Family, instance: Any) -> dict[str, Any]:

@@ -15,22 +15,22 @@ from functools import lru_cache
 from typing import Any
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings, Study
 from ratiobench.bench.storage.payload import one_line, report_payload, restored, run_payload
-from ratiobench.bench.storage.store import Piece
+from ratiobench.bench.storage.store import StoredResult
 from ratiobench.bench.tables.courses import list_courses
 from ratiobench.bench.tables.ratios import beats_bound
-from ratiobench.formulations.readying import Stopwatch, getting_ready
 from ratiobench.formulations.report import SolveReport
+from ratiobench.formulations.timing import Stopwatch, excluded_from_timing
+from ratiobench.instances.disk_cache import code_mark, recall, store
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import load_json, read_bytes
-from ratiobench.instances.keeping import code_mark, keep, recall
 from ratiobench.online.outcome import OnlineRun
-from ratiobench.online.terms import Terms, under
+from ratiobench.online.run_context import RunContext, run_context
 
-FREE = Terms()
+FREE = RunContext()
 """Neither limit nor sandbox."""
 
 
@@ -115,17 +115,17 @@ def _instance(family: str, data: bytes) -> Any:
     return families()[family].parse(load_json(data, "instance"), "instance")
 
 
-def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key: str) -> Piece:
+def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key: str) -> StoredResult:
     """OPT or its interval, as a piece of work; an exception becomes a failed piece."""
     watch = Stopwatch()
     try:
         house = families()[family]
-        with getting_ready():
+        with excluded_from_timing():
             house.solve_key(settings)  # loads what solves
         # A piece takes what it takes, but for what had to be made ready for it.
         watch = Stopwatch()
         report = house.solve(_instance(family, data), settings)
-        return Piece("opt", identity, key, True, *_stored(house, report), watch.seconds())
+        return StoredResult("opt", identity, key, True, *_stored(house, report), watch.seconds())
     except Exception as error:
         return failed("opt", identity, key, error, watch.seconds())
 
@@ -136,7 +136,7 @@ def _stored(house: Family, report: SolveReport) -> tuple[dict[str, Any], bytes]:
     return report_payload(report), gzip.compress(document, compresslevel=6, mtime=0)
 
 
-def certify(family: str, data: bytes, identity: str, source: str, certificate: bytes, key: str) -> Piece:
+def certify(family: str, data: bytes, identity: str, source: str, certificate: bytes, key: str) -> StoredResult:
     """The interval of a shipped certificate, believed only after the checker's word; else a failed piece.
 
     A good word is kept on disk, for these bytes of the instance and of the certificate and this code of the checker.
@@ -156,25 +156,25 @@ def certify(family: str, data: bytes, identity: str, source: str, certificate: b
         ]
         if (kept := recall(asked)) is not None:
             report, _, solution = kept.partition(b"\n")
-            return Piece("opt", identity, key, True, json.loads(report), solution, watch.seconds())
+            return StoredResult("opt", identity, key, True, json.loads(report), solution, watch.seconds())
         found = house.certified(_instance(family, data), load_json(certificate, source), source)
         payload, solution = _stored(house, found)
-        keep(asked, json.dumps(payload).encode() + b"\n" + solution)
-        return Piece("opt", identity, key, True, payload, solution, watch.seconds())
+        store(asked, json.dumps(payload).encode() + b"\n" + solution)
+        return StoredResult("opt", identity, key, True, payload, solution, watch.seconds())
     except Exception as error:
         return failed("opt", identity, key, error, watch.seconds())
 
 
-def solve_printed(family: str, data: bytes, identity: str, key: str) -> Piece:
+def solve_printed(family: str, data: bytes, identity: str, key: str) -> StoredResult:
     """The program as its paper prints it, by each solver, as a piece of work; an exception becomes a failed piece."""
     watch = Stopwatch()
     try:
         house = families()[family]
-        with getting_ready():
+        with excluded_from_timing():
             _ = house.printed_key  # loads what solves
         watch = Stopwatch()
         answers = [row.document() for row in house.solve_printed(_instance(family, data))]
-        return Piece("solvers", identity, key, True, {"answers": answers}, None, watch.seconds())
+        return StoredResult("solvers", identity, key, True, {"answers": answers}, None, watch.seconds())
     except Exception as error:
         return failed("solvers", identity, key, error, watch.seconds())
 
@@ -186,30 +186,30 @@ def measure(
     algorithm: str,
     online_key: str,
     audit_key: str,
-    reference: Piece,
+    reference: StoredResult,
     prior: bytes | None = None,
-    terms: Terms = FREE,
+    terms: RunContext = FREE,
     story: str = "",
     audited: bool = True,
-) -> tuple[Piece, ...]:
+) -> tuple[StoredResult, ...]:
     """One online run and its audit against the reference, as two pieces of work; the audit checks nothing if not asked.
 
     With `story`, the key of a study, a third one: what happened in the run over time
     (`ratiobench.bench.tables.courses`).
     """
-    with under(terms):
+    with run_context(terms):
         pieces, run = _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior, audited)
     return (*pieces, _tell(family, data, identity, run, story)) if story else pieces
 
 
-def _tell(family: str, data: bytes, identity: str, run: OnlineRun | None, key: str) -> Piece:
+def _tell(family: str, data: bytes, identity: str, run: OnlineRun | None, key: str) -> StoredResult:
     watch = Stopwatch()
     try:
         timeline = families()[family].timeline
         if run is None:
             return failed("study", identity, key, "there is no valid run")
         rows = [] if timeline is None else list_courses(timeline(_instance(family, data), run))
-        return Piece("study", identity, key, True, {"rows": rows}, None, watch.seconds())
+        return StoredResult("study", identity, key, True, {"rows": rows}, None, watch.seconds())
     except Exception as error:
         return failed("study", identity, key, error, watch.seconds())
 
@@ -221,10 +221,10 @@ def _measure(
     algorithm: str,
     online_key: str,
     audit_key: str,
-    reference: Piece,
+    reference: StoredResult,
     prior: bytes | None,
     audited: bool,
-) -> tuple[tuple[Piece, ...], OnlineRun | None]:
+) -> tuple[tuple[StoredResult, ...], OnlineRun | None]:
     watch = Stopwatch()
     house = families()[family]
     try:
@@ -241,12 +241,12 @@ def _measure(
     except Exception as error:
         piece = failed("online", identity, online_key, error, watch.seconds())
         return (piece, failed("audit", identity, audit_key, "the online run failed")), None
-    online = Piece("online", identity, online_key, True, run_payload(run, accounts), None, seconds)
+    online = StoredResult("online", identity, online_key, True, run_payload(run, accounts), None, seconds)
     if not reference.ok:
         return (online, failed("audit", identity, audit_key, f"no OPT: {reference.payload['reason']}")), run
     if not run.valid:  # the theory says nothing about it
-        return (online, Piece("audit", identity, audit_key, True, {"checks": []})), None
-    with getting_ready():
+        return (online, StoredResult("audit", identity, audit_key, True, {"checks": []})), None
+    with excluded_from_timing():
         _ = house.audits if audited else ""  # loads what audits
     watch = Stopwatch()
     try:
@@ -259,7 +259,7 @@ def _measure(
         if house.measures is not None:
             values = house.measures(instance, run, checks)
             found["measures"] = {name: None if value is None else str(value) for name, value in values.items()}
-        return (online, Piece("audit", identity, audit_key, True, found, None, watch.seconds())), run
+        return (online, StoredResult("audit", identity, audit_key, True, found, None, watch.seconds())), run
     except Exception as error:
         return (online, failed("audit", identity, audit_key, error, watch.seconds())), run
 
@@ -271,8 +271,8 @@ def study(
     wanted: Study,
     key: str,
     prior: bytes | None = None,
-    terms: Terms = FREE,
-) -> Piece:
+    terms: RunContext = FREE,
+) -> StoredResult:
     """A table for a figure, as a piece of work."""
     watch = Stopwatch()
     try:
@@ -280,29 +280,29 @@ def study(
         if house.study is None:
             raise InputError("suite", wanted.name, f"the family {family} makes no studies")
         other = None if prior is None else _instance(family, prior)
-        with under(terms):
+        with run_context(terms):
             _same_code(house, wanted.algorithm, key.partition(" | ")[2])
             rows = [dict(row) for row in house.study(_instance(family, data), wanted, other)]
-        return Piece("study", identity, key, True, {"rows": rows}, None, watch.seconds())
+        return StoredResult("study", identity, key, True, {"rows": rows}, None, watch.seconds())
     except Exception as error:
         return failed("study", identity, key, error, watch.seconds())
 
 
 def _same_code(house: Family, algorithm: str, key: str) -> None:
     """The algorithm here is the one that the run was planned with; anyone's own may have been edited since."""
-    with getting_ready():  # its module is loaded; anyone's own is built once
+    with excluded_from_timing():  # its module is loaded; anyone's own is built once
         here = house.algorithm_key(algorithm)
     if not f"{key} |".startswith(f"{here} |"):
         raise RuntimeError(f"{algorithm} is not the one that the run was planned with: {here} here, {key} there")
 
 
-def _document(piece: Piece) -> Any:
+def _document(piece: StoredResult) -> Any:
     return json.loads(gzip.decompress(piece.solution or b""))
 
 
-def failed(stage: str, identity: str, key: str, error: BaseException | str, seconds: float = 0.0) -> Piece:
+def failed(stage: str, identity: str, key: str, error: BaseException | str, seconds: float = 0.0) -> StoredResult:
     """A failed piece with its reason in one line."""
     payload = {"reason": one_line(error)}
     if isinstance(error, BaseException):
         payload["traceback"] = "".join(traceback.format_exception(error))
-    return Piece(stage, identity, key, False, payload, None, seconds)
+    return StoredResult(stage, identity, key, False, payload, None, seconds)

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from ratiobench.bench.storage.store import Piece
+from ratiobench.bench.storage.store import StoredResult
 from ratiobench.formulations.report import Exact, Proof, SolverAnswer, SolveReport, Status, Termination
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 from ratiobench.online.outcome import OnlineRun
 
 
 def one_line(error: BaseException | str, limit: int = 300) -> str:
     """An error as one line of text that is safe to print."""
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    return tamed(text, limit)
+    return make_printable(text, limit)
 
 
 def report_payload(report: SolveReport) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def exact(value: int | str) -> Exact:
     return value if isinstance(value, int) else Fraction(value)
 
 
-def restored(piece: Piece, solution: Any) -> SolveReport:
+def restored(piece: StoredResult, solution: Any) -> SolveReport:
     """The solve report that was stored as this piece."""
     values = dict(piece.payload)
     return SolveReport(

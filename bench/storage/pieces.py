@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.storage.store import Piece, StoredCase
+from ratiobench.bench.storage.store import StoredCase, StoredResult
 from ratiobench.formulations.report import Termination
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 
 _LARGEST = 2**100
 """No value of a solution is larger: far above what sums of any format's numbers can be."""
@@ -115,7 +115,7 @@ _INSIDE: Mapping[str, Kinds] = {
 """Lists of objects, and the fields of these."""
 
 
-def check_piece(piece: Piece, store: Path, case: StoredCase, *, whole: bool = False) -> None:
+def check_piece(piece: StoredResult, store: Path, case: StoredCase, *, whole: bool = False) -> None:
     """Refuse a piece that is not as `run` writes it; if `whole`, values of solutions that are no integers too.
 
     Raises
@@ -125,13 +125,13 @@ def check_piece(piece: Piece, store: Path, case: StoredCase, *, whole: bool = Fa
     kinds = _STAGES.get(piece.stage, {}) if piece.ok else _FAILED
     if whole:
         kinds = {name: {_value: _whole, _MAYBE_VALUE: _or_null(_whole)}.get(kind, kind) for name, kind in kinds.items()}
-    where = f"case {shown(case.name)}, {piece.stage}"
+    where = f"case {shorten(case.name)}, {piece.stage}"
     _check(piece.payload, kinds, store, where)
     _check({"seconds": piece.seconds}, {"seconds": _seconds}, store, f"{where}, the piece's")
     for name, inner in _INSIDE.items():
         for place, each in enumerate(piece.payload[name] if name in kinds else ()):
             if not isinstance(each, dict):
-                raise InputError(str(store), f"{where}, {name}[{place}]", f"{shown(each)} is not an object")
+                raise InputError(str(store), f"{where}, {name}[{place}]", f"{shorten(each)} is not an object")
             _check(each, inner, store, f"{where}, {name}[{place}]")
             if name == "checks" and "failing" in each:  # not in those stored before checks had it
                 _check(each, {"failing": _or_null(_texts)}, store, f"{where}, {name}[{place}]")
@@ -148,24 +148,24 @@ def check_piece(piece: Piece, store: Path, case: StoredCase, *, whole: bool = Fa
         raise InputError(str(store), f"{where}, {odd[0]}", odd[1])
 
 
-def _contradiction(piece: Piece, case: StoredCase) -> tuple[str, str] | None:
+def _contradiction(piece: StoredResult, case: StoredCase) -> tuple[str, str] | None:
     """A field that cannot be as it is beside another, or with the piece's key, and why; None where there is none."""
     found = piece.payload
     if piece.stage == "opt" and Fraction(found["lower"]) > Fraction(found["upper"]):
-        return "lower", f"{shown(found['lower'])} is above the upper end {shown(found['upper'])}"
+        return "lower", f"{shorten(found['lower'])} is above the upper end {shorten(found['upper'])}"
     if piece.stage != "online":
         return None
     if not f"{piece.key} ".startswith(f"{found['algorithm']} "):
-        return "algorithm", f"{shown(found['algorithm'])} is not the one of its key {shown(piece.key)}"
+        return "algorithm", f"{shorten(found['algorithm'])} is not the one of its key {shorten(piece.key)}"
     tasks = case.describe.get("tasks")
     if type(tasks) is int and found["admitted"] > tasks:
-        return "admitted", f"{shown(found['admitted'])} of {tasks} tasks"
+        return "admitted", f"{shorten(found['admitted'])} of {tasks} tasks"
     if found["valid"] == bool(found["violations"]):
-        return "valid", f"{shown(found['valid'])} with {len(found['violations'])} violations"
+        return "valid", f"{shorten(found['valid'])} with {len(found['violations'])} violations"
     if "accounts" in found:
         vendors, energy, bids = (Fraction(found["accounts"][name]) for name in ACCOUNTS)
         if bids - vendors - energy != Fraction(found["welfare"]):
-            return "accounts", f"bids - vendors - energy is not the value {shown(found['welfare'])}"
+            return "accounts", f"bids - vendors - energy is not the value {shorten(found['welfare'])}"
     return None
 
 
@@ -174,5 +174,5 @@ def _check(values: Mapping[str, Any], kinds: Kinds, store: Path, where: str) -> 
         if name not in values:
             raise InputError(str(store), f"{where}, {name}", "the field is missing")
         if not allowed(values[name]):
-            problem = f"{shown(values[name])} is not what `run` stores there"
-            raise InputError(str(store), f"{where}, {shown(name)[1:-1]}", problem)
+            problem = f"{shorten(values[name])} is not what `run` stores there"
+            raise InputError(str(store), f"{where}, {shorten(name)[1:-1]}", problem)

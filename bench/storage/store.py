@@ -15,7 +15,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 
 VERSION = 1
 _APPLICATION = 0x52424E43  # "RBNC" in SQLite's header, to know our own files
@@ -50,7 +50,7 @@ STORE = "results.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class StoredResult:
     """A finished or failed piece of work.
 
     Parameters
@@ -235,7 +235,7 @@ class Store:
                     self.connection.execute("ROLLBACK")
                 raise
 
-    def put(self, *pieces: Piece) -> None:
+    def put(self, *pieces: StoredResult) -> None:
         """Write the pieces, all or none; a piece with the same address is replaced."""
         rows = [
             (*piece.address, piece.ok, json.dumps(piece.payload), piece.solution, piece.seconds) for piece in pieces
@@ -243,7 +243,7 @@ class Store:
         with self._transaction():
             self.connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def get(self, stage: str, instance: str, key: str) -> Piece | None:
+    def get(self, stage: str, instance: str, key: str) -> StoredResult | None:
         """The piece at this address, or None."""
         query = "SELECT ok, payload, solution, seconds FROM pieces WHERE stage = ? AND instance = ? AND key = ?"
         with _plain_words(self.path):
@@ -251,7 +251,9 @@ class Store:
         if row is None:
             return None
         ok, payload, solution, seconds = row
-        return Piece(stage, instance, key, bool(ok), self._object(payload, f"{stage} of {key}"), solution, seconds)
+        return StoredResult(
+            stage, instance, key, bool(ok), self._object(payload, f"{stage} of {key}"), solution, seconds
+        )
 
     def _object(self, text: Any, what: str) -> dict[str, Any]:
         """The JSON object in a text of the store; InputError names the store and what the text is about."""
@@ -259,12 +261,12 @@ class Store:
             value = json.loads(text, object_pairs_hook=_told_once)
         except _Twice as error:
             raise InputError(
-                str(self.path), f"{shown(what)}, {shown(error.args[0])}", "the field stands twice"
+                str(self.path), f"{shorten(what)}, {shorten(error.args[0])}", "the field stands twice"
             ) from None
         except (ValueError, TypeError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise InputError(str(self.path), shown(what), f"{shown(text)} is not a JSON object as `run` stores it")
+            raise InputError(str(self.path), shorten(what), f"{shorten(text)} is not a JSON object as `run` stores it")
         return value
 
     def has(self, stage: str, instance: str, key: str) -> bool:
@@ -315,18 +317,18 @@ class Store:
         for each in fields(StoredCase):
             needed = each.default is MISSING and each.default_factory is MISSING
             if each.name not in content and needed:
-                raise InputError(str(self.path), f"case {shown(name)}, {each.name}", "the field is missing")
+                raise InputError(str(self.path), f"case {shorten(name)}, {each.name}", "the field is missing")
             value = content.get(each.name)
             kind, words = _KINDS[str(each.type).partition("[")[0]]
             if each.name in content and not isinstance(value, kind) and not (value is None and not needed):
-                problem = f"{shown(value)} is not {words}"
-                raise InputError(str(self.path), f"case {shown(name)}, {each.name}", problem)
+                problem = f"{shorten(value)} is not {words}"
+                raise InputError(str(self.path), f"case {shorten(name)}, {each.name}", problem)
         for algorithm, count in (content.get("repeats") or {}).items():
             if type(count) is not int or not 1 < count <= REPEATS:
-                where = f"case {shown(name)}, repeats, {shown(algorithm)}"
-                raise InputError(str(self.path), where, f"{shown(count)} is not an integer in 2..{REPEATS}")
+                where = f"case {shorten(name)}, repeats, {shorten(algorithm)}"
+                raise InputError(str(self.path), where, f"{shorten(count)} is not an integer in 2..{REPEATS}")
         for other in content.keys() - {each.name for each in fields(StoredCase)}:
-            raise InputError(str(self.path), f"case {shown(name)}, {shown(other)}", "there is no such field")
+            raise InputError(str(self.path), f"case {shorten(name)}, {shorten(other)}", "there is no such field")
         return StoredCase(**content)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.tables.headline import Sentence, make_headline
 from ratiobench.bench.tables.rows import Results
 from ratiobench.bench.tables.text import aligned, check_title
 from ratiobench.bench.tables.verdicts import Settled
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 CLAIMS = 6
 """So many fallen claims have a line of their own; of more, their names."""
@@ -75,12 +75,12 @@ def _claim_lines(settled: Sequence[Settled]) -> list[str]:
         lines.append(f"  {check_title(each.statement.name)}: {count}{_witness(each)}")
     if len(fell) > CLAIMS:
         names = ", ".join(check_title(each.statement.name) for each in fell[CLAIMS:])
-        lines.append(f"  and {tamed(names, 200)}")
+        lines.append(f"  and {make_printable(names, 200)}")
     return lines
 
 
 def _witness(each: Settled) -> str:
     if each.witness is None:
         return ""
-    case, name = (tamed(str(each.witness[key]), NAME) for key in ("case", "algorithm"))
+    case, name = (make_printable(str(each.witness[key]), NAME) for key in ("case", "algorithm"))
     return f"; smallest witness {case}{f' ({each.size})' if each.size else ''}, {name}"

@@ -16,17 +16,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from ratiobench.bench.family.capabilities import Served
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.parts import Served
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import TIMELINE
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.bench.tables import intervals, ratios
 from ratiobench.bench.tables.courses import Line, Told, chain, read_courses
 from ratiobench.bench.tables.money import value_text
+from ratiobench.bench.tables.remarks import remarks_of_runs
 from ratiobench.bench.tables.rows import DECIDING, Results, is_known, online_seconds
-from ratiobench.bench.tables.sayings import said_of_runs
 from ratiobench.bench.tables.text import check_title
 
 ERROR = 0.05
@@ -228,7 +228,7 @@ def _judge(
     spent = [deciding[day, name] for day in days if (day, name) in deciding]
     return Policy(
         name=name,
-        said=said_of_runs(name, [str(row["label"]) for row in valid]),
+        said=remarks_of_runs(name, [str(row["label"]) for row in valid]),
         constants=", ".join(sorted(sources)) or "none",
         values={str(row["case"]): Fraction(row["welfare"]) for row in valid},
         profits={str(row["case"]): Fraction(row["profit"]) for row in valid if is_known(row.get("profit"))},

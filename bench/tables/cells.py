@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.tables.money import exact_text, value_text
 from ratiobench.bench.tables.rows import is_known
 from ratiobench.bench.tables.text import number

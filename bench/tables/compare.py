@@ -21,7 +21,7 @@ from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.bench.tables.cells import csv_cell
 from ratiobench.bench.tables.rows import Results, is_known, read_results
 from ratiobench.bench.tables.text import CELL, aligned, number, ratio_text
-from ratiobench.instances.errors import InputError, tamed
+from ratiobench.instances.errors import InputError, make_printable
 
 EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue", "admitted", "constants")
 """Columns of which any difference is one; verdicts of checks and the instance are compared as well."""
@@ -247,7 +247,7 @@ def text(found: Comparison, names: bool = False) -> str:
 
     names : say which cases and algorithms stand in one of the folders only, not just how many.
     """
-    suites = [tamed(name, CELL) for name in found.suites]
+    suites = [make_printable(name, CELL) for name in found.suites]
     parts = [f"A: {found.a} (suite {suites[0]})\nB: {found.b} (suite {suites[1]})"]
     if found.unlike:
         parts.append("The runs are unlike in:")
@@ -283,7 +283,7 @@ def _alone(found: Comparison, side: str, names: bool) -> Iterator[str]:
             continue
         count = f"{len(called)} {what}{'s' * (len(called) != 1)}"
         shared = "" if what == "case" else " in cases of both"
-        listed = f": {', '.join(tamed(each, CELL) for each in called)}" if names else ""
+        listed = f": {', '.join(make_printable(each, CELL) for each in called)}" if names else ""
         yield f"only in {side}: {count}{shared} ({len(chosen)} row{'s' * (len(chosen) != 1)}){listed}"
 
 

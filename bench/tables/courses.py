@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import accumulate, takewhile
 from typing import Any
 
-from ratiobench.bench.family.parts import Course, Served, Timeline
+from ratiobench.bench.family.capabilities import Served, Timeline, TimeSeries
 from ratiobench.instances.errors import InputError
 
 MOST = 240
@@ -58,11 +58,11 @@ def _shortened(line: Line, most: int) -> Line:
     def mean(values: Sequence[Fraction]) -> list[Fraction]:
         return [sum((values[i] for i in part), Fraction(0)) / len(part) for part in parts]
 
-    def course(each: Course) -> Course:
+    def course(each: TimeSeries) -> TimeSeries:
         if each.low is None or each.high is None:
-            return Course(each.name, mean(each.mean))
+            return TimeSeries(each.name, mean(each.mean))
         low = [min(each.low[i] for i in part) for part in parts]
-        return Course(each.name, mean(each.mean), low, [max(each.high[i] for i in part) for part in parts])
+        return TimeSeries(each.name, mean(each.mean), low, [max(each.high[i] for i in part) for part in parts])
 
     first, last = ([line.labels[part[end]] for part in parts] for end in (0, -1))
     labels = [one if len(part) == 1 else _span(one, other) for part, one, other in zip(parts, first, last, strict=True)]
@@ -164,10 +164,10 @@ def _read(rows: Sequence[Mapping[str, Any]]) -> Told:
             raise ValueError("a row of another length")
         return [Fraction(value) for value in values]
 
-    prices: dict[str, list[Course]] = {}
+    prices: dict[str, list[TimeSeries]] = {}
     for row in those("price"):
         ends = [None if row[name] is None else figures(row[name]) for name in ("low", "high")]
-        prices.setdefault(str(row["title"]), []).append(Course(str(row["name"]), figures(row["mean"]), *ends))
+        prices.setdefault(str(row["title"]), []).append(TimeSeries(str(row["name"]), figures(row["mean"]), *ends))
     classes: dict[str, list[Served]] = {}
     for row in those("class"):
         served = Served(str(row["label"]), int(row["arrivals"]), int(row["admitted"]))
@@ -177,7 +177,7 @@ def _read(rows: Sequence[Mapping[str, Any]]) -> Told:
     timeline = Timeline(
         unit=str(head["unit"]),
         times=[int(time) for time in head["times"]],
-        loads=[Course(str(row["name"]), figures(row["mean"])) for row in those("load")],
+        loads=[TimeSeries(str(row["name"]), figures(row["mean"])) for row in those("load")],
         prices=prices,
         admitted=counts[ADMITTED],
         refused=(),
@@ -195,7 +195,7 @@ def chain(lines: Sequence[tuple[str, Line]]) -> Line:
     """Time lines of days, one after another, by the names of the days, with at most `CHAINED` places."""
     first = lines[0][1].timeline
 
-    def joined(parts: Sequence[Sequence[Course]]) -> list[Course]:
+    def joined(parts: Sequence[Sequence[TimeSeries]]) -> list[TimeSeries]:
         """Courses of the same name follow one another; where a day has none of it, it is 0."""
         names = list(dict.fromkeys(each.name for part in parts for each in part))
         found = []
@@ -205,12 +205,12 @@ def chain(lines: Sequence[tuple[str, Line]]) -> Line:
             high: list[Fraction] = []
             for part, (_, line) in zip(parts, lines, strict=True):
                 nothing = [Fraction(0)] * len(line.labels)
-                own = next((each for each in part if each.name == name), Course(name, nothing))
+                own = next((each for each in part if each.name == name), TimeSeries(name, nothing))
                 mean += own.mean
                 low += own.low or own.mean
                 high += own.high or own.mean
             banded = any(each.low is not None for part in parts for each in part)
-            found.append(Course(name, mean, low, high) if banded else Course(name, mean))
+            found.append(TimeSeries(name, mean, low, high) if banded else TimeSeries(name, mean))
         return found
 
     titles = dict.fromkeys(title for _, line in lines for title in line.timeline.prices)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ratiobench.bench.tables import ratios
 from ratiobench.formulations.crosscheck import CrossCheck
 from ratiobench.formulations.report import solver_number
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 NAMES = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP", "gurobi": "Gurobi", "cpsat": "CP-SAT"}
 """Solvers as their authors write them."""
@@ -43,7 +43,7 @@ def answer_lines(found: CrossCheck, unit: str) -> list[str]:
     lines = []
     for row, why in zip(found.rows, found.differs, strict=True):
         verdict = f"differs: it {why}" if why else "agrees" if row.answer.answered else row.answer.message
-        lines.append(tamed(f"P as printed, {row.answer.text()} {unit}: {verdict}", SENTENCE))
+        lines.append(make_printable(f"P as printed, {row.answer.text()} {unit}: {verdict}", SENTENCE))
     return lines
 
 

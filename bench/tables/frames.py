@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.tables import repeated
+from ratiobench.bench.tables import repetitions
 from ratiobench.bench.tables.rows import COLUMNS, Results, is_known, online_seconds
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 
 SECONDS = {"case": "string", "algorithm": "string", "stage": "string", "seconds": "float64"}
 """Types of the columns of `Results.seconds`."""
@@ -61,7 +61,7 @@ def types(found: Results) -> dict[str, str]:
     for check in found.checks:
         chosen |= {check: "category", f"{check}_left": "float64", f"{check}_right": "float64"}
     if len(found.repetitions):
-        chosen |= {name: "float64" for name, meaning in repeated.COLUMNS.items() if meaning.startswith("float:")}
+        chosen |= {name: "float64" for name, meaning in repetitions.COLUMNS.items() if meaning.startswith("float:")}
         chosen["admitted"] = "float64"
     return {name: chosen[name] for name in found.exact.columns}
 
@@ -102,7 +102,7 @@ def make_frame(
         chosen += ["repetitions", "welfare_low", "welfare_high"] if len(found.repetitions) else []
     for name in chosen:
         if name not in every:
-            raise InputError("columns", "", f"{shown(name)} is not one of {', '.join(every)}, nor {ALL!r}")
+            raise InputError("columns", "", f"{shorten(name)} is not one of {', '.join(every)}, nor {ALL!r}")
     sides = [f"{check}_{side}" for check in found.checks for side in ("left", "right")]
     figures = {*_FIGURES, *found.measures, *found.accounts, *sides, "admitted"}
     spent = online_seconds(found)

@@ -14,20 +14,20 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import SWEEP
 from ratiobench.bench.storage.store import UNAUDITED
 from ratiobench.bench.tables import ratios
 from ratiobench.bench.tables.crosscheck import agreement_text
-from ratiobench.bench.tables.repeated import is_mean
+from ratiobench.bench.tables.remarks import is_own, part_charged
+from ratiobench.bench.tables.repetitions import is_mean
 from ratiobench.bench.tables.rows import Results, failing_assumptions, is_known
-from ratiobench.bench.tables.sayings import is_own, part_charged
 from ratiobench.bench.tables.text import check_title, number, swept_groups
 from ratiobench.bench.tables.verdicts import Settled
 from ratiobench.bench.tables.wins import Wins, count_wins
 from ratiobench.formulations.versions import unlike_pinned
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 SAID = 6
 """Groups up to which each has a row of its own."""
@@ -531,7 +531,7 @@ def _about(about: Mapping[str, Any]) -> str:
         version += f" at commit {code['commit'][:7]}{' with changes' * (code.get('changed since') == 'yes')}"
     cores = f"{machine['usable cores']} cores" if "usable cores" in machine else ""
     parts = (about.get("date", ""), version.strip(), machine.get("processor", ""), cores, machine.get("system", ""))
-    return ", ".join(tamed(str(part), _LONGEST) for part in parts if part)
+    return ", ".join(make_printable(str(part), _LONGEST) for part in parts if part)
 
 
 def _count(count: int, noun: str) -> str:
@@ -545,4 +545,4 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _tame(name: str) -> str:
-    return tamed(name, _LONGEST)
+    return make_printable(name, _LONGEST)

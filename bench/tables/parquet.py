@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ratiobench.bench.tables import repeated
+from ratiobench.bench.tables import repetitions
 from ratiobench.bench.tables.rows import COLUMNS, is_known
 from ratiobench.instances.errors import InputError, install_command
 from ratiobench.instances.files import write_atomically
@@ -36,7 +36,7 @@ def typed(rows: pd.DataFrame) -> pd.DataFrame:
     columns = {}
     for name in rows.columns:
         cells = [value if is_known(value) else None for value in rows[name]]
-        meaning = COLUMNS.get(name) or repeated.COLUMNS.get(name, "")
+        meaning = COLUMNS.get(name) or repetitions.COLUMNS.get(name, "")
         kind = "Float64" if meaning.startswith("float:") else _TYPES.get(name, "string")
         if kind == "Int64" and not all(value is None or int(value) == value for value in cells):
             kind = "string"  # means of runs

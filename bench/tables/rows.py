@@ -11,15 +11,15 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Printed, PrintedMean, Study
 from ratiobench.bench.storage import pieces
-from ratiobench.bench.storage.store import Piece, Store, StoredCase
-from ratiobench.bench.tables import ratios, repeated
-from ratiobench.bench.tables.sayings import label_of_runs, said_of_runs
+from ratiobench.bench.storage.store import Store, StoredCase, StoredResult
+from ratiobench.bench.tables import ratios, repetitions
+from ratiobench.bench.tables.remarks import label_of_runs, remarks_of_runs
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 
 COLUMNS = {
     "case": "name of the case in the suite",
@@ -169,7 +169,7 @@ def read_results(store: Store) -> Results:
     with _sound(store, "about, sense"):
         sense = sense_of(store.about())
     for case in cases:
-        with _sound(store, f"case {shown(case.name)}"):
+        with _sound(store, f"case {shorten(case.name)}"):
             rows.extend(_case_rows(store, case, sense, seconds, checks, measures, runs, whole))
             studies.extend(_case_studies(store, case, seconds))
             answers = _case_solvers(store, case, seconds)
@@ -182,10 +182,10 @@ def read_results(store: Store) -> Results:
     for name in checks:
         columns += [f"{name}{part}" for part in (*parts, *(["_failing"] if name in asking else []))]
     columns += accounts
-    columns += repeated.COLUMNS if runs else ()
+    columns += repetitions.COLUMNS if runs else ()
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
     times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
-    each = pd.DataFrame(runs, columns=repeated.EACH, dtype=object)
+    each = pd.DataFrame(runs, columns=repetitions.EACH, dtype=object)
     found = Results(
         about, cases, frame, times, tuple(checks), tuple(measures), studies, frame,
         accounts=tuple(accounts), repetitions=each, solvers=solvers, asking=tuple(asking),
@@ -201,7 +201,7 @@ def _sound(store: Store, what: str) -> Iterator[None]:
     try:
         yield
     except KeyError as error:
-        raise InputError(str(store.path), f"{what}, {shown(error.args[0])}", "the field is missing") from None
+        raise InputError(str(store.path), f"{what}, {shorten(error.args[0])}", "the field is missing") from None
     except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
         if isinstance(error, InputError):
             raise
@@ -245,7 +245,7 @@ def _case_rows(
     runs: list[dict[str, Any]],
     whole: bool,
 ) -> list[dict[str, Any]]:
-    def timed(stage: str, algorithm: str, piece: Piece | None) -> Piece | None:
+    def timed(stage: str, algorithm: str, piece: StoredResult | None) -> StoredResult | None:
         if piece is not None:
             pieces.check_piece(piece, store.path, case, whole=whole)
             seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": piece.seconds})
@@ -291,12 +291,16 @@ def _case_rows(
             rows.append([])
         rows[-1].append(row)
     for several in rows:
-        runs.extend(repeated.list_runs(several) if len(several) > 1 else ())
-    return [repeated.fold(each, sense, tuple(checks)) if len(each) > 1 else each[0] for each in rows]
+        runs.extend(repetitions.list_runs(several) if len(several) > 1 else ())
+    return [repetitions.fold(each, sense, tuple(checks)) if len(each) > 1 else each[0] for each in rows]
 
 
 def _check_bound(
-    opt: Piece | None, runs: Iterable[tuple[str, Piece | None]], sense: Sense, store: Store, case: StoredCase
+    opt: StoredResult | None,
+    runs: Iterable[tuple[str, StoredResult | None]],
+    sense: Sense,
+    store: Store,
+    case: StoredCase,
 ) -> None:
     """Refuse a valid run that is better than the bound on OPT: one of the two must be wrong."""
     if opt is None or not opt.ok:
@@ -306,13 +310,17 @@ def _check_bound(
         if run is None or not run.ok or not run.payload["valid"]:
             continue
         if ratios.beats_bound(*ends, Fraction(run.payload["welfare"]), sense):
-            where = f"case {shown(case.name)}, online of {shown(name)}, welfare"
+            where = f"case {shorten(case.name)}, online of {shorten(name)}, welfare"
             beyond = "above" if sense is Sense.MOST else "below"
-            problem = f"{shown(run.payload['welfare'])} is {beyond} the bound {shown(opt.payload[sense.bound])} on OPT"
+            problem = (
+                f"{shorten(run.payload['welfare'])} is {beyond} the bound {shorten(opt.payload[sense.bound])} on OPT"
+            )
             raise InputError(str(store.path), where, problem)
 
 
-def _reference(opt: Piece | None, runs: Iterable[tuple[str, Piece | None]], sense: Sense) -> dict[str, Any]:
+def _reference(
+    opt: StoredResult | None, runs: Iterable[tuple[str, StoredResult | None]], sense: Sense
+) -> dict[str, Any]:
     """The interval on OPT. A valid online run is a verified solution too: the best one may move the verified end."""
     if opt is None or not opt.ok:
         reason = "not solved yet" if opt is None else opt.payload["reason"]
@@ -393,7 +401,7 @@ def group_means(rows: pd.DataFrame, sense: Sense = Sense.MOST) -> pd.DataFrame:
                 "undefined": mean.undefined,
                 "invalid": int((part["state"] == "invalid").sum()),
                 "failed": int((part["state"] == "failed").sum()),
-                "said": said_of_runs(str(algorithm), [str(label) for label in usable["label"]]),
+                "said": remarks_of_runs(str(algorithm), [str(label) for label in usable["label"]]),
                 "label": label_of_runs(str(algorithm), [str(label) for label in usable["label"]]),
             }
         )

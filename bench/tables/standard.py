@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.standard import Entry, StandardSet, ends_of
 from ratiobench.bench.storage.payload import exact
 from ratiobench.bench.tables import ratios
-from ratiobench.instances.errors import InputError, tamed
+from ratiobench.instances.errors import InputError, make_printable
 from ratiobench.instances.files import read_bytes, write_text
 
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->"
@@ -23,7 +23,7 @@ def size_text(entry: Entry) -> str:
 
 
 def _figure(value: Any) -> str:
-    return "-" if value is None else f"{value:.2f}" if isinstance(value, float) else tamed(str(value), 40)
+    return "-" if value is None else f"{value:.2f}" if isinstance(value, float) else make_printable(str(value), 40)
 
 
 def gap_text(ends: tuple[Any, Any]) -> str:

@@ -13,14 +13,14 @@ from typing import Any
 import pandas as pd
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import SWEEP
 from ratiobench.bench.tables import ratios
 from ratiobench.bench.tables.crosscheck import answer_lines
 from ratiobench.bench.tables.rows import DECIDING, Results, failing_assumptions, group_means, is_known, online_seconds
 from ratiobench.bench.tables.wins import count_wins
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 NAMED = 2
 """Failing assumptions that a cell names; of more it gives the number."""
@@ -93,9 +93,11 @@ def admitted_text(value: Any) -> str:
 def opt_text(row: Mapping[Any, Any], unit: str) -> str:
     """The interval on OPT with its proof, in words."""
     if row["opt_status"] == "failed":
-        return f"OPT unknown: {tamed(row['opt_lower_source'], LAST_CELL)}"
-    proof, formulation, backend = (tamed(row[f"opt_{name}"], CELL) for name in ("proof", "formulation", "backend"))
-    version = tamed(row["opt_solver"], CELL) if is_known(row.get("opt_solver")) and backend != "none" else ""
+        return f"OPT unknown: {make_printable(row['opt_lower_source'], LAST_CELL)}"
+    proof, formulation, backend = (
+        make_printable(row[f"opt_{name}"], CELL) for name in ("proof", "formulation", "backend")
+    )
+    version = make_printable(row["opt_solver"], CELL) if is_known(row.get("opt_solver")) and backend != "none" else ""
     proof = f"proof: {proof}, {formulation} / {backend} {version}".rstrip()
     limited = ", time-limited" if row["opt_time_limited"] else ""
     if row["opt_status"] == "optimal":
@@ -164,7 +166,7 @@ def results_text(found: Results, family: Family) -> str:
             continue
         rows = every[case.name]
         figures = ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, int | float))
-        head_line = f"{tamed(case.name, CELL)}: {tamed(figures, LAST_CELL) or 'no instance'}"
+        head_line = f"{make_printable(case.name, CELL)}: {make_printable(figures, LAST_CELL) or 'no instance'}"
         said = answer_lines(found.solvers[case.name], family.unit) if case.name in found.solvers else []
         parts.append("\n  ".join([head_line, opt_text(rows[0], family.unit), *said]))
         parts.append(aligned([_line(row, head, spent, family.objective, found.sense) for row in rows], indent="  "))
@@ -202,11 +204,11 @@ def _reasons(rows: pd.DataFrame, check: str) -> list[str]:
         reasons = rows[rows[check] == verdict.value][f"{check}_reason"]
         counted = Counter(re.split(r"[:(]", reason)[0].strip() for reason in reasons).most_common()
         if counted:
-            why = "; ".join(f"{tamed(reason, CELL)} ({_rows(count)})" for reason, count in counted)
+            why = "; ".join(f"{make_printable(reason, CELL)} ({_rows(count)})" for reason, count in counted)
             lines.append(f"{check_title(check)} {verdict}: {why}.")
     failing = Counter(name for row in rows.to_dict("records") for name in failing_assumptions(row, check) or ())
     if failing:
-        names = "; ".join(f"{tamed(name, CELL)} ({_rows(count)})" for name, count in failing.most_common())
+        names = "; ".join(f"{make_printable(name, CELL)} ({_rows(count)})" for name, count in failing.most_common())
         lines.append(f"{check_title(check)}, assumptions of its proof that fail: {names}.")
     return lines
 
@@ -246,7 +248,7 @@ def aligned(lines: Sequence[Mapping[str, str]], indent: str = "", width: int = 0
     """
     names = list(lines[0])
     most = {name: LAST_CELL if name == names[-1] or width else CELL for name in names}
-    lines = [{name: tamed(line[name], most[name]) for name in names} for line in lines]
+    lines = [{name: make_printable(line[name], most[name]) for name in names} for line in lines]
     widths = {name: max(len(name), *(len(line[name]) for line in lines)) for name in names}
     if width:
         _narrow(widths, lines, width - len(indent) - 2 * (len(names) - 1))

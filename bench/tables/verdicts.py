@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.parts import Statement
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.bench.tables.rows import Results, failing_assumptions, is_known
 from ratiobench.bench.tables.text import aligned

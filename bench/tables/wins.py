@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.tables.repeated import is_mean
+from ratiobench.bench.tables.remarks import is_own, name_of_runs
+from ratiobench.bench.tables.repetitions import is_mean
 from ratiobench.bench.tables.rows import is_known
-from ratiobench.bench.tables.sayings import is_own, name_of_runs
 
 Row = Mapping[Any, Any]
 

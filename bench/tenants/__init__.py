@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 
 FAMILY = Family(

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
+from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
-from ratiobench.bench.family.parts import Statement
 from ratiobench.formulations.report import SolveReport
 from ratiobench.formulations.tenants.tables import queues_of, tables
 from ratiobench.instances.tenants.format import content_hash

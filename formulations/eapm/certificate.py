@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ratiobench.formulations import sealing
+from ratiobench.formulations import checksums
 from ratiobench.instances.documents import Documents
 from ratiobench.instances.eapm.solution import Solution, parse_solution, solution_document
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import integer, items
 from ratiobench.instances.files import line_of, sha256_of
 
@@ -50,7 +50,7 @@ class Certificate:
 
 def document(certificate: Certificate) -> dict[str, Any]:
     """The certificate as the JSON document that `parse` reads, sealed."""
-    return sealing.sealed(_content(certificate))
+    return checksums.sealed(_content(certificate))
 
 
 def _content(certificate: Certificate) -> dict[str, Any]:
@@ -84,17 +84,17 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     ------
     InputError : naming the file, the field and the value.
     """
-    data = sealing.opened(data, source, FORMAT, _KEYS)
+    data = checksums.opened(data, source, FORMAT, _KEYS)
     prices = items(source, "prices", data["prices"], None, "")
     found = Certificate(
-        instance=sealing.digest(source, "instance", data["instance"]),
+        instance=checksums.digest(source, "instance", data["instance"]),
         scale=integer(source, "scale", data["scale"], 1, PRICE_LIMIT),
         prices=tuple(integer(source, f"prices[{j}]", w, -PRICE_LIMIT, PRICE_LIMIT) for j, w in enumerate(prices)),
         upper=_rate(source, "upper", data["upper"]),
         lower=_rate(source, "lower", data["lower"]),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
     )
-    return found, sealing.digest(source, "sha256", data["sha256"])
+    return found, checksums.digest(source, "sha256", data["sha256"])
 
 
 def _rate(source: str, field: str, value: Any) -> Fraction:
@@ -106,7 +106,7 @@ def _rate(source: str, field: str, value: Any) -> Fraction:
             found = Fraction(int(top), int(bottom))
             if _text(found) == value:
                 return found
-    raise InputError(source, field, f'{shown(value)} is not a fraction "p/q" in lowest terms')
+    raise InputError(source, field, f'{shorten(value)} is not a fraction "p/q" in lowest terms')
 
 
 FILES = Documents(parse, document, line_of)

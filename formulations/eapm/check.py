@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from ratiobench.instances.eapm.model import Instance
 from ratiobench.instances.eapm.solution import Solution
-from ratiobench.instances.errors import shown
+from ratiobench.instances.errors import shorten
 
 
-class Breach(NamedTuple):
+class ConstraintViolation(NamedTuple):
     """One violated constraint: the equation, the user (None for the solution as a whole), and the figures."""
 
     equation: str
@@ -43,7 +43,7 @@ class CheckReport:
     """
 
     valid: bool
-    violations: tuple[Breach, ...]
+    violations: tuple[ConstraintViolation, ...]
     profit: int
     energy_cost: int
     makespan_ms: int
@@ -70,22 +70,24 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
     and machine. No solution breaks (6): it says what the makespan is.
     """
     machines = len(instance.machines)
-    breaches: list[Breach] = []
+    breaches: list[ConstraintViolation] = []
     if len(solution) != instance.users:
-        breaches.append(Breach("5", None, f"{len(solution)} decisions for {instance.users} users"))
+        breaches.append(ConstraintViolation("5", None, f"{len(solution)} decisions for {instance.users} users"))
     load = [0] * machines
     spent = placed = 0
     for i, decision in enumerate(solution[: instance.users]):
         if decision is None:
-            breaches.append(Breach("5", i, "has no decision; every bag is placed"))
+            breaches.append(ConstraintViolation("5", i, "has no decision; every bag is placed"))
             continue
         if len(decision) != machines:
-            breaches.append(Breach("7", i, f"{len(decision)} shares for {machines} machines"))
+            breaches.append(ConstraintViolation("7", i, f"{len(decision)} shares for {machines} machines"))
             continue
         bad = next((j for j, x in enumerate(decision) if not _natural(x)), None)
         if bad is not None:
             breaches.append(
-                Breach("7", i, f"share {shown(decision[bad])} on machine {bad} is not a non-negative integer")
+                ConstraintViolation(
+                    "7", i, f"share {shorten(decision[bad])} on machine {bad} is not a non-negative integer"
+                )
             )
             continue
         shares = [int(x) for x in decision]
@@ -95,7 +97,7 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
                 load[j] += x * etc
                 spent += x * instance.energy_price * etc * int(instance.apc_mw[instance.kind[i], j])
         if sum(shares) != int(instance.tasks[i]):
-            breaches.append(Breach("5", i, f"{sum(shares)} tasks are placed of {int(instance.tasks[i])}"))
+            breaches.append(ConstraintViolation("5", i, f"{sum(shares)} tasks are placed of {int(instance.tasks[i])}"))
         else:
             placed += 1
     profit, makespan = sum(int(p) for p in instance.price) - spent, max(load)

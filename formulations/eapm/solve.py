@@ -28,7 +28,7 @@ from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_se
 from ratiobench.instances.eapm.format import content_hash, loads
 from ratiobench.instances.eapm.model import Instance, IntArray
 from ratiobench.instances.eapm.solution import Solution
-from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.errors import InputError, not_one_of, shorten
 
 VERSION = "1"
 """Version of everything that can change a report's figures; part of the key of stored results."""
@@ -349,7 +349,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
     """
     if kind not in ("mps", "lp"):
-        raise InputError("", "format", f"{shown(kind)} is not one of mps, lp")
+        raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     name = DINKELBACH if formulation == "auto" else formulation
     if name not in (DINKELBACH, CHARNES_COOPER):
         raise InputError("", "formulation", not_one_of(formulation, ("auto", DINKELBACH, CHARNES_COOPER)))

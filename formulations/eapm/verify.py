@@ -24,8 +24,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from ratiobench.formulations.checksums import Verdict, Wrong, require
 from ratiobench.formulations.eapm.certificate import Certificate, parse, seal
-from ratiobench.formulations.sealing import Verdict, Wrong, require
 from ratiobench.instances.eapm.format import content_hash
 from ratiobench.instances.eapm.model import Instance
 from ratiobench.instances.eapm.solution import Solution

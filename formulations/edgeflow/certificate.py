@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ratiobench.formulations import sealing
+from ratiobench.formulations import checksums
 from ratiobench.instances.documents import Documents
 from ratiobench.instances.edgeflow.solution import Solution, parse_solution, solution_document
 from ratiobench.instances.fields import LIMIT, integer, items
@@ -53,7 +53,7 @@ class Certificate:
 
 def document(certificate: Certificate) -> dict[str, Any]:
     """The certificate as the JSON document that `parse` reads, sealed."""
-    return sealing.sealed(_content(certificate))
+    return checksums.sealed(_content(certificate))
 
 
 def _content(certificate: Certificate) -> dict[str, Any]:
@@ -86,14 +86,14 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     ------
     InputError : naming the file, the field and the value.
     """
-    data = sealing.opened(data, source, FORMAT, _KEYS)
+    data = checksums.opened(data, source, FORMAT, _KEYS)
 
     def row(field: str, least: int, most: int) -> tuple[int, ...]:
         listed = enumerate(items(source, field, data[field], None, ""))
         return tuple(integer(source, f"{field}[{k}]", x, least, most) for k, x in listed)
 
     found = Certificate(
-        instance=sealing.digest(source, "instance", data["instance"]),
+        instance=checksums.digest(source, "instance", data["instance"]),
         scale=integer(source, "scale", data["scale"], 1, PRICE_LIMIT),
         points=row("points", -LIMIT, LIMIT),
         gpu_prices=row("gpu_prices", 0, PRICE_LIMIT),
@@ -103,7 +103,7 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
         lower=integer(source, "lower", data["lower"], 0, LIMIT),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
     )
-    return found, sealing.digest(source, "sha256", data["sha256"])
+    return found, checksums.digest(source, "sha256", data["sha256"])
 
 
 FILES = Documents(parse, document, line_of)

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance, Model, Window
 from ratiobench.instances.edgeflow.solution import Piece, Solution
-from ratiobench.instances.errors import shown
+from ratiobench.instances.errors import shorten
 
 
-class Breach(NamedTuple):
+class ConstraintViolation(NamedTuple):
     """One broken rule: its number, the job (None for the schedule as a whole), and the figures.
 
     Rules: 1 pieces in order, disjoint, whole seconds, not before the job is submitted; 2 a share that the job's model
@@ -48,7 +48,7 @@ class CheckReport:
     """
 
     valid: bool
-    violations: tuple[Breach, ...]
+    violations: tuple[ConstraintViolation, ...]
     value: int | None
     met: tuple[bool, ...]
     ends: tuple[int | None, ...]
@@ -70,9 +70,9 @@ class CheckReport:
 
 def check(instance: Instance, solution: Solution) -> CheckReport:
     """Verify a schedule and count the jobs that it meets, exactly; section 3 of the family's description."""
-    breaches: list[Breach] = []
+    breaches: list[ConstraintViolation] = []
     if len(solution) != instance.jobs:
-        breaches.append(Breach("1", None, f"{len(solution)} decisions for {instance.jobs} jobs"))
+        breaches.append(ConstraintViolation("1", None, f"{len(solution)} decisions for {instance.jobs} jobs"))
     met, ends = [False] * instance.jobs, [None] * instance.jobs  # type: list[bool], list[int | None]
     good: list[Piece] = []
     moves = 0
@@ -80,7 +80,7 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
         job, model = instance.job(i), instance.models[int(instance.model[i])]
         wrong = _broken(instance, model, job.submit, raw)
         if wrong is not None:
-            breaches.append(Breach(wrong[0], i, wrong[1]))
+            breaches.append(ConstraintViolation(wrong[0], i, wrong[1]))
             continue
         pieces = [Piece(*(int(x) for x in piece)) for piece in raw]
         good += pieces
@@ -137,7 +137,7 @@ def _broken(instance: Instance, model: Model, submit: int, raw: Any) -> tuple[st
     last = submit
     for j, piece in enumerate(raw):
         if len(piece) != 4 or not all(isinstance(x, Integral) and not isinstance(x, bool) for x in piece):
-            return "1", f"piece {j} is {shown(piece)}, not four integers"
+            return "1", f"piece {j} is {shorten(piece)}, not four integers"
         start, end, place, gpus = (int(x) for x in piece)
         if start >= end:
             return "1", f"piece {j} ends at {end}, it begins at {start}"
@@ -147,10 +147,10 @@ def _broken(instance: Instance, model: Model, submit: int, raw: Any) -> tuple[st
         last = end
         if place == CLOUD:
             if gpus not in model.gpus or gpus > instance.gpus:
-                return "2", f"piece {j} runs on {gpus} GPUs, {shown(model.name)} has no such share here"
+                return "2", f"piece {j} runs on {gpus} GPUs, {shorten(model.name)} has no such share here"
         elif place == EDGE:
             if gpus != 1 or model.edge_speed == 0:
-                why = "one GPU is what runs there" if model.edge_speed else f"{shown(model.name)} does not fit there"
+                why = "one GPU is what runs there" if model.edge_speed else f"{shorten(model.name)} does not fit there"
                 return "2", f"piece {j} runs on an edge server on {gpus} GPUs, {why}"
             if not _inside(instance.edge, start, end):
                 return "3", f"piece {j} runs on an edge server from {start} to {end}, not within one window"
@@ -163,7 +163,7 @@ def _inside(windows: Sequence[Window], start: int, end: int) -> bool:
     return any(window.start <= start and end <= window.end for window in windows)
 
 
-def _crowded(gpus: int, windows: Sequence[Window], pieces: Sequence[Piece]) -> list[Breach]:
+def _crowded(gpus: int, windows: Sequence[Window], pieces: Sequence[Piece]) -> list[ConstraintViolation]:
     """Where more GPUs or edge servers are in use than there are: the first second of each."""
     found = []
     change: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -180,8 +180,12 @@ def _crowded(gpus: int, windows: Sequence[Window], pieces: Sequence[Piece]) -> l
             used[k] += change[second][k]
         if used[CLOUD] > gpus and not crowded[CLOUD]:
             crowded[CLOUD] = True
-            found.append(Breach("3", None, f"{used[CLOUD]} GPUs in use at second {second}, there are {gpus}"))
+            found.append(
+                ConstraintViolation("3", None, f"{used[CLOUD]} GPUs in use at second {second}, there are {gpus}")
+            )
         if used[EDGE] > used[2] and not crowded[EDGE]:
             crowded[EDGE] = True
-            found.append(Breach("3", None, f"{used[EDGE]} edge servers in use at second {second} of {used[2]}"))
+            found.append(
+                ConstraintViolation("3", None, f"{used[EDGE]} edge servers in use at second {second} of {used[2]}")
+            )
     return found

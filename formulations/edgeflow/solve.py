@@ -29,7 +29,7 @@ from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_se
 from ratiobench.instances.edgeflow.format import content_hash, loads
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.solution import Solution
-from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.errors import InputError, not_one_of, shorten
 
 VERSION = "2"
 """Version of everything that can change a report's figures; part of the key of stored results."""
@@ -389,7 +389,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
     """
     if kind not in ("mps", "lp"):
-        raise InputError("", "format", f"{shown(kind)} is not one of mps, lp")
+        raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     name = MIP if formulation == "auto" else formulation
     if name not in (LP, MIP):
         raise InputError("", "formulation", not_one_of(formulation, ("auto", LP, MIP)))

@@ -21,8 +21,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from ratiobench.formulations.checksums import Verdict, Wrong, require
 from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
-from ratiobench.formulations.sealing import Verdict, Wrong, require
 from ratiobench.instances.edgeflow.format import content_hash
 from ratiobench.instances.edgeflow.model import Instance, Job, Model
 from ratiobench.instances.edgeflow.solution import Piece, Solution

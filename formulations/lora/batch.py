@@ -26,7 +26,7 @@ from ratiobench.formulations.lora.bound.residual import Residual, residual_bound
 from ratiobench.formulations.lora.direct import safe_floor
 from ratiobench.formulations.lora.exhaustive import exhausted
 from ratiobench.formulations.lora.heuristic.blocks import anneal, insert_all
-from ratiobench.formulations.lora.heuristic.insertion import begin, new_desk
+from ratiobench.formulations.lora.heuristic.insertion import begin, new_workspace
 from ratiobench.formulations.lora.heuristic.state import State, copy_state, solution_of_state, type_of_node
 from ratiobench.formulations.lora.models.pooled import Relaxed, relaxed_model
 from ratiobench.formulations.report import Termination
@@ -100,7 +100,7 @@ class _Batch:
         self._instance, self._pool = instance, p
         self._pricer = Pricer(p, parallel=False)
         nothing = np.zeros((len(p.class_kind), p.tariff.shape[1]))
-        self._desk = new_desk(p, (None,) * len(p.nodes), nothing, 1)
+        self._desk = new_workspace(p, (None,) * len(p.nodes), nothing, 1)
         self._empty = State(
             np.array(free, order="C"),  # copies: kernels are compiled for arrays that can be written
             np.array(free_mb, order="C"),

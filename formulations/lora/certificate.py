@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ratiobench.formulations import sealing
+from ratiobench.formulations import checksums
 from ratiobench.instances.documents import Documents
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import integer, items
 from ratiobench.instances.files import line_of, sha256_of
 from ratiobench.instances.lora.solution import Solution, parse_solution, solution_document
@@ -94,7 +94,7 @@ class Certificate:
 
 def document(certificate: Certificate) -> dict[str, Any]:
     """The certificate as the JSON document that `parse` reads, sealed."""
-    return sealing.sealed(_content(certificate))
+    return checksums.sealed(_content(certificate))
 
 
 def _content(certificate: Certificate) -> dict[str, Any]:
@@ -133,12 +133,12 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     InputError : naming the file, the field and the value.
     """
     branched = isinstance(data, dict) and data.get("format") == TREE_FORMAT
-    data = sealing.opened(data, source, *((TREE_FORMAT, _TREE_KEYS) if branched else (FORMAT, _KEYS)))
+    data = checksums.opened(data, source, *((TREE_FORMAT, _TREE_KEYS) if branched else (FORMAT, _KEYS)))
     more, tree = (items(source, key, data[key], None, "") if branched else [] for key in ("more", "tree"))
     if branched and not tree:
         raise InputError(source, "tree", "it has no node")
     found = Certificate(
-        instance=sealing.digest(source, "instance", data["instance"]),
+        instance=checksums.digest(source, "instance", data["instance"]),
         unit=integer(source, "unit", data["unit"], 1, PRICE_LIMIT),
         **_prices_of(source, "", data)._asdict(),
         more=tuple(_prices_of(source, f"more[{j}]", each) for j, each in enumerate(more)),
@@ -147,7 +147,7 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
         lower=integer(source, "lower", data["lower"], 0, PRICE_LIMIT),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
     )
-    return found, sealing.digest(source, "sha256", data["sha256"])
+    return found, checksums.digest(source, "sha256", data["sha256"])
 
 
 def _prices_of(source: str, path: str, data: Any) -> Prices:
@@ -155,8 +155,8 @@ def _prices_of(source: str, path: str, data: Any) -> Prices:
     inside = f"{path}." if path else ""
     if path:
         if not isinstance(data, dict):
-            raise InputError(source, path, f"{shown(data)} is not an object")
-        sealing.exactly(source, inside, data, _PRICE_KEYS)
+            raise InputError(source, path, f"{shorten(data)} is not an object")
+        checksums.exactly(source, inside, data, _PRICE_KEYS)
     classes = items(source, f"{inside}classes", data["classes"], None, "")
     return Prices(
         _prices(source, f"{inside}lam", data["lam"]),
@@ -169,14 +169,14 @@ def _node(source: str, path: str, data: Any) -> Node:
     if not isinstance(data, list):
         return integer(source, path, data, 0, PRICE_LIMIT)
     if len(data) not in (1, 3):
-        raise InputError(source, path, f"{shown(data)} is neither a task nor a task, a type and a slot")
+        raise InputError(source, path, f"{shorten(data)} is neither a task nor a task, a type and a slot")
     return tuple(integer(source, f"{path}[{k}]", value, 0, PRICE_LIMIT) for k, value in enumerate(data))
 
 
 def _class(source: str, path: str, data: Any) -> ClassPrice:
     if not isinstance(data, dict):
-        raise InputError(source, path, f"{shown(data)} is not an object")
-    sealing.exactly(source, f"{path}.", data, _CLASS_KEYS)
+        raise InputError(source, path, f"{shorten(data)} is not an object")
+    checksums.exactly(source, f"{path}.", data, _CLASS_KEYS)
     kind, rate, memory = (
         integer(source, f"{path}.{key}", data[key], -PRICE_LIMIT, PRICE_LIMIT) for key in _CLASS_KEYS[:3]
     )

@@ -15,7 +15,7 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision, Solution
 
 
-class Breach(NamedTuple):
+class ConstraintViolation(NamedTuple):
     """One violated constraint: the equation, the task (None for a capacity), and the figures."""
 
     equation: str
@@ -42,7 +42,7 @@ class CheckReport:
     """
 
     valid: bool
-    violations: tuple[Breach, ...]
+    violations: tuple[ConstraintViolation, ...]
     welfare: int
     true_welfare: int
     revenue: int | None
@@ -71,9 +71,9 @@ def check(instance: Instance, solution: Solution, *, migration: bool = True) -> 
     construction), (4j) a vendor only for a task that needs one, (4k) no cell where the rate is 0. Without `migration`
     one more, (one node): a task runs on one and the same node in all its slots.
     """
-    breaches: list[Breach] = []
+    breaches: list[ConstraintViolation] = []
     if len(solution) != instance.tasks:
-        breaches.append(Breach("4h", None, f"{len(solution)} decisions for {instance.tasks} tasks"))
+        breaches.append(ConstraintViolation("4h", None, f"{len(solution)} decisions for {instance.tasks} tasks"))
     # Nodes below ends[g] that are not below ends[g-1] are of type g; a type may count a million million nodes.
     ends = list(accumulate(node.count for node in instance.node_types))
     compute: defaultdict[tuple[int, int], int] = defaultdict(int)
@@ -88,7 +88,7 @@ def check(instance: Instance, solution: Solution, *, migration: bool = True) -> 
         if not migration and len(nodes := {node for node, _ in decision.cells}) > 1:
             first, second = sorted(nodes)[:2]
             more = f" and {len(nodes) - 2} more" * (len(nodes) > 2)
-            breaches.append(Breach(ONE_NODE, i, f"runs on nodes {first}, {second}{more}"))
+            breaches.append(ConstraintViolation(ONE_NODE, i, f"runs on nodes {first}, {second}{more}"))
         welfare += int(instance.bid[i]) - spent
         true_welfare += int(instance.valuation[i]) - spent
         if decision.payment is not None:
@@ -96,12 +96,12 @@ def check(instance: Instance, solution: Solution, *, migration: bool = True) -> 
     for (node, slot), load in sorted(compute.items()):
         limit = instance.node_types[bisect_right(ends, node)].compute
         if load > limit:
-            breaches.append(Breach("4f", None, f"node {node} slot {slot}: compute {load} > {limit}"))
+            breaches.append(ConstraintViolation("4f", None, f"node {node} slot {slot}: compute {load} > {limit}"))
     for (node, slot), load in sorted(memory.items()):
         limit = instance.node_types[bisect_right(ends, node)].memory_mb
         if load + instance.base_memory_mb > limit:
             total = load + instance.base_memory_mb
-            breaches.append(Breach("4g", None, f"node {node} slot {slot}: memory {total} > {limit}"))
+            breaches.append(ConstraintViolation("4g", None, f"node {node} slot {slot}: memory {total} > {limit}"))
     return CheckReport(
         valid=not breaches,
         violations=tuple(breaches),
@@ -119,18 +119,18 @@ def _check_task(
     ends: list[int],
     compute: defaultdict[tuple[int, int], int],
     memory: defaultdict[tuple[int, int], int],
-    breaches: list[Breach],
+    breaches: list[ConstraintViolation],
 ) -> int:
     """Check (4a)-(4e), (4h), (4j), (4k) of one task, add its loads, and return vendor price plus operational cost."""
     first, spent = int(instance.arrival[i]), 0
     vendors = instance.vendors(i)
     if decision.vendor is None:
         if vendors:
-            breaches.append(Breach("4a", i, "needs pre-processing and has no vendor"))
+            breaches.append(ConstraintViolation("4a", i, "needs pre-processing and has no vendor"))
     elif not vendors:
-        breaches.append(Breach("4j", i, f"vendor {decision.vendor} for a task without pre-processing"))
+        breaches.append(ConstraintViolation("4j", i, f"vendor {decision.vendor} for a task without pre-processing"))
     elif not 0 <= decision.vendor < len(vendors):
-        breaches.append(Breach("4h", i, f"vendor {decision.vendor} is not in 0..{len(vendors) - 1}"))
+        breaches.append(ConstraintViolation("4h", i, f"vendor {decision.vendor} is not in 0..{len(vendors) - 1}"))
     else:
         first += vendors[decision.vendor].delay
         spent += vendors[decision.vendor].price
@@ -142,27 +142,27 @@ def _check_task(
     for node, slot in decision.cells:
         if not (0 <= node < ends[-1] and 1 <= slot <= instance.slots):
             allowed = f"nodes 0..{ends[-1] - 1}, slots 1..{instance.slots}"
-            breaches.append(Breach("4h", i, f"cell [{node}, {slot}] is not in {allowed}"))
+            breaches.append(ConstraintViolation("4h", i, f"cell [{node}, {slot}] is not in {allowed}"))
             continue
         if (node, slot) in seen_cells:
-            breaches.append(Breach("4h", i, f"cell [{node}, {slot}] stands twice"))
+            breaches.append(ConstraintViolation("4h", i, f"cell [{node}, {slot}] stands twice"))
             continue
         seen_cells.add((node, slot))
         if slot in seen_slots:
-            breaches.append(Breach("4b", i, f"two nodes in slot {slot}"))
+            breaches.append(ConstraintViolation("4b", i, f"two nodes in slot {slot}"))
         seen_slots.add(slot)
         if slot < first:
-            breaches.append(Breach("4c", i, f"runs in slot {slot}, before {first}"))
+            breaches.append(ConstraintViolation("4c", i, f"runs in slot {slot}, before {first}"))
         if slot > deadline:
-            breaches.append(Breach("4d", i, f"runs in slot {slot}, after the deadline {deadline}"))
+            breaches.append(ConstraintViolation("4d", i, f"runs in slot {slot}, after the deadline {deadline}"))
         g = bisect_right(ends, node)
         rate = int(instance.rate[i, g])
         if rate == 0:
-            breaches.append(Breach("4k", i, f"runs on node {node}, where its rate is 0"))
+            breaches.append(ConstraintViolation("4k", i, f"runs on node {node}, where its rate is 0"))
         done += rate
         spent += int(cost[g, slot - 1])
         compute[node, slot] += rate
         memory[node, slot] += int(instance.memory_mb[i])
     if done < int(instance.work[i]):
-        breaches.append(Breach("4e", i, f"work done {done} < {int(instance.work[i])}"))
+        breaches.append(ConstraintViolation("4e", i, f"work done {done} < {int(instance.work[i])}"))
     return spent

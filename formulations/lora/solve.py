@@ -20,6 +20,7 @@ import numpy as np
 
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult, Limits
+from ratiobench.formulations.checksums import Wrong
 from ratiobench.formulations.interval import Interval, seconds_left
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never
@@ -30,7 +31,7 @@ from ratiobench.formulations.lora.certificate import Prices as PriceTable
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
 from ratiobench.formulations.lora.direct import build, solve_direct
-from ratiobench.formulations.lora.heuristic import staying
+from ratiobench.formulations.lora.heuristic import single_node
 from ratiobench.formulations.lora.heuristic.improve import heuristic
 from ratiobench.formulations.lora.heuristic.improve import warm as use_search
 from ratiobench.formulations.lora.models import one_node
@@ -38,9 +39,8 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes, registry
 from ratiobench.formulations.lora.verify import tree_bound
 from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Status, Termination
-from ratiobench.formulations.sealing import Wrong
 from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
-from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.errors import InputError, not_one_of, shorten
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.named import named
@@ -431,7 +431,7 @@ def _search(
     start = interval.solution if interval.lower > 0 else None
     enough = math.ceil(interval.upper * (1 - Fraction(gap)))
     tell = _listener(interval)
-    look = heuristic if interval.migration else staying.heuristic
+    look = heuristic if interval.migration else single_node.heuristic
     found = look(instance, tasks, dual, effort, seed, start, over, enough, tell, threads)
     interval.offer(found.solution, "search")
     interval.work["blocks"] = interval.work.get("blocks", 0) + found.blocks
@@ -473,7 +473,7 @@ def warm_search() -> None:
 
 def warm_staying() -> None:
     """Compile and cache the kernels of the search without migration."""
-    staying.heuristic(*_tiny(), enough=2**62)
+    single_node.heuristic(*_tiny(), enough=2**62)
 
 
 def warm() -> None:
@@ -575,7 +575,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
     """
     if kind not in ("mps", "lp"):
-        raise InputError("", "format", f"{shown(kind)} is not one of mps, lp")
+        raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     known = registry()
     name = "tight" if formulation == "auto" else formulation
     linear = [each.name for each in known.values() if "highs" in each.backends]

@@ -36,8 +36,8 @@ from typing import Any
 
 import numpy as np
 
+from ratiobench.formulations.checksums import Verdict, Wrong, require
 from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, Node, Prices, parse, seal
-from ratiobench.formulations.sealing import Verdict, Wrong, require
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision, Solution

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ratiobench.formulations import sealing
+from ratiobench.formulations import checksums
 from ratiobench.instances.documents import Documents
 from ratiobench.instances.fields import integer, items
 from ratiobench.instances.files import line_of, sha256_of
@@ -42,7 +42,7 @@ class Certificate:
 
 def document(certificate: Certificate) -> dict[str, Any]:
     """The certificate as the JSON document that `parse` reads, sealed."""
-    return sealing.sealed(_content(certificate))
+    return checksums.sealed(_content(certificate))
 
 
 def _content(certificate: Certificate) -> dict[str, Any]:
@@ -71,16 +71,16 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     ------
     InputError : naming the file, the field and the value.
     """
-    data = sealing.opened(data, source, FORMAT, _KEYS)
+    data = checksums.opened(data, source, FORMAT, _KEYS)
     prices = items(source, "prices", data["prices"], None, "")
     found = Certificate(
-        instance=sealing.digest(source, "instance", data["instance"]),
+        instance=checksums.digest(source, "instance", data["instance"]),
         prices=tuple(integer(source, f"prices[{j}]", pi, -PRICE_LIMIT, PRICE_LIMIT) for j, pi in enumerate(prices)),
         lower=integer(source, "lower", data["lower"], -PRICE_LIMIT, PRICE_LIMIT),
         upper=integer(source, "upper", data["upper"], -PRICE_LIMIT, PRICE_LIMIT),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
     )
-    return found, sealing.digest(source, "sha256", data["sha256"])
+    return found, checksums.digest(source, "sha256", data["sha256"])
 
 
 FILES = Documents(parse, document, line_of)

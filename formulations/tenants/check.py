@@ -12,12 +12,12 @@ from math import sqrt
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import shown
+from ratiobench.instances.errors import shorten
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution
 
 
-class Breach(NamedTuple):
+class ConstraintViolation(NamedTuple):
     """One violated constraint: its name, the job (None for the solution as a whole), and the figures."""
 
     constraint: str
@@ -44,7 +44,7 @@ class CheckReport:
     placed : jobs that start on a GPU there is.
     """
 
-    violations: tuple[Breach, ...]
+    violations: tuple[ConstraintViolation, ...]
     cost: int
     lateness: int
     flow: int
@@ -92,27 +92,29 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
     ``overlap`` on one GPU.
     """
     kinds = [(k, kind.price) for k, kind in enumerate(instance.gpu_types) for _ in range(kind.count)]
-    breaches: list[Breach] = []
+    breaches: list[ConstraintViolation] = []
     if len(solution) != instance.jobs:
-        breaches.append(Breach("every job", None, f"{len(solution)} decisions for {instance.jobs} jobs"))
+        breaches.append(ConstraintViolation("every job", None, f"{len(solution)} decisions for {instance.jobs} jobs"))
     busy: list[list[tuple[int, int, int]]] = [[] for _ in kinds]
     per_gpu = [0] * len(kinds)
     lateness = flow = money = met = 0
     for j, start in enumerate(solution[: instance.jobs]):
         if start is None:
-            breaches.append(Breach("every job", j, "has no start; every job is run"))
+            breaches.append(ConstraintViolation("every job", j, "has no start; every job is run"))
             continue
         gpu, tick = start
         if not _whole(gpu) or not _whole(tick) or not 0 <= gpu < len(kinds):
-            problem = f"starts on GPU {shown(gpu)} at {shown(tick)}; GPUs are 0..{len(kinds) - 1}, ticks are integers"
-            breaches.append(Breach("gpu", j, problem))
+            problem = (
+                f"starts on GPU {shorten(gpu)} at {shorten(tick)}; GPUs are 0..{len(kinds) - 1}, ticks are integers"
+            )
+            breaches.append(ConstraintViolation("gpu", j, problem))
             continue
         gpu, tick = int(gpu), int(tick)
         kind, price = kinds[gpu]
         release, run, cs = int(instance.release[j]), int(instance.run[j, kind]), int(instance.cost_sensitivity[j])
         end = tick + run
         if tick < release:
-            breaches.append(Breach("release", j, f"starts at {tick}, before its release at {release}"))
+            breaches.append(ConstraintViolation("release", j, f"starts at {tick}, before its release at {release}"))
         busy[gpu].append((tick, end, j))
         late = max(0, end - int(instance.deadline[j]))
         lateness, flow, money, met = lateness + late, flow + end - release, money + price * run, met + (not late)
@@ -122,7 +124,9 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
         intervals.sort()
         for (_, end, j), (tick, _, i) in pairwise(intervals):
             if tick < end:
-                breaches.append(Breach("overlap", i, f"starts at {tick} on GPU {gpu}, where job {j} runs until {end}"))
+                breaches.append(
+                    ConstraintViolation("overlap", i, f"starts at {tick} on GPU {gpu}, where job {j} runs until {end}")
+                )
     cost = sum(per_gpu)
     return CheckReport(
         violations=tuple(breaches),

@@ -24,7 +24,7 @@ from ratiobench.formulations.tenants.enumerate import WAYS_LIMIT, enumerate_opti
 from ratiobench.formulations.tenants.local import Search
 from ratiobench.formulations.tenants.subsets import JOBS_LIMIT, PRICED_LIMIT, priced_optimum, subsets_optimum
 from ratiobench.formulations.tenants.tables import Queues, queues_of, solution_of, tables
-from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.errors import InputError, not_one_of, shorten
 from ratiobench.instances.tenants.format import content_hash, loads
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution
@@ -340,7 +340,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
     """
     if kind not in ("mps", "lp"):
-        raise InputError("", "format", f"{shown(kind)} is not one of mps, lp")
+        raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     if formulation not in ("auto", TIME_INDEXED):
         raise InputError("", "formulation", not_one_of(formulation, ("auto", TIME_INDEXED)))
     problem = tables(instance)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.formulations.sealing import Verdict, Wrong, require
+from ratiobench.formulations.checksums import Verdict, Wrong, require
 from ratiobench.formulations.tenants.certificate import Certificate, parse, seal
 from ratiobench.instances.tenants.format import content_hash
 from ratiobench.instances.tenants.model import Instance

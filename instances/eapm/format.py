@@ -10,7 +10,7 @@ from typing import Any
 
 from ratiobench.instances.documents import Documents, require_format
 from ratiobench.instances.eapm.model import Instance, frozen
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import Fields, origin_of
 from ratiobench.instances.files import sha256_of
 
@@ -103,7 +103,7 @@ def _distinct(source: str, names: list[str], path: str) -> None:
     seen: set[str] = set()
     for j, name in enumerate(names):
         if name in seen:
-            raise InputError(source, path.format(j), f"{shown(name)} stands twice; names differ")
+            raise InputError(source, path.format(j), f"{shorten(name)} stands twice; names differ")
         seen.add(name)
 
 

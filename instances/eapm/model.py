@@ -16,7 +16,7 @@ import numpy as np
 
 from ratiobench.instances.arrays import IntArray as IntArray
 from ratiobench.instances.arrays import frozen as frozen
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +86,7 @@ class Instance:
 
     def __repr__(self) -> str:
         size = f"{self.users} users, {len(self.machines)} machines, {len(self.task_types)} types of task"
-        return f"<Instance {tamed(self.name, 80)}: {size}>"
+        return f"<Instance {make_printable(self.name, 80)}: {size}>"
 
     def _repr_html_(self) -> str:
         from ratiobench.instances.display import grouped, make_html

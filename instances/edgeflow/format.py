@@ -12,7 +12,7 @@ from typing import Any
 from ratiobench.instances.arrays import frozen
 from ratiobench.instances.documents import Documents, hash_once, require_format
 from ratiobench.instances.edgeflow.model import Instance, Model, Window
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import LIMIT, Fields, integer, items, origin_of
 
 FORMAT = "ratiobench/edgeflow/1"
@@ -84,7 +84,7 @@ def _models(top: Fields) -> tuple[Model, ...]:
         model = Fields(top.source, f"models[{k}]", raw, _MODEL, set())
         name = model.text("name")
         if name in found:
-            raise InputError(top.source, model.at("name"), f"{shown(name)} stands twice; names differ")
+            raise InputError(top.source, model.at("name"), f"{shorten(name)} stands twice; names differ")
         gpus, speed = _speeds(model)
         stalls = (model.integer(key, 0, STALL_LIMIT) for key in ("overhead_s", "edge_overhead_s"))
         found[name] = Model(name, gpus, speed, model.integer("edge_speed", 0), *stalls)
@@ -119,13 +119,15 @@ def _job(job: Fields, known: dict[str, int], models: tuple[Model, ...], before: 
         raise InputError(job.source, job.at("deadline"), f"{deadline} is not after `submit`, {submit}")
     name = job.text("model")
     if name not in known:
-        raise InputError(job.source, job.at("model"), f"{shown(name)} is the name of no model")
+        raise InputError(job.source, job.at("model"), f"{shorten(name)} is the name of no model")
     model = models[known[name]]
     work = job.integer("work", 1, WORK_LIMIT)
     share = job.integer("gpus", 1, GPU_LIMIT)
     if share not in model.gpus:
         listed = ", ".join(map(str, model.gpus))
-        raise InputError(job.source, job.at("gpus"), f"{share} is no share of model {shown(name)}, which has {listed}")
+        raise InputError(
+            job.source, job.at("gpus"), f"{share} is no share of model {shorten(name)}, which has {listed}"
+        )
     if max(*model.speed, model.edge_speed) * (deadline - submit) >= DONE_LIMIT:
         problem = f"{deadline - submit} s at the model's largest speed are 2^62 milli-iterations or more"
         raise InputError(job.source, job.at("deadline"), problem)

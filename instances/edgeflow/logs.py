@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ratiobench.instances.edgeflow.format import WORK_LIMIT
 from ratiobench.instances.edgeflow.tables import WIDEST
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.text_files import open_text, rows
 
@@ -138,7 +138,7 @@ def _share(gpus: int) -> int:
 
 def _whole(text: str, source: str, where: str, most: int = LIMIT) -> int:
     if not _NUMBER.fullmatch(text) or float(text) > most:
-        raise InputError(source, where, f"{shown(text)} is not a number in 0..{most}")
+        raise InputError(source, where, f"{shorten(text)} is not a number in 0..{most}")
     return int(float(text))
 
 
@@ -152,5 +152,5 @@ def _moment(text: str, source: str, where: str) -> int:
     except (ValueError, OverflowError):
         seconds = -1
     if not 0 <= seconds <= LIMIT:
-        raise InputError(source, where, f"{shown(text)} is neither a number of seconds nor a time")
+        raise InputError(source, where, f"{shorten(text)} is neither a number of seconds nor a time")
     return seconds

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiobench.instances.arrays import IntArray
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 CLOUD, EDGE = 0, 1
 """The places at which a piece of work runs."""
@@ -115,7 +115,7 @@ class Instance:
 
     def __repr__(self) -> str:
         size = f"{self.jobs} jobs, {self.gpus} GPUs, {len(self.edge)} edge windows, {len(self.models)} models"
-        return f"<Instance {tamed(self.name, 80)}: {size}>"
+        return f"<Instance {make_printable(self.name, 80)}: {size}>"
 
     @property
     def jobs(self) -> int:

@@ -19,7 +19,7 @@ from ratiobench.instances.edgeflow.format import FORMAT, GPU_LIMIT, STALL_LIMIT,
 from ratiobench.instances.edgeflow.logs import Row, read_log
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.tables import CLUSTERS, DAY, PUBLISHED, SHORTEST, SLOT
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values
 from ratiobench.instances.numerals import text_of_fraction
 from ratiobench.instances.recipe import SOURCE
@@ -291,7 +291,7 @@ def _known(row: Row, begin: int, gpu_type: str, path: str) -> Drawn:
     """A job whose log says its model, iterations and deadline."""
     table = tables.throughput()[gpu_type].get((row.model, row.batch), {})
     if row.gpus not in table:
-        problem = f"{shown(row.model)} with batch {row.batch} was not measured on {row.gpus} {gpu_type} GPUs"
+        problem = f"{shorten(row.model)} with batch {row.batch} was not measured on {row.gpus} {gpu_type} GPUs"
         raise InputError(path, "model", problem)
     submit, work = row.submit - begin, 1000 * row.iterations * _unit(gpu_type)
     return Drawn(submit, row.gpus, row.model, row.batch, work, row.deadline - begin)
@@ -372,16 +372,16 @@ def read_windows(texts: str, servers: int) -> list[tuple[int, int, int]]:
     for text in texts.split("+"):
         match = _WINDOW.fullmatch(text)
         if match is None:
-            raise InputError(SOURCE, "windows", f"{shown(text)} is not HH:MM-HH:MM or HH:MM-HH:MM/PART")
+            raise InputError(SOURCE, "windows", f"{shorten(text)} is not HH:MM-HH:MM or HH:MM-HH:MM/PART")
         hour, minute, until, past, part = (int(each or 1) for each in match.groups())
         start, end = 3600 * hour + 60 * minute, 3600 * until + 60 * past
         if not start < end <= DAY:
-            raise InputError(SOURCE, "windows", f"{shown(text)} does not end after it starts, on the same day")
+            raise InputError(SOURCE, "windows", f"{shorten(text)} does not end after it starts, on the same day")
         found.append((start, end, servers // part))
     found.sort()
     for before, after in pairwise(found):
         if after[0] < before[1]:
-            raise InputError(SOURCE, "windows", f"{shown(texts)} overlap")
+            raise InputError(SOURCE, "windows", f"{shorten(texts)} overlap")
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.lora.readers import SLOT_SECONDS, SLOTS_PER_DAY, Trace, read_arrivals, registered
 
 DATA = Path(__file__).with_name("data")
@@ -73,10 +73,12 @@ def span_counts(
             table = _table(trace, "earlier") | table
     if day not in table:
         if file is None:
-            problem = f"{shown(day)} is not shipped; shipped: {', '.join(table)}; other days: name the trace's own file"
+            problem = (
+                f"{shorten(day)} is not shipped; shipped: {', '.join(table)}; other days: name the trace's own file"
+            )
             raise InputError(f"trace {trace}", "day", problem)
         span = f"{min(table)} to {max(table)}" if table else "no days"
-        raise InputError(str(file), "day", f"{shown(day)} is not in the file, which has {span}")
+        raise InputError(str(file), "day", f"{shorten(day)} is not in the file, which has {span}")
     known = list(table)
     first = known.index(day)
     chosen = [known[(first + j) % len(known)] for j in range(number)]
@@ -113,7 +115,7 @@ def _shipped(trace: str) -> dict[str, tuple[int, ...]]:
 @lru_cache(maxsize=16)
 def _table(trace: str, kind: str) -> dict[str, tuple[int, ...]]:
     if trace not in registered():
-        raise InputError("traces", "name", f"{shown(trace)} is none of {', '.join(registered())}")
+        raise InputError("traces", "name", f"{shorten(trace)} is none of {', '.join(registered())}")
     with (DATA / f"{kind}_{trace}.csv").open(newline="", encoding="ascii") as file:
         header, *rows = csv.reader(file)
     return {day: tuple(int(row[column]) for row in rows) for column, day in enumerate(header) if column > 0}

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import Fields
 from ratiobench.instances.files import load_json, read_bytes, sha256_of
 from ratiobench.instances.keys import Text, joined
@@ -127,7 +127,7 @@ class Calibration:
         for key, values, known in (("colocation", colocation, self.tasks), ("batch", batch, self.batch)):
             for value in values:
                 if value not in known:
-                    raise InputError("recipe", key, f"{shown(value)} is none of {', '.join(map(str, known))}")
+                    raise InputError("recipe", key, f"{shorten(value)} is none of {', '.join(map(str, known))}")
         found = tuple(p for p in self.profiles if p.tasks in colocation and p.batch in batch)
         if not found:
             raise InputError("recipe", "batch", f"{list(batch)} with colocation {list(colocation)} did not fit the GPU")
@@ -202,7 +202,7 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
     InputError : naming the source, the field and the value.
     """
     if isinstance(data, Mapping) and data.get("format") != FORMAT:
-        raise InputError(source, joined(path, "format"), f"{shown(data.get('format'))} is not {FORMAT!r}")
+        raise InputError(source, joined(path, "format"), f"{shorten(data.get('format'))} is not {FORMAT!r}")
     top = Fields(source, path, data, _TOP, {"idle_deciwatts"})
     name = checked_name(top.text("name"), source, top.at("name"))
     about = Fields(source, top.at("measured"), top.data["measured"], {*_TEXTS, *_SIZES}, set())
@@ -253,7 +253,7 @@ def _notes(gpu: Gpu, texts: Mapping[str, str]) -> list[str]:
 def checked_name(name: str, source: str, field: str) -> str:
     """The name of a GPU, if it can be one; InputError otherwise."""
     if not _NAME.fullmatch(name):
-        raise InputError(source, field, f"{shown(name)} is not 1 to 60 of the characters A-Z a-z 0-9 _ . -")
+        raise InputError(source, field, f"{shorten(name)} is not 1 to 60 of the characters A-Z a-z 0-9 _ . -")
     return name
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.errors import InputError, not_one_of, shorten
 from ratiobench.instances.files import load_toml, read_bytes
 from ratiobench.instances.lora.calibration import Calibration, Gpu, fingerprint, read_calibration, shipped
 from ratiobench.instances.lora.logs.base import moment
@@ -76,13 +76,13 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
     found = tuple(_node(source, f"node[{j}]", each, calibrations) for j, each in enumerate(nodes))
     for j, node in enumerate(found):
         if node.name in [each.name for each in found[:j]]:
-            raise InputError(source, f"node[{j}].name", f"{shown(node.name)} stands twice; names differ")
+            raise InputError(source, f"node[{j}].name", f"{shorten(node.name)} stands twice; names differ")
     return Cluster(found, _tariff(source, table, Path(path).parent), calibrations.told())
 
 
 def _known(source: str, path: str, table: Any, names: tuple[str, ...]) -> None:
     if not isinstance(table, dict):
-        raise InputError(source, path, f"{shown(table)} is not a table")
+        raise InputError(source, path, f"{shorten(table)} is not a table")
     for name in table:
         if name not in names:
             raise InputError(source, f"{path}.{name}".lstrip("."), f"unknown key; known: {', '.join(names)}")
@@ -96,7 +96,7 @@ class _Calibrations:
         self.sentences: list[str] = []
         self.compared = False
         if self.reference is not None and not isinstance(self.reference, str):
-            raise InputError(source, "reference", f"{shown(self.reference)} is not a text")
+            raise InputError(source, "reference", f"{shorten(self.reference)} is not a text")
 
     def completed(self, path: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
         """The table of a node with the speed and the watts of its calibration, where it does not say them itself."""
@@ -104,7 +104,7 @@ class _Calibrations:
         if file is None:
             return table
         if not isinstance(file, str):
-            raise InputError(self.source, f"{path}.calibration", f"{shown(file)} is not a text")
+            raise InputError(self.source, f"{path}.calibration", f"{shorten(file)} is not a text")
         if "speed" in table and "watts" in table:
             problem = "speed and watts are given as well, and nothing is left for it to say"
             raise InputError(self.source, f"{path}.calibration", problem)
@@ -164,11 +164,11 @@ def _node(source: str, path: str, table: Any, calibrations: _Calibrations) -> No
             raise InputError(source, f"{path}.{name}", "the key is missing")
     name = table["name"]
     if not isinstance(name, str) or not name.strip():
-        raise InputError(source, f"{path}.name", f"{shown(name)} is not a name")
+        raise InputError(source, f"{path}.name", f"{shorten(name)} is not a name")
     count, gpus = (_number(source, f"{path}.{key}", table[key], 1) for key in ("count", "gpus"))
     for key, value in (("count", count), ("gpus", gpus)):
         if value.denominator > 1:
-            raise InputError(source, f"{path}.{key}", f"{shown(table[key])} is not a whole number")
+            raise InputError(source, f"{path}.{key}", f"{shorten(table[key])} is not a whole number")
     table = calibrations.completed(path, table)
     memory = _number(source, f"{path}.memory_gb", table["memory_gb"], Fraction(1, 1000))
     speed = _number(source, f"{path}.speed", table.get("speed", 1), Fraction(1, 1000))
@@ -181,7 +181,7 @@ def _number(source: str, field: str, value: Any, least: int | Fraction) -> Fract
     found = _fraction(value)
     if found is not None and least <= found and (found * 1000).denominator == 1:
         return found
-    raise InputError(source, field, f"{shown(value)} is not a number in {float(least):g}..10^6 with three decimals")
+    raise InputError(source, field, f"{shorten(value)} is not a number in {float(least):g}..10^6 with three decimals")
 
 
 def _fraction(value: Any) -> Fraction | None:
@@ -205,7 +205,7 @@ def _tariff(source: str, table: Mapping[str, Any], folder: Path) -> Tariff:
         price = _price(source, "usd_per_kwh", value, 1000)
         return Tariff(f"{value} dollars per kWh at all times", {0: ((0, price),)}, False)
     if not isinstance(value, str):
-        raise InputError(source, given[0], f"{shown(value)} is not a text")
+        raise InputError(source, given[0], f"{shorten(value)} is not a text")
     if given == ["region"]:
         return _region(source, value, table.get("day"))
     return _file(folder / value)
@@ -216,7 +216,7 @@ def _price(source: str, field: str, value: Any, times: int) -> int:
     found = _fraction(value)
     if found is not None:
         return round(found * times)
-    raise InputError(source, field, f"{shown(value)} is not a price in dollars")
+    raise InputError(source, field, f"{shorten(value)} is not a price in dollars")
 
 
 def _region(source: str, region: str, day: Any) -> Tariff:
@@ -246,7 +246,7 @@ def _prices(table: Iterator[tuple[int, list[str]]], source: str) -> Tariff:
         at = moment(row[header.index("time")].strip(), f"line {line}", "time", source)
         if at <= last:
             raise InputError(
-                source, f"line {line} time", f"{shown(row[header.index('time')])} is not after the one above"
+                source, f"line {line} time", f"{shorten(row[header.index('time')])} is not after the one above"
             )
         text = row[header.index(priced[0])].strip()
         try:
@@ -254,7 +254,7 @@ def _prices(table: Iterator[tuple[int, list[str]]], source: str) -> Tariff:
         except ArithmeticError:
             value = Decimal("nan")
         if not value.is_finite():
-            raise InputError(source, f"line {line} {priced[0]}", f"{shown(text)} is not a number")
+            raise InputError(source, f"line {line} {priced[0]}", f"{shorten(text)} is not a number")
         day, second = divmod(at, DAY)
         if last >= 0 and day not in days:
             # Until the day's first row the price of the day before holds.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.keys import Form, Integer, Key, Values
 from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
@@ -92,7 +92,7 @@ def _read(recipe: Mapping[str, Any]) -> tuple[Parametric, Shape]:
     """The family of a recipe and what it makes, within the limits of the file format."""
     name = recipe.get("name")
     if not isinstance(name, str) or name not in _FAMILIES:
-        raise InputError(SOURCE, "name", f"{shown(name)} is none of {', '.join(sorted(_FAMILIES))}")
+        raise InputError(SOURCE, "name", f"{shorten(name)} is none of {', '.join(sorted(_FAMILIES))}")
     family = _FAMILIES[name]
     shape = family.shape(Values(SOURCE, family.keys, {key: value for key, value in recipe.items() if key != "name"}))
     largest = max(max(task[2:]) for task in shape.tasks)

@@ -24,7 +24,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.errors import InputError, install_command, shown
+from ratiobench.instances.errors import InputError, install_command, shorten
 from ratiobench.instances.lora.calibration import TINY
 from ratiobench.instances.lora.measuring import LEAST, WARM, DoesNotFit, Figures
 from ratiobench.instances.lora.power import TELLER, PowerMeter
@@ -287,7 +287,7 @@ def _device(torch: Any, name: str) -> Any:
     known = ["auto", "cpu", *(["cuda"] if number else []), *(f"cuda:{j}" for j in range(number))]
     if name not in known:
         seen = "" if number else "; PyTorch sees no GPU"
-        raise InputError("--device", "", f"{shown(name)} is not one of {', '.join(known)}{seen}")
+        raise InputError("--device", "", f"{shorten(name)} is not one of {', '.join(known)}{seen}")
     name = ("cuda" if number else "cpu") if name == "auto" else name
     return torch.device(f"cuda:{torch.cuda.current_device()}" if name == "cuda" else name)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.lora.format import FORMAT, SLOT_LIMIT, document, parse
 from ratiobench.instances.lora.model import Instance, IntArray, Public
 
@@ -125,7 +125,7 @@ def require_cluster(history: Instance, like: Instance | Public) -> None:
     facts.append(("node_types", len(history.node_types), len(like.node_types)))
     for field, own, other in facts:
         if own != other:
-            raise InputError(history.name, field, f"{shown(own)}, and the instance under test has {shown(other)}")
+            raise InputError(history.name, field, f"{shorten(own)}, and the instance under test has {shorten(other)}")
 
 
 def _day(history: Instance, kept: IntArray, before: int, slots: int) -> Instance:

@@ -18,7 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import InputError, not_one_of, shown
+from ratiobench.instances.errors import InputError, not_one_of, shorten
 from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.lora.cluster import DAY, Cluster, Node
 from ratiobench.instances.lora.fitting import load, servable
@@ -251,7 +251,7 @@ def _format(form: str, columns: Mapping[str, str]) -> LogFormat:
         if name not in known[form].mapped:
             mapped = ", ".join(known[form].mapped)
             allowed = f"known: {mapped}" if mapped else f"a log of format {form} has names of its own"
-            raise InputError("", "columns", f"{shown(name)} is no column; {allowed}")
+            raise InputError("", "columns", f"{shorten(name)} is no column; {allowed}")
     return known[form]
 
 

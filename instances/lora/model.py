@@ -15,7 +15,7 @@ import numpy as np
 
 from ratiobench.instances.arrays import IntArray as IntArray
 from ratiobench.instances.arrays import frozen as frozen
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +177,7 @@ class Instance:
 
     def __repr__(self) -> str:
         size = f"{self.tasks} tasks, {self.nodes} nodes, {self.slots} slots"
-        return f"<Instance {tamed(self.name, 80)}: {size}>"
+        return f"<Instance {make_printable(self.name, 80)}: {size}>"
 
     def _repr_html_(self) -> str:
         from ratiobench.instances.display import grouped, make_html

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.keys import Choice, Day, Either, Form, Integer, Key, Seed, Several, Span, Text, Values, under
 from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, days, earlier, scaled, span_counts, traces
 from ratiobench.instances.lora.calibration import MOST, Calibration, CalibrationFile, shipped
@@ -298,7 +298,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     region = found["prices.region"]
     day = found["prices.day"] or _DEFAULT_DAY[region]
     if day not in regions()[region]:
-        raise InputError(SOURCE, "prices.day", f"{shown(day)} is none of {', '.join(regions()[region])}")
+        raise InputError(SOURCE, "prices.day", f"{shorten(day)} is none of {', '.join(regions()[region])}")
     deadlines, sizes = found["deadlines"], found["sizes"]
     return Recipe(
         name=found["name"] or _name(found["seed"], nodes, arrivals, found["tasks"], slots),

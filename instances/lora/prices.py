@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 
 SLOTS_PER_HOUR = 6
 DAY = 86_400
@@ -78,7 +78,7 @@ def tariff(region: str, day: str) -> tuple[int, ...]:
     InputError : for a region or a day that is not shipped.
     """
     if day not in (days := _days(region)):
-        raise InputError("prices", "day", f"{shown(day)} is none of {', '.join(days)}")
+        raise InputError("prices", "day", f"{shorten(day)} is none of {', '.join(days)}")
     return tuple(price for price in _shipped()[region][day] for _ in range(SLOTS_PER_HOUR))
 
 
@@ -91,7 +91,7 @@ def tariff_from(region: str, day: str | None) -> Tariff:
     """
     days = _days(region)
     if day is not None and day not in days:
-        raise InputError("prices", "day", f"{shown(day)} is none of {', '.join(days)}")
+        raise InputError("prices", "day", f"{shorten(day)} is none of {', '.join(days)}")
     order = days if day is None else (*days[days.index(day) :], *days[: days.index(day)])
     table = {}
     for number, each in enumerate(order):
@@ -103,5 +103,5 @@ def tariff_from(region: str, day: str | None) -> Tariff:
 
 def _days(region: str) -> tuple[str, ...]:
     if region not in regions():
-        raise InputError("prices", "region", f"{shown(region)} is none of {', '.join(regions())}")
+        raise InputError("prices", "region", f"{shorten(region)} is none of {', '.join(regions())}")
     return regions()[region]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import LIMIT, integer, items
 from ratiobench.instances.files import load_json, read_bytes
 
@@ -69,7 +69,7 @@ def read_solution(path: str | os.PathLike[str]) -> Solution:
 def parse_solution(data: Any, source: str) -> Solution:
     """Validate the shape of a decoded solution document."""
     if not isinstance(data, dict):
-        raise InputError(source, "document", f"{shown(data)} is not an object")
+        raise InputError(source, "document", f"{shorten(data)} is not an object")
     if "decisions" not in data:
         raise InputError(source, "decisions", "the field is missing")
     return tuple(
@@ -82,7 +82,7 @@ def _decision(source: str, path: str, raw: Any) -> Decision | None:
     if raw is None:
         return None
     if not isinstance(raw, dict):
-        raise InputError(source, path, f"{shown(raw)} is neither null nor an object")
+        raise InputError(source, path, f"{shorten(raw)} is neither null nor an object")
     for key in raw:
         if key not in {"vendor", "cells", "payment"}:
             raise InputError(source, f"{path}.{key}", "unknown field; allowed: cells, payment, vendor")

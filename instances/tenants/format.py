@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.instances.documents import Documents, hash_once, require_format
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import LIMIT, Fields, origin_of
 from ratiobench.instances.tenants.model import GpuType, Instance, frozen
 
@@ -85,7 +85,7 @@ def _types(top: Fields) -> tuple[GpuType, ...]:
         kind = Fields(top.source, f"gpu_types[{k}]", raw, _TYPE, set())
         name = kind.text("name")
         if name in found:
-            raise InputError(top.source, kind.at("name"), f"{shown(name)} stands twice; names differ")
+            raise InputError(top.source, kind.at("name"), f"{shorten(name)} stands twice; names differ")
         found[name] = GpuType(name, kind.integer("count", 1, COUNT_LIMIT), kind.integer("price", 0, PRICE_LIMIT))
     return tuple(found.values())
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ratiobench.instances.arrays import IntArray as IntArray
 from ratiobench.instances.arrays import frozen as frozen
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Instance:
 
     def __repr__(self) -> str:
         size = f"{self.jobs} jobs, {self.gpus} GPUs of {len(self.gpu_types)} types"
-        return f"<Instance {tamed(self.name, 80)}: {size}>"
+        return f"<Instance {make_printable(self.name, 80)}: {size}>"
 
     def _repr_html_(self) -> str:
         from ratiobench.instances.display import make_html

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import LIMIT, integer, items
 
 
@@ -32,7 +32,7 @@ def parse_solution(data: Any, source: str) -> Solution:
     InputError : naming the file, the field and the value.
     """
     if not isinstance(data, dict):
-        raise InputError(source, "document", f"{shown(data)} is not an object")
+        raise InputError(source, "document", f"{shorten(data)} is not an object")
     if "decisions" not in data:
         raise InputError(source, "decisions", "the field is missing")
     found: list[Start | None] = []

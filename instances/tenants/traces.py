@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.text_files import open_text, rows
 
 DATA = Path(__file__).with_name("data")
@@ -95,7 +95,7 @@ def _number(text: str, field: str, source: str) -> int:
             return int(value)
     except ValueError:
         pass
-    raise InputError(source, field, f"{shown(text)} is not a number of seconds in 0..10^11")
+    raise InputError(source, field, f"{shorten(text)} is not a number of seconds in 0..10^11")
 
 
 def _moment(text: str, field: str, source: str) -> int:

@@ -10,13 +10,13 @@ from ratiobench.instances.eapm.format import FORMAT, document, parse
 from ratiobench.instances.eapm.model import Instance
 from ratiobench.online import run as runs
 from ratiobench.online.eapm.registry import REGISTRY
-from ratiobench.online.eapm.table import Table
+from ratiobench.online.eapm.simulator import Simulator
 from ratiobench.online.outcome import OnlineRun, Violation
-from ratiobench.online.referee.table import Log, decisions_of
-from ratiobench.online.run import Game, Judged
+from ratiobench.online.referee.simulator import Log, decisions_of
+from ratiobench.online.run import Environment, Judged
 
 
-class EapmGame(Game[Instance]):
+class EapmEnvironment(Environment[Instance]):
     """The loads of the machines, user by user."""
 
     registry = REGISTRY
@@ -25,9 +25,9 @@ class EapmGame(Game[Instance]):
         """Users."""
         return instance.users
 
-    def table(self, instance: Instance, seed: str) -> Table:
+    def table(self, instance: Instance, seed: str) -> Simulator:
         """The loads; nothing is drawn."""
-        return Table(instance)
+        return Simulator(instance)
 
     def first_half(self, instance: Instance) -> Instance:
         """The first half of the users, at least one, as an instance of its own."""
@@ -40,7 +40,9 @@ class EapmGame(Game[Instance]):
         solution = tuple(decisions_of(log, instance.users))
         verdict = check(instance, solution)
         # Where a foul has ended the run, the verifier misses the users after it: a consequence, not another foul.
-        found = list(violations) or [Violation(b.equation, b.user, b.detail, Table.noun) for b in verdict.violations]
+        found = list(violations) or [
+            Violation(b.equation, b.user, b.detail, Simulator.noun) for b in verdict.violations
+        ]
         value = Fraction(0) if verdict.value is None else verdict.value
         return Judged(solution, found, value, verdict.placed)
 
@@ -62,9 +64,9 @@ class EapmGame(Game[Instance]):
         )
 
 
-GAME = EapmGame()
+ENVIRONMENT = EapmEnvironment()
 
 
 def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineRun:
     """One run of the algorithm under the referee; parameters and errors as `ratiobench.online.run.run`."""
-    return runs.run(GAME, instance, text, prior=prior)
+    return runs.run(ENVIRONMENT, instance, text, prior=prior)

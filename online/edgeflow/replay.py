@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ratiobench.instances.edgeflow.model import EDGE, Instance
 from ratiobench.instances.edgeflow.solution import Piece, Solution
-from ratiobench.online.referee.table import Log
+from ratiobench.online.referee.simulator import Log
 
 _NEVER = 2**62
 

@@ -12,17 +12,17 @@ from ratiobench.instances.errors import InputError, not_one_of
 from ratiobench.online import run as runs
 from ratiobench.online.edgeflow.registry import REGISTRY
 from ratiobench.online.edgeflow.replay import replay
-from ratiobench.online.edgeflow.table import Table
+from ratiobench.online.edgeflow.simulator import Simulator
 from ratiobench.online.outcome import OnlineRun, Violation
-from ratiobench.online.referee.table import Log
-from ratiobench.online.run import Game, Judged
+from ratiobench.online.referee.simulator import Log
+from ratiobench.online.run import Environment, Judged
 from ratiobench.online.spec import Spec
 
 LATE = {"drop": False, "keep": True}
 WINDOWS = {"known": False, "hidden": True}
 
 
-class EdgeflowGame(Game[Instance]):
+class EdgeflowEnvironment(Environment[Instance]):
     """Jobs on the GPUs of a cloud and on edge servers, event by event.
 
     Parameters
@@ -36,7 +36,7 @@ class EdgeflowGame(Game[Instance]):
     def __init__(self, *, keep_late: bool = False, hidden: bool = False) -> None:
         self._keep_late, self._hidden = keep_late, hidden
 
-    def admit(self, instance: Instance, spec: Spec) -> tuple[EdgeflowGame, Spec]:
+    def admit(self, instance: Instance, spec: Spec) -> tuple[EdgeflowEnvironment, Spec]:
         """The game with the options of this algorithm; InputError for a value that neither has."""
         chosen = []
         for name, allowed in (("late", LATE), ("windows", WINDOWS)):
@@ -44,15 +44,15 @@ class EdgeflowGame(Game[Instance]):
             if value not in allowed:
                 raise InputError("algorithm", f"{spec.head}:{name}", not_one_of(value, allowed))
             chosen.append(allowed[value])
-        return _GAMES[chosen[0], chosen[1]], spec
+        return _ENVIRONMENTS[chosen[0], chosen[1]], spec
 
     def arrivals(self, instance: Instance) -> int:
         """Jobs."""
         return instance.jobs
 
-    def table(self, instance: Instance, seed: str) -> Table:
+    def table(self, instance: Instance, seed: str) -> Simulator:
         """The clock and the books; nothing is drawn."""
-        return Table(instance, keep_late=self._keep_late, hidden=self._hidden)
+        return Simulator(instance, keep_late=self._keep_late, hidden=self._hidden)
 
     def first_half(self, instance: Instance) -> Instance:
         """The first half of the jobs (whole seconds, at least one), as an instance of its own."""
@@ -67,7 +67,7 @@ class EdgeflowGame(Game[Instance]):
         """The number of jobs met, by `ratiobench.formulations.edgeflow.check`."""
         solution = replay(instance, log, keep_late=self._keep_late)
         report = check(instance, solution)
-        found = list(violations) or [Violation(str(b.rule), b.job, b.detail, Table.noun) for b in report.violations]
+        found = list(violations) or [Violation(str(b.rule), b.job, b.detail, Simulator.noun) for b in report.violations]
         met = int(report.value or 0)
         return Judged(solution, found, met, met, counts={"moves": report.moves})
 
@@ -80,10 +80,12 @@ class EdgeflowGame(Game[Instance]):
 
 
 _BOTH = (False, True)
-_GAMES = {(late, hidden): EdgeflowGame(keep_late=late, hidden=hidden) for late in _BOTH for hidden in _BOTH}
-GAME = _GAMES[False, False]
+_ENVIRONMENTS = {
+    (late, hidden): EdgeflowEnvironment(keep_late=late, hidden=hidden) for late in _BOTH for hidden in _BOTH
+}
+ENVIRONMENT = _ENVIRONMENTS[False, False]
 
 
 def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineRun:
     """One run of the algorithm under the referee; parameters and errors as `ratiobench.online.run.run`."""
-    return runs.run(GAME, instance, text, prior=prior)
+    return runs.run(ENVIRONMENT, instance, text, prior=prior)

@@ -13,8 +13,8 @@ from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora import public_constants
 from ratiobench.online.lora.registry import REGISTRY
-from ratiobench.online.lora.table import Table
-from ratiobench.online.referee.table import play
+from ratiobench.online.lora.simulator import Simulator
+from ratiobench.online.referee.simulator import run_in_process
 
 OBSERVED = "canonical-observed"
 """What is said beside a unit of money that was taken from the schedules of a first run."""
@@ -57,7 +57,7 @@ def canonical_money(instance: Instance) -> tuple[Fraction, str]:
 
 def _observed_money(instance: Instance, memory: Fraction) -> Fraction:
     _, pdftsp, constants = REGISTRY.prepare(REGISTRY.parse("pdftsp"), instance, instance.tasks)
-    play(Table(instance, content_hash(instance)), pdftsp, {each.name: each.value for each in constants})
+    run_in_process(Simulator(instance, content_hash(instance)), pdftsp, {each.name: each.value for each in constants})
     ratios = [
         Fraction(offer.work + memory * int(instance.memory_mb[offer.task]) * len(offer.cells)) / offer.net
         for offer in pdftsp.trace.offers

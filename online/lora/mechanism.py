@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, space
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.one_node import Found, with_one_node
@@ -221,12 +221,12 @@ class Mechanism:
         widened: tuple[str, ...] = (),
     ) -> None:
         if options["constants"] not in ("oracle", "public"):
-            problem = f"{shown(options['constants'])} is not one of oracle, public"
+            problem = f"{shorten(options['constants'])} is not one of oracle, public"
             raise InputError("algorithm", f"{name}:constants", problem)
         self._name, self._settle, self._options = name, settle, options
         self.margin = fraction(f"{name}:margin", options["margin"]) if widened else Fraction(1)
         if self.margin < 1:
-            raise InputError("algorithm", f"{name}:margin", f"{shown(options['margin'])} is below 1")
+            raise InputError("algorithm", f"{name}:margin", f"{shorten(options['margin'])} is below 1")
         self.widened = widened
         self.constants = constants(options) if callable(constants) else constants
         self.arithmetic = options["arith"]

@@ -31,7 +31,7 @@ _LARGEST = 2**41
 """Micro-dollars: no bid pays for a cell at this price, unless slots of negative cost help."""
 
 
-class Wish(NamedTuple):
+class ProposedPrices(NamedTuple):
     """What a cell should cost, by node type and slot of a task's window.
 
     Parameters
@@ -55,7 +55,7 @@ class Poster(Protocol):
         """Called once, before the first arrival."""
         ...
 
-    def wish(self, task: Task, view: View) -> Wish | None:
+    def wish(self, task: Task, view: View) -> ProposedPrices | None:
         """Prices of the task's cells, its bid not shown (0); None where no type or slot is left for it."""
         ...
 
@@ -247,7 +247,7 @@ class PostedPrices:
         return total, option, cells, [price[place] for place in places], rooms
 
     def _cheapest(
-        self, task: Task, view: View, wish: Wish, price: NDArray[Any], cost: IntArray
+        self, task: Task, view: View, wish: ProposedPrices, price: NDArray[Any], cost: IntArray
     ) -> tuple[Any, int, tuple[Cell, ...], dict[int, Found]] | None:
         """(c, option, cells, by slot what moves for it) of the cheapest cover.
 
@@ -295,7 +295,7 @@ class PostedPrices:
                 used = {t: rooms[place] for place, (_, t) in zip(places, cells, strict=True) if place in rooms}
                 return total, option, cells, used
 
-    def _open(self, task: Task, view: View, wish: Wish) -> NDArray[np.bool_]:
+    def _open(self, task: Task, view: View, wish: ProposedPrices) -> NDArray[np.bool_]:
         """(G', W) cells without room, in slots to come, whose nodes together have as much as the task needs."""
         span = slice(wish.first, task.deadline)
         free = view.compute[:, span], view.memory_mb[:, span]
@@ -309,7 +309,7 @@ class PostedPrices:
         taken = np.array([amounts for _, *amounts in room.changes])
         return (*before, before[0] - taken[:, 0], before[1] - taken[:, 1])
 
-    def _limited(self, task: Task, view: View, wish: Wish) -> NDArray[Any]:
+    def _limited(self, task: Task, view: View, wish: ProposedPrices) -> NDArray[Any]:
         assert self._guard is not None
         types = wish.types.tolist()
         rates = task.rate.tolist()
@@ -346,7 +346,7 @@ def _is_wide(task: Task) -> bool:
 
 
 def _cover(
-    task: Task, public: Public, wish: Wish, price: NDArray[Any], cost: IntArray
+    task: Task, public: Public, wish: ProposedPrices, price: NDArray[Any], cost: IntArray
 ) -> tuple[Any, int, tuple[Cell, ...]] | None:
     """The cheapest cover in doubles."""
     cell = np.where((wish.node >= 0) & (price < _LARGEST), price + cost, np.inf)
@@ -362,7 +362,7 @@ def _cover(
 
 
 def _cover_exactly(
-    task: Task, public: Public, wish: Wish, price: NDArray[Any], cost: IntArray
+    task: Task, public: Public, wish: ProposedPrices, price: NDArray[Any], cost: IntArray
 ) -> tuple[Any, int, tuple[Cell, ...]] | None:
     """The cheapest cover in fractions."""
     menu = space(task, public)

@@ -24,10 +24,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ratiobench.instances.errors import tamed
+from ratiobench.instances.errors import make_printable
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import PAYMENT_LIMIT, Decision
-from ratiobench.online.answers import Unfit, located, part, shown
+from ratiobench.online.answers import Unfit, located, part, shorten
 from ratiobench.online.lora.binding import Late, Move
 
 __all__ = [
@@ -164,11 +164,11 @@ def posted(told: Any, public: Public) -> Posted | None:
     if told is None:
         return None
     if isinstance(told, str):
-        return Posted(True, {}, {}, tamed(told, _LONGEST))
+        return Posted(True, {}, {}, make_printable(told, _LONGEST))
     try:
         lam, phi = _cells("compute", told[0], public), _cells("memory", told[1], public)
     except ValueError as error:
-        return Posted(True, {}, {}, shown(error))
+        return Posted(True, {}, {}, shorten(error))
     except (TypeError, LookupError):  # not what `exposed` writes
         return Posted(True, {}, {}, _NO_PRICES)
     unit = 1
@@ -193,7 +193,7 @@ def _cells(name: str, table: Any, public: Public) -> dict[tuple[int, int], Fract
             if text != "0":
                 price = cells[k, t] = Fraction(text)
                 if not 0 <= price <= NUMBER_LIMIT:
-                    raise ValueError(f"{name} price {shown(text)} of node {k} in slot {t} is not in 0..2^53")
+                    raise ValueError(f"{name} price {shorten(text)} of node {k} in slot {t} is not in 0..2^53")
     return cells
 
 
@@ -220,7 +220,7 @@ def plain(answer: Any) -> Decision | Late | None:
         raise Unfit("not (vendor, cells, payment)")
     vendor, cells, payment = answer
     if not isinstance(cells, tuple | list | np.ndarray):
-        raise Unfit(f"cells {shown(cells)[:40]} are no list")
+        raise Unfit(f"cells {shorten(cells)[:40]} are no list")
     return Decision(
         None if vendor is None else part("vendor", vendor, NUMBER_LIMIT),
         tuple(map(_cell, cells)),
@@ -245,14 +245,14 @@ def excess(answer: Any, public: Public) -> str | None:
 
 def _cell(cell: Any) -> tuple[int, int]:
     if not isinstance(cell, tuple | list | np.ndarray) or len(cell) != 2:
-        raise Unfit(f"cell {shown(cell)[:40]} is not (node, slot)")
+        raise Unfit(f"cell {shorten(cell)[:40]} is not (node, slot)")
     node, slot = cell
     return part("node", node, NUMBER_LIMIT), part("slot", slot, NUMBER_LIMIT)
 
 
 def _move(move: Any) -> Move:
     if not isinstance(move, tuple | list | np.ndarray) or len(move) != 3:
-        raise Unfit(f"move {shown(move)[:40]} is not (task, slot, node)")
+        raise Unfit(f"move {shorten(move)[:40]} is not (task, slot, node)")
     return Move(*(part(name, value, NUMBER_LIMIT) for name, value in zip(Move._fields, move, strict=True)))
 
 

@@ -17,10 +17,10 @@ from ratiobench.online.lora.constants import OBSERVED
 from ratiobench.online.lora.one_node import MIGRATE, NO
 from ratiobench.online.lora.protocol import posted
 from ratiobench.online.lora.registry import REGISTRY
-from ratiobench.online.lora.table import Table
+from ratiobench.online.lora.simulator import Simulator
 from ratiobench.online.outcome import Constant, OnlineRun, Violation
-from ratiobench.online.referee.table import Log, decisions_of
-from ratiobench.online.run import Game, Judged
+from ratiobench.online.referee.simulator import Log, decisions_of
+from ratiobench.online.run import Environment, Judged
 from ratiobench.online.spec import Spec
 
 CELL_LIMIT = 20_000_000
@@ -31,7 +31,7 @@ NO_MIGRATION = "no migration"
 """What the label of a run says in which every task had to stay on one node."""
 
 
-class LoraGame(Game[Instance]):
+class LoraEnvironment(Environment[Instance]):
     """Tasks on nodes and slots, task by task or slot by slot.
 
     Parameters
@@ -45,7 +45,7 @@ class LoraGame(Game[Instance]):
     def __init__(self, *, migration: bool = True) -> None:
         self._migration = migration
 
-    def admit(self, instance: Instance, spec: Spec) -> tuple[LoraGame, Spec]:
+    def admit(self, instance: Instance, spec: Spec) -> tuple[LoraEnvironment, Spec]:
         """InputError for a cluster too large, and without migration for an algorithm that has no such form."""
         migration = self._migration
         if spec.entry is not None and not migration:
@@ -58,15 +58,15 @@ class LoraGame(Game[Instance]):
         if cells > CELL_LIMIT:
             problem = f"{instance.nodes} nodes x {instance.slots} slots; an online run takes at most {CELL_LIMIT} cells"
             raise InputError(instance.name, "node_types", problem)
-        return _GAMES[migration], spec
+        return _ENVIRONMENTS[migration], spec
 
     def arrivals(self, instance: Instance) -> int:
         """Tasks."""
         return instance.tasks
 
-    def table(self, instance: Instance, seed: str) -> Table:
+    def table(self, instance: Instance, seed: str) -> Simulator:
         """The books of the cluster."""
-        return Table(instance, seed, migration=self._migration)
+        return Simulator(instance, seed, migration=self._migration)
 
     def first_half(self, instance: Instance) -> Instance:
         """The first half of the arrivals (whole slots, at least one), as an instance of its own."""
@@ -140,8 +140,8 @@ class LoraGame(Game[Instance]):
         return posted(exposed, instance.public(""))
 
 
-_GAMES = {migration: LoraGame(migration=migration) for migration in (True, False)}
-GAME = _GAMES[True]
+_ENVIRONMENTS = {migration: LoraEnvironment(migration=migration) for migration in (True, False)}
+ENVIRONMENT = _ENVIRONMENTS[True]
 
 
 def _charged_above_bid(instance: Instance, solution: Solution) -> int:
@@ -159,17 +159,17 @@ def run(
     InputError for one that has no such form, for a cluster too large, and for a task too large for the algorithm's
     search.
     """
-    return runs.run(_GAMES[migration], instance, text, seed, prior)
+    return runs.run(_ENVIRONMENTS[migration], instance, text, seed, prior)
 
 
 def play(
     instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...], seed: str, *,
     migration: bool = True,
 ) -> OnlineRun:  # fmt: skip
-    """A run of an algorithm of ours that is built already; as `ratiobench.online.run.play`."""
-    return runs.play(_GAMES[migration], instance, algorithm, name, version, constants, seed)
+    """A run of an algorithm of ours that is built already; as `ratiobench.online.run.run_built`."""
+    return runs.run_built(_ENVIRONMENTS[migration], instance, algorithm, name, version, constants, seed)
 
 
 def play_isolated(instance: Instance, spec: Spec, seed: str) -> OnlineRun:
-    """A single run of anyone's algorithm, in a process of its own; as `ratiobench.online.run.play_isolated`."""
-    return runs.play_isolated(GAME, instance, spec, seed, once=True)
+    """A single run of anyone's algorithm, in a process of its own; as `ratiobench.online.run.run_isolated`."""
+    return runs.run_isolated(ENVIRONMENT, instance, spec, seed, once=True)

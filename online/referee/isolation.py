@@ -1,4 +1,4 @@
-"""Anyone's algorithm, run in a process of its own (`ratiobench.online.referee.player`) that holds the past and nothing
+"""Anyone's algorithm, run in a process of its own (`ratiobench.online.referee.runner`) that holds the past and nothing
 else.
 
 The instance never enters that process: it gets the public part, the declared constants and one arrival at a time, and
@@ -32,28 +32,28 @@ from functools import partial
 from typing import IO, Any, TypeVar
 
 from ratiobench.formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
-from ratiobench.formulations.readying import getting_ready
+from ratiobench.formulations.timing import excluded_from_timing
 from ratiobench.instances import packed
-from ratiobench.instances.errors import InputError, did_you_mean, tamed
+from ratiobench.instances.errors import InputError, did_you_mean, make_printable
 from ratiobench.instances.seeds import Stream
-from ratiobench.online import terms
-from ratiobench.online.answers import shown, whole
+from ratiobench.online import run_context
+from ratiobench.online.answers import shorten, whole
 from ratiobench.online.modules import class_names, import_path
 from ratiobench.online.outcome import Constant, Violation
 from ratiobench.online.referee import sandbox
 from ratiobench.online.referee.bounds import HOUSE_DATA, barred, shows_the_future
-from ratiobench.online.referee.player import COMPILING, REFUSED
-from ratiobench.online.referee.table import (
+from ratiobench.online.referee.runner import COMPILING, REFUSED
+from ratiobench.online.referee.simulator import (
     ARRIVAL,
-    Foul,
     Logged,
     Question,
     Refused,
-    Table,
+    RuleViolation,
+    Simulator,
     altered,
     changes_of_mind,
     first_difference,
-    hear,
+    simulate,
 )
 from ratiobench.online.registry import Instance, Registry
 from ratiobench.online.spec import Spec, version
@@ -79,7 +79,7 @@ Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]
 """The constants of these names, with their values."""
 _BOOT = (
     "import sys; sys.path[:] = {path!r}; from ratiobench.formulations.processes import keep; keep({parent}); "
-    "from ratiobench.online.referee.player import serve; serve({protocol!r})"
+    "from ratiobench.online.referee.runner import serve; serve({protocol!r})"
 )
 _LINE_LIMIT = 2**26
 
@@ -90,7 +90,7 @@ class _Guard:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.foul: tuple[str, str] | None = None
         self._process = process
-        self._limit = terms.current().limit
+        self._limit = run_context.current().limit
         self._deadline: float | None = None
         self.begin(BUILD_SECONDS)
         self._done = threading.Event()
@@ -118,7 +118,7 @@ class _Guard:
         while not self._done.wait(0.05):
             now, deadline, end = time.monotonic(), self._deadline, self._end
             if end is not None and now > end[0]:
-                self.foul = ("timeout", terms.stopped(end[1]))
+                self.foul = ("timeout", run_context.stopped(end[1]))
             elif deadline is not None and now > deadline:
                 self.foul = ("timeout", f"no answer within {ANSWER_SECONDS:g} s")
             elif tree_memory_mb(self._process.pid) > MEMORY_MB:
@@ -186,7 +186,7 @@ class _Shut:
 _shut = _Shut()
 
 
-class Player:
+class Runner:
     """The referee's end of the algorithm's process; every way in which that can fail is a Foul.
 
     Parameters
@@ -215,14 +215,14 @@ class Player:
         self, spec: Spec, protocol: str, betrays: Callable[[str], bool], echo: Echo | None = None, seed: str = ""
     ) -> None:
         self._betrays, self._path = betrays, spec.path
-        own = terms.current().own.get(spec.path)
+        own = run_context.current().own.get(spec.path)
         self._looked_at: set[str] = set()
         self.drew = False
         self.started: list[str] = []
         self.compiling = 0.0
         self._compiles_since: float | None = None
         self._ready = contextlib.ExitStack()
-        if terms.current().isolate:
+        if run_context.current().isolate:
             place = sandbox.place(None if own else spec.path, barred(), HOUSE_DATA)
             boot = _BOOT.format(path=place.path, parent=None, protocol=protocol)
             wrapped, environment = place.command, place.environment
@@ -261,7 +261,7 @@ class Player:
         """Build the algorithm anew in the same process, for another instance."""
         reply = self._exchange(("renew",), None, _built)
         if isinstance(reply, str):
-            raise Foul("error", None, reply)
+            raise RuleViolation("error", None, reply)
 
     def start(self, public: Any, constants: Mapping[str, Fraction]) -> None:
         """Hand over the public part and the constants.
@@ -273,7 +273,7 @@ class Player:
         self._guard.begin()
         unread = self._exchange(("start", public, dict(constants)), None, lambda reply: list(reply["unread"]))
         if unread:
-            where = f"{self._path}:{shown(unread[0])}"
+            where = f"{self._path}:{shorten(unread[0])}"
             raise InputError("algorithm", where, "neither the constructor nor `start` reads this option: misspelt?")
 
     def ask(self, question: Question) -> Sequence[Any]:
@@ -308,23 +308,23 @@ class Player:
             end_kept(self._process)
             code = self._process.wait()
             rule, detail = self._guard.foul or ("crash", f"the algorithm's process died (exit status {code})")
-            raise Foul(rule, index, detail)
+            raise RuleViolation(rule, index, detail)
         try:
             if packed.count_values(line) > packed.MOST:
                 raise ValueError
             reply = json.loads(line)
-            if not terms.current().isolate:  # a sandbox shows nothing that could betray the future
+            if not run_context.current().isolate:  # a sandbox shows nothing that could betray the future
                 self._look_through(reply["read"], index)
             self._guard.answered()
             if reply["kind"] in ("error", "read-only", "peeks"):
-                raise Foul(reply["kind"], index, _detail(reply))
+                raise RuleViolation(reply["kind"], index, _detail(reply))
             if reply["kind"] not in _REPLIES[message[0]]:
                 raise ValueError(reply["kind"])
             self.drew = self.drew or bool(reply.get("drew"))
-            self.started = [shown(name) for name in reply.get("started", ())]
+            self.started = [shorten(name) for name in reply.get("started", ())]
             return take(reply)
         except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
-            raise Foul("protocol", index, f"answered {shown(line[:80])!r}") from None
+            raise RuleViolation("protocol", index, f"answered {shorten(line[:80])!r}") from None
 
     def _look_through(self, paths: list[str], index: int | None) -> None:
         """Look whether a file that it read shows the future: each file once, so long as its clocks allow."""
@@ -333,16 +333,18 @@ class Player:
                 continue
             self._looked_at.add(path)
             if len(self._looked_at) > FILES:
-                raise Foul("peeks", index, f"read more than {FILES} files, the most that are looked through")
+                raise RuleViolation("peeks", index, f"read more than {FILES} files, the most that are looked through")
             if self._guard.foul is not None:
-                raise Foul(self._guard.foul[0], index, self._guard.foul[1])
+                raise RuleViolation(self._guard.foul[0], index, self._guard.foul[1])
             if self._betrays(path):
-                raise Foul("peeks", index, f"read {tamed(path, 300)}: it may use what it was given only")
+                raise RuleViolation(
+                    "peeks", index, f"read {make_printable(path, 300)}: it may use what it was given only"
+                )
 
     def _compiles(self, begins: bool) -> None:
         """The algorithm's process compiles from here on, or no longer; its word is taken for `COMPILING_SECONDS`."""
         if begins:
-            self._ready.enter_context(getting_ready())  # nor is it in the clocks of this process
+            self._ready.enter_context(excluded_from_timing())  # nor is it in the clocks of this process
             self._compiles_since = time.monotonic()
             self._guard.spare(COMPILING_SECONDS - self.compiling)
         elif self._compiles_since is not None:
@@ -370,7 +372,7 @@ class Player:
 
 def _heard(answer: Any) -> Any:
     """An answer; or why it was not sent."""
-    return Refused(shown(answer[REFUSED])) if isinstance(answer, dict) and REFUSED in answer else answer
+    return Refused(shorten(answer[REFUSED])) if isinstance(answer, dict) and REFUSED in answer else answer
 
 
 _READY = ("ready", "import")
@@ -379,13 +381,13 @@ _REPLIES = {"build": _READY, "renew": _READY, "start": ("started",), "ask": ("an
 
 def _how_built(spec: Spec, reply: str) -> str:
     """What to do where a class is not there, or built with arguments that it does not take."""
-    if reply.startswith("AttributeError: module") and spec.path not in terms.current().own:
+    if reply.startswith("AttributeError: module") and spec.path not in run_context.current().own:
         return did_you_mean(spec.path.partition(":")[2], class_names(spec.path))
     if not reply.startswith("TypeError") or "argument" not in reply:
         return ""
     if not spec.options:
         return "; without options behind its name it is built without arguments"
-    given = ", ".join(shown(key) for key in spec.options)
+    given = ", ".join(shorten(key) for key in spec.options)
     head = spec.path.partition(":")[2]
     return (
         f"; it takes no options ({given}): leave them out, or write `def __init__(self, options)` in {head}, a mapping"
@@ -395,7 +397,7 @@ def _how_built(spec: Spec, reply: str) -> str:
 def _seeded(spec: Spec, seed: str) -> tuple[int, dict[str, str]]:
     """The number for an algorithm that draws, and the options of this run."""
     number = Stream("algorithm", seed).integer(0, 2**60)
-    again = "seed" in spec.options and terms.current().repetition > 1
+    again = "seed" in spec.options and run_context.current().repetition > 1
     return number, {**spec.options, "seed": str(number)} if again else dict(spec.options)
 
 
@@ -411,13 +413,15 @@ def _built(reply: dict[str, Any]) -> tuple[tuple[str, ...], bool, tuple[str, ...
 
 
 def _last_words(reply: dict[str, Any]) -> tuple[list[int | None], dict[str, int], str | None, Any]:
-    counts = {tamed(str(key), 40): whole(value, 2**63 - 1) for key, value in list(reply["counts"].items())[:20]}
-    label = None if reply["label"] is None else shown(reply["label"])
+    counts = {
+        make_printable(str(key), 40): whole(value, 2**63 - 1) for key, value in list(reply["counts"].items())[:20]
+    }
+    label = None if reply["label"] is None else shorten(reply["label"])
     return [None if i is None else int(i) for i in reply["altered"]], counts, label, reply["exposed"]
 
 
 def _detail(reply: Mapping[str, Any]) -> str:
-    return shown(reply["detail"], 300)
+    return shorten(reply["detail"], 300)
 
 
 def require_buildable(registry: Registry[Any], text: str) -> None:
@@ -467,8 +471,8 @@ def _try_to_build(spec: Spec, protocol: str, code: str) -> tuple[bool, tuple[str
     key = spec.name, protocol, code
     if key not in _TRIED:
         found: tuple[bool, tuple[str, ...]] = False, ()
-        with contextlib.suppress(Foul), getting_ready():
-            player = Player(spec, protocol, lambda path: False)
+        with contextlib.suppress(RuleViolation), excluded_from_timing():
+            player = Runner(spec, protocol, lambda path: False)
             player.close()
             found = player.randomised, player.constants
         _TRIED[key] = found
@@ -502,18 +506,18 @@ class Played:
 
 
 def _perform(
-    table: Table, spec: Spec, protocol: str, betrays: Callable[[str], bool], settle: Settle, echo: Echo, seed: str
+    table: Simulator, spec: Spec, protocol: str, betrays: Callable[[str], bool], settle: Settle, echo: Echo, seed: str
 ) -> Played:
     """One run in a fresh process; `settle` gives the constants that the algorithm declares."""
     played = Played([], [], label=spec.name)
-    player: Player | None = None
+    player: Runner | None = None
     try:
-        with getting_ready():
-            player = Player(spec, protocol, betrays, echo, seed)
+        with excluded_from_timing():
+            player = Runner(spec, protocol, betrays, echo, seed)
         played.constants = settle(player.constants)
         started = time.perf_counter()
         player.start(table.public, {constant.name: constant.value for constant in played.constants})
-        heard = hear(table, player.ask, batch=player.batch)
+        heard = simulate(table, player.ask, batch=player.batch)
         played.seconds = max(0.0, time.perf_counter() - started - player.compiling)
         played.log = heard.log
         played.violations = heard.violations + changes_of_mind(table, heard)
@@ -524,11 +528,11 @@ def _perform(
             said = [] if label is None else [label]
             if player.started:
                 said.append(f"starts {', '.join(player.started)}")
-            if terms.current().isolate:
+            if run_context.current().isolate:
                 said.append(ISOLATED)
             played.label = " ".join([spec.name, *(f"({each})" for each in said)])
             played.drew = player.drew
-    except Foul as foul:
+    except RuleViolation as foul:
         played.violations = [foul.violation(table)]
     finally:
         if player is not None:
@@ -540,7 +544,7 @@ def play(
     registry: Registry[Instance],
     spec: Spec,
     instance: Instance,
-    table: Callable[[Instance], Table],
+    table: Callable[[Instance], Simulator],
     first_half: Callable[[Instance], Instance],
     prior: Instance | None = None,
     seed: str = "",
@@ -584,11 +588,11 @@ def play(
                 rule, detail = "draws", f"{detail}: it draws from a source without a seed"
             elif again.violations:
                 detail += f" ({again.violations[0]})"
-            played.violations = [Foul(rule, where and where.about, detail).violation(table(instance))]
+            played.violations = [RuleViolation(rule, where and where.about, detail).violation(table(instance))]
             return played
     if suspect:
         detail = "the answer differs when later arrivals are taken away"
         if again.violations:
             detail += f" ({again.violations[0]})"
-        played.violations = [Foul("peeks", different and different.about, detail).violation(table(instance))]
+        played.violations = [RuleViolation("peeks", different and different.about, detail).violation(table(instance))]
     return played

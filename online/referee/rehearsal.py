@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from ratiobench.instances.errors import InputError
-from ratiobench.online.referee.isolation import Echo, Player
-from ratiobench.online.referee.table import Foul, Table, decisions_of, hear
+from ratiobench.online.referee.isolation import Echo, Runner
+from ratiobench.online.referee.simulator import RuleViolation, Simulator, decisions_of, simulate
 from ratiobench.online.spec import Spec
 
 
@@ -27,19 +27,19 @@ class Rehearsal:
 
     def __init__(self, spec: Spec, protocol: str) -> None:
         self._spec, self._protocol = spec, protocol
-        self._player: Player | None = None
+        self._player: Runner | None = None
         self._echo = Echo(spec.name)
         self.processes = 0
 
-    def play(self, table: Table, constants: Mapping[str, Fraction]) -> list[Any] | None:
+    def play(self, table: Simulator, constants: Mapping[str, Fraction]) -> list[Any] | None:
         """The answers to the arrivals of a run, by their places; None for a run that is not valid."""
         try:
             if self._player is None:
                 self.processes += 1
-                self._player = Player(self._spec, self._protocol, lambda path: False, self._echo)
+                self._player = Runner(self._spec, self._protocol, lambda path: False, self._echo)
             self._player.start(table.public, constants)
-            heard = hear(table, self._player.ask, batch=self._player.batch)
-        except (Foul, InputError):
+            heard = simulate(table, self._player.ask, batch=self._player.batch)
+        except (RuleViolation, InputError):
             self.close()
             return None
         if heard.violations:

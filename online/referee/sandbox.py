@@ -24,7 +24,7 @@ from pathlib import Path
 
 from ratiobench import instances
 from ratiobench.instances.errors import DEBUG, InputError
-from ratiobench.online import terms
+from ratiobench.online import run_context
 from ratiobench.online.modules import module_file
 from ratiobench.online.referee.watch import forms
 
@@ -95,8 +95,8 @@ def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -
     ----------
     path : None for an algorithm that is no module: it has nothing of its own to be seen.
     barred : the modules that it must not have, each with its file.
-    hidden : folders that are empty inside, beside those of the run (`ratiobench.online.terms`), the current one, and
-        our own.
+    hidden : folders that are empty inside, beside those of the run (`ratiobench.online.run_context`), the current one,
+        and our own.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -
 
 def _to_hide(path: Iterable[str]) -> Iterator[Path]:
     """The folders of the run, the current one, the checkout, and copies of our packages beside those that run."""
-    yield from map(Path, (os.getcwd(), *terms.current().hidden))
+    yield from map(Path, (os.getcwd(), *run_context.current().hidden))
     yield _HOUSE / "bench"
     if (_HOUSE / "pyproject.toml").exists():  # no folder of installed packages
         yield _HOUSE

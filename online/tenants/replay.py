@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution, Start
-from ratiobench.online.referee.table import Log
+from ratiobench.online.referee.simulator import Log
 from ratiobench.online.tenants.protocol import Queues
 
 

@@ -10,14 +10,14 @@ from ratiobench.instances.tenants.format import FORMAT, parse
 from ratiobench.instances.tenants.model import Instance, frozen
 from ratiobench.online import run as runs
 from ratiobench.online.outcome import OnlineRun, Violation
-from ratiobench.online.referee.table import Log
-from ratiobench.online.run import Game, Judged
+from ratiobench.online.referee.simulator import Log
+from ratiobench.online.run import Environment, Judged
 from ratiobench.online.tenants.registry import REGISTRY
 from ratiobench.online.tenants.replay import replay
-from ratiobench.online.tenants.table import Table
+from ratiobench.online.tenants.simulator import Simulator
 
 
-class TenantsGame(Game[Instance]):
+class TenantsEnvironment(Environment[Instance]):
     """Jobs on GPUs of several types, tick by tick."""
 
     registry = REGISTRY
@@ -26,9 +26,9 @@ class TenantsGame(Game[Instance]):
         """Jobs."""
         return instance.jobs
 
-    def table(self, instance: Instance, seed: str) -> Table:
+    def table(self, instance: Instance, seed: str) -> Simulator:
         """The clock and the queues."""
-        return Table(instance, seed)
+        return Simulator(instance, seed)
 
     def first_half(self, instance: Instance) -> Instance:
         """The first half of the jobs (whole ticks, at least one), as an instance of its own."""
@@ -54,7 +54,9 @@ class TenantsGame(Game[Instance]):
         solution = replay(instance, log)
         report = check(instance, solution)
         # Where a foul has ended the run, the verifier misses the jobs after it: a consequence, not another foul.
-        found = list(violations) or [Violation(b.constraint, b.job, b.detail, Table.noun) for b in report.violations]
+        found = list(violations) or [
+            Violation(b.constraint, b.job, b.detail, Simulator.noun) for b in report.violations
+        ]
         return Judged(solution, found, report.cost, report.placed)
 
     def small(self) -> Instance:
@@ -77,9 +79,9 @@ class TenantsGame(Game[Instance]):
         )
 
 
-GAME = TenantsGame()
+ENVIRONMENT = TenantsEnvironment()
 
 
 def run(instance: Instance, text: str, prior: Instance | None = None) -> OnlineRun:
     """One run of the algorithm under the referee; parameters and errors as `ratiobench.online.run.run`."""
-    return runs.run(GAME, instance, text, prior=prior)
+    return runs.run(ENVIRONMENT, instance, text, prior=prior)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.known import families
-from ratiobench.bench.family.parts import Statement
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.storage.store import Store
 from ratiobench.bench.tables import verdicts
 from ratiobench.bench.tables.answer import CLAIMS, answer_text

@@ -15,7 +15,7 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.figures.overview import draw_reached
 from ratiobench.bench.figures.picture import stack_charts
 from ratiobench.bench.storage.store import Store

@@ -14,7 +14,7 @@ import pytest
 import ratiobench
 from ratiobench.bench.cli.arguments import split_names
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.running.backtest import find_days, list_doubts, make_backtest, order_of
 from ratiobench.bench.storage.store import STORE, Store

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.lora import calibrating
+from ratiobench.bench.lora import calibration
 from ratiobench.instances.lora import finetuning
 from ratiobench.instances.lora.calibration import read_calibration
 from ratiobench.instances.lora.finetuning import GPT2, SMALL
@@ -28,7 +28,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return FakeMachine()
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(calibrating, "TorchMachine", machine)
+    monkeypatch.setattr(calibration, "TorchMachine", machine)
     return asked
 
 

@@ -416,7 +416,7 @@ def test_a_certificate_in_the_place_of_a_solution_is_told_and_the_other_way_roun
 
 def test_lora_suites_are_sound() -> None:
     """Names are unique, `quick` has traces, a day and the two violated instances, `tiny` every shipped instance."""
-    from ratiobench.bench.family.known import families
+    from ratiobench.bench.family.registry import families
     from ratiobench.instances.lora.named import names
 
     suites = {suite.name: suite for suite in families()["lora"].suites()}

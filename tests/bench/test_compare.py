@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.storage.store import Store
 from ratiobench.bench.tables.compare import compare, pace
@@ -30,7 +30,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that no test changes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RATIOBENCH_FAMILIES", ToyFamily.__module__)
-        from ratiobench.bench.family.known import families
+        from ratiobench.bench.family.registry import families
 
         families.cache_clear()
         folder = made(tmp_path_factory.mktemp("compare") / "whole")

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.running import cluster as cluster_module
 from ratiobench.bench.running import remote
 from ratiobench.bench.running.cluster import DaskCluster

@@ -17,9 +17,9 @@ from ratiobench.bench.eapm import FAMILY as EAPM
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora import FAMILY as LORA
 from ratiobench.bench.page.claims import make_claims
-from ratiobench.bench.page.explained import render_explanation, write_explanations
+from ratiobench.bench.page.explanations import render_explanation, write_explanations
 from ratiobench.bench.page.render import load_templates
-from ratiobench.bench.tables.explained import explain, text
+from ratiobench.bench.tables.explanations import explain, text
 from ratiobench.bench.tables.verdicts import Settled
 from ratiobench.instances.eapm.named import named as named_eapm
 from ratiobench.instances.lora.named import named, path

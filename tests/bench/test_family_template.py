@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.online.registry import _import_all
 
@@ -217,7 +217,7 @@ def test_a_bad_file_is_one_line(family: Any, capsys: pytest.CaptureFixture[str])
         ("queue_famly", "there is no module 'queue_famly' on the import path"),
         (
             "queue_family.format",
-            "the module 'queue_family.format' defines no FAMILY, a ratiobench.bench.family.column.Family",
+            "the module 'queue_family.format' defines no FAMILY, a ratiobench.bench.family.contract.Family",
         ),
     ],
 )

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Study
 from ratiobench.bench.figures import bidding, charts, data, leaderboard

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.parts import Statement
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.tables import ratios, repeated
+from ratiobench.bench.tables import ratios, repetitions
 from ratiobench.bench.tables.headline import Headline, make_headline, share_text
+from ratiobench.bench.tables.remarks import is_own, part_charged
 from ratiobench.bench.tables.rows import COLUMNS, Results
-from ratiobench.bench.tables.sayings import is_own, part_charged
 from ratiobench.bench.tables.verdicts import Settled
 
 FAMILY = Family("some", "points", headline="half")
@@ -40,7 +40,7 @@ def row(case: str, algorithm: str, value: int | None, lower: int = 90, upper: in
 def headline(rows: Sequence[dict[str, Any]], sense: Sense = Sense.MOST, **more: Any) -> Headline:
     """The headline of these rows."""
     checks = [name for name in ("half",) if any(name in each for each in rows)]
-    more_columns = repeated.COLUMNS if any("repetitions" in each for each in rows) else ()
+    more_columns = repetitions.COLUMNS if any("repetitions" in each for each in rows) else ()
     parts = [f"half_{part}" for part in ("left", "right", "failing") if any(f"half_{part}" in each for each in rows)]
     frame = pd.DataFrame(list(rows), columns=[*COLUMNS, *checks, *parts, *more_columns], dtype=object)
     found = Results(more.pop("about", {"sense": sense.value}), (), frame, pd.DataFrame(), checks)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.lora.perf import decisions as online
 from ratiobench.bench.lora.perf import models as parts
 from ratiobench.bench.lora.perf.scaling import scaling, sweep

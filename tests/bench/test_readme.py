@@ -22,7 +22,7 @@ import yaml
 import ratiobench
 from ratiobench.bench.cli.main import main, make_parser
 from ratiobench.bench.eapm.suites import READINGS as EAPM_READINGS
-from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.figures.kinds import KINDS
 from ratiobench.bench.lora.experiments import COLUMNS, outperforms
 from ratiobench.bench.lora.paper_suites import HINDSIGHT, INFORMED, RUNS

@@ -15,14 +15,14 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.tables import intervals, repeated
+from ratiobench.bench.tables import intervals, repetitions
 from ratiobench.bench.tables.ratios import columns
 from ratiobench.bench.tables.rows import COLUMNS
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.named import path
-from ratiobench.online.terms import Terms, under
+from ratiobench.online.run_context import RunContext, run_context
 from tests.support.drawing_family import FAMILY
 
 
@@ -39,7 +39,7 @@ def welfares(seed: int, count: int) -> list[int]:
     """Of the first repetitions."""
     found = []
     for repetition in range(1, count + 1):
-        with under(Terms(repetition=repetition)):
+        with run_context(RunContext(repetition=repetition)):
             found.append(int(FAMILY.run(FAMILY.generate({"seed": seed, "size": 8, "room": 3}), "draws").welfare))
     return found
 
@@ -62,7 +62,7 @@ def test_a_row_of_several_runs_is_their_mean(tmp_path: Path, capsys: pytest.Capt
         assert f"{float(mean):.1f}".rstrip("0").rstrip(".") in text
     assert pd.isna(rows.loc[("d0", "first"), "repetitions"])
     assert rows.loc[("d0", "first"), "ratio_kind"] == "interval"
-    assert list(found.exact.columns[-5:]) == list(repeated.COLUMNS)
+    assert list(found.exact.columns[-5:]) == list(repetitions.COLUMNS)
     assert list(found.exact.columns[: len(COLUMNS)]) == list(COLUMNS)
     assert list(found.repetitions["welfare"]) == welfares(0, 5) + welfares(1, 5)
     online = found.seconds[found.seconds["stage"] == "online"]
@@ -141,7 +141,7 @@ def _row(welfare: int, **more: Any) -> dict[str, Any]:
 def test_both_senses_read_right(sense: Sense) -> None:
     """OPT within its ends over the mean; the interval of E[ALG] lies on the right side, and never below 1."""
     values = (60, 80) if sense is Sense.MOST else (120, 160)
-    row = repeated.fold([_row(value) for value in values], sense)
+    row = repetitions.fold([_row(value) for value in values], sense)
     middle = Fraction(sum(values), 2)
     ends = (Fraction(90) / middle, Fraction(100) / middle) if sense is Sense.MOST else (middle / 100, middle / 90)
     assert (row["ratio_lower"], row["ratio_upper"]) == ends
@@ -154,7 +154,7 @@ def test_both_senses_read_right(sense: Sense) -> None:
     else:
         assert row["expected_ratio_low"] == 1.0
         assert math.isclose(row["expected_ratio_high"], expected.high / 90)
-    nothing = repeated.fold([_row(0, opt_lower=Fraction(0)), _row(0, opt_lower=Fraction(0))], sense)
+    nothing = repetitions.fold([_row(0, opt_lower=Fraction(0)), _row(0, opt_lower=Fraction(0))], sense)
     assert nothing["ratio_kind"] == columns(Fraction(0), Fraction(100), 0, sense)["ratio_kind"].replace(
         "interval", "estimate"
     )
@@ -168,12 +168,12 @@ def test_a_check_has_the_worst_verdict_of_the_runs() -> None:
         return _row(60, share=Fraction(share), **found)
 
     rows = [audited("holds", "1", "1/2"), audited("violated", "2", "1/4"), audited("violated", "3", "3/4")]
-    row = repeated.fold(rows, Sense.MOST, ("half", "unknown"))
+    row = repetitions.fold(rows, Sense.MOST, ("half", "unknown"))
     assert (row["half"], row["half_left"], row["share"]) == ("violated", "2", Fraction(1, 2))
     assert row["half_reason"] == "l <= r (in 2 of 3 runs; the figures are those of run 2)"
     limited = [_row(60, label=f"a (at limit {n} of 9, gap 0.{n} %)") for n in (1, 3)]
     label = "a (at limit in 2 of 2 runs, worst gap 0.3 %) (mean of 2 runs)"
-    assert repeated.fold(limited, Sense.MOST)["label"] == label
+    assert repetitions.fold(limited, Sense.MOST)["label"] == label
 
 
 def test_who_draws_among_the_shipped() -> None:
@@ -184,7 +184,7 @@ def test_who_draws_among_the_shipped() -> None:
     day = ratiobench.instance(path("tiny_vendors"))
     found = []
     for repetition in range(1, 6):
-        with under(Terms(repetition=repetition)):
+        with run_context(RunContext(repetition=repetition)):
             found.append(lora.run(day, "ntm:admit=all").decisions)
     assert found[0] == lora.run(day, "ntm:admit=all").decisions
     assert len(set(map(str, found))) > 1

@@ -19,15 +19,15 @@ import pandas as pd
 import pytest
 
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.known import families
-from ratiobench.bench.family.parts import Statement
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.figures.kinds import draw_figure
 from ratiobench.bench.figures.overview import draw_ratios, draw_reached, draw_times, draw_values
 from ratiobench.bench.page import layout, rows
 from ratiobench.bench.page.claims import make_claims
 from ratiobench.bench.page.render import load_templates, make_breakable, mark_code
-from ratiobench.bench.storage.store import Piece, Store
+from ratiobench.bench.storage.store import Store, StoredResult
 from ratiobench.bench.tables.cells import csv_of, make_cell
 from ratiobench.bench.tables.ratios import interval_text
 from ratiobench.bench.tables.rows import ACCOUNTS, COLUMNS, Results, read_results
@@ -349,7 +349,7 @@ def test_a_better_online_run_raises_the_lower_end_of_opt(tmp_path: Path) -> None
         opt = store.get("opt", case.instance, case.solve_key)
         assert opt is not None
         weak = {**opt.payload, "lower": 1, "status": "interval"}
-        store.put(Piece("opt", case.instance, case.solve_key, True, weak, opt.solution, opt.seconds))
+        store.put(StoredResult("opt", case.instance, case.solve_key, True, weak, opt.solution, opt.seconds))
     assert main(["report", str(tmp_path)]) == 0
     frame = pd.read_csv(tmp_path / "results.csv", dtype=str)
     chosen = frame[frame["case"] == case.name].set_index("algorithm")

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.tables.sayings import MOST, label_of_runs, said_below, said_of_runs, with_said
+from ratiobench.bench.tables.remarks import MOST, label_of_runs, remarks_of_runs, said_below, with_remarks
 from tests.support.toy_family import made, toy  # noqa: F401
 
 LIMITS = ("titan (at limit 5 of 144, gap 0.32 %)", "titan", "titan (at limit 1 of 2, gap 0.099 %)")
@@ -43,7 +43,7 @@ CHARGED = "pdftsp:units=canonical (canonical-observed) (charged above their bid:
 )  # fmt: skip
 def test_what_is_said_of_runs_is_counted(algorithm: str, labels: Sequence[str], said: str) -> None:
     """Known kinds by their names, all else as it stands; of one run as it stands."""
-    assert said_of_runs(algorithm, labels) == said
+    assert remarks_of_runs(algorithm, labels) == said
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_means_are_called_as_their_runs_are(algorithm: str, labels: Sequence[str
 
 def test_many_different_things_are_a_number() -> None:
     """And long ones are shortened."""
-    said = said_of_runs("a", [f"a (number {n})" for n in range(MOST + 9)])
+    said = remarks_of_runs("a", [f"a (number {n})" for n in range(MOST + 9)])
     assert said.endswith(f"number {MOST - 1} in 1 of {MOST + 9} runs and 9 more")
-    assert len(said_of_runs("a", [f"a ({'x' * 10_000})"] * 2)) < 200
+    assert len(remarks_of_runs("a", [f"a ({'x' * 10_000})"] * 2)) < 200
 
 
 def test_a_note_names_groups_only_where_they_differ() -> None:
@@ -82,8 +82,8 @@ def test_a_note_names_groups_only_where_they_differ() -> None:
     told = " Remarks on the runs behind the means: titan in one: at limit 1 of 2, gap 3 %; eft: admit=profitable."
     assert said_below(means) == told
     assert said_below(means[2:3]) == ""
-    assert with_said("titan", "it") == "titan (it)"
-    assert with_said("titan", "") == "titan"
+    assert with_remarks("titan", "it") == "titan (it)"
+    assert with_remarks("titan", "") == "titan"
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.running.runner import RunOptions, run_suite
-from ratiobench.bench.storage.store import Piece, Store
+from ratiobench.bench.storage.store import Store, StoredResult
 from ratiobench.bench.tables.rows import read_results
 from tests.bench.test_run import start, table
 from tests.support.toy_family import toy  # noqa: F401
@@ -81,7 +81,7 @@ def test_fresh_reads_nothing_and_replaces(tmp_path: Path, log: Path, shared: Pat
     run("toy", tmp_path / "out", shared)
     first = sorted(work_done(log))
     with Store.open(shared) as library:
-        library.put(Piece("opt", "ab", "k", True, {"lower": 1}))
+        library.put(StoredResult("opt", "ab", "k", True, {"lower": 1}))
         library.connection.execute("UPDATE pieces SET seconds = 1e9")
     run("toy", tmp_path / "out", shared, fresh=True)
     assert sorted(work_done(log)) == first

@@ -18,11 +18,11 @@ import pandas as pd
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.standard import StandardSet, ends_of, read_set
 from ratiobench.bench.running import work
 from ratiobench.bench.running.standard import check_entry, make_entry
-from ratiobench.bench.storage.store import Piece
+from ratiobench.bench.storage.store import StoredResult
 from ratiobench.bench.tables import standard as tables
 from ratiobench.instances import packed
 from ratiobench.instances.errors import InputError
@@ -203,9 +203,9 @@ def test_an_interval_gets_better_and_never_worse(own: StandardSet, capsys: pytes
     instance = family.make(entry.recipe)
     empty = [None] * int((entry.size or {})["tasks"])
     best = packed.unpack(own.certificate(entry).read_bytes(), "x", 10**8)
-    from ratiobench.formulations import sealing
+    from ratiobench.formulations import checksums
 
-    worse = sealing.sealed({k: v for k, v in best.items() if k != "sha256"} | {"lower": 0, "decisions": empty})
+    worse = checksums.sealed({k: v for k, v in best.items() if k != "sha256"} | {"lower": 0, "decisions": empty})
     own.certificate(entry).write_bytes(packed.pack(worse))
     assert family.certified(instance, worse, "x").lower == 0
     assert main(["standard", "improve", name, "--set", str(own.path)]) == 0
@@ -275,7 +275,7 @@ def test_what_was_verified_is_not_verified_again(tmp_path: Path, monkeypatch: py
     data = gzip.compress(house.dumps(instance).encode())
     other = gzip.compress(house.dumps(house.make(R1.find("tiny_vendors").recipe)).encode())
 
-    def certified(data: bytes, certificate: bytes) -> Piece:
+    def certified(data: bytes, certificate: bytes) -> StoredResult:
         found = work.certify(house.name, data, entry.instance, "R1/tiny_contention", certificate, "key")
         return replace(found, seconds=0.0)
 

@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import families
-from ratiobench.bench.family.parts import Step
-from ratiobench.bench.lora import warming
+from ratiobench.bench.family.capabilities import Step
+from ratiobench.bench.family.registry import families
+from ratiobench.bench.lora import compilation
 from ratiobench.bench.perf import startup
 from ratiobench.bench.perf.measured import Measured
 from ratiobench.bench.perf.page import format_csv as as_csv
-from ratiobench.bench.running import compiled, compiling, runner
+from ratiobench.bench.running import kernel_compilation, kernel_record, runner
 from ratiobench.formulations.kernels import ascending
 from ratiobench.instances.errors import InputError
 
@@ -36,7 +36,7 @@ IN_BOTH = {
 _COUNT = """
 import json, multiprocessing, os, sys
 from numba.core.registry import CPUDispatcher
-from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.running import work
 
 def counted():
@@ -126,13 +126,13 @@ def test_a_step_waits_for_those_that_it_names(monkeypatch: pytest.MonkeyPatch) -
             return future
 
     steps = [Step("last", 1, print, ("first", "middle")), Step("middle", 1, print, ("first",)), Step("first", 1, print)]
-    monkeypatch.setattr(compiling, "ProcessPoolExecutor", Here)
-    monkeypatch.setattr(compiling, "_steps", lambda *_: steps)
-    compiling.compile_all({"lora": None}, lambda _: None)
+    monkeypatch.setattr(kernel_compilation, "ProcessPoolExecutor", Here)
+    monkeypatch.setattr(kernel_compilation, "_steps", lambda *_: steps)
+    kernel_compilation.compile_all({"lora": None}, lambda _: None)
     assert begun == ["first", "middle", "last"]
     steps[:] = [Step("alone", 1, print, ("nobody",))]
     with pytest.raises(ValueError, match="alone waits for what is no step: nobody"):
-        compiling.compile_all({"lora": None}, lambda _: None)
+        kernel_compilation.compile_all({"lora": None}, lambda _: None)
 
 
 @given(st.lists(st.integers(-3, 3), max_size=70))
@@ -146,7 +146,7 @@ def test_ascending_is_a_stable_sort(values: list[int]) -> None:
 def test_what_is_compiled_is_told() -> None:
     """A line before, a line after; what was compiled has its seconds."""
     told: list[str] = []
-    found = compiling.compile_all({"eapm": ["online"]}, told.append)
+    found = kernel_compilation.compile_all({"eapm": ["online"]}, told.append)
     assert "eapm" in told[0]
     assert told[-1].startswith("compiled: ")
     assert all(kernel.seconds >= 0 and kernel.signatures >= 1 for kernel in found)
@@ -160,9 +160,9 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
     cache.touch()
     source.touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compiled, "_sources", lambda: {source})
+    monkeypatch.setattr(kernel_record, "_sources", lambda: {source})
     asked: list[Any] = []
-    monkeypatch.setattr(compiling, "compile_all", lambda chosen, say: asked.append(chosen))
+    monkeypatch.setattr(kernel_compilation, "compile_all", lambda chosen, say: asked.append(chosen))
     family = families()["lora"]
     for names in (
         ["greedy", "posted:prior=history,margin=2"],
@@ -170,20 +170,20 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
         ["greedy", "eft"],
         ["greedy", "m:C"],
     ):
-        compiling.compile_missing(family, names)
+        kernel_compilation.compile_missing(family, names)
     assert asked == [{"lora": ["greedy", "posted:margin=2"]}, {"lora": ["greedy", "eft"]}]
-    assert compiled.is_compiled("lora", ["greedy", "eft", "posted:margin=2"])
-    compiled.remember("lora", None)
-    assert compiled.is_compiled("lora", ["titan"])
-    assert not compiled.is_compiled("eapm", ["online"])
+    assert kernel_record.is_compiled("lora", ["greedy", "eft", "posted:margin=2"])
+    kernel_record.remember("lora", None)
+    assert kernel_record.is_compiled("lora", ["titan"])
+    assert not kernel_record.is_compiled("eapm", ["online"])
     source.write_text("changed")
-    assert not compiled.is_compiled("lora", ["greedy"])
-    compiled.remember("lora", ["greedy"])
-    assert compiled.is_compiled("lora", ["greedy"])
+    assert not kernel_record.is_compiled("lora", ["greedy"])
+    kernel_record.remember("lora", ["greedy"])
+    assert kernel_record.is_compiled("lora", ["greedy"])
     cache.unlink()
-    assert not compiled.is_compiled("lora", ["greedy"])
-    (tmp_path / compiled.FILE).write_text("{")
-    assert not compiled.is_compiled("lora", ["greedy"])
+    assert not kernel_record.is_compiled("lora", ["greedy"])
+    (tmp_path / kernel_record.FILE).write_text("{")
+    assert not kernel_record.is_compiled("lora", ["greedy"])
 
 
 @pytest.mark.parametrize("prior", ["yesterday", "history"])
@@ -193,7 +193,7 @@ def test_algorithms_that_learn_of_another_day_are_compiled_too(prior: str) -> No
         each.name for each in families()["lora"].algorithms() if families()["lora"].informed(each.name, "") != each.name
     ]
     assert len(names) > 4
-    warming._run_each([f"{name}:prior={prior}" for name in names])
+    compilation._run_each([f"{name}:prior={prior}" for name in names])
 
 
 def test_run_and_backtest_ask_for_what_they_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,14 +215,14 @@ def test_a_silent_compilation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel that is at work, after a few seconds without a word."""
     from numba import njit
 
-    monkeypatch.setattr(compiling, "SILENCE", 0.0)
-    monkeypatch.setattr(compiling, "_OURS", (__name__.partition(".")[0],))
+    monkeypatch.setattr(kernel_compilation, "SILENCE", 0.0)
+    monkeypatch.setattr(kernel_compilation, "_OURS", __name__.partition(".")[0])
     told: list[str] = []
 
     def slow(values: Any) -> Any:
         return np.argsort(values, kind="mergesort")
 
-    with compiling.listening(told.append) as found:
+    with kernel_compilation.listening(told.append) as found:
         njit(slow)(np.zeros(3))
     assert [kernel.name.rpartition(".")[2] for kernel in found] == ["slow"]
     assert all("compiling" in line for line in told)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.bench.storage.store import Piece, Store, StoredCase, StoreError
+from ratiobench.bench.storage.store import Store, StoredCase, StoredResult, StoreError
 from ratiobench.instances.errors import InputError
 
-PIECE = Piece("opt", "ab12", "key 1", True, {"lower": 2**70, "ratio": "1/3"}, b"\x00\xff", 0.5)
+PIECE = StoredResult("opt", "ab12", "key 1", True, {"lower": 2**70, "ratio": "1/3"}, b"\x00\xff", 0.5)
 
 
 def test_pieces_read_back_identical(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_pieces_read_back_identical(tmp_path: Path) -> None:
 
 def test_a_piece_with_the_same_address_is_replaced_not_counted_twice(tmp_path: Path) -> None:
     """Two writes of one piece of work leave one row."""
-    again = Piece("opt", "ab12", "key 1", False, {"reason": "x"})
+    again = StoredResult("opt", "ab12", "key 1", False, {"reason": "x"})
     with Store.open(tmp_path / "s.sqlite") as store:
         store.put(PIECE)
         store.put(again)
@@ -33,7 +33,7 @@ def test_a_piece_with_the_same_address_is_replaced_not_counted_twice(tmp_path: P
 
 def test_two_writers_share_one_store(tmp_path: Path) -> None:
     """Two open stores on one file write in turn, and each sees the other's rows."""
-    other = Piece("online", "ab12", "eft", True, {})
+    other = StoredResult("online", "ab12", "eft", True, {})
     with Store.open(tmp_path / "s.sqlite") as one, Store.open(tmp_path / "s.sqlite") as two:
         one.put(PIECE)
         two.put(other)
@@ -50,18 +50,18 @@ def test_a_lock_that_does_not_end_is_one_line_and_loses_nothing(
         one.put(PIECE)
         one.connection.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="another process has locked the result store") as caught:
-            two.put(Piece("online", "ab12", "eft", True, {}))
+            two.put(StoredResult("online", "ab12", "eft", True, {}))
         assert "\n" not in str(caught.value)
         assert two.has(*PIECE.address)
         assert not two.has("online", "ab12", "eft")
         one.connection.execute("COMMIT")
-        two.put(Piece("online", "ab12", "eft", True, {}))
+        two.put(StoredResult("online", "ab12", "eft", True, {}))
         assert one.has("online", "ab12", "eft")
 
 
 def test_only_failed_pieces_are_forgotten_when_asked(tmp_path: Path) -> None:
     """Retrying forgets failures and nothing else; a fresh start forgets everything."""
-    failed = Piece("audit", "ab12", "k", False, {"reason": "x"})
+    failed = StoredResult("audit", "ab12", "k", False, {"reason": "x"})
     with Store.open(tmp_path / "s.sqlite") as store:
         store.put(PIECE, failed)
         store.clear(failed_only=True)
@@ -89,9 +89,9 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path) -> None:
         store.put(PIECE)
         [pages] = store.connection.execute("PRAGMA page_count").fetchone()
         store.connection.execute(f"PRAGMA max_page_count = {pages}")
-        large = Piece("online", "cd", "big", True, {"text": "x" * 10**6})
+        large = StoredResult("online", "cd", "big", True, {"text": "x" * 10**6})
         with pytest.raises(StoreError, match="full") as caught:
-            store.put(Piece("online", "cd", "small", True, {}), large)
+            store.put(StoredResult("online", "cd", "small", True, {}), large)
         assert "\n" not in str(caught.value)
         assert store.get("opt", "ab12", "key 1") == PIECE
         assert store.get("online", "cd", "small") is None
@@ -106,7 +106,7 @@ def _garbage(path: Path) -> None:
 
 def _torn(path: Path) -> None:
     with Store.open(path) as store:
-        store.put(*(Piece("opt", str(i), "k", True, {"text": "x" * 500}) for i in range(100)))
+        store.put(*(StoredResult("opt", str(i), "k", True, {"text": "x" * 500}) for i in range(100)))
     data = bytearray(path.read_bytes())
     data[4096:12288] = b"\x55" * 8192
     path.write_bytes(bytes(data))

@@ -14,7 +14,7 @@ import pytest
 import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.grids import shorten_name
-from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, SWEEP, Suite
 from ratiobench.bench.family.suite_file import CASE, suite_of
 from ratiobench.bench.family.suite_schema import make_schema

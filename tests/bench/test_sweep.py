@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.figures.kinds import draw_figure
 from ratiobench.bench.figures.sweep import Swept, bound_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("instances", "formulations", "online", "bench")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.storage.store import STORE, Store

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.instances import keeping
-from ratiobench.instances.keeping import code_mark, keep, recall
+from ratiobench.instances import disk_cache
+from ratiobench.instances.disk_cache import code_mark, recall, store
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_was_kept_is_read_under_the_very_same_key() -> None:
     assert recall(["a", 1]) is None
-    keep(["a", 1], b"content")
+    store(["a", 1], b"content")
     assert recall(["a", 1]) == b"content"
     assert recall(["a", 2]) is None
 
@@ -28,11 +28,11 @@ def test_what_was_kept_is_read_under_the_very_same_key() -> None:
     "damage", [lambda old: old[:-1] + b"T", lambda old: old[:20], lambda old: b"", lambda old: old + b"x"]
 )
 def test_a_damaged_entry_is_as_if_it_were_not_there(folder: Path, damage: object) -> None:
-    keep("key", b"content")
+    store("key", b"content")
     [entry] = folder.iterdir()
     entry.write_bytes(damage(entry.read_bytes()))  # type: ignore[operator]
     assert recall("key") is None
-    keep("key", b"content")
+    store("key", b"content")
     assert recall("key") == b"content"
 
 
@@ -41,22 +41,22 @@ def test_nothing_is_kept_where_no_folder_is_named_or_none_can_be_made(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("RATIOBENCH_CACHE", "")
-    keep("key", b"content")
+    store("key", b"content")
     assert recall("key") is None
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("RATIOBENCH_CACHE", str(tmp_path / "file"))
-    keep("key", b"content")
+    store("key", b"content")
     assert recall("key") is None
     assert not (tmp_path / "home").exists()
     monkeypatch.delenv("RATIOBENCH_CACHE")
-    keep("key", b"content")
+    store("key", b"content")
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["ratiobench"]
 
 
 def test_the_oldest_half_goes_when_there_are_too_many(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "MOST", 9)
+    monkeypatch.setattr(disk_cache, "MOST", 9)
     for number in range(10):
-        keep(number, b"content")
+        store(number, b"content")
         assert recall(number) == b"content"
     assert len(list(folder.iterdir())) == 5
 

@@ -13,19 +13,19 @@ import pytest
 
 import ratiobench.formulations.eapm.solve as eapm_solve
 import ratiobench.formulations.lora.solve as lora_solve
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running import work
 from ratiobench.bench.running.pool import SpawnPool, WorkerLost
-from ratiobench.formulations import backends, interval, readying
+from ratiobench.formulations import backends, interval, timing
 from ratiobench.instances.eapm.format import loads
 from ratiobench.instances.lora.named import named
 from ratiobench.online import run as runs
-from ratiobench.online.eapm.run import GAME
+from ratiobench.online.eapm.run import ENVIRONMENT
 from ratiobench.online.eapm.run import run as run_eapm
 from ratiobench.online.lora.run import run as run_lora
-from ratiobench.online.referee import isolation, table
-from ratiobench.online.terms import Terms, under
+from ratiobench.online.referee import isolation, simulator
+from ratiobench.online.run_context import RunContext, run_context
 from tests.support.napping import nap
 from tests.support.toy_family import toy  # noqa: F401
 
@@ -56,7 +56,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The only clock of solves and runs; whatever is made ready takes a hundred seconds."""
     clock = Clock()
     module = SimpleNamespace(perf_counter=clock.perf_counter)
-    for each in (lora_solve, eapm_solve, interval, table):
+    for each in (lora_solve, eapm_solve, interval, simulator):
         monkeypatch.setattr(each, "time", module)
     ready = clock.takes(100.0)
     monkeypatch.setattr(runs, "warm_once", lambda game, choice: ready(choice))
@@ -70,7 +70,7 @@ def test_a_runs_clock_starts_when_its_kernels_are_there(clock: Clock) -> None:
     result = run_lora(named("tiny_two_types"), "pdftsp:payment=critical")
     assert clock.done == ["pdftsp:search=exact,units=given,payment=critical,updates=all,arith=exact,migrate=yes"]
     assert result.seconds == 0
-    result = run_eapm(GAME.small(), "greedy")
+    result = run_eapm(ENVIRONMENT.small(), "greedy")
     assert clock.done[1:] == ["greedy"]
     assert result.seconds == 0
 
@@ -109,7 +109,7 @@ import time
 
 import numba  # its lock is what is listened to
 
-from ratiobench.formulations.readying import getting_ready
+from ratiobench.formulations.timing import getting_ready
 
 
 class Naps:
@@ -137,8 +137,8 @@ def test_what_anyones_algorithm_compiles_is_in_neither_its_seconds_nor_its_limit
     """Its own process says when; what it does besides is in both."""
     (tmp_path / "naps.py").write_text(NAPS)
     monkeypatch.syspath_prepend(tmp_path)
-    watch = readying.Stopwatch()
-    with under(Terms(limit)):
+    watch = timing.Stopwatch()
+    with run_context(RunContext(limit)):
         run = run_lora(named("tiny_two_types"), f"naps:Naps:readying={nap_ready},working={working}")
     assert [violation.rule for violation in run.violations] == ["timeout"] * stopped
     if not stopped:
@@ -154,25 +154,25 @@ def test_the_word_of_anyones_algorithm_is_taken_for_so_much_compiling_only(
     monkeypatch.setattr(isolation, "COMPILING_SECONDS", 0.2)
     (tmp_path / "naps.py").write_text(NAPS)
     monkeypatch.syspath_prepend(tmp_path)
-    with under(Terms(0.3)):
+    with run_context(RunContext(0.3)):
         run = run_lora(named("tiny_two_types"), "naps:Naps:readying=2,working=0")
     assert [violation.rule for violation in run.violations] == ["timeout"]
 
 
 def test_a_stopwatch_leaves_out_what_is_made_ready() -> None:
     """Once, however deep and in whatever thread; what numba compiles is, too, and it takes long."""
-    watch = readying.Stopwatch()
-    with readying.getting_ready():
+    watch = timing.Stopwatch()
+    with timing.excluded_from_timing():
         thread = threading.Thread(target=nap, args=(0.2, 0.0))
         thread.start()
         nap(0.2, 0.0)
         thread.join()
     time.sleep(0.05)
     assert 0.05 <= watch.seconds() < 0.15
-    watch, before = readying.Stopwatch(), readying.left_out()
-    readying.leave_out_compiling()
+    watch, before = timing.Stopwatch(), timing.excluded_seconds()
+    timing.exclude_compilation()
     numba.njit(lambda x: x + 1)(1)
-    compiled = readying.left_out() - before
+    compiled = timing.excluded_seconds() - before
     assert compiled > 0
     assert watch.seconds() < compiled
 

@@ -25,7 +25,7 @@ from ratiobench.formulations import worker
 from ratiobench.formulations.lora.covering.schedules import TABLE_LIMIT, StateSpaceTooLarge, standalone_value, states
 from ratiobench.instances.eapm.named import path as eapm_path
 from ratiobench.instances.edgeflow.named import path as edgeflow_path
-from ratiobench.instances.errors import InputError, about, shown, tamed
+from ratiobench.instances.errors import InputError, about, make_printable, shorten
 from ratiobench.instances.files import at_most, load_json, read_bytes, walk
 from ratiobench.instances.lora import parse
 from ratiobench.instances.lora.named import named, path
@@ -174,15 +174,15 @@ def safe(text: str) -> bool:
 
 def test_text_from_outside_is_short_and_printable() -> None:
     """Escapes are written out, line breaks are spaces, the middle of what is long is left out, and work is bounded."""
-    assert tamed("  a\n\tb  ", 60) == "a b"
-    assert tamed("\x1b[2J\u202e\ud800", 60) == "\\x1b[2J\\u202e\\ud800"
-    assert tamed("é", 60) == "é"
-    assert tamed("x" * 100, 10) == "xxxxx...xx"
-    assert len(tamed(NASTY, 60)) == 60
-    assert tamed(" " * 1_000_000, 60) == "..."
+    assert make_printable("  a\n\tb  ", 60) == "a b"
+    assert make_printable("\x1b[2J\u202e\ud800", 60) == "\\x1b[2J\\u202e\\ud800"
+    assert make_printable("é", 60) == "é"
+    assert make_printable("x" * 100, 10) == "xxxxx...xx"
+    assert len(make_printable(NASTY, 60)) == 60
+    assert make_printable(" " * 1_000_000, 60) == "..."
     for value in (NASTY, 10**5_000, {}, [], None, True, 1.5):
-        assert safe(shown(value))
-        assert len(shown(value)) <= 60
+        assert safe(shorten(value))
+        assert len(shorten(value)) <= 60
     assert safe(str(InputError(NASTY, NASTY, NASTY)))
     assert safe(one_line(ValueError(NASTY)))
     with pytest.raises(InputError, match=r"^file: field: problem$"), about("file"):

@@ -18,13 +18,13 @@ from ratiobench.online.eapm.algorithms import exact_step
 from ratiobench.online.eapm.registry import entries as eapm_entries
 from ratiobench.online.eapm.run import run as run_eapm
 from ratiobench.online.edgeflow.registry import entries as edgeflow_entries
-from ratiobench.online.edgeflow.run import GAME as EDGEFLOW_GAME
+from ratiobench.online.edgeflow.run import ENVIRONMENT as EDGEFLOW_GAME
 from ratiobench.online.edgeflow.run import run as run_edgeflow
 from ratiobench.online.lora.registry import entries
 from ratiobench.online.lora.run import run
 from ratiobench.online.tenants.algorithms import patent
 from ratiobench.online.tenants.registry import entries as tenants_entries
-from ratiobench.online.tenants.run import GAME as TENANTS_GAME
+from ratiobench.online.tenants.run import ENVIRONMENT as TENANTS_GAME
 from ratiobench.online.tenants.run import run as run_tenants
 from tests.online.test_hostile import long_task
 

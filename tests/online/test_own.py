@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 import ratiobench
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.instances.eapm import Instance, generate
 from ratiobench.instances.eapm.named import path
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.named import path as lora_path
-from ratiobench.online import own
+from ratiobench.online import user_algorithm
 from ratiobench.online.outcome import OnlineRun
-from ratiobench.online.own import name_algorithms
 from ratiobench.online.referee import sandbox
-from ratiobench.online.terms import Own, Terms, under
+from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
+from ratiobench.online.user_algorithm import name_algorithms
 from tests.support import eapm_contestants
 from tests.support.eapm_contestants import Honest
 
@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FILE = path("free_energy")
 CELL = """
 import math
-from ratiobench.online.own import name_algorithms
+from ratiobench.online.user_algorithm import name_algorithms
 from ratiobench.online.referee import sandbox
 
 LEVEL = {level}
@@ -131,7 +131,7 @@ def test_the_key_is_the_same_in_another_session(tmp_path: Path) -> None:
 
 SETS = """
 import collections
-from ratiobench.online.own import name_algorithms
+from ratiobench.online.user_algorithm import name_algorithms
 
 class Words(set):
     pass
@@ -191,7 +191,7 @@ def test_the_key_follows_the_modules_that_it_names(tmp_path: Path) -> None:
 
     def told(text: str, cell: str) -> str:
         (tmp_path / "mine.py").write_text(f"from tests.support.eapm_contestants import Honest\n{text}\n")
-        code = f"{cell}\nfrom ratiobench.online.own import name_algorithms\n"
+        code = f"{cell}\nfrom ratiobench.online.user_algorithm import name_algorithms\n"
         code += "print(name_algorithms([Low])[1]['own:Low'].code)"
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         command = [sys.executable, "-B", "-c", code]
@@ -235,7 +235,7 @@ def test_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         def decide(self, user: Any, view: Any) -> Any:
             return table
 
-    monkeypatch.setattr(own, "LARGEST", 10_000)
+    monkeypatch.setattr(user_algorithm, "LARGEST", 10_000)
     with pytest.raises(InputError, match=r"own:Large: [0-9]+ bytes with all that it carries; at most 10000"):
         name_algorithms([Large])
 
@@ -269,9 +269,9 @@ def test_its_modules_must_be_there() -> None:
     class Broken(Honest):
         pass
 
-    handed = Own("1", b"cnosuch\nThing\n.")
+    handed = UserAlgorithm("1", b"cnosuch\nThing\n.")
     with (
-        under(Terms(own={"own:Broken": handed})),
+        run_context(RunContext(own={"own:Broken": handed})),
         pytest.raises(InputError, match=r"own:Broken.*No module named 'nosuch'"),
     ):
         families()["eapm"].run(ratiobench.instance(FILE), "own:Broken")
@@ -293,7 +293,7 @@ def test_one_that_draws_gets_its_seed() -> None:
     labels = []
     for repetition in (1, 2):
         handed = name_algorithms([Draws])[1]
-        with under(Terms(own=handed, repetition=repetition)):
+        with run_context(RunContext(own=handed, repetition=repetition)):
             labels.append(families()["eapm"].run(ratiobench.instance(FILE), "own:Draws").label)
             assert families()["eapm"].is_randomised("own:Draws")
     assert labels[0] != labels[1]

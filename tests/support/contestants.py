@@ -700,10 +700,10 @@ class PatchesTheReferee(Honest):
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         """Everything is fine."""
         from ratiobench.formulations.lora import check
-        from ratiobench.online.lora import table
+        from ratiobench.online.lora import simulator
 
         super().start(public, constants)
-        table.Books.judge = lambda self, task, answer: answer  # type: ignore[method-assign]
+        simulator.CapacityState.judge = lambda self, task, answer: answer  # type: ignore[method-assign]
         check.check = None  # type: ignore[assignment]
 
     def decide(self, task: Task, view: View) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ratiobench.bench.family.suite import Case, Listed, SolveSettings, Suite
 from ratiobench.instances.seeds import Stream
-from ratiobench.online import terms
+from ratiobench.online import run_context
 from ratiobench.online.outcome import OnlineRun
 from tests.support.toy_family import Numbers, ToyFamily
 
@@ -39,7 +39,7 @@ class DrawingFamily(ToyFamily):
 
     def run(self, instance: Numbers, algorithm: str, prior: Any = None) -> OnlineRun:
         """The first numbers, up to a room that is drawn."""
-        repetition = terms.current().repetition
+        repetition = run_context.current().repetition
         if algorithm == "stumbles" and repetition == 3:
             raise ZeroDivisionError("nothing to divide")
         if not self.is_randomised(algorithm):

@@ -150,10 +150,10 @@ class PatchesTheReferee(Honest):
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
         """Everything is fine."""
         from ratiobench.formulations.eapm import check
-        from ratiobench.online.eapm import table
+        from ratiobench.online.eapm import simulator
 
         super().start(public, constants)
-        table.Table.take = lambda self, index, answer: answer  # type: ignore[method-assign]
+        simulator.Simulator.take = lambda self, index, answer: answer  # type: ignore[method-assign]
         check.check = None  # type: ignore[assignment]
 
     def decide(self, user: User, view: View) -> Any:

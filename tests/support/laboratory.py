@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch
+from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.dual import Prices, dual_of
 from ratiobench.bench.lora.theory.bidder import audit_bidder
@@ -67,7 +67,7 @@ def breakpoints(curve: Curve) -> list[Fraction]:
     return [right.low for _, right in pairwise(curve.pieces)]
 
 
-def sketch_of(given: Instance) -> Sketch:
+def sketch_of(given: Instance) -> TinyInstance:
     """The sketch of an instance; its base model is taken off the memory, valuations are left out."""
     kinds = tuple(Kind(n.count, n.compute, n.memory_mb - given.base_memory_mb) for n in given.node_types)
     jobs = []
@@ -80,4 +80,4 @@ def sketch_of(given: Instance) -> Sketch:
                 tuple((vendor.price, vendor.delay) for vendor in task.vendors),
             )
         )  # fmt: skip
-    return Sketch(given.slots, kinds, tuple(jobs))
+    return TinyInstance(given.slots, kinds, tuple(jobs))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-from ratiobench.formulations.readying import getting_ready
+from ratiobench.formulations.timing import excluded_from_timing
 
 
 def nap(readying: float, working: float) -> float:
     """Get ready for so long, then work for so long, in seconds; the latter."""
-    with getting_ready():
+    with excluded_from_timing():
         time.sleep(readying)
     time.sleep(working)
     return working

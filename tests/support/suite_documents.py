@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ratiobench.bench.family.column import Family
+from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Suite
 from ratiobench.instances.keys import Form, flat, put
 

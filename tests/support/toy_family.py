@@ -20,13 +20,13 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.known import families
-from ratiobench.bench.family.parts import Statement
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import Case, Listed, Plot, Printed, SolveSettings, Study, Suite
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.seeds import Stream
 from ratiobench.online.outcome import Constant, OnlineRun, Source, Violation
 
@@ -82,7 +82,7 @@ class ToyFamily(Family):
     def parse(self, data: Any, source: str) -> Numbers:
         """The instance in a document."""
         if not isinstance(data.get("room"), int) or data["room"] < 0:
-            raise InputError(source, "room", f"{shown(data.get('room'))} is not an integer >= 0")
+            raise InputError(source, "room", f"{shorten(data.get('room'))} is not an integer >= 0")
         return Numbers(data["name"], tuple(data["values"]), data["room"])
 
     def dumps(self, instance: Numbers) -> str:
@@ -248,7 +248,7 @@ class ToyFamily(Family):
                 for i, v in enumerate(instance.values)
             ]
         if study.kind != "curve":
-            raise InputError("study", "kind", f"{shown(study.kind)} is not made")
+            raise InputError("study", "kind", f"{shorten(study.kind)} is not made")
         lost = {"task": "0", "valuation": str(first), "bid_from": "0", "bid_to": str(others), "from_included": "true"}
         lost |= {"to_included": "false", "admitted": "false", "payment_from": "", "payment_to": ""}
         won = lost | {"bid_from": str(others), "bid_to": str(2**40), "from_included": "true", "to_included": "true"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]

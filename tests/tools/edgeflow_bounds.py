@@ -16,15 +16,15 @@ import time
 from collections import Counter
 from typing import Any
 
-from ratiobench.bench.edgeflow.hunting import draw_document
+from ratiobench.bench.edgeflow.counterexample_search import draw_document
 from ratiobench.formulations import worker
+from ratiobench.formulations.checksums import Wrong
 from ratiobench.formulations.edgeflow import certificate as certificates
 from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.edgeflow.enumerate import enumerate_optimum
 from ratiobench.formulations.edgeflow.solve import solve
 from ratiobench.formulations.edgeflow.verify import met, verify
-from ratiobench.formulations.sealing import Wrong
 from ratiobench.instances.edgeflow import format as files
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.solution import Piece, Solution

@@ -12,7 +12,7 @@ import time
 
 from ratiobench.formulations import worker
 from ratiobench.formulations.edgeflow.solve import solve
-from ratiobench.online.edgeflow.run import GAME, run
+from ratiobench.online.edgeflow.run import ENVIRONMENT, run
 from ratiobench.online.run import list_choices
 from tests.tools.edgeflow_bounds import SIZES, tiny
 
@@ -23,7 +23,7 @@ PLAYED = 20
 def judge(count: int, seed: int) -> int:
     """How many of so many instances are not as they should be."""
     draw = random.Random(seed)
-    choices = list_choices(GAME)
+    choices = list_choices(ENVIRONMENT)
     wrong, told = 0, time.monotonic()
     for k in range(count):
         instance = tiny(draw, *SIZES[k % 2])

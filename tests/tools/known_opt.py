@@ -23,11 +23,11 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.family.suite import Case
 from ratiobench.bench.storage.payload import report_payload
-from ratiobench.bench.storage.store import STORE, Piece, Store
+from ratiobench.bench.storage.store import STORE, Store, StoredResult
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.files import make_folder
 from ratiobench.online.lora.public_constants import served
@@ -127,12 +127,12 @@ def recover(suite: str, folder: Path) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def _pieces(suite: str) -> Iterator[Piece]:
+def _pieces(suite: str) -> Iterator[StoredResult]:
     family, chosen = find_suite(suite)
     known: dict[str, Mapping[Any, str]] = (
         {row["instance"]: row for row in figures(OPT).to_dict("records")} if OPT.exists() else {}
     )
-    made: dict[str, Piece] = {}
+    made: dict[str, StoredResult] = {}
     for case in chosen.cases:
         content = json.dumps({key: value for key, value in case.recipe.items() if key != "name"}, sort_keys=True)
         if content in made:
@@ -141,7 +141,7 @@ def _pieces(suite: str) -> Iterator[Piece]:
         yield made[content]
 
 
-def _piece(family: Family, case: Case, known: Mapping[str, Mapping[Any, str]]) -> Piece:
+def _piece(family: Family, case: Case, known: Mapping[str, Mapping[Any, str]]) -> StoredResult:
     instance = family.generate(case.recipe)
     identity = family.identity(instance)
     row = known.get(identity, {"lower": "0", "upper": str(sum(each.worth for each in served(instance)))})
@@ -154,7 +154,7 @@ def _piece(family: Family, case: Case, known: Mapping[str, Mapping[Any, str]]) -
         Termination.NONE, False, 0.0, message=told,
     )  # fmt: skip
     document = json.dumps(family.solution_document(nothing)).encode()
-    return Piece(
+    return StoredResult(
         "opt", identity, family.solve_key(case.solve), True, report_payload(report), gzip.compress(document, mtime=0)
     )
 

@@ -31,7 +31,7 @@ from ratiobench.bench.edgeflow.suites import (
     tightness,
 )
 from ratiobench.bench.edgeflow.timeline import timeline
-from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.figures.files import make_document
 from ratiobench.bench.figures.timeline import draw_timeline
 from ratiobench.bench.tables.courses import gather

@@ -21,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.known import find_suite, find_suite_if_any
+from ratiobench.bench.family.registry import find_suite, find_suite_if_any
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.lora import experiments
 from ratiobench.bench.lora.experiments import COLUMNS, Means

@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.figures.front import Point, draw_front
 from ratiobench.bench.figures.picture import Picture, stack_charts
 from ratiobench.bench.tables.ratios import decimal

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from ratiobench import instances
-from ratiobench.bench.family.column import Family
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite_schema import FILE, make_schema
 
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.hunt.moves import Draws
-from ratiobench.bench.lora.hunt.sketch import Job, Sketch, instance, menu
-from ratiobench.bench.lora.hunt.sketch import Kind as Node
+from ratiobench.bench.lora.hunt.tiny import Job, TinyInstance, instance, menu
+from ratiobench.bench.lora.hunt.tiny import Kind as Node
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.guarded import theorem_h
 from ratiobench.formulations.lora.solve import solve
@@ -29,7 +29,7 @@ from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.algorithms.guarded import INNER, Nothing
 from ratiobench.online.lora.binding import Late
 from ratiobench.online.lora.guard import CLASSES, Announced, Kind, root_below
-from ratiobench.online.lora.posting import GuardSettings, PostedPrices, PostedTrace, Wish
+from ratiobench.online.lora.posting import GuardSettings, PostedPrices, PostedTrace, ProposedPrices
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.public_constants import served
 from ratiobench.online.lora.run import play, run
@@ -54,7 +54,7 @@ class Wishes(Nothing):
     def __init__(self, mode: str, top: int, half: int, draws: Draws) -> None:
         self._mode, self._top, self._half, self._draws, self._asked = mode, top, half, draws, 0
 
-    def wish(self, task: Task, view: View) -> Wish | None:
+    def wish(self, task: Task, view: View) -> ProposedPrices | None:
         found = super().wish(task, view)
         self._asked += 1
         if found is None:
@@ -203,7 +203,7 @@ def _scale(announced: Announced, kind: Kind, j: int, count: int, compute: int, m
     return _SCALES[key]
 
 
-def judged_guards(j: int, sketch: Sketch, given: Instance, reference: SolveReport) -> Iterator[Check]:
+def judged_guards(j: int, sketch: TinyInstance, given: Instance, reference: SolveReport) -> Iterator[Check]:
     """Every check of Theorem H on the sketch's instance: of wishes that mean harm, and of a named mechanism's."""
     draws = Draws("guard", j)
     before = _past(sketch, draws)
@@ -230,7 +230,7 @@ def judged_guards(j: int, sketch: Sketch, given: Instance, reference: SolveRepor
 
 
 def _judged_watched(
-    sketch: Sketch, given: Instance, reference: SolveReport, past: Instance | None, watched: Watched
+    sketch: TinyInstance, given: Instance, reference: SolveReport, past: Instance | None, watched: Watched
 ) -> Iterator[Check]:
     watched.learn(past, given)
     result = play(given, watched, "watched", "1", (), "theory")
@@ -254,7 +254,7 @@ def judged_late(j: int) -> tuple[list[Check], int]:
         size, bid = 1 + draws.below(5), (1 + draws.below(9)) * 3 ** (i // 2)
         costs = ((10**6, draws.below(3)),) * len(kinds)
         jobs.append(Job(1, 2, 1 + draws.below(5), size, bid, (size,) * len(kinds), costs))
-    sketch = Sketch(2, kinds, tuple(jobs))
+    sketch = TinyInstance(2, kinds, tuple(jobs))
     given = instance(sketch, f"late {j}")
     reference = solve(given)
     settings = GuardSettings(
@@ -267,7 +267,7 @@ def judged_late(j: int) -> tuple[list[Check], int]:
     return list(_judged_watched(sketch, given, reference, past, watched)), watched.moved
 
 
-def _past(sketch: Sketch, draws: Draws) -> Sketch:
+def _past(sketch: TinyInstance, draws: Draws) -> TinyInstance:
     """A day of the same cluster: some of the tasks, some of them with other bids or other memory."""
     jobs = []
     for job in sketch.jobs:
@@ -282,7 +282,7 @@ def _check(name: str, holds: bool, left: Fraction, right: Fraction) -> Check:
     return Check(name, Verdict.HOLDS if holds else Verdict.VIOLATED, left, right)
 
 
-def _every_schedule(sketch: Sketch, case: Case, watched: Watched) -> Check:
+def _every_schedule(sketch: TinyInstance, case: Case, watched: Watched) -> Check:
     """b_il - sum c w_i <= mu_i + E_i for all schedules l, and sum Omega K c + sum mu_i + E is the audit's D."""
     given, trace = case.instance, case.run.trace
     assert isinstance(trace, PostedTrace)

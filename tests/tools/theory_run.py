@@ -22,7 +22,7 @@ from fractions import Fraction
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.hunt.linear_play import caps, play_linear
 from ratiobench.bench.lora.hunt.moves import Bounds, Draws, raised, start
-from ratiobench.bench.lora.hunt.sketch import Sketch, TooLarge, document, instance, menu, optimum, play, ratios
+from ratiobench.bench.lora.hunt.tiny import TinyInstance, TooLarge, document, instance, menu, optimum, play, ratios
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.dual import Dual
 from ratiobench.bench.lora.theory.claim import Standing
@@ -73,7 +73,7 @@ _BOUNDS = (
 )
 
 
-def sketch_of_number(j: int) -> Sketch:
+def sketch_of_number(j: int) -> TinyInstance:
     """Number j of the shared set, the same on every machine."""
     draws = Draws("theory", j)
     sketch = start(draws, _BOUNDS[j % 3])
@@ -84,7 +84,7 @@ def sketch_of_number(j: int) -> Sketch:
     return raised(sketch) if j % 3 else sketch
 
 
-def judged(j: int, sketch: Sketch) -> Iterator[Check]:
+def judged(j: int, sketch: TinyInstance) -> Iterator[Check]:
     """Every check on every run of the sketch's instance."""
     given = instance(sketch, f"theory {j}")
     best, solution = enumerate_optimum(given)
@@ -123,7 +123,7 @@ def _equal(name: str, one: object, other: object) -> Check:
     return Check(name, verdict, None, None, f"{one} and {other}")
 
 
-def _same_run(sketch: Sketch, trace: object, welfare: int) -> Check:
+def _same_run(sketch: TinyInstance, trace: object, welfare: int) -> Check:
     """pdFTSP by the referee and by the sketch's integers: F, admission, final prices, welfare."""
     assert isinstance(trace, PriceTrace)
     menus = [menu(sketch, job) for job in sketch.jobs]
@@ -135,7 +135,7 @@ def _same_run(sketch: Sketch, trace: object, welfare: int) -> Check:
     return _equal("two_runs_agree", (ours, lam, twin.welfare), (theirs, found, welfare))
 
 
-def _same_linear_run(sketch: Sketch, trace: object, welfare: int) -> Check:
+def _same_linear_run(sketch: TinyInstance, trace: object, welfare: int) -> Check:
     """minimal-edit by the referee and by the sketch's integers."""
     assert isinstance(trace, LinearTrace)
     menus = [menu(sketch, job) for job in sketch.jobs]

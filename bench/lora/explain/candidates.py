@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ratiobench.bench.family.explanation import Figure, Listing, Sentence
 from ratiobench.bench.lora.explain.played import Prices
-from ratiobench.bench.lora.hunt.sketch import PLAN_LIMIT, Sketch, TooLarge, menu
+from ratiobench.bench.lora.hunt.tiny import PLAN_LIMIT, TinyInstance, TooLarge, menu
 from ratiobench.bench.lora.theory.basis.case import Cell
 from ratiobench.instances.lora.model import Instance, Task
 
@@ -38,7 +38,7 @@ def make_plan(instance: Instance, task: Task, option: int, cells: Sequence[Cell]
     return Plan(option, tuple(cells), work, task.memory_mb * len(cells), net)
 
 
-def list_plans(instance: Instance, sketch: Sketch, task: Task) -> list[Plan] | None:
+def list_plans(instance: Instance, sketch: TinyInstance, task: Task) -> list[Plan] | None:
     """Every minimal schedule of the task (all where a cost is negative); None where there are too many to look at."""
     try:
         found = menu(sketch, sketch.jobs[task.index]).plans

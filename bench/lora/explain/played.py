@@ -12,10 +12,10 @@ from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import REGISTRY
-from ratiobench.online.lora.table import Table
+from ratiobench.online.lora.simulator import Simulator
 from ratiobench.online.lora.traces import LinearTrace, PriceTrace
 from ratiobench.online.outcome import OnlineRun
-from ratiobench.online.referee.table import decisions_of, play
+from ratiobench.online.referee.simulator import decisions_of, run_in_process
 
 
 class Prices(NamedTuple):
@@ -54,7 +54,7 @@ def replay_prices(instance: Instance, run: OnlineRun) -> list[Prices] | None:
         return None
     recorder = _Recorder(spec.entry.make(spec.entry.settle(dict(spec.options), instance.tasks)))
     constants = {constant.name: constant.value for constant in run.constants}
-    log = play(Table(instance, content_hash(instance)), recorder, constants).log
+    log = run_in_process(Simulator(instance, content_hash(instance)), recorder, constants).log
     if tuple(decisions_of(log, instance.tasks)) != tuple(run.decisions):
         raise AssertionError(f"{run.algorithm} decides otherwise when it is played again")
     return recorder.seen

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from ratiobench.bench.lora.hunt.sketch import Menu, Plan, Sketch
+from ratiobench.bench.lora.hunt.tiny import Menu, Plan, TinyInstance
 from ratiobench.online.lora.traces import Rule
 
 
@@ -18,7 +18,7 @@ class Caps(NamedTuple):
     share: Fraction
 
 
-def caps(sketch: Sketch, menus: list[Menu]) -> Caps:
+def caps(sketch: TinyInstance, menus: list[Menu]) -> Caps:
     """The public constants that the sketch's own tasks make; costs must not be negative."""
     top_c = top_m = share = Fraction(0)
     for job, its in zip(sketch.jobs, menus, strict=True):
@@ -49,7 +49,7 @@ class LinearPlay(NamedTuple):
     refused: int | None
 
 
-def play_linear(sketch: Sketch, menus: list[Menu], rule: Rule) -> LinearPlay:
+def play_linear(sketch: TinyInstance, menus: list[Menu], rule: Rule) -> LinearPlay:
     """The mechanism of a rule, the cheapest schedule found by looking at all."""
     compute = [kind.compute for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]
     memory = [kind.memory for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, menu
+from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, menu
 from ratiobench.instances.seeds import Stream
 
 
@@ -68,14 +68,14 @@ class Bounds(NamedTuple):
     vendors: bool
 
 
-def within(sketch: Sketch, bounds: Bounds) -> bool:
+def within(sketch: TinyInstance, bounds: Bounds) -> bool:
     """Whether no number is above `largest`."""
     if any(max(kind.compute, kind.memory) > bounds.largest for kind in sketch.kinds):
         return False
     return all(max(job.bid, job.work, job.memory) <= bounds.largest for job in sketch.jobs)
 
 
-def start(draws: Draws, bounds: Bounds) -> Sketch:
+def start(draws: Draws, bounds: Bounds) -> TinyInstance:
     """A random sketch within the bounds; most tasks have work for whole windows."""
     slots = draws.between(1, bounds.slots)
     kinds: list[Kind] = []
@@ -85,7 +85,7 @@ def start(draws: Draws, bounds: Bounds) -> Sketch:
         kinds.append(Kind(count, draws.magnitude(bounds.largest), draws.magnitude(bounds.largest)))
         left -= count
     jobs = [_job(draws, bounds, slots, tuple(kinds)) for _ in range(draws.between(1, bounds.tasks))]
-    return Sketch(slots, tuple(kinds), tuple(sorted(jobs, key=lambda job: job.arrival)))
+    return TinyInstance(slots, tuple(kinds), tuple(sorted(jobs, key=lambda job: job.arrival)))
 
 
 def _job(draws: Draws, bounds: Bounds, slots: int, kinds: tuple[Kind, ...]) -> Job:
@@ -112,7 +112,7 @@ def _cost(draws: Draws, bounds: Bounds) -> int:
     return draws.below(9) if draws.below(2) else 0
 
 
-def raised(sketch: Sketch) -> Sketch:
+def raised(sketch: TinyInstance) -> TinyInstance:
     """The same with bids raised until every minimal schedule has bbar >= 1."""
     jobs = tuple(
         job._replace(bid=job.bid + its.short) if (its := menu(sketch, job)).short > 0 else job for job in sketch.jobs
@@ -120,7 +120,7 @@ def raised(sketch: Sketch) -> Sketch:
     return sketch._replace(jobs=jobs)
 
 
-def _ordered(sketch: Sketch, jobs: list[Job]) -> Sketch:
+def _ordered(sketch: TinyInstance, jobs: list[Job]) -> TinyInstance:
     return sketch._replace(jobs=tuple(sorted(jobs, key=lambda job: job.arrival)))
 
 
@@ -133,11 +133,11 @@ def _new_number(draws: Draws, old: int, low: int, high: int) -> int:
     return max(low, min(high, new))
 
 
-def _with(sketch: Sketch, i: int, job: Job) -> Sketch:
+def _with(sketch: TinyInstance, i: int, job: Job) -> TinyInstance:
     return sketch._replace(jobs=(*sketch.jobs[:i], job, *sketch.jobs[i + 1 :]))
 
 
-def _number(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _number(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """Change one number of a task."""
     i = draws.below(len(sketch.jobs))
     job = sketch.jobs[i]
@@ -158,7 +158,7 @@ def _number(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
     return _with(sketch, i, new)
 
 
-def _scaled(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _scaled(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """A task twice or half (or some other small fraction) as large in everything."""
     i = draws.below(len(sketch.jobs))
     job = sketch.jobs[i]
@@ -174,7 +174,7 @@ def _scaled(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
     )
 
 
-def _window(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _window(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """Another window; half the time with work for all of it."""
     i = draws.below(len(sketch.jobs))
     job = sketch.jobs[i]
@@ -193,14 +193,14 @@ def _window(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
     return _ordered(sketch, jobs)
 
 
-def _tight(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _tight(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """The least bid with bbar >= 1."""
     i = draws.below(len(sketch.jobs))
     job = sketch.jobs[i]
     return _with(sketch, i, job._replace(bid=max(0, job.bid + menu(sketch, job).short)))
 
 
-def _added(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _added(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """One more task: a copy, or a new one."""
     if len(sketch.jobs) >= bounds.tasks:
         return sketch
@@ -213,7 +213,7 @@ def _added(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
     return _ordered(sketch, jobs)
 
 
-def _removed(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _removed(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """One task fewer."""
     if len(sketch.jobs) < 2:
         return sketch
@@ -221,7 +221,7 @@ def _removed(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
     return sketch._replace(jobs=(*sketch.jobs[:i], *sketch.jobs[i + 1 :]))
 
 
-def _replaced(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _replaced(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """A task becomes a copy of another one, or a new one."""
     i = draws.below(len(sketch.jobs))
     jobs = [*sketch.jobs]
@@ -229,7 +229,7 @@ def _replaced(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
     return _ordered(sketch, jobs)
 
 
-def _split(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _split(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """A task becomes two of half the size (rates, memory, work, bid)."""
     if len(sketch.jobs) >= bounds.tasks:
         return sketch
@@ -242,7 +242,7 @@ def _split(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
     return sketch._replace(jobs=(*sketch.jobs[:i], half, half, *sketch.jobs[i + 1 :]))
 
 
-def _swapped(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _swapped(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """Two neighbours that arrive in one slot change places."""
     if len(sketch.jobs) < 2:
         return sketch
@@ -252,7 +252,7 @@ def _swapped(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
     return _ordered(sketch, jobs)
 
 
-def _platform(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _platform(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """Another capacity: a step, twice, half, or a small multiple of what a task takes."""
     g = draws.below(len(sketch.kinds))
     kind = sketch.kinds[g]
@@ -270,7 +270,7 @@ def _platform(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
     return sketch._replace(kinds=(*sketch.kinds[:g], kind, *sketch.kinds[g + 1 :]))
 
 
-def _slots(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _slots(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """A slot more or fewer; windows up to the last slot grow or shrink with it, and work with them."""
     if draws.below(2):
         if sketch.slots >= bounds.slots:
@@ -284,11 +284,11 @@ def _slots(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
                 width = job.deadline - job.arrival + 1
                 grown = grown._replace(deadline=job.deadline + 1, work=-(-job.work * (width + 1) // width))
             jobs.append(grown)
-        return Sketch(sketch.slots + 1, sketch.kinds, tuple(jobs))
+        return TinyInstance(sketch.slots + 1, sketch.kinds, tuple(jobs))
     return without_slot(sketch, draws.between(1, sketch.slots), bool(draws.below(2)))
 
 
-def without_slot(sketch: Sketch, slot: int, shorten: bool) -> Sketch:
+def without_slot(sketch: TinyInstance, slot: int, shorten: bool) -> TinyInstance:
     """The sketch without one slot; tasks that had only it go; `shorten`: work of the others falls in proportion."""
     if sketch.slots == 1:
         return sketch
@@ -309,10 +309,10 @@ def without_slot(sketch: Sketch, slot: int, shorten: bool) -> Sketch:
                 costs=tuple((*row[: slot - 1], *row[slot:]) for row in job.costs),
             )
         )
-    return Sketch(sketch.slots - 1, sketch.kinds, tuple(jobs)) if jobs else sketch
+    return TinyInstance(sketch.slots - 1, sketch.kinds, tuple(jobs)) if jobs else sketch
 
 
-def _nodes(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _nodes(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """A node more or fewer of some kind."""
     g = draws.below(len(sketch.kinds))
     kind = sketch.kinds[g]
@@ -324,7 +324,7 @@ def _nodes(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
     return without_node(sketch, g)
 
 
-def without_node(sketch: Sketch, g: int) -> Sketch:
+def without_node(sketch: TinyInstance, g: int) -> TinyInstance:
     """The sketch with one node of the kind fewer."""
     kind = sketch.kinds[g]
     if kind.nodes > 1:
@@ -336,10 +336,10 @@ def without_node(sketch: Sketch, g: int) -> Sketch:
         job._replace(rates=job.rates[:g] + job.rates[g + 1 :], costs=job.costs[:g] + job.costs[g + 1 :])
         for job in sketch.jobs
     )
-    return Sketch(sketch.slots, sketch.kinds[:g] + sketch.kinds[g + 1 :], jobs)
+    return TinyInstance(sketch.slots, sketch.kinds[:g] + sketch.kinds[g + 1 :], jobs)
 
 
-def _costs(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _costs(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """Another operational cost in one cell, or none at all."""
     if bounds.costs is None:
         return sketch
@@ -353,7 +353,7 @@ def _costs(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
     return _with(sketch, i, job._replace(costs=tuple(tuple(row) for row in rows)))
 
 
-def _vendors(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _vendors(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """Other vendors, or none."""
     if not bounds.vendors:
         return sketch
@@ -363,17 +363,17 @@ def _vendors(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
     return _with(sketch, i, sketch.jobs[i]._replace(vendors=vendors))
 
 
-def _finer(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _finer(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """Finer units: all numbers two or three times as large, which leaves alpha, beta, bbar and ratios as they are."""
     return _by(sketch, draws.between(2, 3), 1)
 
 
-def _coarser(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def _coarser(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """Coarser units: all numbers a half or a third, rounded up."""
     return _by(sketch, 1, draws.between(2, 3))
 
 
-def _by(sketch: Sketch, up: int, down: int) -> Sketch:
+def _by(sketch: TinyInstance, up: int, down: int) -> TinyInstance:
     def by(value: int) -> int:
         return -(-value * up // down)
 
@@ -388,12 +388,12 @@ def _by(sketch: Sketch, up: int, down: int) -> Sketch:
         )
         for job in sketch.jobs
     )
-    return Sketch(
+    return TinyInstance(
         sketch.slots, tuple(Kind(kind.nodes, by(kind.compute), by(kind.memory)) for kind in sketch.kinds), jobs
     )
 
 
-def _alike(before: Sketch, after: Sketch) -> Sketch:
+def _alike(before: TinyInstance, after: TinyInstance) -> TinyInstance:
     """Where one task changed and has copies, the copies changed with it."""
     if len(before.jobs) != len(after.jobs) or before.kinds != after.kinds:
         return after
@@ -404,7 +404,7 @@ def _alike(before: Sketch, after: Sketch) -> Sketch:
     return after._replace(jobs=tuple(new if job == old else job for job in after.jobs))
 
 
-Move = Callable[[Sketch, Draws, Bounds], Sketch]
+Move = Callable[[TinyInstance, Draws, Bounds], TinyInstance]
 _MOVES: tuple[Move, ...] = (
     _number, _number, _number, _number, _scaled, _scaled, _window, _window, _tight, _tight, _added, _removed, _replaced,
     _split, _swapped, _platform, _platform, _platform, _slots, _nodes, _costs, _vendors, _finer,
@@ -412,7 +412,7 @@ _MOVES: tuple[Move, ...] = (
 )  # fmt: skip
 
 
-def changed(sketch: Sketch, draws: Draws, bounds: Bounds) -> Sketch:
+def changed(sketch: TinyInstance, draws: Draws, bounds: Bounds) -> TinyInstance:
     """The sketch after one random move (which may find nothing to do)."""
     after = _MOVES[draws.below(len(_MOVES))](sketch, draws, bounds)
     return _alike(sketch, after) if draws.below(2) else after
@@ -430,7 +430,7 @@ class Size:
     total: int
 
 
-def size(sketch: Sketch) -> Size:
+def size(sketch: TinyInstance) -> Size:
     """How large a sketch is."""
     total = sum(kind.compute + kind.memory for kind in sketch.kinds)
     extras = 0

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from ratiobench.bench.lora.hunt.moves import Bounds, Draws, Size, changed, size, without_node, without_slot
-from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch
-from ratiobench.bench.lora.hunt.targets import Target, measure_sketch
+from ratiobench.bench.lora.hunt.targets import Target, measure_tiny
+from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance
 
 POLISH = 4000
 """Random changes that shrinking tries after the systematic ones, where the target does not say how many."""
@@ -15,23 +15,23 @@ SHRINKING = 40_000
 """Most sketches that one shrinking measures, where the target does not say it."""
 
 
-def shrink(target: Target, sketch: Sketch, score: Fraction, names: tuple[str | int, ...]) -> Sketch:
+def shrink(target: Target, sketch: TinyInstance, score: Fraction, names: tuple[str | int, ...]) -> TinyInstance:
     """The smallest sketch found that still violates the claim, or whose score is still `score` at least.
 
     First every task, slot and node is left out that can be, and every number made smaller, until nothing helps; then
     random changes look for a smaller one still, `polish` of the target in a row without success. No
     more than `shrinking` sketches are measured.
     """
-    first = measure_sketch(target, sketch)
+    first = measure_tiny(target, sketch)
     violating = first is not None and first.violated
     left, polish = target.shrinking or SHRINKING, target.polish or POLISH
 
-    def good(other: Sketch) -> bool:
+    def good(other: TinyInstance) -> bool:
         nonlocal left
         if left == 0:
             return False
         left -= 1
-        measure = measure_sketch(target, other, Fraction(0))
+        measure = measure_tiny(target, other, Fraction(0))
         return measure is not None and (measure.violated if violating else measure.score >= score)
 
     sketch = _systematically(sketch, good)
@@ -50,7 +50,7 @@ def shrink(target: Target, sketch: Sketch, score: Fraction, names: tuple[str | i
     return sketch
 
 
-def _systematically(sketch: Sketch, good: Callable[[Sketch], bool]) -> Sketch:
+def _systematically(sketch: TinyInstance, good: Callable[[TinyInstance], bool]) -> TinyInstance:
     """Smaller sketches one after the other, the largest steps first, until none is good."""
     limit = size(sketch)
     again = True
@@ -64,7 +64,7 @@ def _systematically(sketch: Sketch, good: Callable[[Sketch], bool]) -> Sketch:
     return sketch
 
 
-def _smaller(sketch: Sketch) -> Iterator[Sketch]:
+def _smaller(sketch: TinyInstance) -> Iterator[TinyInstance]:
     """Sketches with something less: tasks, slots, nodes, vendors, costs; then single numbers, then two at once."""
     jobs = sketch.jobs
     if len(jobs) > 1:
@@ -92,7 +92,7 @@ def _smaller(sketch: Sketch) -> Iterator[Sketch]:
                 yield _rebuilt(sketch, [v - (m in (j, n)) for m, (v, _) in enumerate(flat)])
 
 
-def _numbers(sketch: Sketch) -> list[tuple[int, int]]:
+def _numbers(sketch: TinyInstance) -> list[tuple[int, int]]:
     """(value, least value) of every number that a sketch may have smaller, in a fixed order."""
     found = [(value, 1) for kind in sketch.kinds for value in (kind.compute, kind.memory)]
     for job in sketch.jobs:
@@ -102,7 +102,7 @@ def _numbers(sketch: Sketch) -> list[tuple[int, int]]:
     return found
 
 
-def _rebuilt(sketch: Sketch, values: list[int]) -> Sketch:
+def _rebuilt(sketch: TinyInstance, values: list[int]) -> TinyInstance:
     """The sketch with its numbers replaced, in the order of `_numbers`."""
     rest = iter(values)
     kinds = tuple(Kind(kind.nodes, next(rest), next(rest)) for kind in sketch.kinds)
@@ -113,4 +113,4 @@ def _rebuilt(sketch: Sketch, values: list[int]) -> Sketch:
         costs = tuple(tuple(next(rest) if cost > 0 else cost for cost in row) for row in job.costs)
         vendors = tuple((next(rest), next(rest)) for _ in job.vendors)
         jobs.append(Job(job.arrival, job.deadline, memory, work, bid, rates, costs, vendors))
-    return Sketch(sketch.slots, kinds, tuple(jobs))
+    return TinyInstance(sketch.slots, kinds, tuple(jobs))

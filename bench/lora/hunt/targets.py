@@ -14,14 +14,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ratiobench.bench.lora.hunt.linear_play import LinearPlay, caps, play_linear
-from ratiobench.bench.lora.hunt.sketch import Menu, Play, Sketch, TooLarge, instance, most, optimum, play, ratios
-from ratiobench.bench.lora.hunt.sketch import menu as menu_of
+from ratiobench.bench.lora.hunt.tiny import Menu, Play, TinyInstance, TooLarge, instance, most, optimum, play, ratios
+from ratiobench.bench.lora.hunt.tiny import menu as menu_of
 from ratiobench.bench.lora.theory import guarded
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claim import Hunt
-from ratiobench.bench.lora.theory.claims import list_hunts
+from ratiobench.bench.lora.theory.claims import list_searches
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.online.lora.algorithms.posted import gain
 from ratiobench.online.lora.roots import gain_below, share_above
 from ratiobench.online.lora.run import run
@@ -67,7 +67,7 @@ class Target(Hunt):
 class Trial:
     """A sketch with what measures share, computed on demand."""
 
-    def __init__(self, sketch: Sketch) -> None:
+    def __init__(self, sketch: TinyInstance) -> None:
         self.sketch = sketch
         self.menus = [menu_of(sketch, job) for job in sketch.jobs]
         if not any(its.plans for its in self.menus):
@@ -190,7 +190,7 @@ def lemma1(trial: Trial, floor: Fraction) -> Measure:
     return _sides(Fraction(paid, run.over) + surplus, trial.growth * run.tilde)
 
 
-def _capacities(sketch: Sketch) -> tuple[list[int], list[int]]:
+def _capacities(sketch: TinyInstance) -> tuple[list[int], list[int]]:
     """C_p and C_m - r_b of every cell."""
     kinds = [kind for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]
     return [kind.compute for kind in kinds], [kind.memory for kind in kinds]
@@ -260,7 +260,7 @@ def _tempting(trial: Trial, i: int) -> list[int]:
     return sorted(value for value in found - {bid} if value >= 0)
 
 
-def _utility(sketch: Sketch, run: Play, i: int, menus: list[Menu], value: int) -> Fraction:
+def _utility(sketch: TinyInstance, run: Play, i: int, menus: list[Menu], value: int) -> Fraction:
     """Valuation minus payment (14) = b - F - sum e; 0 when task i is not admitted."""
     answer, job = run.answers[i], sketch.jobs[i]
     if not answer.admitted or answer.plan is None:
@@ -334,7 +334,7 @@ def _certified(run: LinearPlay, gamma: Fraction) -> Measure:
 
 
 TARGETS: Mapping[str, Target] = {
-    name: Target(name=name, measure=globals()[name], **asdict(how)) for name, how in list_hunts().items()
+    name: Target(name=name, measure=globals()[name], **asdict(how)) for name, how in list_searches().items()
 }
 """The claims that can be searched for."""
 
@@ -347,11 +347,11 @@ def find_target(claim: str) -> Target:
     InputError : when there is none.
     """
     if claim not in TARGETS:
-        raise InputError("claim", "", f"{shown(claim)} is not one of {', '.join(TARGETS)}")
+        raise InputError("claim", "", f"{shorten(claim)} is not one of {', '.join(TARGETS)}")
     return TARGETS[claim]
 
 
-def measure_sketch(target: Target, sketch: Sketch, floor: Fraction = Fraction(-1)) -> Measure | None:
+def measure_tiny(target: Target, sketch: TinyInstance, floor: Fraction = Fraction(-1)) -> Measure | None:
     """The claim's two sides on a sketch; None where it does not apply or cannot pass the floor."""
     try:
         return target.measure(Trial(sketch), floor)

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from ratiobench.bench.family.parts import Hunted, HuntSettings
-from ratiobench.bench.lora.hunt.hunt import Search, drive
-from ratiobench.bench.lora.hunt.sketch import Sketch, instance, most
-from ratiobench.bench.lora.hunt.targets import Inapplicable, Measure, Target, Trial, measure_sketch
+from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
+from ratiobench.bench.lora.hunt.search import Search, drive
+from ratiobench.bench.lora.hunt.targets import Inapplicable, Measure, Target, Trial, measure_tiny
+from ratiobench.bench.lora.hunt.tiny import TinyInstance, instance, most
 from ratiobench.instances.errors import InputError
-from ratiobench.online.lora.run import GAME, run
+from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.many import Many
 
 UNBOUNDED = Fraction(10**12)
@@ -72,21 +72,21 @@ class _Ratio:
             self._tell(f"{self.measured:,} runs, {rate:,.0f}/s, worst OPT/ALG so far {worst}")
 
 
-def hunt_worst(
+def search_worst_case(
     algorithm: str,
-    settings: HuntSettings,
+    settings: SearchSettings,
     state: Any = None,
     source: str = "",
     keep: Callable[[Mapping[str, Any]], None] = lambda _: None,
     tell: Callable[[str], None] = lambda _: None,
-) -> Hunted:
+) -> SearchResult:
     """Look for the instance with the largest OPT/ALG of the algorithm; parameters as for `hunt`.
 
     Raises
     ------
     InputError : for an algorithm that does not exist, and a state that does not fit.
     """
-    with Many(GAME, algorithm) as player:
+    with Many(ENVIRONMENT, algorithm) as player:
         ratio = _Ratio(player, tell)
         target = Target(
             statement=f"OPT/ALG of {algorithm}",
@@ -111,7 +111,7 @@ def hunt_worst(
                 raise InputError(
                     "algorithm", algorithm, f"breaks a rule on every instance that was tried: {ratio.broke}"
                 )
-            return Hunted(target.name, target.statement, algorithm, False, search.tries, fresh, seconds)
+            return SearchResult(target.name, target.statement, algorithm, False, search.tries, fresh, seconds)
         sketch = best.sketch
         if not best.measure.violated:
             sketch = search.shrunk(sketch, best.measure.score)
@@ -125,14 +125,14 @@ def hunt_worst(
             notes.append(
                 f"On {ratio.invalid:,} instances it broke a rule; they were not counted. The first: {ratio.broke}"
             )
-        again = measure_sketch(target, sketch)
+        again = measure_tiny(target, sketch)
         score = UNBOUNDED if again is None else again.score
         return _told(target, search, sketch, score, notes, fresh, seconds)
 
 
 def _told(
-    target: Target, search: Search, sketch: Sketch, score: Fraction, notes: list[str], fresh: int, seconds: float
-) -> Hunted:
+    target: Target, search: Search, sketch: TinyInstance, score: Fraction, notes: list[str], fresh: int, seconds: float
+) -> SearchResult:
     """The instance, the algorithm run on it once more by the whole referee, in a fresh process where it has one."""
     best = Fraction(Trial(sketch).optimum)
     seed = search.settings.seed
@@ -150,7 +150,7 @@ def _told(
     ratio = None if earned <= 0 else best / earned
     if played.valid and score != (UNBOUNDED if ratio is None else ratio):
         notes = [*notes, "It earns another value here than during the search: it keeps something from run to run."]
-    return Hunted(
+    return SearchResult(
         target.name, target.statement, target.algorithm, ratio is None, search.tries, fresh, seconds,
         best, earned, ratio, found, None, tuple(notes),
     )  # fmt: skip

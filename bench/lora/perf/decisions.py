@@ -26,7 +26,7 @@ from ratiobench.online.lora.mechanism import FloatPrices
 from ratiobench.online.lora.registry import parse
 from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, slot_by_slot, window
 from ratiobench.online.lora.search.thresholds import Cells, fill, layout, limit, open_cells, ranked
-from ratiobench.online.lora.table import Books
+from ratiobench.online.lora.simulator import CapacityState
 from ratiobench.online.lora.traces import PriceTrace, Rule
 
 FloatArray = NDArray[np.float64]
@@ -208,7 +208,7 @@ def middle_of_day(instance: Instance, after: int, sample: int) -> State:
     algorithm = spec.entry.make(dict(spec.options))
     public = instance.public("perf")
     algorithm.start(public, {name: CONSTANTS[name](instance)[0] for name in algorithm.constants})
-    books = Books(public)
+    books = CapacityState(public)
     for i in range(after):
         task = instance.task(i)
         books.take(task, algorithm.decide(task, books.view(task.arrival)))

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.family.suite import Case, SolveSettings, Suite
 from ratiobench.bench.perf.measured import Curves, Measured, Part, Value, in_turns
 from ratiobench.bench.running.machine import usable_cores

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ratiobench.bench.family.capabilities import BidCurve
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
-from ratiobench.bench.family.parts import BidCurve
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.lora.theory.payments.tried import tried_curve

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
-from ratiobench.bench.family.parts import Statement
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.online.outcome import OnlineRun
 

@@ -9,7 +9,7 @@ those of the run.
 
 from __future__ import annotations
 
-from ratiobench.bench.family.parts import Statement
+from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.lora.theory import guarantees, guarded
 from ratiobench.bench.lora.theory.basis.assumptions import (
     invalid,
@@ -532,7 +532,7 @@ def statements() -> list[Statement]:
     return [claim.state() for claim in CLAIMS]
 
 
-def list_hunts() -> dict[str, Hunt]:
+def list_searches() -> dict[str, Hunt]:
     """How violations are searched for, by claim; the false ones, where a search ends, first."""
     ordered = sorted(CLAIMS, key=lambda claim: claim.standing is not Standing.FALSE)
     return {claim.name: claim.hunt for claim in ordered if claim.hunt is not None}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ratiobench.formulations.kernels import ascending, compiled, inlined
 from ratiobench.formulations.lora.bound.pricing import Pool
-from ratiobench.formulations.lora.heuristic.insertion import Desk, insert, put_back, remove, revert
+from ratiobench.formulations.lora.heuristic.insertion import Workspace, insert, put_back, remove, revert
 from ratiobench.formulations.lora.heuristic.packing import below, unit_interval
 from ratiobench.formulations.lora.heuristic.state import State, copy_into
 from ratiobench.instances.lora.model import IntArray
@@ -26,19 +26,27 @@ _NOBODY = np.empty(0, np.int64)
 _NO_RANK = np.empty(0)
 
 
-def insert_all(p: Pool, s: State, d: Desk, order: IntArray, share: float) -> None:
+def insert_all(p: Pool, s: State, d: Workspace, order: IntArray, share: float) -> None:
     """Insert the tasks without a place, in this order, at a share of the rents; nobody moves for them."""
     _search(p, s, d, order, share, _NO_RANK, 0, 0, 0, 0, 1, 1, 0.0, False, s)
 
 
-def descend(p: Pool, s: State, d: Desk, rank: NDArray[np.float64], low: int, high: int, blocks: int) -> None:
+def descend(p: Pool, s: State, d: Workspace, rank: NDArray[np.float64], low: int, high: int, blocks: int) -> None:
     """Blocks that lose nothing, among the tasks whose windows lie in low .. high-1."""
     if low < high:
         _search(p, s, d, _NOBODY, 0.0, rank, low, high, MOST, 0, blocks, 1, 0.0, False, s)
 
 
 def anneal(
-    p: Pool, s: State, d: Desk, rank: NDArray[np.float64], first: int, last: int, blocks: int, heat: float, kept: State
+    p: Pool,
+    s: State,
+    d: Workspace,
+    rank: NDArray[np.float64],
+    first: int,
+    last: int,
+    blocks: int,
+    heat: float,
+    kept: State,
 ) -> None:
     """Blocks first .. last-1 of an annealing of `blocks`; the best state is written to `kept`."""
     _search(p, s, d, _NOBODY, 0.0, rank, 0, p.tariff.shape[1], MOST_HOT, first, last, blocks, heat, True, kept)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ratiobench.formulations.kernels import ascending, compiled, inlined
 from ratiobench.formulations.lora.bound.pricing import Pool
-from ratiobench.formulations.lora.heuristic.insertion import Desk
+from ratiobench.formulations.lora.heuristic.insertion import Workspace
 from ratiobench.formulations.lora.heuristic.state import State
 
 STEPS = 2_000
@@ -26,12 +26,12 @@ AT_ONCE = 10_000
 """Nodes times slots that `gather` looks at between two chunks of a descent."""
 
 
-def unlisted(d: Desk) -> list[int]:
+def unlisted(d: Workspace) -> list[int]:
     """The node types whose patterns are not known."""
     return [g for g in range(len(d.classes)) if d.first_pattern[g] == d.first_pattern[g + 1]]
 
 
-def gather(p: Pool, s: State, d: Desk, turn: int | None = None) -> None:
+def gather(p: Pool, s: State, d: Workspace, turn: int | None = None) -> None:
     """Gather the room of all slots, or with `turn` of the next ones that are as many as `AT_ONCE` allows.
 
     Only types without listed patterns are looked at, and slots in which cells have a price.
@@ -45,7 +45,7 @@ def gather(p: Pool, s: State, d: Desk, turn: int | None = None) -> None:
             _gather(p, s, d, g, low, high, partners)
 
 
-def warm(p: Pool, s: State, d: Desk) -> None:
+def warm(p: Pool, s: State, d: Workspace) -> None:
     """Compile the kernel by use."""
     _gather(p, s, d, 0, 0, 0, 2)
 

@@ -21,7 +21,13 @@ from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.heuristic import gathering
 from ratiobench.formulations.lora.heuristic.blocks import anneal, descend, insert_all
 from ratiobench.formulations.lora.heuristic.gathering import gather
-from ratiobench.formulations.lora.heuristic.insertion import Desk, another_desk, begin, new_desk, pack_pooled
+from ratiobench.formulations.lora.heuristic.insertion import (
+    Workspace,
+    begin,
+    copy_workspace,
+    new_workspace,
+    pack_pooled,
+)
 from ratiobench.formulations.lora.heuristic.state import (
     State,
     copy_state,
@@ -98,7 +104,7 @@ def heuristic(
     if p.tasks == 0:
         return Found((None,) * instance.tasks, 0, 0)
     listed = node_patterns(p) if bound.state is None else bound.state.capacity.patterns
-    desk = new_desk(p, listed, bound.rent, seed)
+    desk = new_workspace(p, listed, bound.rent, seed)
     rank = value_density(p)
     target = bound.upper if enough is None else enough
     best = _constructed(instance, p, bound, desk, rank, start, over, target)
@@ -120,7 +126,7 @@ def heuristic(
 def warm(p: Pool, bound: DualBound) -> None:
     """Compile both improvements by use; `heuristic` takes one of them, by the number of tasks, or none."""
     listed = node_patterns(p) if bound.state is None else bound.state.capacity.patterns
-    desk = new_desk(p, listed, bound.rent, 1)
+    desk = new_workspace(p, listed, bound.rent, 1)
     gathering.warm(p, empty_state(p), desk)
     with ThreadPoolExecutor(1) as workers:
         for improve in (_anneal, _descend):
@@ -131,7 +137,7 @@ def _constructed(
     instance: Instance,
     p: Pool,
     bound: DualBound,
-    desk: Desk,
+    desk: Workspace,
     rank: NDArray[np.float64],
     start: Solution | None,
     over: Callable[[], bool],
@@ -167,7 +173,7 @@ def _constructed(
     return best
 
 
-def _corrected(p: Pool, desk: Desk, bound: DualBound, finish: Callable[[State], State]) -> Iterator[State]:
+def _corrected(p: Pool, desk: Workspace, bound: DualBound, finish: Callable[[State], State]) -> Iterator[State]:
     """Pooled answers packed onto nodes, each after the limits were cut to what the packing before could fill.
 
     A (type, slot) whose cells do not fit although their sum does costs whole tasks; asking for a little less there
@@ -189,7 +195,7 @@ def _corrected(p: Pool, desk: Desk, bound: DualBound, finish: Callable[[State], 
 
 
 def _anneal(
-    p: Pool, desk: Desk, best: State, rank: NDArray[np.float64], effort: int, seed: int, over: Callable[[], bool],
+    p: Pool, desk: Workspace, best: State, rank: NDArray[np.float64], effort: int, seed: int, over: Callable[[], bool],
     threads: ThreadPoolExecutor,
 ) -> Iterator[tuple[State, int]]:  # fmt: skip
     """Pairs of annealings from the best state, each pair longer than the one before: 1, 1, 2, 4, ... units.
@@ -197,10 +203,10 @@ def _anneal(
     The last pair stops where the effort ends, in the middle of its cooling: more effort would go on from there.
     """
     heats = [heat * float(np.median(p.bid)) for heat in HEATS]
-    desks = [another_desk(p, desk, seed + chain, apart=True) for chain in range(len(HEATS))]
+    desks = [copy_workspace(p, desk, seed + chain, apart=True) for chain in range(len(HEATS))]
     unit = BLOCKS + 4 * p.tasks
 
-    def run(desk: Desk, heat: float, last: int, blocks: int) -> State:
+    def run(desk: Workspace, heat: float, last: int, blocks: int) -> State:
         state, kept = copy_state(best), copy_state(best)
         begin(p, desk, state)
         for first in range(0, last, BLOCKS):
@@ -219,11 +225,11 @@ def _anneal(
 
 
 def _descend(
-    p: Pool, desk: Desk, best: State, rank: NDArray[np.float64], effort: int, seed: int, over: Callable[[], bool],
+    p: Pool, desk: Workspace, best: State, rank: NDArray[np.float64], effort: int, seed: int, over: Callable[[], bool],
     threads: ThreadPoolExecutor,
 ) -> Iterator[tuple[State, int]]:  # fmt: skip
     """Blocks that lose nothing, in two parts of the day at once that share no task; where they meet changes."""
-    desks = [another_desk(p, desk, seed + part) for part in range(PARTS)]
+    desks = [copy_workspace(p, desk, seed + part) for part in range(PARTS)]
     begin(p, desk, best)
     slots = p.tariff.shape[1]
     left = effort * BLOCKS_PER_TASK * p.tasks

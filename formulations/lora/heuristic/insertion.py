@@ -28,7 +28,7 @@ QUICK_FILLS = 4
 """Fillings tried when a slot is packed anew for one cell."""
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """What the moves need beside pool and state; desks of one pool share all but the scratch.
 
     Parameters
@@ -73,7 +73,7 @@ class Desk(NamedTuple):
     seed: NDArray[np.uint64]
 
 
-def new_desk(p: Pool, listed: Sequence[Patterns | None], rent: NDArray[np.float64], seed: int) -> Desk:
+def new_workspace(p: Pool, listed: Sequence[Patterns | None], rent: NDArray[np.float64], seed: int) -> Workspace:
     """A desk for the empty solution.
 
     Parameters
@@ -96,7 +96,7 @@ def new_desk(p: Pool, listed: Sequence[Patterns | None], rent: NDArray[np.float6
             classes = slice(each.first, each.last)
             weight[0, classes] = rent[classes] / np.maximum(node_values(each.cells, rent[classes]), 1e-300)
     empty = np.empty(0, np.int64)
-    desk = Desk(
+    desk = Workspace(
         at=places(p),
         first_node=np.concatenate([[0], np.cumsum(p.nodes)]).astype(np.int64),
         type_of=type_of_node(p),
@@ -115,10 +115,10 @@ def new_desk(p: Pool, listed: Sequence[Patterns | None], rent: NDArray[np.float6
         cost=np.empty((0, 0)), usable=np.empty((0, 0), np.bool_), target=np.empty((0, 0), np.int64),
         chosen=empty, table=np.empty(0), seed=np.empty(0, np.uint64),
     )  # fmt: skip
-    return another_desk(p, desk, seed)
+    return copy_workspace(p, desk, seed)
 
 
-def another_desk(p: Pool, desk: Desk, seed: int, *, apart: bool = False) -> Desk:
+def copy_workspace(p: Pool, desk: Workspace, seed: int, *, apart: bool = False) -> Workspace:
     """A desk with its own scratch and random numbers; with `apart` for a state of its own, too."""
     kinds, width = len(p.nodes), int(p.width.max(initial=1))
     if apart:
@@ -141,7 +141,7 @@ def another_desk(p: Pool, desk: Desk, seed: int, *, apart: bool = False) -> Desk
     )
 
 
-def begin(p: Pool, desk: Desk, s: State) -> None:
+def begin(p: Pool, desk: Workspace, s: State) -> None:
     """Make the desk ready for a state that it has not seen."""
     desk.running[:] = running_cells(p, s)
     desk.version[:] += 1

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.text_files import TextFile
 
 LARGEST = 10**11
@@ -111,7 +111,7 @@ def amount(text: str, where: str, name: str, source: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= LARGEST:
-        raise InputError(source, f"{where} {name}", f"{shown(text)} is not a number in 0..10^11")
+        raise InputError(source, f"{where} {name}", f"{shorten(text)} is not a number in 0..10^11")
     return value
 
 
@@ -144,7 +144,7 @@ def moment(text: str, where: str, name: str, source: str) -> int:
     except (ValueError, OverflowError):
         seconds = -1
     if not 0 <= seconds <= LARGEST:
-        problem = f"{shown(text)} is neither a time such as 2026-03-01T08:30:00+01:00 nor a number of seconds"
+        problem = f"{shorten(text)} is neither a time such as 2026-03-01T08:30:00+01:00 nor a number of seconds"
         raise InputError(source, f"{where} {name}", problem)
     return seconds
 

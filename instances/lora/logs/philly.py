@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.lora.logs import table
 from ratiobench.instances.lora.logs.base import (
     CANCELLED,
@@ -38,11 +38,11 @@ def job(row: Any, where: str, source: str) -> Job | Left:
     where = where.replace("line", "job")
     data = row["job"]
     if not isinstance(data, dict):
-        raise InputError(source, where, f"{shown(data)} is not an object")
+        raise InputError(source, where, f"{shorten(data)} is not an object")
     submit = _moment(data.get("submitted_time"), where, "submitted_time", source)
     attempts = data.get("attempts")
     if not isinstance(attempts, list):
-        raise InputError(source, f"{where} attempts", f"{shown(attempts)} is not a list")
+        raise InputError(source, f"{where} attempts", f"{shorten(attempts)} is not a list")
     seconds = gpus = 0
     for attempt in attempts:
         if not isinstance(attempt, dict) or not isinstance(attempt.get("detail"), list):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.lora.logs.base import (
     CANCELLED,
     NO_END,
@@ -57,7 +57,7 @@ def job(row: dict[str, str], where: str, source: str) -> Job | Left:
     if _STEP.fullmatch(name):
         return Left(STEP)
     if not _ID.fullmatch(name):
-        raise InputError(source, f"{where} JobID", f"{shown(name)} is not a job such as 17, 17_3 or 17+1")
+        raise InputError(source, f"{where} JobID", f"{shorten(name)} is not a job such as 17, 17_3 or 17+1")
     submit = moment(row["Submit"], where, "Submit", source)
     state = row["State"].split(" ")[0].rstrip("+")
     if row["Start"] in _UNKNOWN:
@@ -89,7 +89,7 @@ def _gpus(row: Mapping[str, str], where: str, source: str) -> tuple[int, str]:
             if name != "gres/gpu" and not name.startswith("gres/gpu:"):
                 continue
             if not re.fullmatch("[0-9]{1,7}", value):
-                raise InputError(source, f"{where} {column}", f"{shown(entry)} does not say how many")
+                raise InputError(source, f"{where} {column}", f"{shorten(entry)} does not say how many")
             if name == "gres/gpu":
                 plain = int(value)
             else:
@@ -107,7 +107,7 @@ def _limit(text: str, where: str, source: str) -> int | None:
         return None
     found = _LIMIT.fullmatch(text)
     if found is None:
-        raise InputError(source, f"{where} Timelimit", f"{shown(text)} is not a time such as 1-06:00:00 or 30:00")
+        raise InputError(source, f"{where} Timelimit", f"{shorten(text)} is not a time such as 1-06:00:00 or 30:00")
     days, first, second, third = (int(part or 0) for part in found.groups())
     if found[4] is None and found[1] is None:
         return 60 * first + second or None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.lora.logs.base import (
     CANCELLED,
     LARGEST,
@@ -52,7 +52,7 @@ def job(row: tuple[list[str], int], where: str, source: str) -> Job | Left:
         raise InputError(source, where, f"{len(words)} numbers; {len(FIELDS)} are needed")
     for name, word in zip(FIELDS, words, strict=True):
         if not _INTEGER.fullmatch(word) or not -1 <= float(word) <= LARGEST:
-            raise InputError(source, f"{where} {name}", f"{shown(word)} is not a number from -1 to 10^11")
+            raise InputError(source, f"{where} {name}", f"{shorten(word)} is not a number from -1 to 10^11")
     values = [float(word) for word in words]
     if values[_SUBMIT] < 0:
         raise InputError(source, f"{where} {FIELDS[_SUBMIT]}", f"{words[_SUBMIT]}: a job has one")

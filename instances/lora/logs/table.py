@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.lora.logs.base import (
     NO_END,
@@ -43,7 +43,7 @@ def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tu
     for name in wanted:
         if names[name] not in header:
             has = f"the file has {', '.join(header)}" if header else "the file is empty"
-            problem = f"no column {shown(names[name])}; {has}; --columns {name}=NAME says which it is"
+            problem = f"no column {shorten(names[name])}; {has}; --columns {name}=NAME says which it is"
             raise InputError(source, f"line {line}", problem)
     where = places(header, tuple(names[name] for name in wanted), line, source)
     zones: dict[str, bool] = {}
@@ -85,7 +85,7 @@ def _time(text: str, where: str, name: str, source: str, zones: dict[str, bool])
     if not text.replace(".", "").isdigit():
         zoned = has_zone(text)
         if zones.setdefault("zone", zoned) != zoned:
-            problem = f"{shown(text)} has {'a' if zoned else 'no'} zone, as those before it have{' none' * zoned}"
+            problem = f"{shorten(text)} has {'a' if zoned else 'no'} zone, as those before it have{' none' * zoned}"
             raise InputError(source, f"{where} {name}", problem if zoned else problem.replace("as", "unlike", 1))
     return found
 
@@ -98,7 +98,7 @@ def _micro_dollars(text: str, where: str, name: str, source: str) -> int:
             return int(value * _MONEY)
     except InvalidOperation:
         pass
-    raise InputError(source, f"{where} {name}", f"{shown(text)} is not an amount in dollars from 0 to {_MOST:,}")
+    raise InputError(source, f"{where} {name}", f"{shorten(text)} is not an amount in dollars from 0 to {_MOST:,}")
 
 
 register(

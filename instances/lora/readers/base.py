@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.text_files import TextFile, open_text
 
 SLOTS_PER_DAY = 144
@@ -66,7 +66,7 @@ def read_arrivals(
     InputError : naming file, line and value of a malformed row; for a missing file, saying where the data are.
     """
     if trace not in _TRACES:
-        raise InputError("traces", "name", f"{shown(trace)} is none of {', '.join(registered())}")
+        raise InputError("traces", "name", f"{shorten(trace)} is none of {', '.join(registered())}")
     reader = _TRACES[trace]
     counts: dict[date, list[int]] = {}
     nobody = [0] * (SLOTS_PER_DAY * SLOT_SECONDS // slot_seconds)
@@ -107,7 +107,7 @@ def number(text: str, line: int, name: str, source: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1e11:
-        raise InputError(source, f"line {line} {name}", f"{shown(text)} is not a number in 0..10^11")
+        raise InputError(source, f"line {line} {name}", f"{shorten(text)} is not a number in 0..10^11")
     return value
 
 
@@ -120,4 +120,4 @@ def timestamp(text: object, where: str, source: str) -> Moment:
             pass
         else:
             return moment.date(), moment.hour * 3600 + moment.minute * 60 + moment.second
-    raise InputError(source, where, f"{shown(text)} is not a time YYYY-MM-DD HH:MM:SS")
+    raise InputError(source, where, f"{shorten(text)} is not a time YYYY-MM-DD HH:MM:SS")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.lora.readers.base import Moment, Trace, columns, register, timestamp, width
 from ratiobench.instances.text_files import TextFile, rows
 
@@ -18,7 +18,7 @@ def moments(file: TextFile, source: str) -> Iterator[Moment]:
 def _log(jobs: list[Any], source: str) -> Iterator[Moment]:
     for j, job in enumerate(jobs):
         if not isinstance(job, dict):
-            raise InputError(source, f"[{j}]", f"{shown(job)} is not an object")
+            raise InputError(source, f"[{j}]", f"{shorten(job)} is not an object")
         if "submitted_time" not in job:
             raise InputError(source, f"[{j}].submitted_time", "the field is missing")
         yield timestamp(job["submitted_time"], f"[{j}].submitted_time", source)

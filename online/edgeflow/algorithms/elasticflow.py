@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Public
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.online.edgeflow.admission import ADMITS
 from ratiobench.online.edgeflow.placement import RULES, without
 from ratiobench.online.edgeflow.plan import DROP_FAILED, LEVEL
@@ -108,7 +108,7 @@ class ElasticFlow(Sharing):
 
 def _slot(name: str, text: str) -> int:
     if not text.isdecimal() or int(text) > SLOT_LIMIT:
-        problem = f"{shown(text)} is no whole number of seconds from 0 to {SLOT_LIMIT}"
+        problem = f"{shorten(text)} is no whole number of seconds from 0 to {SLOT_LIMIT}"
         raise InputError("algorithm", f"{name}:slot", problem)
     return int(text)
 

@@ -2,7 +2,7 @@
 
 `inner` names who posts the wishes: `greedy` wishes 0, `posted`, `minimal-edit`, `capped` and `bbar-rule` wish what they
 would charge for a cell, and move their prices when something is sold to a task; anyone's own class is asked in a
-process of its own (`ratiobench.online.lora.wishing`). The guard keeps every price between its
+process of its own (`ratiobench.online.lora.external_prices`). The guard keeps every price between its
 limits (`ratiobench.online.lora.guard`), which gives the guarantee whatever the wishes are.
 
 Claim (Theorem H). OPT <= (rho + max(1, Omega beta)) ALG + A0 + E; `ratiobench.online.lora.guard` says what these are.
@@ -23,12 +23,12 @@ import numpy as np
 from ratiobench.instances.errors import InputError, did_you_mean, not_one_of
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.online.lora.algorithms.learned import GUARD, arithmetic, guarantee, guard_settings
+from ratiobench.online.lora.external_prices import PROTOCOL, ExternalPrices
 from ratiobench.online.lora.mechanism import Mechanism
-from ratiobench.online.lora.posting import PostedPrices, Wish, find_room
+from ratiobench.online.lora.posting import PostedPrices, ProposedPrices, find_room
 from ratiobench.online.lora.protocol import View, first_with_room
 from ratiobench.online.lora.registry import REGISTRY, Entry, Option, register
 from ratiobench.online.lora.traces import Cell
-from ratiobench.online.lora.wishing import PROTOCOL, OwnPrices
 
 INNER = ("greedy", "posted", "minimal-edit", "capped", "bbar-rule")
 
@@ -39,13 +39,13 @@ class Nothing:
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         self._public, self._first = public, public.first_node
 
-    def wish(self, task: Task, view: View) -> Wish | None:
+    def wish(self, task: Task, view: View) -> ProposedPrices | None:
         found = find_room(task, view, self._public)
         if found is None:
             return None
         types, first, room = found
         usable, node = first_with_room(room, self._first)
-        return Wish(types, first, np.where(usable, node, -1)[types], np.zeros((len(types), room.shape[1])))
+        return ProposedPrices(types, first, np.where(usable, node, -1)[types], np.zeros((len(types), room.shape[1])))
 
     def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
         """Nothing moves."""
@@ -65,7 +65,7 @@ class _Moving:
         self._public = public
         self._mechanism.start(public, constants)
 
-    def wish(self, task: Task, view: View) -> Wish | None:
+    def wish(self, task: Task, view: View) -> ProposedPrices | None:
         found = find_room(task, view, self._public)
         if found is None:
             return None
@@ -79,7 +79,7 @@ class _Moving:
                 better = room[k] & ((node[z] < 0) | (price[k] < best[z]))
                 best[z] = np.where(better, price[k], best[z])
                 node[z] = np.where(better, k, node[z])
-        return Wish(types, first, node, best)
+        return ProposedPrices(types, first, node, best)
 
     def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
         self._mechanism.move(task, cells, net)
@@ -102,7 +102,7 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
     if guard is None:
         raise InputError("algorithm", "guarded:beta", "0 is not above 0")
     if own:
-        return PostedPrices(OwnPrices(name), guard, exact=exact)
+        return PostedPrices(ExternalPrices(name), guard, exact=exact)
     if name == "greedy":
         return PostedPrices(Nothing(), guard, exact=exact)
     entry = REGISTRY.entries()[name]
@@ -123,7 +123,7 @@ register(
         _make,
         settle=arithmetic,
         learns=True,
-        own=lambda options: (OwnPrices(options["inner"]).spec, PROTOCOL) if ":" in options["inner"] else None,
+        own=lambda options: (ExternalPrices(options["inner"]).spec, PROTOCOL) if ":" in options["inner"] else None,
         standing=lambda options, oracle: {
             "guarantee": guarantee(options, "beta"),
             "truthful": "in the bid",

@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.online.lora.guard import CLASSES, MORE_CLASSES
 from ratiobench.online.lora.learned.forecast import AHEAD
 from ratiobench.online.lora.learned.policy import LearnedPrices, Settings
@@ -70,7 +70,7 @@ def guard_settings(name: str, options: Mapping[str, str], key: str) -> GuardSett
     beta = fraction(f"{name}:{key}", options[key])
     rho, margin = fraction(f"{name}:rho", _rho(options)), fraction(f"{name}:margin", options["margin"])
     if margin < 1:
-        raise InputError("algorithm", f"{name}:margin", f"{shown(options['margin'])} is below 1")
+        raise InputError("algorithm", f"{name}:margin", f"{shorten(options['margin'])} is below 1")
     if not beta:
         return None
     weight = options["room"] == "weight"
@@ -105,7 +105,7 @@ def _number(key: str, options: Mapping[str, str]) -> float:
 def _count(key: str, options: Mapping[str, str]) -> int:
     value = fraction(f"learned:{key}", options[key])
     if value.denominator != 1 or not 1 <= value <= 10_000:
-        raise InputError("algorithm", f"learned:{key}", f"{shown(options[key])} is no whole number in 1..10000")
+        raise InputError("algorithm", f"learned:{key}", f"{shorten(options[key])} is no whole number in 1..10000")
     return int(value)
 
 
@@ -114,7 +114,7 @@ def _ahead(options: Mapping[str, str]) -> float | None:
         return 1.0 if options["wish"] == "monotone" else None
     value = fraction("learned:ahead", options["ahead"])
     if value > MOST_AHEAD:
-        raise InputError("algorithm", "learned:ahead", f"{shown(options['ahead'])} is above {MOST_AHEAD}")
+        raise InputError("algorithm", "learned:ahead", f"{shorten(options['ahead'])} is above {MOST_AHEAD}")
     return float(value)
 
 
@@ -123,7 +123,7 @@ def _fill(options: Mapping[str, str], guard: GuardSettings | None) -> float:
         return 1.0 if guard is None or not guard.by_weight else max(LEAST_FILL, 1.0 - UNFILLED / float(guard.beta))
     value = fraction("learned:fill", options["fill"])
     if value > 1:
-        raise InputError("algorithm", "learned:fill", f"{shown(options['fill'])} is above 1")
+        raise InputError("algorithm", "learned:fill", f"{shorten(options['fill'])} is above 1")
     return float(value)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ratiobench.instances.keeping import code_mark, keep, recall
+from ratiobench.instances.disk_cache import code_mark, recall, store
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.history import split
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
@@ -20,7 +20,7 @@ from ratiobench.online.lora.learned.first import FirstPrices, read_prices, write
 from ratiobench.online.lora.learned.forecast import Forecast
 from ratiobench.online.lora.learned.menu import best_filled
 from ratiobench.online.lora.learned.past import Floats, Past, no_past, note, read_past, thin, together
-from ratiobench.online.lora.posting import Wish, reach
+from ratiobench.online.lora.posting import ProposedPrices, reach
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.search.additive import Cluster
 from ratiobench.online.lora.traces import Cell
@@ -158,7 +158,7 @@ class LearnedPrices:
                 self._nu = self._descend(0, expected, self._nu, rounds, step)
             self._unit = np.maximum(self._unit / 10, self._nu.mean(axis=1))
         if kept is not None and known is None and shares is not None:
-            keep(kept, write_prices(FirstPrices(shares, self._unit, self._nu)))
+            store(kept, write_prices(FirstPrices(shares, self._unit, self._nu)))
 
     def _draw(self, past: Past) -> None:
         """New representatives, and the unit of price steps: what the median task pays for a whole node and slot."""
@@ -183,7 +183,7 @@ class LearnedPrices:
         found[:, :now] = nu[:, :now]
         return found
 
-    def wish(self, task: Task, view: View) -> Wish | None:
+    def wish(self, task: Task, view: View) -> ProposedPrices | None:
         """Prices on the nodes that the task fills best; prices are solved again where that is due."""
         now = task.arrival - 1
         every = max(self._settings.every, int(max(self._forecast.total, len(self._seen))) // SOLVES)
@@ -201,7 +201,7 @@ class LearnedPrices:
         self._since += 1
         return wish
 
-    def _wish(self, task: Task, view: View) -> Wish | None:
+    def _wish(self, task: Task, view: View) -> ProposedPrices | None:
         found = reach(task, self._public)
         if found is None:
             return None
@@ -213,7 +213,7 @@ class LearnedPrices:
             self._settings.scale * self._nu, share, self._waste, self._filling.tables, view.compute,
             view.memory_mb, self._cluster.arrays, types, task.rate, task.memory_mb, first, node, price,
         )  # fmt: skip
-        return Wish(types, first, node, price)
+        return ProposedPrices(types, first, node, price)
 
     def heard(self, task: Task) -> None:
         """A task's bid, after it was answered."""

@@ -26,7 +26,7 @@ from math import lcm
 
 import numpy as np
 
-from ratiobench.instances.errors import InputError, shown
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.tenants.model import IntArray, Job, Public
 from ratiobench.online.tenants.beam import beam
 from ratiobench.online.tenants.bestfirst import NODES, best_first
@@ -117,7 +117,7 @@ class Patent(Planner):
 
 def _whole(name: str, text: str, most: int) -> int:
     if not (text.isdecimal() and len(text) <= 10 and 1 <= int(text) <= most):
-        raise InputError("algorithm", f"patent:{name}", f"{shown(text)} is not a whole number from 1 to {most}")
+        raise InputError("algorithm", f"patent:{name}", f"{shorten(text)} is not a whole number from 1 to {most}")
     return int(text)
 
 

@@ -16,7 +16,7 @@ from ratiobench.bench.eapm.claims import STATEMENTS, audit
 from ratiobench.bench.eapm.literal import decide_all
 from ratiobench.bench.eapm.measures import measures
 from ratiobench.bench.eapm.suites import ALGORITHMS, READINGS, suites
-from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.perf.command import parts
 from ratiobench.formulations.eapm.check import check
 from ratiobench.instances.eapm.generate import generate

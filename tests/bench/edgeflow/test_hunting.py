@@ -10,22 +10,22 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.edgeflow.claims import STATEMENTS, audit
-from ratiobench.bench.edgeflow.hunting import HUNTED, HUNTING, hunt
+from ratiobench.bench.edgeflow.counterexample_search import COUNTEREXAMPLES, HUNTED, search_counterexample
+from ratiobench.bench.family.capabilities import SearchSettings
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.known import find_hunts
-from ratiobench.bench.family.parts import HuntSettings
+from ratiobench.bench.family.registry import find_hunts
 from ratiobench.formulations.edgeflow.solve import solve
 from ratiobench.instances.edgeflow.format import content_hash, read
 from ratiobench.instances.errors import InputError
 from ratiobench.online.edgeflow.run import run
 
-LIMITS = HuntSettings(tasks=3, largest=20, tries=400)
+LIMITS = SearchSettings(tasks=3, largest=20, tries=400)
 
 
 @pytest.mark.parametrize("claim", HUNTED)
 def test_a_false_claim_falls(claim: str) -> None:
     """On one or two jobs; the audit against OPT says so, too."""
-    found = hunt(claim, LIMITS)
+    found = search_counterexample(claim, LIMITS)
     assert found.violated
     assert found.instance.jobs <= 2
     assert found.left is not None
@@ -37,26 +37,26 @@ def test_a_false_claim_falls(claim: str) -> None:
 
 def test_claims_that_can_be_searched_for() -> None:
     """They are claims of the family, and `search` knows them."""
-    assert {each.name for each in HUNTING.claims()} == set(HUNTED) <= {each.name for each in STATEMENTS}
+    assert {each.name for each in COUNTEREXAMPLES.claims()} == set(HUNTED) <= {each.name for each in STATEMENTS}
     assert set(HUNTED) <= set(find_hunts())
     with pytest.raises(InputError, match="'room' is not one of"):
-        hunt("room", LIMITS)
+        search_counterexample("room", LIMITS)
 
 
 def test_an_interrupted_search_finds_the_same() -> None:
     """No try depends on another one."""
     kept: list[Any] = []
-    whole = hunt("guarantee", LIMITS)
+    whole = search_counterexample("guarantee", LIMITS)
     assert whole.tries > 1
-    hunt("guarantee", HuntSettings(tasks=3, largest=20, tries=1), keep=kept.append)
-    rest = hunt("guarantee", LIMITS, json.loads(json.dumps(kept[-1])), "state.json")
+    search_counterexample("guarantee", SearchSettings(tasks=3, largest=20, tries=1), keep=kept.append)
+    rest = search_counterexample("guarantee", LIMITS, json.loads(json.dumps(kept[-1])), "state.json")
     assert (rest.tries, rest.fresh) == (whole.tries, whole.tries - 1)
     assert content_hash(rest.instance) == content_hash(whole.instance)
 
 
 def test_the_closest_is_told_where_nothing_falls() -> None:
     """With its two sides, not above one another."""
-    found = hunt("aware", HuntSettings(tasks=2, largest=20, tries=1, seed=3))
+    found = search_counterexample("aware", SearchSettings(tasks=2, largest=20, tries=1, seed=3))
     assert not found.violated
     assert found.score is None or found.score <= 1
 
@@ -71,9 +71,11 @@ def test_the_closest_is_told_where_nothing_falls() -> None:
 def test_a_state_that_does_not_fit_is_refused(change: dict[str, Any], where: str) -> None:
     """One line with the file and the field."""
     kept: list[Any] = []
-    hunt("edge_helps", HuntSettings(tasks=2, largest=9, tries=1), keep=kept.append)
+    search_counterexample("edge_helps", SearchSettings(tasks=2, largest=9, tries=1), keep=kept.append)
     with pytest.raises(InputError) as caught:
-        hunt("edge_helps", HuntSettings(tasks=2, largest=9, tries=2), kept[-1] | change, "state.json")
+        search_counterexample(
+            "edge_helps", SearchSettings(tasks=2, largest=9, tries=2), kept[-1] | change, "state.json"
+        )
     assert (caught.value.source, caught.value.field) == ("state.json", where)
 
 

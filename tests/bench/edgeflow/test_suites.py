@@ -11,12 +11,12 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.edgeflow.claims import CLAIMS, STATEMENTS, audit, met_in_cloud
-from ratiobench.bench.edgeflow.explaining import explain, gantt
+from ratiobench.bench.edgeflow.explanation import explain, gantt
 from ratiobench.bench.edgeflow.measures import MEASURES, measures
 from ratiobench.bench.edgeflow.suites import ALGORITHMS, OPTIONS, published_group, suites
 from ratiobench.bench.edgeflow.timeline import REASONS, STEPS, timeline
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.edgeflow.solve import solve
 from ratiobench.instances.arrays import frozen
@@ -27,7 +27,7 @@ from ratiobench.instances.edgeflow.named import expected, named, names
 from ratiobench.instances.edgeflow.paper import PUBLISHED_RATIOS
 from ratiobench.instances.edgeflow.solution import Piece
 from ratiobench.instances.edgeflow.tables import PUBLISHED
-from ratiobench.online.edgeflow.run import GAME, run
+from ratiobench.online.edgeflow.run import ENVIRONMENT, run
 from ratiobench.online.outcome import OnlineRun
 
 
@@ -58,7 +58,7 @@ def test_every_suite_can_be_run(suite: Any) -> None:
     for case in suite.cases:
         forms[case.recipe["kind"]].read(case.recipe)
         for name in case.algorithms:
-            assert GAME.registry.parse(name).entry is not None
+            assert ENVIRONMENT.registry.parse(name).entry is not None
     for plot in suite.plots:
         assert set(plot.groups) <= groups
         for printed in plot.printed_means:

@@ -12,10 +12,10 @@ from ratiobench.bench.family.explanation import Explanation, Listing
 from ratiobench.bench.lora import FAMILY
 from ratiobench.bench.lora.explain.candidates import name_cells
 from ratiobench.bench.lora.hunt.moves import Bounds, Draws, start
-from ratiobench.bench.lora.hunt.sketch import instance, sketch_of
+from ratiobench.bench.lora.hunt.tiny import instance, tiny_instance_of
 from ratiobench.bench.lora.theory.claim import Standing
 from ratiobench.bench.lora.theory.claims import CLAIMS
-from ratiobench.bench.tables.explained import explain, sentence_text, text, too_large, verdict_text
+from ratiobench.bench.tables.explanations import explain, sentence_text, text, too_large, verdict_text
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.named import named, names
 from ratiobench.online.lora.run import run
@@ -215,7 +215,7 @@ def test_a_sketch_of_an_instance_is_the_sketch_that_it_was_made_from() -> None:
     draws = Draws("sketches")
     for _ in range(30):
         sketch = start(draws, Bounds(4, 4, 3, 50, -9, True))
-        again = sketch_of(instance(sketch))
+        again = tiny_instance_of(instance(sketch))
         plain = [job._replace(costs=() if not any(map(any, job.costs)) else job.costs) for job in sketch.jobs]
         assert again == sketch._replace(jobs=tuple(plain))
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.parts import Hunted, HuntSettings
-from ratiobench.bench.lora.hunt import hunt as hunting
+from ratiobench.bench.lora.hunt import search as hunting
 from ratiobench.bench.lora.hunt import shrink as shrinking
-from ratiobench.bench.lora.hunt.hunt import confirm, hunt
 from ratiobench.bench.lora.hunt.moves import Bounds, Draws, changed, raised, size, start, within
+from ratiobench.bench.lora.hunt.search import confirm, search_counterexample
 from ratiobench.bench.lora.hunt.shrink import shrink
-from ratiobench.bench.lora.hunt.sketch import Sketch, TooLarge, instance, menu, play, ratios
-from ratiobench.bench.lora.hunt.targets import GROWTH, TARGETS, measure_sketch
+from ratiobench.bench.lora.hunt.targets import GROWTH, TARGETS, measure_tiny
+from ratiobench.bench.lora.hunt.tiny import TinyInstance, TooLarge, instance, menu, play, ratios
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import content_hash, read
@@ -43,7 +43,7 @@ def short_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shrinking, "POLISH", 150)
 
 
-def same(one: Hunted, other: Hunted) -> bool:
+def same(one: SearchResult, other: SearchResult) -> bool:
     """Whether two searches ended alike."""
     keys = ("claim", "violated", "tries", "left", "right", "score")
     if any(getattr(one, key) != getattr(other, key) for key in keys):
@@ -56,7 +56,7 @@ def same(one: Hunted, other: Hunted) -> bool:
 @pytest.mark.parametrize("claim", FALSE)
 def test_a_false_claim_is_violated_from_scratch(claim: str) -> None:
     """Within 8,000 tries of the default search; the audit of a run under the referee says so too."""
-    found = hunt(claim, HuntSettings(tries=8000))
+    found = search_counterexample(claim, SearchSettings(tries=8000))
     assert found.violated
     assert found.tries < 8000
     assert found.check is not None
@@ -73,14 +73,14 @@ def test_a_false_claim_is_violated_from_scratch(claim: str) -> None:
 
 def test_lemma_3_needs_two_tasks_and_two_slots() -> None:
     """The shrunk witness is as small as the theory's: with one slot, or one task, the lemma is true."""
-    sketch = sketch_of(hunt("lemma3", HuntSettings(tries=8000)).instance)
+    sketch = sketch_of(search_counterexample("lemma3", SearchSettings(tries=8000)).instance)
     assert (len(sketch.jobs), sketch.slots, sketch.nodes) == (2, 2, 1)
 
 
 @pytest.mark.parametrize("claim", TRUE)
 def test_a_true_claim_is_approached_and_not_violated(claim: str) -> None:
     """The closest instance is one to which the audit applies the claim, and it holds there."""
-    found = hunt(claim, HuntSettings(tries=400, seed=3))
+    found = search_counterexample(claim, SearchSettings(tries=400, seed=3))
     assert not found.violated
     assert found.tries == 400
     assert found.score is not None
@@ -102,7 +102,7 @@ def test_measures_and_audits_agree_on_random_sketches(claim: str) -> None:
             kinds = tuple(kind._replace(compute=2 * kind.compute, memory=2 * kind.memory) for kind in sketch.kinds)
             sketch = sketch._replace(kinds=kinds)
         sketch = raised(sketch) if target.raised and j % 3 else sketch
-        measure = measure_sketch(target, sketch)
+        measure = measure_tiny(target, sketch)
         if measure is None:
             continue
         check = confirm(target, instance(sketch))
@@ -138,9 +138,9 @@ def test_a_sketch_runs_as_the_algorithm_written_literally() -> None:
 
 def test_the_same_seed_gives_the_same_result() -> None:
     """And another seed another one."""
-    first, again = (hunt("theorem5_repaired", HuntSettings(tries=300, seed=5)) for _ in range(2))
+    first, again = (search_counterexample("theorem5_repaired", SearchSettings(tries=300, seed=5)) for _ in range(2))
     assert same(first, again)
-    assert not same(first, hunt("theorem5_repaired", HuntSettings(tries=300, seed=6)))
+    assert not same(first, search_counterexample("theorem5_repaired", SearchSettings(tries=300, seed=6)))
 
 
 @pytest.mark.parametrize(
@@ -148,21 +148,21 @@ def test_the_same_seed_gives_the_same_result() -> None:
 )
 def test_a_search_that_was_interrupted_ends_as_if_it_had_not_been(claim: str, stops: tuple[int, ...]) -> None:
     """Stopped after some tries and taken up from what it kept, written to JSON in between."""
-    whole = hunt(claim, HuntSettings(tries=1000, seed=1))
+    whole = search_counterexample(claim, SearchSettings(tries=1000, seed=1))
     state: Any = None
     for stop in stops:
         kept: list[Any] = []
-        hunt(claim, HuntSettings(tries=stop, seed=1), state, "state", kept.append)
+        search_counterexample(claim, SearchSettings(tries=stop, seed=1), state, "state", kept.append)
         state = json.loads(json.dumps(kept[-1]))
         assert state["tries"] == stop
-    resumed = hunt(claim, HuntSettings(tries=1000, seed=1), state, "state")
+    resumed = search_counterexample(claim, SearchSettings(tries=1000, seed=1), state, "state")
     assert same(whole, resumed)
     assert resumed.fresh == resumed.tries - stops[-1]
 
 
 def test_a_search_that_was_broken_off_keeps_where_it_was() -> None:
     """An interrupt in the middle: the state is kept on the way out, and leads to the same end."""
-    whole = hunt("theorem5_repaired_a", HuntSettings(tries=500))
+    whole = search_counterexample("theorem5_repaired_a", SearchSettings(tries=500))
     kept: list[Any] = []
 
     def keep(state: Any) -> None:
@@ -171,14 +171,14 @@ def test_a_search_that_was_broken_off_keeps_where_it_was() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        hunt("theorem5_repaired_a", HuntSettings(tries=500), keep=keep)
-    assert same(whole, hunt("theorem5_repaired_a", HuntSettings(tries=500), kept[-1], "state"))
+        search_counterexample("theorem5_repaired_a", SearchSettings(tries=500), keep=keep)
+    assert same(whole, search_counterexample("theorem5_repaired_a", SearchSettings(tries=500), kept[-1], "state"))
 
 
 @pytest.mark.parametrize("calls", [1, 100, 101, 237])
 def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
     """The state before it is kept, not half of one."""
-    whole = hunt("lemma3", HuntSettings(tries=400, tasks=2, slots=1))
+    whole = search_counterexample("lemma3", SearchSettings(tries=400, tasks=2, slots=1))
     kept: list[Any] = []
     plain, left = hunting.measure_sketch, calls
 
@@ -191,23 +191,23 @@ def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: py
 
     monkeypatch.setattr(hunting, "measure_sketch", broken)
     with pytest.raises(KeyboardInterrupt):
-        hunt("lemma3", HuntSettings(tries=400, tasks=2, slots=1), keep=kept.append)
+        search_counterexample("lemma3", SearchSettings(tries=400, tasks=2, slots=1), keep=kept.append)
     state = json.loads(json.dumps(kept[-1]))
     assert state["tries"] < 400
-    assert same(whole, hunt("lemma3", HuntSettings(tries=400, tasks=2, slots=1), state, "state"))
+    assert same(whole, search_counterexample("lemma3", SearchSettings(tries=400, tasks=2, slots=1), state, "state"))
 
 
 @pytest.mark.parametrize("claim", TARGETS)
 def test_the_least_limits_are_enough_to_search(claim: str) -> None:
     """One task, one slot, one node, no number above 1."""
-    found = hunt(claim, HuntSettings(tasks=1, slots=1, nodes=1, largest=1, tries=60))
+    found = search_counterexample(claim, SearchSettings(tasks=1, slots=1, nodes=1, largest=1, tries=60))
     assert found.tries <= 60
 
 
 def test_smaller_goes_on_to_fewer_tasks() -> None:
     """After a violation only smaller ones count; the state says how many tasks are tried."""
     kept: list[Any] = []
-    found = hunt("lemma4", HuntSettings(tries=400, smaller=True), keep=kept.append)
+    found = search_counterexample("lemma4", SearchSettings(tries=400, smaller=True), keep=kept.append)
     assert found.violated
     assert len(sketch_of(found.instance).jobs) == 2
     assert kept[-1]["tasks"] == 1
@@ -218,14 +218,14 @@ def test_nothing_that_shrinking_tries_is_left_to_take_away() -> None:
     """From thm5_lead_L10, 11 tasks: the witness violates Theorem 5, and is smaller in every respect or as small."""
     target, before = TARGETS["theorem5"], sketch_of(named("thm5_lead_L10"))
     small = shrink(target, before, Fraction(1), ("test",))
-    measure = measure_sketch(target, small)
+    measure = measure_tiny(target, small)
     assert measure is not None
     assert measure.violated
     assert size(small) < size(before)
     assert len(small.jobs) <= 6
     for i in range(len(small.jobs)):
         less = small._replace(jobs=(*small.jobs[:i], *small.jobs[i + 1 :]))
-        fewer = measure_sketch(target, less)
+        fewer = measure_tiny(target, less)
         assert fewer is None or not fewer.violated
 
 
@@ -245,7 +245,7 @@ def test_every_move_leaves_an_instance_within_the_bounds(bounds: Bounds) -> None
                 sketch = after
 
 
-def _plain(sketch: Sketch) -> Sketch:
+def _plain(sketch: TinyInstance) -> TinyInstance:
     """Cost tables of zeros left out."""
     jobs = tuple(
         job if any(cost for row in job.costs for cost in row) else job._replace(costs=()) for job in sketch.jobs
@@ -295,10 +295,10 @@ def test_words_are_drawn_as_if_never_interrupted() -> None:
 def test_a_state_that_does_not_fit_is_refused(change: dict[str, Any], where: str) -> None:
     """One line with the file and the field."""
     kept: list[Any] = []
-    hunt("theorem5", HuntSettings(tries=50), keep=kept.append)
+    search_counterexample("theorem5", SearchSettings(tries=50), keep=kept.append)
     state = {**json.loads(json.dumps(kept[-1])), **change}
     with pytest.raises(InputError) as caught:
-        hunt("theorem5", HuntSettings(tries=60), state, "state.json")
+        search_counterexample("theorem5", SearchSettings(tries=60), state, "state.json")
     assert (caught.value.source, caught.value.field) == ("state.json", where)
     assert "\n" not in str(caught.value)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.bench.lora.theory.payments.again import Again
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.history import join
@@ -36,7 +36,7 @@ def test_the_bid_is_settled_where_no_constant_follows_it(name: str) -> None:
 
 def test_without_history_caps_follow_the_bids_and_a_lie_is_found() -> None:
     """The classes and caps of the guard are the tested instance's own: who bids less makes them smaller."""
-    given = instance(Sketch(1, (Kind(1, 2, 2),), (Job(1, 1, 1, 1, 1000, (1,)), Job(1, 1, 2, 2, 300, (2,)))))
+    given = instance(TinyInstance(1, (Kind(1, 2, 2),), (Job(1, 1, 1, 1, 1000, (1,)), Job(1, 1, 2, 2, 300, (2,)))))
     found = _asked(given, "guarded:beta=2", "truthful_bid")
     assert found.status is Verdict.VIOLATED
     assert found.witness is not None
@@ -58,7 +58,7 @@ def _job(deadline: int, memory: int, work: int, bid: int, rate: int) -> Job:
 
 def test_learned_is_not_truthful_in_arrival() -> None:
     """Prices fall when they are solved again."""
-    day = Sketch(3, (Kind(1, 8, 3),), (_job(3, 1, 1, 50_000, 1),))
+    day = TinyInstance(3, (Kind(1, 8, 3),), (_job(3, 1, 1, 50_000, 1),))
     before = (_job(3, 1, 12, 160_000, 6), _job(3, 2, 8, 120_000, 6), _job(3, 2, 8, 80_000, 6))
     given = instance(day)
     found = _asked(given, "learned:every=1,waste=0", "truthful_type", instance(day._replace(jobs=before)))
@@ -71,7 +71,7 @@ def test_learned_is_not_truthful_in_arrival() -> None:
 
 def test_more_memory_gains_nothing_without_waste() -> None:
     """A day on which it did while a task had the share of the class nearest to it, whatever its memory."""
-    day = Sketch(2, (Kind(1, 29, 6),), (_job(2, 1, 20, 30_000, 10), _job(2, 1, 20, 100_000, 10)))
+    day = TinyInstance(2, (Kind(1, 29, 6),), (_job(2, 1, 20, 30_000, 10), _job(2, 1, 20, 100_000, 10)))
     before = (
         _job(1, 6, 1, 60_000, 1), *[_job(2, 1, 20, 200_000, 10)] * 2, _job(2, 1, 13, 720_000, 13),
         _job(2, 1, 13, 240_000, 13),
@@ -83,12 +83,12 @@ def test_more_memory_gains_nothing_without_waste() -> None:
 
 def test_more_memory_can_fill_a_gap() -> None:
     """With waste > 0 what fits the rest of a node better is cheaper."""
-    given = instance(Sketch(3, (Kind(1, 2, 12),), (_job(1, 1, 1, 50_000, 1),)))
+    given = instance(TinyInstance(3, (Kind(1, 2, 12),), (_job(1, 1, 1, 50_000, 1),)))
     jobs = (
         _job(3, 1, 2, 20_000, 2), _job(1, 1, 1, 150_000, 1), _job(3, 3, 1, 60_000, 1),
         Job(2, 3, 5, 1, 500_000, (1,)), Job(2, 3, 3, 3, 40_000, (2,)),
     )  # fmt: skip
-    before = instance(Sketch(3, (Kind(1, 2, 12),), jobs))
+    before = instance(TinyInstance(3, (Kind(1, 2, 12),), jobs))
     found = _asked(given, "learned:waste=1", "truthful_type", before)
     assert found.status is Verdict.VIOLATED
     assert found.witness is not None

@@ -15,7 +15,7 @@ import pytest
 import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.running.runner import RunOptions, run_suite
 from ratiobench.bench.storage.store import Store
 from ratiobench.bench.tables.rows import failing_assumptions, read_results

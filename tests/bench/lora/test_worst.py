@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.parts import Hunted, HuntSettings
-from ratiobench.bench.lora.hunt.worst import hunt_worst
+from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
+from ratiobench.bench.lora.hunt.worst import search_worst_case
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.instances.lora.named import named
-from ratiobench.online.lora.run import GAME, run
+from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.many import Many
 
-TINY = HuntSettings(tasks=3, slots=2, largest=20, tries=60)
+TINY = SearchSettings(tasks=3, slots=2, largest=20, tries=60)
 MINE = """
 import os
 
@@ -54,7 +54,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _same(one: Hunted, other: Hunted) -> bool:
+def _same(one: SearchResult, other: SearchResult) -> bool:
     keys = ("tries", "left", "right", "score", "violated", "notes")
     return all(getattr(one, key) == getattr(other, key) for key in keys) and one.instance.bid.tolist() == (
         other.instance.bid.tolist()
@@ -63,25 +63,25 @@ def _same(one: Hunted, other: Hunted) -> bool:
 
 def test_what_is_found_is_a_ratio_of_the_algorithm() -> None:
     """OPT by looking at everything, ALG by the referee; the same seed gives the same."""
-    found = hunt_worst("eft", TINY)
+    found = search_worst_case("eft", TINY)
     assert found.left == enumerate_optimum(found.instance)[0]
     assert found.right == run(found.instance, "eft").welfare
     if found.score is not None:
         assert found.score == found.left / found.right > 1
-    assert _same(found, hunt_worst("eft", TINY))
+    assert _same(found, search_worst_case("eft", TINY))
 
 
 def test_a_search_that_was_interrupted_ends_as_if_it_had_not_been() -> None:
     """Its state says where it was."""
     states: list[Any] = []
-    hunt_worst("greedy", HuntSettings(tasks=3, slots=2, largest=20, tries=25), keep=states.append)
+    search_worst_case("greedy", SearchSettings(tasks=3, slots=2, largest=20, tries=25), keep=states.append)
     state = json.loads(json.dumps(states[-1]))
-    assert _same(hunt_worst("greedy", TINY, state), hunt_worst("greedy", TINY))
+    assert _same(search_worst_case("greedy", TINY, state), search_worst_case("greedy", TINY))
 
 
 def test_an_algorithm_that_earns_nothing_is_unbounded_and_ends_the_search(mine: Path) -> None:
     """On the least instance: one task that is worth 1."""
-    found = hunt_worst("counted_mine:Counted", TINY)
+    found = search_worst_case("counted_mine:Counted", TINY)
     assert (found.violated, found.score, found.left, found.right) == (True, None, 1, 0)
     assert found.tries < (TINY.tries or 0)
     assert "The search ended here, before its limit: no ratio is larger than an unbounded one." in found.notes
@@ -90,7 +90,7 @@ def test_an_algorithm_that_earns_nothing_is_unbounded_and_ends_the_search(mine: 
 
 def test_ones_own_algorithm_is_built_anew_in_one_process(mine: Path) -> None:
     """A second start of one object would be an error; the process is the same for all instances."""
-    with Many(GAME, "counted_mine:Counted") as player:
+    with Many(ENVIRONMENT, "counted_mine:Counted") as player:
         for name in ("tiny_contention", "tiny_valuation", "thm5_T5_3tasks"):
             value, violations = player.value(named(name))
             assert (value, list(violations)) == (0, [])

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.online.spec import version
-from ratiobench.online.tenants.run import GAME
+from ratiobench.online.tenants.run import ENVIRONMENT
 from tests.tools import readme_tables, readme_tenants
 
 
@@ -48,4 +48,4 @@ def test_the_committed_runs_are_whole(file: Path) -> None:
     assert file.name == f"{suite.name}_provenance.json"
     assert (about["cases"], about["only"], about["scale"]) == (len(suite.cases), [], "full")
     names = {name for case in suite.cases for name in case.algorithms}
-    assert set(about["versions"]) == {f"{name} version {version(GAME.registry.parse(name))}" for name in names}
+    assert set(about["versions"]) == {f"{name} version {version(ENVIRONMENT.registry.parse(name))}" for name in names}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.tenants.claims import CLAIMS, STATEMENTS, audit
-from ratiobench.bench.tenants.explaining import explain, gantt
+from ratiobench.bench.tenants.explanation import explain, gantt
 from ratiobench.bench.tenants.measures import MEASURES, measures
 from ratiobench.bench.tenants.suites import READINGS, suites
 from ratiobench.formulations.tenants.check import check
@@ -20,7 +20,7 @@ from ratiobench.instances.tenants.format import parse
 from ratiobench.instances.tenants.generate import generate, recipes
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import expected, named, names
-from ratiobench.online.tenants.run import GAME, run
+from ratiobench.online.tenants.run import ENVIRONMENT, run
 
 
 def _checks(instance: Instance, algorithm: str) -> dict[str, Check]:
@@ -48,7 +48,7 @@ def test_every_suite_can_be_run(suite: Any) -> None:
     for case in suite.cases:
         forms[case.recipe["kind"]].read(case.recipe)
         for name in case.algorithms:
-            assert GAME.registry.parse(name).entry is not None
+            assert ENVIRONMENT.registry.parse(name).entry is not None
     for plot in suite.plots:
         assert set(plot.groups) <= groups
         assert set(plot.algorithms) <= {name for case in suite.cases for name in case.algorithms}

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations import worker
+from ratiobench.formulations.checksums import Wrong
 from ratiobench.formulations.eapm import certificate as certificates
 from ratiobench.formulations.eapm.certificate import Certificate, parse, seal
 from ratiobench.formulations.eapm.check import check
 from ratiobench.formulations.eapm.solve import solve
 from ratiobench.formulations.eapm.summed import summed, totals_of
 from ratiobench.formulations.eapm.verify import require_upper, verify
-from ratiobench.formulations.sealing import Wrong
 from ratiobench.instances.eapm import Instance
 from ratiobench.instances.eapm.format import content_hash
 from ratiobench.instances.eapm.strategies import tiny_instances

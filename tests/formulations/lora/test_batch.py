@@ -24,7 +24,7 @@ from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.format import FORMAT
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances
-from ratiobench.online.lora.run import GAME, run
+from ratiobench.online.lora.run import ENVIRONMENT, run
 
 few = st.integers(1, 9)
 rows = st.lists(st.tuples(few, few, few, st.integers(0, 3)), min_size=1, max_size=4)
@@ -156,7 +156,7 @@ def test_nothing_is_compiled_once_it_is_warm() -> None:
         ]
         return {each.__name__: len(each.signatures) for each in kernels if hasattr(each, "signatures")}
 
-    batch.warm(GAME.small())
+    batch.warm(ENVIRONMENT.small())
     warm = signatures()
     for name in ("tiny_contention", "tiny_vendors", "tiny_two_types"):
         run(named(name), "titan")

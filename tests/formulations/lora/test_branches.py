@@ -11,13 +11,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from ratiobench.formulations.checksums import Wrong
 from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora import verify as checker
 from ratiobench.formulations.lora.certificate import Certificate, Node, Prices, parse
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import tree_bound, verify
-from ratiobench.formulations.sealing import Wrong
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.named import named

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import families
+from ratiobench.bench.family.registry import families
 from ratiobench.formulations import worker
 from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora.certificate import Certificate, seal

@@ -15,7 +15,7 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.heuristic import gathering, improve
 from ratiobench.formulations.lora.heuristic.gathering import STEPS, gather, unlisted
 from ratiobench.formulations.lora.heuristic.improve import heuristic
-from ratiobench.formulations.lora.heuristic.insertion import Desk, begin, new_desk
+from ratiobench.formulations.lora.heuristic.insertion import Workspace, begin, new_workspace
 from ratiobench.formulations.lora.heuristic.state import State, solution_of_state, state_of
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.lora import Instance
@@ -30,17 +30,17 @@ def _day(tasks: int, nodes: int, seed: int) -> Instance:
     return generate({"kind": "paper", "name": "day", "arrivals": {"trace": "pai", "day": DAY}, **own, **size})
 
 
-def _worked(instance: Instance) -> tuple[Pool, Desk, State]:
+def _worked(instance: Instance) -> tuple[Pool, Workspace, State]:
     """A state that the search finds."""
     p = pool(instance)
     bound = dual_bound(Pricer(p))
-    desk = new_desk(p, [None] * len(p.nodes), bound.rent, 1)
+    desk = new_workspace(p, [None] * len(p.nodes), bound.rent, 1)
     s = state_of(instance, p, heuristic(instance, p, bound).solution)
     begin(p, desk, s)
     return p, desk, s
 
 
-def _holes(p: Pool, d: Desk, s: State) -> float:
+def _holes(p: Pool, d: Workspace, s: State) -> float:
     """The sum over types and slots of the largest room of a node, in nodes."""
     spans = [slice(d.first_node[g], d.first_node[g + 1]) for g in range(len(p.nodes))]
     return float(sum((s.free[span].max(axis=0) / p.compute[g]).sum() for g, span in enumerate(spans)))
@@ -76,7 +76,7 @@ def test_cells_change_nodes_of_their_type_and_nothing_else(
         assert set(np.flatnonzero(changed)) <= set(range(10 * turn % 24, 10 * turn % 24 + 10))
 
 
-def _changed(p: Pool, d: Desk, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+def _changed(p: Pool, d: Workspace, before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """(T,) whether some cell of the slot stands on another node."""
     tasks = np.repeat(np.arange(p.tasks), p.width)
     slot = p.first[tasks] + np.arange(len(tasks)) - d.at[tasks]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import ratiobench
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import families, find_suite
+from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.formulations import worker
 from ratiobench.formulations.lora.bound.lagrangian import dual_bound
 from ratiobench.formulations.lora.bound.pricing import Pricer, pool

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from ratiobench import formulations
-from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.formulations import worker
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes, registry

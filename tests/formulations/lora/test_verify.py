@@ -19,6 +19,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations import worker
+from ratiobench.formulations.checksums import Wrong
 from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora import verify as checker
 from ratiobench.formulations.lora.certificate import Certificate, parse
@@ -26,7 +27,6 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import Steps, dual_bound, tell_sum, verify, welfare
-from ratiobench.formulations.sealing import Wrong
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import Decision, Instance
 from ratiobench.instances.lora import parse as parse_instance

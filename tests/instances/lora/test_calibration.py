@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import text_of
 from ratiobench.instances.lora.calibration import gpu_lines, parse, read_calibration, shipped

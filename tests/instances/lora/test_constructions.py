@@ -10,7 +10,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.known import find_suite
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.lora.theory.audit import audit
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination

@@ -22,11 +22,11 @@ from ratiobench.instances.errors import InputError
 from ratiobench.online.eapm.protocol import View
 from ratiobench.online.eapm.registry import REGISTRY, Entry, Option, algorithms, canonical, entries
 from ratiobench.online.eapm.registry import parse as parse_name
-from ratiobench.online.eapm.run import GAME, run
+from ratiobench.online.eapm.run import ENVIRONMENT, run
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee import isolation
 from ratiobench.online.referee.isolation import require_buildable
-from ratiobench.online.run import play, warm
+from ratiobench.online.run import run_built, warm
 from ratiobench.online.spec import YESTERDAY
 from tests.support import eapm_contestants
 
@@ -89,7 +89,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _own(instance: Instance, algorithm: Any) -> OnlineRun:
     """In this process, as our own algorithms run."""
-    return play(GAME, instance, algorithm, "own", "1", (), "")
+    return run_built(ENVIRONMENT, instance, algorithm, "own", "1", (), "")
 
 
 def _obeys(instance: Instance, result: OnlineRun) -> None:
@@ -302,7 +302,7 @@ def test_what_cannot_be_built_is_found_before_any_work() -> None:
 
 def test_every_algorithm_warms_up() -> None:
     """With each of its options, on an instance of four users."""
-    warm(GAME)
+    warm(ENVIRONMENT)
 
 
 def _how_many(instance: Instance) -> tuple[Fraction, str]:

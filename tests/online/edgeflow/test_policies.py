@@ -23,7 +23,7 @@ from ratiobench.instances.edgeflow.solution import Piece
 from ratiobench.instances.edgeflow.strategies import tiny_instances
 from ratiobench.instances.errors import InputError
 from ratiobench.online.edgeflow.registry import algorithms, canonical, entries
-from ratiobench.online.edgeflow.run import GAME, run
+from ratiobench.online.edgeflow.run import ENVIRONMENT, run
 from ratiobench.online.run import list_choices, warm
 from tests.online.edgeflow.test_table import make
 
@@ -53,7 +53,7 @@ def test_named_instances_are_played_and_never_above_what_can_be_met(name: str) -
     """The policies above, and a seventh of all combinations of options."""
     instance = named(name)
     best = solve(instance).upper
-    for choice in (*POLICIES, *list_choices(GAME)[names().index(name) :: 7]):
+    for choice in (*POLICIES, *list_choices(ENVIRONMENT)[names().index(name) :: 7]):
         found = run(instance, choice)
         assert found.valid, (choice, found.violations)
         assert best is not None
@@ -62,7 +62,7 @@ def test_named_instances_are_played_and_never_above_what_can_be_met(name: str) -
 
 def test_every_policy_warms_up_and_is_listed() -> None:
     """Names have one spelling; each of the policies above is registered."""
-    warm(GAME)
+    warm(ENVIRONMENT)
     assert {name.partition(":")[0] for name in POLICIES} == set(entries()) == {name for name, _ in algorithms()}
     for name in POLICIES:
         assert canonical(canonical(name).split()[0]) == canonical(name)

@@ -14,16 +14,16 @@ from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
 from ratiobench.instances.edgeflow.solution import Piece
 from ratiobench.instances.edgeflow.strategies import tiny_instances
 from ratiobench.online.edgeflow.protocol import View
-from ratiobench.online.edgeflow.run import GAME, EdgeflowGame
+from ratiobench.online.edgeflow.run import ENVIRONMENT, EdgeflowEnvironment
 from ratiobench.online.outcome import OnlineRun
-from ratiobench.online.run import play
+from ratiobench.online.run import run_built
 from tests.support import literal_edgeflow as literal
 from tests.support.edgeflow_contestants import Answers, ChangesItsMind, Honest, Random, WritesToTheView
 
 
-def own(instance: Instance, algorithm: Any, game: EdgeflowGame = GAME) -> OnlineRun:
+def own(instance: Instance, algorithm: Any, game: EdgeflowEnvironment = ENVIRONMENT) -> OnlineRun:
     """A run in this process."""
-    return play(game, instance, algorithm, "own", "1", (), "seed")
+    return run_built(game, instance, algorithm, "own", "1", (), "seed")
 
 
 def make(jobs: list[tuple[int, ...]], **given: Any) -> Instance:
@@ -55,7 +55,7 @@ class Script(Honest):
 @given(tiny_instances(), st.integers(0, 10**6), st.booleans())
 def test_it_plays_as_the_literal_simulator_does(instance: Instance, stream: int, keep_late: bool) -> None:
     """The same seconds, the same pieces, the same jobs met, whatever is answered."""
-    game = EdgeflowGame(keep_late=keep_late)
+    game = EdgeflowEnvironment(keep_late=keep_late)
     policy = Random({"stream": str(stream)})
     seconds: list[int] = []
     share = policy.share
@@ -173,7 +173,7 @@ def _wide(jobs: list[tuple[int, ...]]) -> Instance:
 def test_late_jobs_are_dropped_or_kept() -> None:
     """Kept, one runs to its end, holds its GPUs, and counts for nothing."""
     instance = make([(0, 5, 100), (1, 16, 80)], gpus=1)
-    dropped, kept = own(instance, Honest()), own(instance, Honest(), EdgeflowGame(keep_late=True))
+    dropped, kept = own(instance, Honest()), own(instance, Honest(), EdgeflowEnvironment(keep_late=True))
     assert dropped.decisions == ((Piece(0, 5, CLOUD, 1),), (Piece(5, 15, CLOUD, 1),))
     assert kept.decisions == ((Piece(0, 12, CLOUD, 1),), (Piece(12, 22, CLOUD, 1),))
     assert (dropped.welfare, kept.welfare) == (1, 0)
@@ -182,7 +182,7 @@ def test_late_jobs_are_dropped_or_kept() -> None:
 def test_hidden_windows_show_only_the_servers_that_are_there() -> None:
     """Neither the calendar nor the end of the present window."""
     policy = Script({})
-    own(make([(5, 9, 10)], edge=[(0, 7, 3)]), policy, EdgeflowGame(hidden=True))
+    own(make([(5, 9, 10)], edge=[(0, 7, 3)]), policy, EdgeflowEnvironment(hidden=True))
     assert policy.public.edge == ()
     assert (policy.seen[5].servers, policy.seen[5].until, policy.seen[7].servers) == (3, None, 0)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.formulations.lora.check import check
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
@@ -24,7 +24,9 @@ def _three(*, begun: bool = False) -> Instance:
     """Tasks of 4, 6 and 10 on two nodes of 10 (a third is of another type), all in slot 2; the last may be late."""
     kinds = (Kind(2, 10, 10), Kind(1, 10, 10))
     sizes = zip((1, 1, 2 if begun else 1), (4, 6, 10), strict=True)
-    return instance(Sketch(2, kinds, tuple(Job(arrival, 2, 1, size, 50, (size, size)) for arrival, size in sizes)))
+    return instance(
+        TinyInstance(2, kinds, tuple(Job(arrival, 2, 1, size, 50, (size, size)) for arrival, size in sizes))
+    )
 
 
 def test_a_task_moves_and_makes_room() -> None:
@@ -115,7 +117,7 @@ def test_learned_binds_late() -> None:
         *(Job(1, 3, 1, size, 50, (size,)) for size in (4, 4, 6, 6)),
         *(Job(2, 3, 1, 10, 50, (10,)) for _ in range(3)),
     )
-    today = instance(Sketch(3, kinds, jobs))
+    today = instance(TinyInstance(3, kinds, jobs))
     late = run(today, "learned:binding=late")
     assert late.valid
     assert late.welfare >= run(today, "learned").welfare

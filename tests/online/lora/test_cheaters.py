@@ -17,10 +17,10 @@ from ratiobench.instances.lora import Instance, content_hash, write
 from ratiobench.instances.lora.generate import generate
 from ratiobench.online.lora.registry import canonical
 from ratiobench.online.lora.run import run
-from ratiobench.online.lora.table import Table
+from ratiobench.online.lora.simulator import Simulator
 from ratiobench.online.outcome import Source
 from ratiobench.online.referee import bounds, isolation
-from ratiobench.online.referee.table import ARRIVAL, Foul
+from ratiobench.online.referee.simulator import ARRIVAL, RuleViolation
 from tests.support.contest import assert_sound, first_violation, small_contest
 from tests.support.contestants import Answers
 
@@ -175,8 +175,8 @@ def test_an_answer_that_is_no_decision_is_named(instance: Instance, odd: str, wr
     assert len(detail) < 250
     # Alike without the way through a process.
     near = Answers({"odd": odd}).decide(None, None)  # type: ignore[arg-type]
-    with pytest.raises(Foul) as caught:
-        Table(instance, "").copied(ARRIVAL, 0, near)
+    with pytest.raises(RuleViolation) as caught:
+        Simulator(instance, "").copied(ARRIVAL, 0, near)
     assert wrong in caught.value.detail
 
 

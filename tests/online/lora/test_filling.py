@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.online.lora.learned.filling import COMPUTE, GRID, LEAST_COMPUTE, LEAST_MEMORY, Filling, Shares
 from ratiobench.online.lora.learned.past import read_past
 
@@ -18,7 +18,7 @@ NONE = np.zeros(0, np.int64)
 )
 def test_what_no_task_fits_is_wasted_by_its_worth(linear: tuple[float, float] | None, compute: float) -> None:
     """A node without memory wastes all its compute, one without compute all its memory; both are worth a whole node."""
-    given = instance(Sketch(3, (Kind(1, 50, 50),), (Job(1, 3, 25, 40, 9, (25,)),)))
+    given = instance(TinyInstance(3, (Kind(1, 50, 50),), (Job(1, 3, 25, 40, 9, (25,)),)))
     shares = None if linear is None else [Shares(NONE, NONE, NONE.astype(float), linear)]
     [table] = Filling(read_past(given, 3), given.public(""), shares).tables
     assert table[GRID, 0] == pytest.approx(compute)

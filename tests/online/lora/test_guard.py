@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.algorithms.learned import guarantee, guard_settings
 from ratiobench.online.lora.guard import STEPS, Announced, Guard, announce, bound_weight, root_below
@@ -25,7 +25,7 @@ def _announce(given: Instance, classes: int = 24) -> Announced:
 def _of(kinds: tuple[Kind, ...], *tasks: tuple[tuple[int, ...], int, int]) -> Instance:
     """One slot; each task is (rates, memory, bid)."""
     jobs = tuple(Job(1, 1, memory, max(1, *rates), bid, rates) for rates, memory, bid in tasks)
-    return instance(Sketch(1, kinds, jobs))
+    return instance(TinyInstance(1, kinds, jobs))
 
 
 @settings(max_examples=60, deadline=None)
@@ -196,7 +196,7 @@ def test_what_is_more_in_demand_is_what_weighs(
 def test_by_weight_a_sale_below_the_limit_is_made_good() -> None:
     """As far as what was earned allows, in equal parts for the slots; the credit is then Phi, and the rest is less."""
     jobs = tuple(Job(1, 2, 3, 5, 100 + i, (5,)) for i in range(2))
-    given = instance(Sketch(2, (Kind(1, 10, 10),), jobs))
+    given = instance(TinyInstance(2, (Kind(1, 10, 10),), jobs))
     announced = announce(given, Fraction(4), Fraction(0), ONE, by_weight=True)
     guard = Guard(given.public(""), announced, exact=True)
     room = np.array([10, 10]), np.array([10, 10])

@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.bench.lora.theory.guarded import least_factor
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.online.lora.algorithms.guarded import INNER, Nothing
 from ratiobench.online.lora.guard import Guard, announce
-from ratiobench.online.lora.posting import GuardSettings, PostedPrices, Wish
+from ratiobench.online.lora.posting import GuardSettings, PostedPrices, ProposedPrices
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.run import play, run
 
 
 def _of_one_slot(kinds: tuple[Kind, ...], bids: list[int], sizes: tuple[int, int] = (6, 6)) -> Instance:
     rate, memory = sizes
-    return instance(Sketch(1, kinds, tuple(Job(1, 1, memory, rate, bid, (rate,) * len(kinds)) for bid in bids)))
+    return instance(TinyInstance(1, kinds, tuple(Job(1, 1, memory, rate, bid, (rate,) * len(kinds)) for bid in bids)))
 
 
 @pytest.mark.parametrize("algorithm", ["guarded:beta=1,rho=0", "learned:guard=1", "learned"])
@@ -50,7 +50,7 @@ def test_a_cell_without_room_on_its_type_does_not_look_at_another_type(inner: st
     """The first type is full; the last node is of another type, on which a class fits a hundred times, not once."""
     kinds = (Kind(1, 100, 3), Kind(1, 100, 3000))
     tasks = (Job(1, 1, 3, 1, 90, (1, 0)), Job(1, 1, 1, 100, 90, (100, 100)))
-    result = run(instance(Sketch(1, kinds, tasks)), f"guarded:inner={inner},beta=1")
+    result = run(instance(TinyInstance(1, kinds, tasks)), f"guarded:inner={inner},beta=1")
     assert result.valid
     assert result.welfare > 0
 
@@ -68,8 +68,8 @@ def test_who_waits_can_gain() -> None:
     kinds = (Kind(1, 43, 2),)
     waiting = Job(1, 2, 1, 2, 100_000, (2,))
     others = (Job(1, 2, 2, 1, 4_200_000, (1,)), Job(1, 2, 2, 2, 400_000, (1,)), Job(2, 2, 1, 1, 700_000, (1,)))
-    truth = instance(Sketch(2, kinds, (*others[:2], waiting, others[2])))
-    late = instance(Sketch(2, kinds, (*others, waiting._replace(arrival=2))))
+    truth = instance(TinyInstance(2, kinds, (*others[:2], waiting, others[2])))
+    late = instance(TinyInstance(2, kinds, (*others, waiting._replace(arrival=2))))
 
     def played(given: Instance) -> list[int | None]:
         mechanism = PostedPrices(Nothing(), GuardSettings(Fraction(31, 4), Fraction(2), Fraction(1)), exact=True)
@@ -84,7 +84,7 @@ def test_who_waits_can_gain() -> None:
 class _Dear(Nothing):
     """Wishes 2^41 for slot 1 of what may run longer, else nothing; in doubles."""
 
-    def wish(self, task: Task, view: View) -> Wish | None:
+    def wish(self, task: Task, view: View) -> ProposedPrices | None:
         found = super().wish(task, view)
         if found is None:
             return None
@@ -100,7 +100,7 @@ def test_slots_that_earn_pay_for_a_dear_cell(exact: bool) -> None:
     costs = ((-large,) * slots,)
     jobs = (Job(1, 1, 10, 10, large, (10,), costs), *(Job(1, slots, 10, 30, large, (10,), costs) for _ in range(2)))
     mechanism = PostedPrices(_Dear(), None, exact=exact)
-    given = instance(Sketch(slots, (Kind(3, 10, 10),), jobs))
+    given = instance(TinyInstance(slots, (Kind(3, 10, 10),), jobs))
     mechanism.learn(None, given)
     assert play(given, mechanism, "dear", "1", (), "seed").welfare == 2 * large + 2 * 4 * large
 

@@ -18,8 +18,8 @@ import pytest
 from ratiobench.bench.cli import simulate
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.lora.hunt.moves import Draws
-from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
-from ratiobench.bench.lora.standing import standing
+from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.bench.lora.proof_status import proof_status
 from ratiobench.instances.lora import Instance, document, parse, write
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.history import join, split
@@ -145,7 +145,7 @@ def test_of_a_folder_that_has_today_the_days_before_it_are_taken(
 def _two_types(*tasks: tuple[tuple[int, int], int]) -> Instance:
     """Twenty tasks a slot, each with its rates on two types of one node each, and its bid."""
     jobs = [Job(1 + i // 20, 5 + i // 20, 3, 9, bid * (1 + i % 7), rate) for i, (rate, bid) in enumerate(tasks)]
-    return instance(Sketch(20, (Kind(1, 8, 8), Kind(1, 8, 8)), tuple(jobs)))
+    return instance(TinyInstance(20, (Kind(1, 8, 8), Kind(1, 8, 8)), tuple(jobs)))
 
 
 def test_what_a_day_does_to_its_prices_stays_with_it() -> None:
@@ -187,8 +187,8 @@ def test_what_cannot_run_is_said_before_opt_is_looked_for(
 
 def test_late_binding_is_proved_truthful_in_the_bid_only() -> None:
     """Whether others can move is searched for: more memory may be answered better."""
-    assert standing("learned:wish=monotone")["truthful"] == "in bid, window, work and memory"
-    assert standing("learned:wish=monotone,binding=late")["truthful"] == "in the bid"
+    assert proof_status("learned:wish=monotone")["truthful"] == "in bid, window, work and memory"
+    assert proof_status("learned:wish=monotone,binding=late")["truthful"] == "in the bid"
 
 
 def test_threads_and_processes_decide_alike(days: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -290,7 +290,7 @@ def bursty() -> tuple[Instance, Instance]:
                 deadline = min(48, slot + cells + draws.below(12))
                 work = rate * min(cells, deadline - slot + 1)
                 jobs.append(Job(slot, deadline, 1 + draws.below(6), work, work * (500 + draws.below(3000)), (rate,)))
-        return instance(Sketch(48, (Kind(3, 8, 8),), tuple(jobs)))
+        return instance(TinyInstance(48, (Kind(3, 8, 8),), tuple(jobs)))
 
     return day(6), join([day(number) for number in range(4)])
 

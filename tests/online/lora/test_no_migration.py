@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 
 import ratiobench
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.known import families
-from ratiobench.bench.lora.standing import standing
+from ratiobench.bench.family.registry import families
+from ratiobench.bench.lora.proof_status import proof_status
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
@@ -217,4 +217,4 @@ def test_no_theorem_is_claimed_of_the_form(name: str) -> None:
     }
     for claim in ("theorem5", "theorem_a", "theorem_b", "theorem_c", "theorem_g", "lemma1"):
         assert claim not in checks or checks[claim].status.value == "not applicable", claim
-    assert standing(f"{name}:migrate=no") == {"guarantee": "none known", "truthful": "not examined"}
+    assert proof_status(f"{name}:migrate=no") == {"guarantee": "none known", "truthful": "not examined"}

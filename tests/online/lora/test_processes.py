@@ -19,7 +19,7 @@ from ratiobench.instances.lora import Instance, write
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.run import run
 from ratiobench.online.referee import isolation
-from ratiobench.online.terms import Terms, under
+from ratiobench.online.run_context import RunContext, run_context
 from tests.support.contest import assert_sound, first_violation
 
 
@@ -147,7 +147,7 @@ def test_an_answer_with_more_cells_than_slots_is_not_even_sent(
 def test_the_referees_memory_is_shut_while_anyones_algorithm_lives() -> None:
     """To processes of the same user, and afterwards as before."""
     before = dumpable()
-    player = isolation.Player(
+    player = isolation.Runner(
         parse_name("tests.support.contestants:Honest"), "ratiobench.online.lora.protocol", lambda path: False
     )
     assert not dumpable()
@@ -157,15 +157,15 @@ def test_the_referees_memory_is_shut_while_anyones_algorithm_lives() -> None:
 
 def test_a_run_is_stopped_at_its_limit(instance: Instance, folder: Path) -> None:
     """Killed with what it started, long before its time for one answer is up; that is a violation."""
-    with under(Terms(limit=0.5)):
+    with run_context(RunContext(limit=0.5)):
         assert first_violation(instance, "Hangs") == ("timeout", 0, "stopped after 0.5 s")
-    with under(Terms(limit=300)):
+    with run_context(RunContext(limit=300)):
         assert_sound(instance, run(instance, "tests.support.contestants:Honest"))
 
 
 def test_a_run_of_ours_is_stopped_at_its_limit_too(instance: Instance) -> None:
     """Between two decisions; those before it stand."""
-    with under(Terms(limit=1e-9)):
+    with run_context(RunContext(limit=1e-9)):
         result = run(instance, "greedy")
     assert not result.valid
     assert str(result.violations[0]) == "timeout: task 0: stopped after 1e-09 s"
@@ -206,4 +206,4 @@ def test_no_process_is_left_behind(instance: Instance) -> None:
     if not children.exists():
         pytest.skip("the system does not list a process's children")
     names = [(Path("/proc") / pid / "cmdline").read_text() for pid in children.read_text().split()]
-    assert not [name for name in names if "ratiobench.online.referee.player" in name]
+    assert not [name for name in names if "ratiobench.online.referee.runner" in name]

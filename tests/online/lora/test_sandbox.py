@@ -14,7 +14,7 @@ from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import Instance, write
 from ratiobench.online.lora.run import run
 from ratiobench.online.referee import sandbox
-from ratiobench.online.terms import Terms, under
+from ratiobench.online.run_context import RunContext, run_context
 from tests.support.contest import assert_sound
 
 
@@ -30,7 +30,7 @@ def sandboxed() -> None:
 @pytest.mark.usefixtures("sandboxed")
 def test_an_honest_algorithm_passes_in_a_sandbox(instance: Instance) -> None:
     """With the same decisions; the row says it."""
-    with under(Terms(isolate=True)):
+    with run_context(RunContext(isolate=True)):
         result = run(instance, "tests.support.contestants:BuildsOnOurs:ours=pdftsp")
     assert_sound(instance, result)
     assert result.label.endswith("(isolated)")
@@ -41,7 +41,7 @@ def test_an_honest_algorithm_passes_in_a_sandbox(instance: Instance) -> None:
 def test_a_sandbox_shows_nothing_of_the_world(instance: Instance, folder: Path) -> None:
     """No module of bench, no file, no network, nothing to write to, no process of others, no environment."""
     write(instance, folder / "day.json")
-    with under(Terms(isolate=True)):
+    with run_context(RunContext(isolate=True)):
         result = run(instance, f"tests.support.contestants:LooksOutOfTheSandbox:file={folder / 'day.json'}")
     assert_sound(instance, result)
     assert "((False, False) [] False False False) (isolated)" in result.label
@@ -70,7 +70,7 @@ def test_what_is_hidden_is_hidden_below_a_system_folder_too(
     secret.touch()
     (tmp_path / "seen").touch()
     for file, is_seen in ((secret, False), (tmp_path / "seen", True)):
-        with under(Terms(isolate=True, hidden=hidden)):
+        with run_context(RunContext(isolate=True, hidden=hidden)):
             result = run(instance, f"tests.support.contestants:LooksOutOfTheSandbox:file={file}")
         assert f", {is_seen}) [] False False False) (isolated)" in result.label
 
@@ -80,7 +80,7 @@ def test_what_is_hidden_is_hidden_below_a_system_folder_too(
 def test_a_sandbox_that_would_have_to_hide_python_is_refused(folder: str, instance: Instance) -> None:
     """An instance among the modules of Python."""
     with (
-        under(Terms(isolate=True, hidden=(folder,))),
+        run_context(RunContext(isolate=True, hidden=(folder,))),
         pytest.raises(InputError, match="holds what it hides and") as said,
     ):
         run(instance, "tests.support.contestants:Honest")
@@ -90,7 +90,7 @@ def test_a_sandbox_that_would_have_to_hide_python_is_refused(folder: str, instan
 @pytest.mark.usefixtures("sandboxed")
 def test_the_file_systems_of_a_sandbox_are_bounded(instance: Instance) -> None:
     """/tmp takes 256 MB, /dev/shm 64 MB; nothing can be written elsewhere."""
-    with under(Terms(isolate=True)):
+    with run_context(RunContext(isolate=True)):
         result = run(instance, "tests.support.contestants:FillsTheSandbox")
     assert "([256, 64, 0, 0]) (isolated)" in result.label
 
@@ -109,14 +109,14 @@ def test_the_list_of_what_was_read_is_ignored_in_a_sandbox(instance: Instance, t
     write(instance, tmp_path / "day.json")
     forged = f"tests.support.contestants:ForgesItsReads:file={tmp_path / 'day.json'},number="
     assert run(instance, f"{forged}1").violations[0].rule == "peeks"
-    with under(Terms(isolate=True)):
+    with run_context(RunContext(isolate=True)):
         assert run(instance, f"{forged}5000").violations[0].rule == "protocol"
 
 
 @pytest.mark.usefixtures("sandboxed")
 def test_a_hanging_algorithm_is_killed_in_a_sandbox_as_well(instance: Instance) -> None:
     """With all that is in there."""
-    with under(Terms(limit=0.5, isolate=True)):
+    with run_context(RunContext(limit=0.5, isolate=True)):
         result = run(instance, "tests.support.contestants:HangsAtTheStart")
     assert str(result.violations[0]) == "timeout: stopped after 0.5 s"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ratiobench.bench.lora.hunt.moves import Draws
-from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.learned.filling import Filling, Shares
 from ratiobench.online.lora.learned.past import no_past
@@ -44,16 +44,16 @@ def test_what_a_task_triggers_does_not_raise_its_own_price(number: int, task: in
     draws = Draws("mono", number)
     slots, kinds = 3 + draws.below(3), (Kind(1 + draws.below(3), 8, 8),)
     before = [_job(draws, slots, early=False) for _ in range(4 + draws.below(8))]
-    history = instance(Sketch(slots, kinds, _sorted(before)))
+    history = instance(TinyInstance(slots, kinds, _sorted(before)))
     jobs = _sorted([_job(draws, slots, early=True) for _ in range(6 + draws.below(20))])
     true = jobs[task]
-    honest = _utility(instance(Sketch(slots, kinds, jobs)), history, task)
+    honest = _utility(instance(TinyInstance(slots, kinds, jobs)), history, task)
     assert honest > 0
     others = [job for j, job in enumerate(jobs) if j != task]
     for slot in range(true.arrival + 1, true.deadline + 1):
         place = bisect_right([job.arrival for job in others], slot)
         late = (*others[:place], true._replace(arrival=slot), *others[place:])
-        assert _utility(instance(Sketch(slots, kinds, late)), history, place) <= honest
+        assert _utility(instance(TinyInstance(slots, kinds, late)), history, place) <= honest
 
 
 def test_more_memory_gains_nothing() -> None:
@@ -63,14 +63,14 @@ def test_more_memory_gains_nothing() -> None:
         draws = Draws("memory", number)
         slots, kinds = 3 + draws.below(3), (Kind(1 + draws.below(3), 8, 8),)
         before = [_job(draws, slots, early=False) for _ in range(4 + draws.below(8))]
-        history = instance(Sketch(slots, kinds, _sorted(before)))
+        history = instance(TinyInstance(slots, kinds, _sorted(before)))
         jobs = _sorted([_job(draws, slots, early=True) for _ in range(6 + draws.below(10))])
         for task in range(0, len(jobs), 3):
-            honest = _utility(instance(Sketch(slots, kinds, jobs)), history, task)
+            honest = _utility(instance(TinyInstance(slots, kinds, jobs)), history, task)
             admitted += honest > 0
             for memory in range(jobs[task].memory + 1, 9):
                 larger = (*jobs[:task], jobs[task]._replace(memory=memory), *jobs[task + 1 :])
-                found = _utility(instance(Sketch(slots, kinds, larger)), history, task)
+                found = _utility(instance(TinyInstance(slots, kinds, larger)), history, task)
                 assert found <= honest
                 cheaper += found < honest
     assert min(admitted, cheaper) > 20
@@ -79,7 +79,7 @@ def test_more_memory_gains_nothing() -> None:
 def test_shares_rise_with_what_a_task_takes() -> None:
     """Against every pair of tasks of which one takes no less than the other; classes' own shares may fall."""
     stream = np.random.default_rng(3)
-    given = instance(Sketch(3, (Kind(2, 50, 50),), (Job(1, 3, 5, 4, 9, (2,)),)))
+    given = instance(TinyInstance(3, (Kind(2, 50, 50),), (Job(1, 3, 5, 4, 9, (2,)),)))
     public, falls = given.public(""), 0
     for _ in range(50):
         rate, memory = stream.integers(1, 40, 6), stream.integers(1, 40, 6)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.hunt.sketch import Job, Kind, Sketch, instance
+from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.bench.lora.theory.audit import audit
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.errors import InputError
@@ -16,7 +16,7 @@ from ratiobench.online.lora.run import run
 MODULE = "tests.support.wishers"
 KINDS = (Kind(2, 10, 10), Kind(1, 12, 9))
 JOBS = tuple(Job(1 + i // 3, 4, 2 + i % 3, 9 + i, 40 + 31 * i % 97, (4, 5)) for i in range(9))
-TODAY = instance(Sketch(4, KINDS, JOBS))
+TODAY = instance(TinyInstance(4, KINDS, JOBS))
 
 
 def test_prices_of_zero_are_those_of_greedy() -> None:

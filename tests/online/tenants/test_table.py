@@ -16,12 +16,12 @@ from ratiobench.instances.tenants.format import FORMAT, parse
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import named, names
 from ratiobench.instances.tenants.strategies import tiny_instances
-from ratiobench.online.referee.table import play
+from ratiobench.online.referee.simulator import run_in_process
 from ratiobench.online.tenants.protocol import View
 from ratiobench.online.tenants.registry import REGISTRY, entries
 from ratiobench.online.tenants.replay import replay
-from ratiobench.online.tenants.run import GAME, run
-from ratiobench.online.tenants.table import Table
+from ratiobench.online.tenants.run import ENVIRONMENT, run
+from ratiobench.online.tenants.simulator import Simulator
 from tests.support import tenants_contestants
 
 OWN = "tests.support.tenants_contestants"
@@ -58,7 +58,7 @@ def test_by_hand() -> None:
     """Started jobs stay, queues are replaced, a GPU that is free in a tick waits for the tick's answers."""
     answers = {0: [[0], []], 1: [[0, 1], []], 2: [[2, 1], []], 3: [[3], [1]]}
     policy = Scripted(lambda job, view: answers[job.index])
-    played = play(Table(HAND, ""), policy, {})
+    played = run_in_process(Simulator(HAND, ""), policy, {})
     assert played.violations == []
     # Job 0 runs 0..4 on GPU 0; 2 then, 4..5, for it stood first; at 5 GPU 0 is free, and 1 is still there to be moved.
     assert replay(HAND, played.log) == ((0, 0), (1, 5), (0, 4), (0, 5))
@@ -71,7 +71,7 @@ def test_by_hand() -> None:
 def test_what_none_keeps() -> None:
     """The queues that there are go on; a job in no queue waits until it is named."""
     answers = {0: [[], [0]], 1: None, 2: None, 3: [[1, 2], [3]]}
-    played = play(Table(HAND, ""), Scripted(lambda job, view: answers[job.index]), {})
+    played = run_in_process(Simulator(HAND, ""), Scripted(lambda job, view: answers[job.index]), {})
     assert played.violations == []
     assert replay(HAND, played.log) == ((1, 0), (0, 5), (0, 7), (1, 6))
 
@@ -85,7 +85,7 @@ def test_two_releases_in_one_tick_are_one_batch() -> None:
             seen.append([job.index for job in jobs])
             return [*(None for _ in jobs[1:]), [[job.index for job in view.waiting], []]]
 
-    played = play(Table(HAND, ""), Batches(lambda job, view: None), {})
+    played = run_in_process(Simulator(HAND, ""), Batches(lambda job, view: None), {})
     assert seen == [[0, 1], [2], [3]]
     assert len(played.log) == HAND.jobs
     assert replay(HAND, played.log) == ((0, 0), (0, 4), (0, 6), (0, 7))
@@ -104,7 +104,7 @@ ODD = {
 def test_answers_that_are_none(odd: str) -> None:
     """In this process: each is refused by the rule that it breaks, in a line that says how."""
     policy = tenants_contestants.Answers({"odd": odd})
-    [violation] = play(Table(HAND, ""), policy, {}).violations
+    [violation] = run_in_process(Simulator(HAND, ""), policy, {}).violations
     rule, detail = ODD[odd]
     assert (violation.rule, violation.task) == (("queues", 1) if odd == "long" else (rule, 1))
     assert detail in violation.detail or odd == "long"
@@ -160,7 +160,7 @@ def test_every_run_is_valid_and_no_better_than_the_best(instance: Instance, name
 def test_the_future_is_not_known(name: str) -> None:
     """On the first half of the jobs everybody decides as on all of them, up to the release that is missing."""
     instance = instance_of([(t // 2, [1 + t % 5, 1 + t % 3]) for t in range(14)], (1, 2))
-    half = GAME.first_half(instance)
+    half = ENVIRONMENT.first_half(instance)
     assert 0 < half.jobs < instance.jobs
     until = int(instance.release[half.jobs])
     starts = [run(each, name).decisions for each in (instance, half)]
@@ -186,6 +186,8 @@ def test_the_random_list_is_seeded() -> None:
     """Declared as drawing; the same name of a stream gives the same run, another one another."""
     assert entries()["random"].randomised
     instance = instance_of([(0, [1 + t % 5, 2 + t % 7]) for t in range(12)])
-    runs = [play(Table(instance, seed), REGISTRY.prepare(REGISTRY.parse("random"), instance, 12)[1], {}).log
-            for seed in ("a", "a", "b")]  # fmt: skip
+    runs = []
+    for seed in ("a", "a", "b"):
+        algorithm = REGISTRY.prepare(REGISTRY.parse("random"), instance, 12)[1]
+        runs.append(run_in_process(Simulator(instance, seed), algorithm, {}).log)
     assert runs[0] == runs[1] != runs[2]

@@ -21,11 +21,11 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.binding import bound
 from ratiobench.online.lora.constants import CONSTANTS
-from ratiobench.online.lora.course import Course
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.registry import parse as parse_name
+from ratiobench.online.lora.replay import Checkpoints
 from ratiobench.online.lora.run import play, play_isolated
-from ratiobench.online.lora.table import Table
+from ratiobench.online.lora.simulator import Simulator
 from ratiobench.online.outcome import Constant, OnlineRun, Source
 from ratiobench.online.referee.rehearsal import Rehearsal
 
@@ -71,7 +71,7 @@ class Again:
         self.answers: dict[tuple[int, Report], Answer] = {}
         self.left = allowance
         self._rehearsal: Rehearsal | None = None
-        self._course: Course | None = None
+        self._course: Checkpoints | None = None
         self.failed = 0
 
     @cached_property
@@ -174,7 +174,7 @@ class Again:
             if self._rehearsal is None:
                 self._rehearsal = Rehearsal(replace(spec, given={}, prior=""), REGISTRY.protocol)
             before = self._rehearsal.processes
-            found = self._rehearsal.play(Table(part, self._seed), values)
+            found = self._rehearsal.play(Simulator(part, self._seed), values)
             self.left -= PROCESS * (self._rehearsal.processes - before)
             return None if found is None else bound(found)[0]
         decisions: Sequence[Decision | None] = played.decisions
@@ -189,14 +189,14 @@ class Again:
             algorithm.learn(self._run.trace.history, tested if self.moving else self.instance)
         return algorithm
 
-    def _goes_on(self, constants: Sequence[Constant]) -> Course | None:
+    def _goes_on(self, constants: Sequence[Constant]) -> Checkpoints | None:
         """The run from the middle on; None where it begins anew with each report."""
         entry = self._spec.entry
         if entry is None or not entry.learns or entry.own(self._spec.options) is not None or self.moving:
             return None
         if self._course is None:
             values = {constant.name: constant.value for constant in constants}
-            self._course = Course(self.instance, self._make(self.instance), values, self._seed)
+            self._course = Checkpoints(self.instance, self._make(self.instance), values, self._seed)
         return self._course
 
     def _settled(self, constant: Constant, whole: Instance) -> Constant:

@@ -1,0 +1,161 @@
+"""A run on a small instance of EAPM, user by user: loads, placements, the profit rate after each, what was taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from ratiobench.bench.eapm.claims import CLAIMS
+from ratiobench.bench.family.capabilities import Explainer
+from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.explanation import Ending, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.eapm.model import Instance, IntArray, User, profit_rate
+from ratiobench.instances.eapm.solution import Decision, Solution
+from ratiobench.online.eapm.algorithms.exact_step import LIMIT, best_step
+from ratiobench.online.outcome import OnlineRun
+
+
+def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:
+    """The run user by user; `reference` is the interval on OPT, `check` the claim at the end."""
+    opt: Sentence = ["OPT = ", reference.upper]
+    if reference.lower != reference.upper:
+        opt = ["OPT in [", reference.lower, ", ", reference.upper, "]"]
+    found = "" if reference.lower == reference.upper else " or more"
+    remarks: list[Sentence] = [
+        ["Profit rate: profit so far (prices less energy) over the time until which the last machine is busy. The best "
+         "placement is that of the user alone, after those before it; no user that comes is known."]
+    ]  # fmt: skip
+    remarks += [[f"INVALID: {violation}"] for violation in run.violations]
+    return Explanation(
+        instance=instance.name,
+        about=str(instance.origin.get("about", "")),
+        algorithm=run.label,
+        result=[*opt, ", ALG = ", run.welfare, " units/s"],
+        tables=[_users(instance), _machines(instance)],
+        remarks=remarks,
+        moments=_moments(instance, run.decisions),
+        outcome=[
+            _placed(instance, run.decisions, "ALG"),
+            _placed(instance, reference.solution, f"OPT{found}"),
+        ],
+        ending=_end(check),
+    )
+
+
+def _users(instance: Instance) -> Listing:
+    """Who arrives."""
+    bags = zip(instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True)
+    rows = [[i, instance.task_types[kind], tasks, price] for i, (kind, tasks, price) in enumerate(bags)]
+    return Listing("Users", ["user", "type of task", "tasks", "price, micro-units"], rows)
+
+
+def _machines(instance: Instance) -> Listing:
+    """What a task takes and costs on every machine."""
+    rows: list[list[Figure]] = []
+    for kind, name in enumerate(instance.task_types):
+        for j, machine in enumerate(instance.machines):
+            rows.append([name, machine, int(instance.etc_ms[kind, j]), int(instance.cost[kind, j])])
+    return Listing("One task", ["type of task", "machine", "time, ms", "energy, micro-units"], rows)
+
+
+def _moments(instance: Instance, decisions: Solution) -> list[Moment]:
+    load: IntArray = np.zeros(len(instance.machines), np.int64)
+    profit = 0
+    moments = []
+    for i, taken in enumerate(decisions):
+        if taken is None:
+            break  # the run ended at a foul
+        user = instance.user(i)
+        moments.append(_moment(instance, user, load, profit, taken))
+        profit += user.price - int(np.array(taken) @ user.cost)
+        load = load + np.array(taken, np.int64) * user.etc_ms
+    return moments
+
+
+def _moment(instance: Instance, user: User, load: IntArray, profit: int, taken: Decision) -> Moment:
+    """One user: how the machines stood, what could be done, what was done."""
+    rows = [(name, [Square(int(busy), None, share > 0)]) for name, busy, share in
+            zip(instance.machines, load.tolist(), taken, strict=True)]  # fmt: skip
+    grid = Grid("Busy until, ms", "machine", ["ms"], rows)
+    ways, notes = _ways(user, load, profit, taken)
+    head = ["placement", *instance.machines, "profit, micro-units", "busy until, ms", "profit rate"]
+    figures = {shares: _after(user, load, profit, shares) for shares in ways.values()}
+    ordered = sorted(ways.items(), key=lambda each: -figures[each[1]][2])
+    places = [shares for _, shares in ordered]
+    table: list[list[Figure]] = [[name, *shares, *figures[shares]] for name, shares in ordered]
+    earned, busy, rate = figures[taken]
+    placed = ", ".join(f"{name} {share}" for name, share in zip(instance.machines, taken, strict=True) if share)
+    return Moment(
+        heading=f"User {user.index} arrives",
+        said=[f"{user.tasks} tasks for {user.price} micro-units"],
+        grids=[grid],
+        candidates=Listing("Placements", head, table, places.index(taken)),
+        notes=notes,
+        decision=[f"Placed: {placed}. Profit so far ", earned, " micro-units in ", busy, " ms: ", rate, " units/s."],
+    )
+
+
+def _ways(user: User, load: IntArray, profit: int, taken: Decision) -> tuple[dict[str, Decision], list[Sentence]]:
+    """The placement that was made, and others to compare: the best one now, all on the cheapest, evenly."""
+    machines = len(load)
+    even = tuple(user.tasks // machines + (j < user.tasks % machines) for j in range(machines))
+    cheapest = int(user.energy_uj.argmin())
+    best: IntArray = np.zeros(machines, np.int64)
+    enough = best_step(load, user.etc_ms, user.cost, user.tasks, profit + user.price, LIMIT, best)
+    offered = {
+        "the algorithm's": taken,
+        "the best now": tuple(best.tolist()),
+        "all where energy is least": tuple(user.tasks * (j == cheapest) for j in range(machines)),
+        "evenly": even,
+    }
+    names: dict[Decision, list[str]] = {}
+    for name, shares in offered.items():
+        if sum(shares) == user.tasks:
+            names.setdefault(shares, []).append(name)
+    notes: list[Sentence] = [] if enough else [["There were too many placements to be sure of the best one."]]
+    return {", ".join(each): shares for shares, each in names.items()}, notes
+
+
+def _after(user: User, load: IntArray, profit: int, shares: Sequence[int]) -> tuple[int, int, Fraction]:
+    """Profit, makespan and profit rate once the bag is placed so."""
+    earned = profit + user.price - int(np.array(shares) @ user.cost)
+    busy = int((load + np.array(shares, np.int64) * user.etc_ms).max())
+    return earned, busy, profit_rate(earned, busy)
+
+
+def _placed(instance: Instance, solution: Solution, title: str) -> Grid:
+    """How many tasks of each user run on each machine, and until when it is busy."""
+    load: IntArray = np.zeros(len(instance.machines), np.int64)
+    columns = []
+    for i, shares in enumerate(solution):
+        placed = np.zeros(len(load), np.int64) if shares is None else np.array(shares, np.int64)
+        load = load + placed * instance.user(i).etc_ms
+        columns.append([Square(share, i) if share else Square() for share in placed.tolist()])
+    rows = [
+        (name, [*(column[j] for column in columns), Square(int(load[j]))]) for j, name in enumerate(instance.machines)
+    ]
+    head = [*(f"user {i}" for i in range(instance.users)), "busy until, ms"]
+    return Grid(f"{title}: tasks of each user", "machine", head, rows)
+
+
+def _end(check: Check) -> Ending:
+    """The claim with the figures put in."""
+    said = next(each.statement for each in CLAIMS if each.statement.name == check.name)
+    steps: list[Sentence] = []
+    if check.witness:
+        steps.append(["Witness: " + ", ".join(f"{key} {value}" for key, value in check.witness.items()) + "."])
+    if said.flaw:
+        steps.append([f"Where the argument fails: {said.flaw}"])
+    if said.repaired:
+        steps.append([f"What holds instead: {said.repaired}"])
+    sides: Sentence = [check.reason]
+    if check.left is not None and check.right is not None:
+        sign = " > " if check.status is Verdict.VIOLATED else " <= "
+        sides = [check.left, sign, check.right, f" ({check.reason})"]
+    return Ending(said.name, said.statement, said.source, said.standing, check.status, sides, steps)
+
+
+EXPLAINING = Explainer(explain, "online", "best_step", {"users": 30, "machines": 12})

@@ -1,0 +1,207 @@
+"""The families that there are, and what they know by name: suites, file formats."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import pkgutil
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from ratiobench import instances
+from ratiobench.bench.family.capabilities import Calibrator, LogImport, SearchFunction
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.suite import Suite
+from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
+from ratiobench.instances.errors import InputError, did_you_mean, not_one_of, shorten
+
+ELSEWHERE = "RATIOBENCH_FAMILIES"
+"""The environment variable that names modules with families that live elsewhere, separated by commas."""
+
+
+@lru_cache(maxsize=1)
+def families() -> Mapping[str, Family]:
+    """All families, by name: of each folder of `ratiobench.instances`, and those that the environment names."""
+    names = sorted(module.name for module in pkgutil.iter_modules(instances.__path__) if module.ispkg)
+    modules = [f"ratiobench.bench.{each}" for each in names if importlib.util.find_spec(f"ratiobench.bench.{each}")]
+    modules += [name.strip() for name in os.environ.get(ELSEWHERE, "").split(",") if name.strip()]
+    found: dict[str, Family] = {}
+    for module in modules:
+        family = _family_of(module)
+        if family.name in found:
+            raise InputError(module, "FAMILY.name", f"{family.name!r} is the name of another family")
+        found[family.name] = family
+    return found
+
+
+def _family_of(module: str) -> Family:
+    try:
+        loaded = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # the module is there, and misses another one
+        raise InputError(ELSEWHERE, "", f"there is no module {shorten(module)} on the import path") from None
+    family = getattr(loaded, "FAMILY", None)
+    if not isinstance(family, Family):
+        raise InputError(
+            ELSEWHERE, "", f"the module {shorten(module)} defines no FAMILY, a ratiobench.bench.family.contract.Family"
+        )
+    return family
+
+
+def find_importer(name: str | None) -> tuple[Family, LogImport]:
+    """The family of this name that reads logs of jobs, or the first that does; InputError where there is none."""
+    able = {each.name: (each, each.importing) for each in families().values() if each.importing is not None}
+    if not able or (name is not None and name not in able):
+        raise InputError("family", "", f"{shorten(name)} reads no logs; these do: {', '.join(able) or 'none'}")
+    return able[name] if name is not None else next(iter(able.values()))
+
+
+def find_calibrator() -> Calibrator:
+    """How the first family that measures devices does it; InputError where none does."""
+    for family in families().values():
+        if family.calibrating is not None:
+            return family.calibrating
+    raise InputError("calibrate", "", "no family measures devices")
+
+
+def find_hunts() -> dict[str, tuple[Family, SearchFunction]]:
+    """Who can search for a violation of which claim; of one name the first family in alphabetical order."""
+    return {
+        each.name: (family, hunting.hunt)
+        for family in reversed(list(families().values()))
+        if (hunting := family.hunting) is not None
+        for each in hunting.claims()
+    }
+
+
+def find_claim_search(claim: str) -> tuple[Family, SearchFunction]:
+    """The family that can search for the claim, and how; InputError for a claim that nobody searches for."""
+    known = find_hunts()
+    if claim not in known:
+        raise InputError("claim", "", not_one_of(claim, known, "list searches"))
+    return known[claim]
+
+
+def find_worst_case_search() -> tuple[Family, SearchFunction]:
+    """The first family that can search for the worst ratio of an algorithm, and how; InputError where none can."""
+    for family in families().values():
+        hunting = family.hunting
+        if hunting is not None and hunting.worst is not None:
+            return family, hunting.worst
+    raise InputError("algorithm", "", "no family has a search for the worst ratio")
+
+
+_NO_SUITE = (
+    "is a file and no suite (`list suites`): `opt FILE` finds OPT of one instance, `online FILE --algorithm NAME ...` "
+    "runs algorithms on it, `audit` and `explain` check claims",
+    "is a folder and no suite (`list suites`): `opt FILE` and `online FILE --algorithm NAME ...` take the instances in "
+    "it one by one; `report DIR` takes a folder of results",
+)
+"""What is said of a file and of a folder that stand where a suite is named."""
+
+
+def find_suite(name: str) -> tuple[Family, Suite]:
+    """The suite of this name or in this file, or that of the recipe that it is, and its family.
+
+    Raises
+    ------
+    InputError : when there is none.
+    """
+    known = {suite.name: (family, suite) for family in families().values() for suite in family.suites()}
+    if name not in known:
+        if name.endswith(SUFFIX):
+            return read_suite(name, families(), list(known))
+        for family in families().values():
+            member = family.member(name)
+            if member is not None:
+                return family, member
+        if (found := read_recipe(name, families())) is not None:
+            return found
+        if os.path.exists(name):
+            raise InputError(name, "", _NO_SUITE[os.path.isdir(name)])
+        recipes = {each for family in families().values() for each in family.recipes()}
+        heads = [each.name.partition(":")[0] for family in families().values() for each in family.constructions()]
+        near = did_you_mean(name, known) or did_you_mean(name.partition(":")[0], {*recipes, *heads})
+        where = f"`list suites` prints {len(known)} suites, `list recipes` {len({*recipes, *heads})} recipes"
+        raise InputError("suite", "", f"{shorten(name)} is no suite, recipe or FILE.toml{near or ';'} {where}")
+    return known[name]
+
+
+def find_suite_if_any(about: Mapping[str, Any]) -> Suite | None:
+    """The suite that was run, as it is now, for its words; of a file, as it was; None where there is none any more."""
+    name, words = str(about.get("suite", "")), about.get("groups")
+    if isinstance(words, Mapping):
+        groups = {str(group): str(word) for group, word in words.items()}
+        return Suite(name, "", (), groups=groups, verdicts_first=about.get("verdicts_first") is True)
+    try:
+        return None if name.endswith(SUFFIX) else find_suite(name)[1]
+    except InputError:
+        return None
+
+
+def require_algorithms(family: Family, names: Iterable[str]) -> None:
+    """Refuse a name that is no algorithm of the family, and say of which family it is, if of another one.
+
+    Raises
+    ------
+    InputError : naming the algorithm.
+    """
+    for name in names:
+        refuse_other_family(family, name)
+        family.algorithm_key(name)
+
+
+def refuse_other_family(family: Family, name: str) -> None:
+    """Refuse the name of another family's algorithm; whether the name is any algorithm's is not looked at.
+
+    Raises
+    ------
+    InputError : naming the algorithm, and its family.
+    """
+    head = name.partition(":")[0]
+    owners = [each.name for each in families().values() if head in {known.name for known in each.algorithms()}]
+    if owners and family.name not in owners:
+        problem = f"an algorithm of the family {' and '.join(owners)}; the instances here are of {family.name}"
+        raise InputError("algorithm", name, problem)
+
+
+def family_of_format(name: object) -> Family | None:
+    """The family whose file format has this name."""
+    return next((family for family in families().values() if family.format == name), None)
+
+
+def family_of(instance: object) -> Family:
+    """The family that can write the instance into a file; InputError for an object that is no instance."""
+    for family in families().values():
+        try:
+            family.dumps(instance)
+        except Exception:  # anything but an instance of this family
+            continue
+        return family
+    if isinstance(instance, Mapping) and instance and not isinstance(next(iter(instance.values())), str | int | None):
+        key = shorten(next(iter(map(str, instance))))
+        raise InputError(
+            "instance", "", f"a dictionary of {len(instance)}; one instance is needed, such as its [{key}]"
+        )
+    raise InputError("instance", "", f"{shorten(str(instance))} is neither an instance of a known family nor a file")
+
+
+def read_instance(document: object, source: str) -> tuple[Family, Any]:
+    """The instance in a decoded document, and its family, known by the format that it names.
+
+    Raises
+    ------
+    InputError : no object, no known format, no instance.
+    """
+    if not isinstance(document, Mapping):
+        raise InputError(source, "document", f"{shorten(document)} is not an object")
+    if "format" not in document:
+        raise InputError(source, "format", "the field is missing")
+    family = family_of_format(document["format"])
+    if family is None:
+        known = ", ".join(repr(each.format) for each in families().values())
+        raise InputError(source, "format", f"{shorten(document['format'])} is not one of {known}")
+    return family, family.parse(document, source)

@@ -1,0 +1,89 @@
+"""What family `lora` compiles: the search for solutions is the longest chain, all else goes on beside it.
+
+Each index of numba's cache holds the kernels of one function and cannot be written by two processes at once. So what
+two steps compile is compiled by a step before both, or one of them waits for the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+
+import numpy as np
+
+from ratiobench.bench.family.capabilities import Step
+from ratiobench.bench.lora.theory.basis import density, dual
+from ratiobench.bench.lora.theory.payments import compiled
+from ratiobench.formulations.lora import batch, solve
+from ratiobench.formulations.lora.bound.minimal import list_minimal_covers
+from ratiobench.formulations.lora.covering.schedules import cheapest_cover
+from ratiobench.instances.lora.history import join
+from ratiobench.instances.lora.named import named
+from ratiobench.online.lora import public_constants
+from ratiobench.online.lora.registry import parse
+from ratiobench.online.lora.run import ENVIRONMENT, run
+from ratiobench.online.run import list_choices
+
+_BOUNDS, _SEARCH, _BATCH = "bounds on OPT", "the search for solutions", "bounds on a batch"
+_ONLINE, _AGAIN, _FACTS = "the online algorithms", "what audits find again", "what audits ask"
+_BATCHES = "titan"
+"""The algorithm that uses the offline side's kernels."""
+
+
+def compiling(algorithms: Collection[str] | None) -> Sequence[Step]:
+    """The steps for these algorithms, their audits and any solve; None for all there are.
+
+    Without migration nothing is solved but where that is asked for, so its search comes with all there are only.
+    """
+    names = list_choices(ENVIRONMENT) if algorithms is None else list(dict.fromkeys(algorithms))
+    shipped = [spec for spec in map(parse, names) if spec.entry is not None]
+    online = [spec for spec in shipped if spec.entry is not None and spec.entry.name != _BATCHES]
+    # The unit of money of these is made of all minimal covers, which audits look at as well.
+    canonical = [spec.name for spec in online if spec.options.get("units") == "canonical"]
+    learned = [spec.name for spec in online if spec.entry is not None and spec.entry.learns]
+    others = [spec.name for spec in online if spec.name not in (*canonical, *learned)]
+    steps = [
+        Step(_BOUNDS, 9, solve.warm_bounds),
+        Step(_SEARCH, 25, solve.warm_search, (_BOUNDS,)),
+        Step(_ONLINE, 14, partial(_run_each, others)),
+        Step(_AGAIN, 6, _warm_again, (_BOUNDS,)),
+        Step(_FACTS, 2, partial(_warm_facts, canonical), (_ONLINE, _AGAIN)),
+    ]
+    if learned:
+        # Shares come from a day's dual prices.
+        steps.append(Step("prices that are learned", 12, partial(_run_each, learned), (_FACTS,)))
+    if len(online) < len(shipped):
+        steps.append(Step(_BATCH, 3, partial(batch.warm_bounds, ENVIRONMENT.small()), (_BOUNDS,)))
+        steps.append(Step("the best answer to a batch", 1, partial(batch.warm, ENVIRONMENT.small()), (_SEARCH, _BATCH)))
+    if algorithms is None:
+        steps.append(Step("the search without migration", 5, solve.warm_staying, (_SEARCH,)))
+    return steps
+
+
+def _warm_covers() -> None:
+    """In integers and in doubles."""
+    instance = named("tiny_two_types")
+    task, public = instance.task(0), instance.public("")
+    usable, node = np.ones(task.cost.shape, np.bool_), np.zeros(task.cost.shape, np.int64)
+    for cost in (task.cost, task.cost.astype(np.float64)):
+        cheapest_cover(task, public, cost, usable, node)
+
+
+def _run_each(names: Sequence[str]) -> None:
+    _warm_covers()
+    instance = ENVIRONMENT.small()
+    before = join([instance, instance])  # the instance itself is refused as its own prior
+    for name in names:
+        run(instance, name, prior=before)
+
+
+def _warm_again() -> None:
+    dual.warm()
+    list(list_minimal_covers(named("tiny_two_types")))
+    compiled.warm()
+
+
+def _warm_facts(canonical: Sequence[str]) -> None:
+    density.warm()
+    _run_each(canonical)
+    public_constants.served(ENVIRONMENT.small())

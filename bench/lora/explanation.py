@@ -1,0 +1,334 @@
+"""A run on a small instance of problem P, task by task: schedules, prices, reduced cost, decision, payment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from ratiobench.bench.family.capabilities import Explainer
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.lora.explain.candidates import Plan, Pricing, list_candidates, list_plans, make_plan, name_cells
+from ratiobench.bench.lora.explain.ending import end_with
+from ratiobench.bench.lora.explain.played import Prices, replay_prices, take_prices
+from ratiobench.bench.lora.hunt.tiny import tiny_instance_of
+from ratiobench.bench.lora.theory.basis.case import Cell
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.solution import Decision, Solution
+from ratiobench.online.lora.posting import PostedCell, PostedTrace
+from ratiobench.online.lora.traces import GreedyTrace, LinearTrace, Offer, PriceTrace
+from ratiobench.online.outcome import OnlineRun
+
+_WORTH = "b_il is what a schedule is worth: the bid less vendor and operation."
+_LARGEST = (
+    "F = b_il - S max lambda - R max phi (9): S samples and R MB times slots, at the largest prices on the schedule."
+)
+_OWN = "F' = b_il - sum (lambda s + phi r): every cell at its own price."
+_POSTED = (
+    "Each cell has a price that is set before the bid is seen. A schedule costs its cells, its vendor and its "
+    "operation; the cheapest one is the task's if its bid is above that."
+)
+_GUARDED = (
+    "The guard of Theorem H keeps each price between L, below which the room that is left would be sold too cheaply, "
+    "and c w, the cell's credit times the task's weight (L counts where it is more, for a task of no announced class); "
+    "a sale at price P raises c by beta P / K."
+)
+_MARKS = (
+    "lambda: price of a sample, phi: of a MB, micro-dollars; moved by: the tasks that raised them. The row and squares "
+    "that are marked are those that the algorithm found."
+)
+_RULES = {
+    PriceTrace: "A task moves lambda to lambda (1 + d) + alpha bbar d and phi to phi (1 + d) + beta bbar d, (7) and "
+    "(8): d is the part that it takes, s of C_p or r of C_m - r_b.",
+    LinearTrace: "A task that is admitted moves lambda to lambda (1 + B d) + eta_c v d, phi alike with eta_m: d is "
+    "the part that it takes, s of C_p or r of C_m - r_b; eta_c, eta_m and v say how far.",
+}
+"""How prices move, by the kind of trace."""
+MOVES = 12
+"""Groups of cells that moved alike up to which all are listed."""
+WIDE = 12
+"""Slots up to which grids of a moment have all of them; above, those of the task's window."""
+
+
+def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:
+    """The run task by task; `reference` is the interval on OPT, `check` the claim at the end."""
+    story = _Story(instance, run, replay_prices(instance, run))
+    opt: Sentence = ["OPT = ", reference.upper]
+    if reference.lower != reference.upper:
+        opt = ["OPT in [", reference.lower, ", ", reference.upper, "]"]
+    best: Sentence = [*opt, *([] if reference.lower == reference.upper else [": the best solution that was found"])]
+    outcome = [
+        _placed(instance, run.decisions, ["ALG = ", run.welfare]),
+        _placed(instance, reference.solution, best),
+    ]
+    return Explanation(
+        instance=instance.name,
+        about=str(instance.origin.get("about", "")),
+        algorithm=run.label,
+        result=[*opt, ", ALG = ", run.welfare, " micro-dollars"],
+        tables=[_tasks(instance), _nodes(instance)],
+        remarks=story.remarks(),
+        moments=list(story.moments()),
+        outcome=outcome,
+        ending=end_with(instance, run, reference, check),
+    )
+
+
+def _tasks(instance: Instance) -> Listing:
+    """What arrives."""
+    names = [node.name for node in instance.node_types]
+    head = ["task", "arrival", "deadline", "work", "memory MB", "bid"]
+    head += ["rate"] if len(names) == 1 else [f"rate on {name}" for name in names]
+    valued = bool((instance.valuation != instance.bid).any())
+    told = any(instance.vendors(i) for i in range(instance.tasks))
+    costly = any(instance.cost(i).any() for i in range(instance.tasks))
+    head += ["valuation"] * valued + ["vendors (price, delay)"] * told + ["cost of a cell"] * costly
+    rows = []
+    for i in range(instance.tasks):
+        task = instance.task(i)
+        row: list[Figure] = [i, task.arrival, task.deadline, task.work, task.memory_mb, task.bid, *task.rate.tolist()]
+        if valued:
+            row.append(int(instance.valuation[i]))
+        if told:
+            row.append("; ".join(f"{vendor.price}, {vendor.delay}" for vendor in task.vendors) or "-")
+        if costly:
+            costs = sorted(set(task.cost.reshape(-1).tolist()))
+            row.append(str(costs[0]) if len(costs) == 1 else f"{costs[0]} to {costs[-1]}")
+        rows.append(row)
+    return Listing("Tasks", head, rows)
+
+
+def _nodes(instance: Instance) -> Listing:
+    """Where they run."""
+    rows: list[list[Figure]] = []
+    for node in instance.node_types:
+        tariff = sorted(set(node.tariff.tolist()))
+        told = str(tariff[0]) if len(tariff) == 1 else f"{tariff[0]} to {tariff[-1]}"
+        rows.append([node.name, node.count, node.compute, node.memory_mb - instance.base_memory_mb, told])
+    head = ["nodes", "number", "compute, samples a slot", "memory for tasks, MB", "energy, micro-dollars a Wh"]
+    return Listing("Nodes", head, rows)
+
+
+def _text(sentence: Sentence) -> str:
+    return "".join(str(piece) for piece in sentence)
+
+
+def _placed(instance: Instance, solution: Solution, title: Sentence) -> Grid:
+    """Who runs where and when."""
+    held: dict[Cell, list[int]] = {}
+    for i, decision in enumerate(solution):
+        for cell in () if decision is None else decision.cells:
+            held.setdefault(cell, []).append(i)
+    rows = []
+    for k in range(instance.nodes):
+        here = [held.get((k, t), []) for t in range(1, instance.slots + 1)]
+        rows.append((str(k), [Square(" ".join(map(str, each)), each[0]) if each else Square() for each in here]))
+    return Grid(_text(title), "node", [str(t) for t in range(1, instance.slots + 1)], rows)
+
+
+@dataclass
+class _Story:
+    """The run so far: what is free on each cell, and which tasks moved its prices."""
+
+    instance: Instance
+    run: OnlineRun
+    prices: list[Prices] | None
+    free: dict[Cell, list[int]] = field(default_factory=dict)
+    movers: dict[Cell, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.sketch = tiny_instance_of(self.instance)
+        self.kinds = [g for g, node in enumerate(self.instance.node_types) for _ in range(node.count)]
+        types, base = self.instance.node_types, self.instance.base_memory_mb
+        self.free = {
+            (k, t): [types[g].compute, types[g].memory_mb - base]
+            for k, g in enumerate(self.kinds)
+            for t in range(1, self.instance.slots + 1)
+        }
+
+    def remarks(self) -> list[Sentence]:
+        """How the moments are to be read."""
+        trace = self.run.trace
+        said = []
+        if isinstance(trace, PriceTrace):
+            said.append(f"{_WORTH} {_LARGEST}")
+        elif isinstance(trace, LinearTrace):
+            said.append(f"{_WORTH} {_OWN}")
+        elif isinstance(trace, PostedTrace):
+            said += [f"{_WORTH} {_POSTED}", *([_GUARDED] if trace.announced else [])]
+        else:
+            said.append(
+                f"The algorithm shows no prices: room, decision and payment are what can be seen of it. {_WORTH}"
+            )
+        if self.prices is not None:
+            said += [_MARKS, _RULES[type(trace)]]
+        said += [f"INVALID: {violation}" for violation in self.run.violations]
+        known: list[int | Fraction | str] = []
+        for constant in self.run.constants:
+            known += [f"{', ' if known else 'Known beforehand: '}{constant.name} = ", constant.value]
+            known += [f" ({constant.source})"]
+        return [*([each] for each in said), *([known] if known else [])]
+
+    def moments(self) -> Iterator[Moment]:
+        """Task by task; room is booked as decisions stand."""
+        for i, decision in enumerate(self.run.decisions):
+            task = self.instance.task(i)
+            yield replace(self._moment(task, decision), after=list(self._moves(i)))
+            for k, t in () if decision is None else decision.cells:
+                self.free[k, t][0] -= int(task.rate[self.kinds[k]])
+                self.free[k, t][1] -= task.memory_mb
+
+    def _moves(self, i: int) -> Iterator[Sentence]:
+        """Where the prices that stand after task i differ from those that it met, from what to what."""
+        if self.prices is None or i >= len(self.prices):
+            return
+        before, trace = self.prices[i], self.run.trace
+        after = self.prices[i + 1] if i + 1 < len(self.prices) else take_prices(trace.lam, trace.phi)
+        moved: dict[tuple[Fraction, ...], list[Cell]] = {}
+        for cell in sorted({cell for prices in (*before, *after) for cell in prices}):
+            ends = tuple(prices.get(cell, Fraction(0)) for prices in (before.lam, after.lam, before.phi, after.phi))
+            if ends[0] != ends[1] or ends[2] != ends[3]:
+                moved.setdefault(ends, []).append(cell)
+                self.movers.setdefault(cell, []).append(i)
+        for (lam, to_lam, phi, to_phi), cells in list(moved.items())[:MOVES]:
+            said: Sentence = [f"Moves prices on {name_cells(cells)}: lambda from ", lam, " to ", to_lam]
+            yield [*said, ", phi from ", phi, " to ", to_phi, "."]
+        if len(moved) > MOVES:
+            yield [f"Moves prices on {sum(map(len, list(moved.values())[MOVES:]))} more cells."]
+
+    def _moment(self, task: Task, decision: Decision | None) -> Moment:
+        offered = self._offered(task)
+        chosen = None
+        if offered is not None and offered.value is not None:
+            chosen = make_plan(self.instance, task, offered.option, offered.cells)
+        elif decision is not None:
+            chosen = make_plan(self.instance, task, decision.vendor or 0, decision.cells)
+        rates = {k: int(task.rate[g]) for k, g in enumerate(self.kinds)}
+        plans = list_plans(self.instance, self.sketch, task)
+        pricing = None
+        if self.prices is not None and task.index < len(self.prices):
+            largest = isinstance(self.run.trace, PriceTrace)
+            pricing = Pricing(self.prices[task.index], largest, rates, task.memory_mb)
+        every = [*(plans or ()), *([chosen] if chosen else [])]
+        full = {plan: full for plan in every if (full := self._full(task, plan))}
+        listing, notes = list_candidates(plans, chosen, task, pricing, full)
+        return Moment(
+            heading=f"Task {task.index} arrives in slot {task.arrival}",
+            said=[f"work {task.work} by slot {task.deadline}, memory {task.memory_mb} MB, bid {task.bid}"],
+            grids=[self._grid(task, chosen, pricing)],
+            candidates=listing,
+            notes=[*notes, *self._posted(task, offered)],
+            decision=self._decision(task, decision, offered, chosen, plans),
+        )
+
+    def _offered(self, task: Task) -> Offer | None:
+        """What a price mechanism, or greedy, computed for the task."""
+        trace = self.run.trace
+        if isinstance(trace, PriceTrace | LinearTrace) and task.index < len(trace.offers):
+            return trace.offers[task.index]
+        if isinstance(trace, GreedyTrace | PostedTrace) and task.index < len(trace.offers):
+            found = trace.offers[task.index]
+            if found is None:
+                return Offer(task.index, None)
+            value = Fraction(task.bid - found.cost)
+            return Offer(task.index, value, found.option, found.cells, admitted=found.admitted, payment=found.payment)
+        return None
+
+    def _posted(self, task: Task, offer: Offer | None) -> Iterator[Sentence]:
+        """The price of each cell of the schedule that was offered, what was wished for, and the guard's limits."""
+        trace = self.run.trace
+        if not isinstance(trace, PostedTrace) or offer is None or task.index >= len(trace.posted):
+            return
+        alike: dict[PostedCell, list[Cell]] = {}
+        for cell, each in zip(offer.cells, trace.posted[task.index], strict=True):
+            alike.setdefault(each, []).append(cell)
+        for each, cells in list(alike.items())[:MOVES]:
+            said: Sentence = [f"Price on {name_cells(cells)}: ", each.price]
+            if each.least is not None and each.most is not None:
+                said = [*said, " (wished for: ", each.wish, "; L = ", each.least, ", c w = ", each.most, ")"]
+            yield [*said, "."]
+
+    def _full(self, task: Task, plan: Plan) -> str:
+        """The first cell of a schedule that has no room for it; empty where all have."""
+        for k, t in plan.cells:
+            compute, memory = self.free[k, t]
+            if int(task.rate[self.kinds[k]]) > compute or task.memory_mb > memory:
+                return f"no room on node {k} in slot {t}"
+        return ""
+
+    def _grid(self, task: Task, chosen: Plan | None, pricing: Pricing | None) -> Grid:
+        """Prices where they are not all 0, on the nodes that have some, else the room that is left."""
+        slots = range(1, self.instance.slots + 1)
+        if len(slots) > WIDE:
+            slots = range(task.arrival, task.deadline + 1)
+        taken = set(chosen.cells) if chosen else set()
+        priced = pricing is not None and any(pricing.prices)
+        rows: list[tuple[str, Sequence[Square]]] = []
+        for k in range(self.instance.nodes):
+            here = [(k, t) for t in slots]
+            if pricing is not None and priced:
+                lam, phi = pricing.prices
+                if not any(cell in lam or cell in phi or cell in taken for cell in here):
+                    continue
+                tables: list[tuple[str, list[Figure]]] = [
+                    ("lambda", [lam.get(c, Fraction(0)) for c in here]),
+                    ("phi", [phi.get(c, Fraction(0)) for c in here]),
+                ]
+            else:
+                tables = [("samples", [self.free[c][0] for c in here]), ("MB", [self.free[c][1] for c in here])]
+            for name, values in tables:
+                squares = [Square(value, None, cell in taken) for value, cell in zip(values, here, strict=True)]
+                rows.append((f"{k} {name}", squares))
+            movers = [" ".join(map(str, self.movers.get(c, ()))) or None for c in here]
+            if any(movers):
+                rows.append((f"{k} moved by", [Square(each) for each in movers]))
+        title = "Prices that it meets" if priced else "Room that is left"
+        if pricing is not None and not priced:
+            title += "; all prices are 0"
+        return Grid(title, "node", [str(t) for t in slots], rows)
+
+    def _decision(
+        self, task: Task, decision: Decision | None, offer: Offer | None, chosen: Plan | None, plans: list[Plan] | None
+    ) -> Sentence:
+        """What was decided, and why as far as it can be seen."""
+        if offer is not None and offer.value is None:
+            return ["No schedule " + ("has room" if plans else "does the work in time") + ": rejected."]
+        if offer is None or offer.value is None or chosen is None:
+            if decision is None:
+                return ["Rejected." if self.run.valid else "Nothing is booked: rejected, or the run had ended."]
+            return [f"Admitted: {name_cells(decision.cells)}; ", *_pays(decision, None)]
+        value = Fraction(offer.value)
+        if isinstance(self.run.trace, PriceTrace):
+            return self._printed(offer, value, decision, chosen, task)
+        cost = task.bid - value
+        room = "" if isinstance(self.run.trace, LinearTrace) and not self.run.trace.rule.tested else " with room"
+        why: Sentence = [f"The cheapest schedule{room} costs ", cost, ", the bid is ", task.bid]
+        if decision is None:
+            return [*why, ": rejected."]
+        return [*why, ": admitted; ", *_pays(decision, offer)]
+
+    def _printed(self, offer: Offer, value: Fraction, decision: Decision | None, chosen: Plan, task: Task) -> Sentence:
+        """Lines 6 to 13 of Algorithm 1."""
+        assert isinstance(self.run.trace, PriceTrace)
+        if value <= 0:
+            return ["F = ", value, " is not positive (line 6): rejected."]
+        if decision is not None:
+            return ["F = ", value, " > 0, and there is room (line 8): admitted; ", *_pays(decision, offer)]
+        moved = "; prices move all the same (line 7)" if self.run.trace.updates == "all" else ""
+        where = self._full(task, chosen)
+        return ["F = ", value, f" > 0, but {where} (line 8): dropped{moved}." if where else " > 0: not booked."]
+
+
+def _pays(decision: Decision, offer: Offer | None) -> Sentence:
+    """What is charged, exactly, and as it is booked in whole micro-dollars."""
+    if decision.payment is None:
+        return ["it has no payment rule."]
+    exact = None if offer is None or offer.payment is None else Fraction(offer.payment)
+    if exact is None or exact == decision.payment:
+        return ["pays ", decision.payment, "."]
+    return ["pays ", exact, ", booked as ", decision.payment, "."]
+
+
+EXPLAINING = Explainer(explain, "pdftsp", "theorem5", {"tasks": 30, "slots": 40, "nodes": 20})

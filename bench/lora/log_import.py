@@ -1,0 +1,33 @@
+"""The command `import` for family `lora`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ratiobench.bench.family.capabilities import ImportReport, ImportSettings, LogImport
+from ratiobench.bench.family.suite import Listed
+from ratiobench.instances.lora.cluster import read_cluster
+from ratiobench.instances.lora.example import example
+from ratiobench.instances.lora.imports import Laws, import_log
+from ratiobench.instances.lora.logs import registered
+from ratiobench.instances.lora.model import Instance
+
+
+def _read(log: Path, settings: ImportSettings, tell: Callable[[int], None]) -> tuple[ImportReport, Iterator[Instance]]:
+    low, high = (int(price * 10**6) for price in settings.price)
+    laws = Laws(
+        slot_seconds=settings.slot_seconds,
+        days=settings.days,
+        tail=settings.tail_seconds,
+        slack=settings.slack,
+        per_gpu_hour=(low, high),
+        seed=settings.seed,
+        first=settings.first,
+        last=settings.last,
+    )
+    cluster = read_cluster(settings.cluster)
+    return import_log(log, settings.form, cluster, laws, settings.columns, settings.skip_bad, tell)
+
+
+IMPORTING = LogImport(lambda: [Listed(form.name, form.title) for form in registered().values()], _read, example)

@@ -1,0 +1,44 @@
+"""What is known of an algorithm beside its figures: the guarantee that is proved, and whether it is truthful."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ratiobench.online.lora.one_node import MIGRATE, NO
+from ratiobench.online.lora.registry import parse
+
+NOTHING = {"guarantee": "none known", "truthful": "not examined"}
+
+
+def proof_status(algorithm: str) -> Mapping[str, str]:
+    """``guarantee`` and ``truthful`` of an algorithm's name with its options, as its entry says; else not known.
+
+    Truthful: no misreport of the named parts gains, whatever the others do; rates are the provider's to measure and
+    are no part of a bid. A mechanism of which a constant is computed from the instance under test is not: bids move it.
+    """
+    spec = parse(algorithm)
+    if spec.entry is None or spec.entry.standing is None:
+        return NOTHING
+    if spec.options.get(MIGRATE) == NO:
+        return NOTHING  # the theorems are about the choice among all schedules
+    declared = getattr(spec.entry.make(spec.options), "constants", ())
+    return spec.entry.standing(spec.options, not spec.prior and any(name not in spec.given for name in declared))
+
+
+_BOUNDS = {
+    "pdftsp": ("theorem5_repaired",),
+    "posted": ("theorem_a",),
+    "minimal-edit": ("theorem_b",),
+    "capped": ("theorem_c", "theorem_c_a_priori"),
+    "bbar-rule": ("theorem_c", "theorem_c_a_priori"),
+    "greedy": ("theorem_g",),
+    "learned": ("theorem_h",),
+    "guarded": ("theorem_h",),
+}
+
+
+def bound_checks(algorithm: str) -> Sequence[str]:
+    """The checks of the bounds on OPT/ALG that `proof_status` names."""
+    if proof_status(algorithm) is NOTHING:
+        return ()
+    return _BOUNDS.get(parse(algorithm).head, ())

@@ -1,0 +1,77 @@
+"""What the certificates of every family have in common: form, a seal against later changes, and what checkers say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.files import sha256_of
+
+Held = TypeVar("Held")
+
+
+class Verdict(NamedTuple, Generic[Held]):
+    """Whether lower <= OPT <= upper is proved, and the first thing wrong if not (empty when valid)."""
+
+    valid: bool
+    problem: str
+    certificate: Held
+
+
+class Wrong(Exception):
+    """Something in a certificate that is not so."""
+
+
+def require(true: bool, otherwise: str) -> None:
+    """Raise Wrong unless true."""
+    if not true:
+        raise Wrong(otherwise)
+
+
+def sealed(content: dict[str, Any]) -> dict[str, Any]:
+    """The document with its seal, the last field."""
+    return content | {"sha256": sha256_of(content)}
+
+
+def opened(data: Any, source: str, form: str, keys: Collection[str]) -> dict[str, Any]:
+    """A decoded document, if it says that it has this format and has exactly these fields.
+
+    Raises
+    ------
+    InputError : naming the file, the field and the value.
+    """
+    if not isinstance(data, dict):
+        raise InputError(source, "document", f"{shorten(data)} is not an object")
+    if data.get("format") != form:
+        raise InputError(source, "format", f"{shorten(data.get('format'))} is not {form!r}")
+    exactly(source, "", data, keys)
+    return data
+
+
+def exactly(source: str, path: str, data: dict[Any, Any], keys: Collection[str]) -> None:
+    """Refuse other fields than these, and a missing one; `path` stands before their names.
+
+    Raises
+    ------
+    InputError : naming the file and the field.
+    """
+    for key in data:
+        if key not in keys:
+            raise InputError(source, f"{path}{key}", f"unknown field; allowed: {', '.join(sorted(keys))}")
+    for key in keys:
+        if key not in data:
+            raise InputError(source, f"{path}{key}", "the field is missing")
+
+
+def digest(source: str, field: str, value: Any) -> str:
+    """The value if it is written as a SHA-256.
+
+    Raises
+    ------
+    InputError : for anything else.
+    """
+    if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
+        raise InputError(source, field, f"{shorten(value)} is not a SHA-256 in 64 hexadecimal digits")
+    return value

@@ -1,0 +1,83 @@
+"""Time that is nobody's: compiling, loading what was compiled, starting processes; and clocks that leave it out.
+
+What makes something ready says so (`excluded_from_timing`), and so does numba wherever it compiles or loads from its
+cache (`exclude_compilation`). All clocks of one process share what is left out, whichever thread was getting ready.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_lock = threading.Lock()
+_active, _since, _total = 0, 0.0, 0.0
+_listens = False
+
+
+def silent(total: float, since: float) -> None:
+    """Tell nobody."""
+
+
+tell: Callable[[float, float], None] = silent
+"""Is called with the seconds left out so far, and since when (`time.monotonic`) more is, 0 if nothing is."""
+
+
+@contextlib.contextmanager
+def excluded_from_timing() -> Iterator[None]:
+    """The time inside is in no clock."""
+    _change(1)
+    try:
+        yield
+    finally:
+        _change(-1)
+
+
+def _change(by: int) -> None:
+    global _active, _since, _total
+    with _lock:
+        now = time.monotonic()
+        if _active == 0:
+            _since = now
+        _active += by
+        if _active == 0:
+            _total, _since = _total + now - _since, 0.0
+        tell(_total, _since)
+
+
+def excluded_seconds() -> float:
+    """Seconds that were left out in this process so far."""
+    with _lock:
+        return _total + (time.monotonic() - _since if _active else 0.0)
+
+
+class Stopwatch:
+    """Wall time from now on, less what is left out."""
+
+    def __init__(self) -> None:
+        self._began, self._before = time.monotonic(), excluded_seconds()
+
+    def seconds(self) -> float:
+        """So far."""
+        return max(0.0, time.monotonic() - self._began - (excluded_seconds() - self._before))
+
+
+def exclude_compilation() -> None:
+    """From now on what numba compiles, or loads from its cache, in this process is in no clock."""
+    global _listens
+    if _listens:
+        return
+    _listens = True
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            _change(1)
+
+        def on_end(self, event: Any) -> None:
+            _change(-1)
+
+    # Held while a kernel is compiled, and while one is looked for in the cache and loaded.
+    event.register("numba:compiler_lock", Listener())

@@ -1,0 +1,242 @@
+"""The referee: it owns the state and the clock, hears each decision once, and books what stands.
+
+An algorithm gets read-only pictures of the state; the books that decide are separate arrays that it never holds. Each
+answer is copied on receipt, checked against (4a)-(4k) in integers, and final. At the end the whole solution is verified
+again by `ratiobench.formulations.lora.check`, which shares nothing with this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ratiobench.formulations.lora.check import ONE_NODE
+from ratiobench.instances.lora.model import Instance, Public, Task, frozen
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.answers import refusal
+from ratiobench.online.lora.binding import Late, Move
+from ratiobench.online.lora.protocol import View, plain
+from ratiobench.online.referee.simulator import Question, RuleViolation
+
+
+class _Admitted:
+    """What may be moved of an admitted task."""
+
+    __slots__ = ("_cells", "memory_mb", "rates")
+
+    def __init__(self, cells: Sequence[tuple[int, int]] | dict[int, int], rates: list[int], memory_mb: int) -> None:
+        self._cells = cells
+        self.rates, self.memory_mb = rates, memory_mb
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Admitted:
+        cells = dict(self._cells) if isinstance(self._cells, dict) else self._cells
+        return _Admitted(cells, self.rates, self.memory_mb)
+
+    def nodes(self) -> dict[int, int]:
+        """The node in each slot; few algorithms ask."""
+        if not isinstance(self._cells, dict):
+            self._cells = {slot: node for node, slot in self._cells}
+        return self._cells
+
+
+class CapacityState:
+    """What is free on each node and slot; two copies, of which algorithms see one."""
+
+    def __init__(self, public: Public, *, migration: bool = True) -> None:
+        self._migration = migration
+        nodes, slots = public.nodes, public.slots
+        types = public.type_of_node
+        self._type_of = types.tolist()
+        self._slots = slots
+        free = [np.repeat(amount[types][:, None], slots, axis=1) for amount in (public.compute, public.memory_mb)]
+        # Plain integers to decide by: a decision looks at its cells one at a time.
+        self._compute, self._memory = (array.tolist() for array in free)
+        self._shown = [*free, np.zeros((nodes, slots), np.int64)]
+        self._admitted: dict[int, _Admitted] = {}
+
+    def view(self, slot: int) -> View:
+        """The state as the algorithm sees it."""
+        pictures = []
+        for array in self._shown:
+            picture = array.view()
+            picture.setflags(write=False)
+            pictures.append(picture)
+        return View(slot, *pictures)
+
+    def take(self, task: Task, answer: Any) -> Decision | Late | None:
+        """Copy, check and book an answer; Foul names the first equation that it breaks."""
+        told = _copied(task.index, answer)
+        if told is None:
+            return None
+        if isinstance(told, Late):
+            self._move(task, told.moves)
+        decision = told.decision if isinstance(told, Late) else told
+        self._judge(task, decision)
+        self._book(task, decision)
+        return told
+
+    def _move(self, task: Task, moves: Sequence[Move]) -> None:
+        """Let cells of earlier tasks change nodes, all at once."""
+        for who, slot, node in moves:
+            earlier = self._admitted.get(who)
+            what = f"moves the cell of task {who} in slot {slot}"
+            if earlier is None or slot not in earlier.nodes():
+                raise RuleViolation("moves", task.index, f"{what}, which has none there")
+            if slot <= task.arrival:
+                raise RuleViolation("moves", task.index, f"{what}, which has begun: it is slot {task.arrival}")
+            if not self._migration:
+                raise RuleViolation(ONE_NODE, task.index, f"{what}: nothing migrates")
+            before = earlier.nodes()[slot]
+            if not (0 <= node < len(self._type_of) and self._type_of[node] == self._type_of[before]):
+                raise RuleViolation("moves", task.index, f"{what} to node {node}, which is no node of its type")
+            rate = earlier.rates[self._type_of[node]]
+            self._add(before, slot, -rate, -earlier.memory_mb, -1)
+            self._add(node, slot, rate, earlier.memory_mb, 1)
+            earlier.nodes()[slot] = node
+        for _, slot, node in moves:
+            for equation, table in (("4f", self._compute), ("4g", self._memory)):
+                if table[node][slot - 1] < 0:
+                    raise RuleViolation(equation, task.index, f"moves too much to node {node} in slot {slot}")
+
+    def _add(self, node: int, slot: int, *amounts: int) -> None:
+        """So many samples, megabytes and tasks are on the node in the slot, or fewer than before."""
+        for table, amount in zip((self._compute, self._memory), amounts, strict=False):
+            table[node][slot - 1] -= amount
+        for picture, amount in zip(self._shown, (-amounts[0], -amounts[1], amounts[2]), strict=True):
+            picture[node, slot - 1] += amount
+
+    def _judge(self, task: Task, decision: Decision) -> None:
+        """Foul names the first equation that a decision breaks."""
+        options = task.options
+        if decision.vendor is None:
+            if task.vendors:
+                raise RuleViolation("4a", task.index, "admitted without a vendor for its pre-processing")
+            first = task.arrival
+        elif not task.vendors:
+            raise RuleViolation("4j", task.index, f"vendor {decision.vendor} for a task without pre-processing")
+        elif not 0 <= decision.vendor < len(options):
+            raise RuleViolation("4h", task.index, f"vendor {decision.vendor} is not in 0..{len(options) - 1}")
+        else:
+            first = options[decision.vendor].first
+        done = 0
+        rates, size, deadline = task.rate.tolist(), task.memory_mb, task.deadline
+        slots: set[int] = set()
+        for node, slot in decision.cells:
+            if not (0 <= node < len(self._type_of) and 1 <= slot <= self._slots):
+                raise RuleViolation("4h", task.index, f"node {node} slot {slot} does not exist")
+            if slot in slots:
+                raise RuleViolation("4b", task.index, f"two cells in slot {slot}")
+            slots.add(slot)
+            if not self._migration and node != decision.cells[0][0]:
+                raise RuleViolation(
+                    ONE_NODE, task.index, f"runs on nodes {decision.cells[0][0]} and {node}: nothing migrates"
+                )
+            if slot < first:
+                raise RuleViolation("4c", task.index, f"runs in slot {slot}, before {first}")
+            if slot > deadline:
+                raise RuleViolation("4d", task.index, f"runs in slot {slot}, after the deadline {deadline}")
+            rate = rates[self._type_of[node]]
+            if rate == 0:
+                raise RuleViolation("4k", task.index, f"runs on node {node}, where its rate is 0")
+            free = self._compute[node][slot - 1]
+            if rate > free:
+                raise RuleViolation("4f", task.index, f"node {node} slot {slot}: needs {rate} samples, {free} are free")
+            free = self._memory[node][slot - 1]
+            if size > free:
+                raise RuleViolation("4g", task.index, f"node {node} slot {slot}: needs {size} MB, {free} are free")
+            done += rate
+        if done < task.work:
+            raise RuleViolation("4e", task.index, f"work done {done} < {task.work}")
+
+    def _book(self, task: Task, decision: Decision) -> None:
+        """Take the decision's cells off what is free."""
+        self._admitted[task.index] = _Admitted(decision.cells, task.rate.tolist(), task.memory_mb)
+        rates = task.rate.tolist()
+        places, taken = [], []
+        for node, slot in decision.cells:
+            rate = rates[self._type_of[node]]
+            self._compute[node][slot - 1] -= rate
+            self._memory[node][slot - 1] -= task.memory_mb
+            places.append(node * self._slots + slot - 1)
+            taken.append(rate)
+        # No cell stands twice in a decision that was judged: (4b).
+        at = np.array(places, dtype=np.int64)
+        compute, memory, tasks = (array.reshape(-1) for array in self._shown)
+        compute[at] -= np.array(taken, dtype=np.int64)
+        memory[at] -= task.memory_mb
+        tasks[at] += 1
+
+
+def _copied(index: int, answer: Any) -> Decision | Late | None:
+    """The answer as a Decision of plain integers; Foul if it is none."""
+    try:
+        return plain(answer)
+    except (TypeError, ValueError) as error:
+        raise RuleViolation("protocol", index, refusal(answer, "Decision of integers", error)) from None
+
+
+def batches(instance: Instance) -> Iterator[list[int]]:
+    """The tasks slot by slot, in list order."""
+    group: list[int] = []
+    for i, slot in enumerate(instance.arrival.tolist()):
+        if group and slot != instance.arrival[group[0]]:
+            yield group
+            group = []
+        group.append(i)
+    if group:
+        yield group
+
+
+class Arrivals:
+    """The tasks of an instance as algorithms get them: with arrays of their own, whose `base` leads nowhere."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._whole = list(
+            zip(
+                instance.arrival.tolist(), instance.deadline.tolist(), instance.memory_mb.tolist(),
+                instance.work.tolist(), instance.bid.tolist(),
+                strict=True,
+            )
+        )  # fmt: skip
+
+    def task(self, i: int) -> Task:
+        """Task i, made anew."""
+        instance = self._instance
+        cost = instance.cost(i)
+        if i in instance.explicit_cost:  # else it was multiplied out for this very call
+            cost = frozen(cost)
+        return Task(i, *self._whole[i], frozen(instance.rate[i]), cost, instance.vendors(i))
+
+
+class Simulator:
+    """The books and the arrivals of one run on one instance; `books` of another table are gone on with."""
+
+    noun = "task"
+
+    def __init__(
+        self, instance: Instance, seed: str, *, migration: bool = True, books: CapacityState | None = None
+    ) -> None:
+        self.public = instance.public(seed)
+        self.arrivals = instance.tasks
+        self._instance, self._arrivals = instance, Arrivals(instance)
+        self.books = CapacityState(self.public, migration=migration) if books is None else books
+
+    def questions(self, batch: bool) -> Iterator[Question]:
+        """Task by task or slot by slot; the tasks of one slot share its view."""
+        for group in batches(self._instance):
+            view = self.books.view(int(self._instance.arrival[group[0]]))
+            for part in [group] if batch else [[i] for i in group]:
+                yield Question(part, [self._arrivals.task(i) for i in part], view)
+
+    def take(self, event: str, index: int | None, answer: Any) -> Decision | Late | None:
+        """Judge an answer and book it; None for a rejection."""
+        assert index is not None
+        return None if answer is None else self.books.take(self._instance.task(index), answer)
+
+    def copied(self, event: str, index: int | None, answer: Any) -> Decision | Late | None:
+        """The answer as a Decision of plain integers; Foul if it is none."""
+        assert index is not None
+        return _copied(index, answer)

@@ -1,0 +1,250 @@
+"""The process in which anyone's algorithm lives: it holds the past and nothing else.
+
+It gets pickled messages from the referee and answers in lines of JSON, so nothing of the algorithm's own ever runs in
+the referee's process. An audit hook watches what the algorithm reads: while it decides it may use what it was given
+only; what it reads before the first arrival is reported, for the referee to see whether it was the instance.
+
+Out of bounds at any time is the code that could make the instance once more: an algorithm that loads one of those
+modules, by whatever means, or reads its file, or names it in a command, ends there.
+`ratiobench.online.referee.isolation` says which they are. So are `gc`'s lists of all objects and, in the algorithm's
+own code, `ctypes`: both reach the watch.
+
+The watch is Python in the algorithm's own process. It catches accidents and lazy cheating; who means to cheat can. Code
+that somebody copied into a file of his own is not recognised, nor what another program does that the algorithm starts,
+beyond the modules and files that its command line names; such programs are reported by their names. A wall that stands
+is `ratiobench.online.referee.sandbox`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import FrozenInstanceError, fields, is_dataclass
+from typing import IO, Any
+
+import numpy as np
+
+from ratiobench.formulations import timing
+from ratiobench.online.answers import Unfit, located, shorten
+from ratiobench.online.referee.simulator import ARRIVAL, HANDLER, Question, answer_event
+from ratiobench.online.referee.watch import listen_for_draws, watch
+
+COMPILING = (b'"compiles"\n', b'"compiled"\n')
+"""Lines between the replies: numba begins to compile in this process, and is done."""
+REFUSED = "refused"
+"""The key of an answer that stands for one that was not sent."""
+Plain = Callable[[Any], Any]
+"""A copy of an answer in JSON values; TypeError or ValueError where it is none."""
+Exposed = Callable[[Any], Any]
+"""What an algorithm shows of itself when the run is over, in JSON values; for audits."""
+Excess = Callable[[Any, Any], "str | None"]
+"""What is wrong with an answer, given the public part, that is too long to be sent."""
+
+
+def serve(protocol: str) -> None:
+    """Build the algorithm that the first message names, then answer until the referee closes the pipe.
+
+    `protocol` is the family's module that says what an answer is, by its function `plain`, which one is too long, by
+    `excess`, and what an algorithm may show of itself in the end, by `exposed`.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    requests = os.fdopen(os.dup(0), "rb")
+    replies = os.dup(1)
+    # What the algorithm prints must not get between the answers, nor into what the command prints.
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    family = importlib.import_module(protocol)
+    plain: Plain = family.plain
+    excess: Excess = getattr(family, "excess", lambda answer, public: None)
+    exposed: Exposed = getattr(family, "exposed", lambda algorithm: None)
+    _, path, given, barred, seed, pickled = pickle.load(requests)
+    options = Options(given)
+    drew = listen_for_draws()
+    decide, report = watch(replies, barred)
+
+    def send(reply: Mapping[str, Any]) -> None:
+        _send(replies, {**reply, **report(), "drew": drew()})
+
+    def make() -> Any:
+        algorithm = _built(path, options, pickled)
+        if getattr(algorithm, "randomised", False):
+            algorithm.seed = seed
+        return algorithm
+
+    game = _Game(make, plain, excess, exposed, options, replies)
+    told = game.build()
+    send(told)
+    if told["kind"] == "ready":
+        game.play(requests, send, decide)
+
+
+class Options(MutableMapping[str, str]):
+    """The options of anyone's algorithm; it remembers which were read, for one that nobody reads is misspelt."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._values, self.unread = dict(given), set(given)
+
+    def __getitem__(self, key: str) -> str:
+        self.unread.discard(key)
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        self.unread.clear()  # who sees all names can find the one that it does not know
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __setitem__(self, key: str, value: str) -> None:
+        self._values[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self._values[key]
+
+
+def _built(path: str, options: Mapping[str, str], pickled: bytes | None) -> Any:
+    """The algorithm: of the class that the path names, or of the one that was handed over; or the object that was."""
+    module, _, attribute = path.partition(":")
+    if pickled is None:
+        maker = getattr(importlib.import_module(module), attribute)
+    else:
+        maker = pickle.loads(pickled)
+        if not isinstance(maker, type):
+            return maker
+    return maker(options) if options else maker()
+
+
+class _Game:
+    """The algorithm and what it has answered."""
+
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        plain: Plain,
+        excess: Excess,
+        exposed: Exposed,
+        options: Options,
+        replies: int,
+    ) -> None:
+        self._replies = replies
+        self._make, self._options = make, options
+        self._plain, self._excess, self._exposed = plain, excess, exposed
+        self._public: Any = None
+        self._kept: list[tuple[int, Any, Any]] = []
+
+    def build(self) -> dict[str, Any]:
+        """Build the algorithm, or a new one in its place; what it declares, or why it cannot be built."""
+        try:
+            self._algorithm = algorithm = self._make()
+            self._batch = hasattr(algorithm, "decide_batch")
+            constants = [str(name) for name in getattr(algorithm, "constants", ())]
+            events = [name.removeprefix(HANDLER) for name in dir(algorithm) if name.startswith(HANDLER)]
+        except BaseException as error:
+            return {"kind": "import", "detail": located(error)}
+        randomised = bool(getattr(algorithm, "randomised", False))
+        told = {"kind": "ready", "constants": constants, "batch": self._batch, "events": events}
+        return told | {"randomised": randomised}
+
+    def play(
+        self, requests: IO[bytes], send: Callable[[Mapping[str, Any]], None], decide: Callable[[bool], None]
+    ) -> None:
+        """Answer the messages, until there are no more; `decide` tells the watch when the algorithm decides."""
+        while True:
+            try:
+                message = pickle.load(requests)
+            except EOFError:
+                return
+            _listen_for_compiling(self._replies)
+            decide(message[0] == "ask")
+            try:
+                reply = self._answer(message)
+            except FrozenInstanceError as error:
+                reply = {"kind": "read-only", "detail": located(error)}
+            except ValueError as error:
+                reply = {"kind": "read-only" if "read-only" in str(error) else "error", "detail": located(error)}
+            except BaseException as error:  # the terminal's Ctrl-C does not come here: it is the algorithm's own
+                reply = {"kind": "error", "detail": located(error)}
+            decide(False)
+            send(reply)
+
+    def _answer(self, message: tuple[Any, ...]) -> dict[str, Any]:
+        if message[0] == "renew":
+            return self.build()
+        algorithm = self._algorithm
+        _seal(message)
+        if message[0] == "start":
+            self._public, self._kept = message[1], []
+            algorithm.start(message[1], message[2])
+            return {"kind": "started", "unread": sorted(self._options.unread)}
+        if message[0] == "ask":
+            _, indices, arrivals, view, event = message
+            if event != ARRIVAL:
+                answers = answer_event(algorithm, Question(indices, arrivals, view, event))
+            elif self._batch:
+                answers = algorithm.decide_batch(arrivals, view)
+            else:
+                answers = [algorithm.decide(arrivals[0], view)]
+            if not isinstance(answers, list | tuple):
+                return {"kind": "answers", "answers": shorten(answers)}
+            if len(answers) != len(indices):
+                return {"kind": "answers", "answers": f"{len(answers)} answers"}
+            told = [self._told(answer) for answer in answers]
+            self._kept.extend(zip(indices, answers, told, strict=False))
+            return {"kind": "answers", "answers": told}
+        altered = [index for index, answer, before in self._kept if self._told(answer) != before]
+        counts = {str(key)[:40]: int(value) for key, value in list(dict(getattr(algorithm, "counts", {})).items())[:20]}
+        label = None if getattr(algorithm, "label", None) is None else shorten(algorithm.label)
+        shows = self._exposed(algorithm)
+        return {"kind": "end", "altered": altered, "counts": counts, "label": label, "exposed": shows}
+
+    def _told(self, answer: Any) -> Any:
+        """The answer as JSON values, a text where it is none, and why it is refused where it is too long to be sent."""
+        try:
+            problem = self._excess(answer, self._public)
+            return self._plain(answer) if problem is None else {REFUSED: problem}
+        except Unfit as error:
+            return {"answered": shorten(answer), "wrong": shorten(error)}
+        except (TypeError, ValueError):
+            return shorten(answer)
+
+
+def _listen_for_compiling(replies: int) -> None:
+    """Tell the referee when numba compiles, if the algorithm has loaded it: that time is no algorithm's."""
+    if "numba.core.event" not in sys.modules or timing.tell is not timing.silent:
+        return
+    main = threading.get_ident()
+
+    def tell(total: float, since: float) -> None:
+        if threading.get_ident() == main and bool(since) != told[0]:
+            told[0] = bool(since)
+            os.write(replies, COMPILING[0] if since else COMPILING[1])
+
+    told = [False]
+    timing.tell = tell
+    timing.exclude_compilation()
+
+
+def _seal(value: Any) -> None:
+    """Make every array in a message read-only again: those that were sent come out writable."""
+    if isinstance(value, np.ndarray):
+        value.setflags(write=False)
+    elif isinstance(value, tuple | list):
+        for each in value:
+            _seal(each)
+    elif is_dataclass(value):
+        for field in fields(value):
+            _seal(getattr(value, field.name))
+
+
+def _send(replies: int, reply: Mapping[str, Any]) -> None:
+    data = memoryview(json.dumps(reply).encode() + b"\n")
+    while data:
+        data = data[os.write(replies, data) :]

@@ -1,0 +1,246 @@
+"""What every family's referee does: put questions, hear each answer once, book it, name the rule that is broken.
+
+The family's part is its table. It puts a question at every moment at which something may be decided (an arrival, a
+completion, a change of capacity, a tick), judges the answers and books them. What was asked and answered is the log of
+the run: the decisions of a family follow from it, and so does whether an algorithm peeks or changes its mind.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import islice, zip_longest
+from typing import Any, NamedTuple, Protocol
+
+from ratiobench.formulations.timing import excluded_seconds
+from ratiobench.instances.errors import make_printable
+from ratiobench.online import run_context
+from ratiobench.online.answers import shorten
+from ratiobench.online.outcome import Violation
+
+ARRIVAL = "arrival"
+"""The event that every family has: something arrives, and `decide` says what is done with it."""
+HANDLER = "at_"
+"""An algorithm answers another event by its method of this name with the event behind it: `at_completion`, ..."""
+
+
+class RuleViolation(Exception):
+    """A rule was broken: which, at which arrival, how; the last may hold anything that an algorithm says."""
+
+    def __init__(self, rule: str, index: int | None, detail: str) -> None:
+        detail = make_printable(detail, 500)
+        super().__init__(f"{rule}: {detail}")
+        self.rule, self.index, self.detail = rule, index, detail
+
+    def violation(self, table: Simulator) -> Violation:
+        """As it is reported of a run at this table."""
+        return Violation(self.rule, self.index, self.detail, table.noun)
+
+
+class Refused(str):
+    """Why an answer was not even sent: it stands in the answer's place."""
+
+
+class Question(NamedTuple):
+    """What is put to the algorithm at once.
+
+    Parameters
+    ----------
+    indices : what each answer is about, in order: an arrival by its place, or None where it is about no single one.
+    arrivals : what is shown of each, made for this question; None where there is nothing to show.
+    view : the state as the algorithm sees it.
+    event : what happened: `ARRIVAL`, or any other name that the family gives ("completion", "tick", ...).
+    """
+
+    indices: Sequence[int | None]
+    arrivals: Sequence[Any]
+    view: Any
+    event: str = ARRIVAL
+
+
+class Logged(NamedTuple):
+    """One entry of the log of a run: a question, as far as it tells one from another, and the answer that was booked.
+
+    Parameters
+    ----------
+    event, about : of the question: what happened, and to which arrival, if to one.
+    answer : in builtin types; None where nothing was booked (a rejection, or an event that changes nothing).
+    """
+
+    event: str
+    about: int | None
+    answer: Any
+
+
+Log = Sequence[Logged]
+
+
+class Simulator(Protocol):
+    """The referee's side of one run: the instance, the books, and the rules of the family."""
+
+    @property
+    def noun(self) -> str:
+        """What arrives, in a word: task, user, ..."""
+        ...
+
+    @property
+    def public(self) -> Any:
+        """What everybody knows."""
+        ...
+
+    @property
+    def arrivals(self) -> int:
+        """How many will come."""
+        ...
+
+    def questions(self, batch: bool) -> Iterator[Question]:
+        """Every question in the order of time, each with the state in which it is decided.
+
+        Every arrival once, in order; `batch`: those of a moment at once. What else is asked, and when, may depend on
+        the answers: the next question is taken when those to the last are booked.
+        """
+        ...
+
+    def take(self, event: str, index: int | None, answer: Any) -> Any:
+        """Judge an answer and book it; Foul names the rule that it breaks.
+
+        Gives a copy in builtin types, the answer itself where nothing in it can be altered, None where none is booked.
+        An event that the algorithm has no method for is answered by None.
+        """
+        ...
+
+    def copied(self, event: str, index: int | None, answer: Any) -> Any:
+        """The answer as `take` copies it, unjudged; Foul if it is none."""
+        ...
+
+
+Ask = Callable[[Question], Sequence[Any]]
+"""Put a question to the algorithm; answers in the order of its indices."""
+
+
+class Transcript(NamedTuple):
+    """A run as far as it came.
+
+    Parameters
+    ----------
+    log : every question that was answered, with its answer; it ends before a foul.
+    violations : empty, or the foul that ended it.
+    kept : (place in the log, answer) of the answers that can be altered afterwards.
+    """
+
+    log: list[Logged]
+    violations: list[Violation]
+    kept: list[tuple[int, Any]]
+
+
+def simulate(table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | None] = (0, None)) -> Transcript:
+    """Put every question to the algorithm and book the answers; stops at the first foul.
+
+    Parameters
+    ----------
+    span : the first question that is put, and the one before which it ends: the books have the answers to earlier ones.
+    """
+    heard = Transcript([], [], [])
+    try:
+        for question in islice(table.questions(batch), *span):
+            event, indices = question.event, question.indices
+            answers = ask(question)
+            if not isinstance(answers, list | tuple) or len(answers) != len(indices):
+                asked = f"{len(indices)} {table.noun}s asked" if event == ARRIVAL else f"asked at a {event}"
+                raise RuleViolation("protocol", indices[0], f"{asked}, answer {shorten(answers)!r}")
+            for index, answer in zip(indices, answers, strict=True):
+                if isinstance(answer, Refused):
+                    raise RuleViolation("protocol", index, answer)
+                decision = table.take(event, index, answer)
+                if decision is not None and answer is not decision:  # else nothing in it could be altered
+                    heard.kept.append((len(heard.log), answer))
+                heard.log.append(Logged(event, index, decision))
+    except RuleViolation as foul:
+        heard.violations.append(foul.violation(table))
+    return heard
+
+
+def decisions_of(log: Log, arrivals: int) -> list[Any]:
+    """The answers to the arrivals, by their places; None where nothing was booked, and from a foul on."""
+    decisions: list[Any] = [None] * arrivals
+    for entry in log:
+        if entry.event == ARRIVAL and entry.about is not None:
+            decisions[entry.about] = entry.answer
+    return decisions
+
+
+def first_difference(log: Log, other: Log, arrivals: int) -> Logged | None:
+    """The first entry of a log that another one does not have so, before the arrival of this number; None without one.
+
+    A run on the first arrivals must agree with the whole run on all that happens before the next one.
+    """
+    for mine, yours in zip_longest(log, other):
+        if mine is None or (mine.event == ARRIVAL and mine.about is not None and mine.about >= arrivals):
+            return None
+        if mine != yours:
+            return Logged(*mine)
+    return None
+
+
+def changes_of_mind(table: Simulator, heard: Transcript) -> list[Violation]:
+    """Answers that were altered after they had been given (the books keep the first version)."""
+    found = []
+    for place, answer in heard.kept:
+        event, index, booked = heard.log[place]
+        try:
+            now = table.copied(event, index, answer)
+        except RuleViolation:
+            now = None
+        if now != booked:
+            found.append(altered(table, index))
+    return found
+
+
+def altered(table: Simulator, index: int | None) -> Violation:
+    """The violation of an algorithm that altered this answer."""
+    return RuleViolation("changed decision", index, "the answer was altered after it had been given").violation(table)
+
+
+def answer_event(algorithm: Any, question: Question) -> list[Any]:
+    """What an algorithm answers to an event other than arrivals; None where it has no method for it."""
+    handler = getattr(algorithm, HANDLER + question.event, None)
+    return [None if handler is None else handler(what, question.view) for what in question.arrivals]
+
+
+class RunRecord(NamedTuple):
+    """A run of an algorithm of ours: its log, what was broken, and the wall time of the decisions."""
+
+    log: list[Logged]
+    violations: list[Violation]
+    seconds: float
+
+
+def run_in_process(table: Simulator, algorithm: Any, constants: Mapping[str, Fraction]) -> RunRecord:
+    """Run an algorithm of ours in this process; it decides by `decide_batch` where it has that.
+
+    The clock runs from the start to the last decision, compiling left out. A limit (`ratiobench.online.run_context`) is
+    looked at before each decision.
+    """
+    batch = hasattr(algorithm, "decide_batch")
+    limit = run_context.current().limit
+    started, before = time.perf_counter(), excluded_seconds()
+
+    def spent() -> float:
+        return time.perf_counter() - started - (excluded_seconds() - before)
+
+    algorithm.start(table.public, dict(constants))
+
+    def ask(question: Question) -> Sequence[Any]:
+        if limit is not None and spent() > limit:
+            raise RuleViolation("timeout", question.indices[0], run_context.stopped(limit))
+        if question.event != ARRIVAL:
+            return answer_event(algorithm, question)
+        if batch:
+            answers: Sequence[Any] = algorithm.decide_batch(question.arrivals, question.view)
+            return answers
+        return [algorithm.decide(question.arrivals[0], question.view)]
+
+    heard = simulate(table, ask, batch=batch)
+    seconds = max(0.0, spent())
+    return RunRecord(heard.log, heard.violations + changes_of_mind(table, heard), seconds)

@@ -1,0 +1,62 @@
+"""The terms of online runs, set around them: `with under(Terms(limit=60)): run(...)`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class UserAlgorithm:
+    """Anyone's algorithm that is no module of its own (`ratiobench.online.user_algorithm`).
+
+    Parameters
+    ----------
+    code : a hash of what it is, the same wherever it was written down: its version.
+    pickled : the class or object itself.
+    """
+
+    code: str
+    pickled: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What a run is given.
+
+    Parameters
+    ----------
+    limit : seconds after which a run is stopped, a violation; None for no limit. Algorithms of ours are asked to stop
+        between two decisions, anyone's own is killed.
+    isolate : anyone's own algorithm runs in a sandbox (`ratiobench.online.referee.sandbox`).
+    own : the algorithms that are no modules, by the names under which they run.
+    hidden : folders that a sandbox does not show, wherever they are: those of the instance and of the results.
+    repetition : which run of an algorithm that draws this is, from 1 on: each has a seed of its own.
+    """
+
+    limit: float | None = None
+    isolate: bool = False
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+    repetition: int = 1
+    hidden: tuple[str, ...] = ()
+
+
+def stopped(seconds: float) -> str:
+    """What is said of a run that was stopped at its limit."""
+    return f"stopped after {seconds:g} s"
+
+
+_current: ContextVar[RunContext] = ContextVar("terms", default=RunContext())  # noqa: B039  (it is frozen)
+current = _current.get
+
+
+@contextlib.contextmanager
+def run_context(terms: RunContext) -> Iterator[None]:
+    """Runs inside, in this thread, are on these terms."""
+    token = _current.set(terms)
+    try:
+        yield
+    finally:
+        _current.reset(token)
