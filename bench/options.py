@@ -278,11 +278,22 @@ class Option:
         return self.values.checked(name, "", value)
 
 
-def option(summary: str, values: Values, metavar: str = "", *, default: Any = None, **about: Any) -> Any:
+def option(
+    summary: str, values: Values, metavar: str = "", *, default: Any = None, told: str | None = None, **about: Any
+) -> Any:
     """A field of an `Options` that is an option: parameters as of `Option`; without values given, its default."""
-    if about.get("several"):
-        default = () if default is None else default
-    return field(default=default, metadata={"option": Option(summary, values, metavar, **about)})
+    default = () if default is None and about.get("several") else default
+    told = _told(default) if told is None else told
+    return field(default=default, metadata={"option": Option(summary, values, metavar, told, **about)})
+
+
+def _told(default: Any) -> str:
+    """A default as the help shows it; empty for one that is none."""
+    if default is MISSING or default is None or isinstance(default, bool):
+        return ""
+    if isinstance(default, tuple):
+        return ",".join(map(str, default))
+    return f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def switch(summary: str, **about: Any) -> Any:

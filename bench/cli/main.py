@@ -23,6 +23,7 @@ from ratiobench.bench.storage.store import StoreError
 from ratiobench.instances.errors import DEBUG, InputError, make_printable
 from ratiobench.instances.files import READ_LIMIT, at_most
 
+KEPT = "; what was finished is kept"
 RENAMED = {"online": "simulate"}
 """Commands of version 0.1, with their names of today."""
 
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        kept = command.keeps or getattr(given, "out", None) is not None
+        kept = getattr(given, "out", None) is not None if command.keeps is None else command.keeps
         return _complain(given, f"interrupted{KEPT * kept}", 130)
     except InputError as error:
         return _complain(given, str(error), 2)
@@ -65,9 +66,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             signal.signal(signal.SIGTERM, at_sigterm)
         if given.debug and DEBUG not in before:
             del os.environ[DEBUG]
-
-
-KEPT = "; what was finished is kept"
 
 
 def options_from(given: argparse.Namespace) -> Any:
@@ -112,7 +110,7 @@ def _end_on_sigterm(given: argparse.Namespace) -> Any:
 
     def end(*_: object) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # `timeout` sends it twice
-        sys.exit(_complain(given, f"terminated{KEPT * given.command.keeps}", 143))
+        sys.exit(_complain(given, f"terminated{KEPT * bool(given.command.keeps)}", 143))
 
     return signal.signal(signal.SIGTERM, end)
 

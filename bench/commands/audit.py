@@ -28,8 +28,8 @@ from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.explanation import used_signs
 from ratiobench.bench.family.registry import require_algorithms
-from ratiobench.bench.options import File, Integer, Text, option, required
-from ratiobench.bench.running.options import ALGORITHM, ONE_ALGORITHM
+from ratiobench.bench.options import File, Integer, Text, option
+from ratiobench.bench.running.options import ALGORITHM, one_algorithm
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.bench.tables import ratios
 from ratiobench.formulations.report import SolveReport
@@ -45,7 +45,7 @@ READABLE = 24
 class Audit(Solving, OfInstance):
     """Options of `audit`."""
 
-    algorithm: str = required(ALGORITHM, Text(), "NAME", flags=ONE_ALGORITHM, complete="algorithms")
+    algorithm: str = one_algorithm(ALGORITHM)
     claim: tuple[str, ...] = option("this check only", Text(), "NAME", several=True, complete="claims")
     task: int | None = option(
         "what this bidder (from 0) gains by misreporting, in depth; no OPT", Integer(0, 10**9 - 1), "I"

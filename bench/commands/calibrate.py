@@ -29,8 +29,8 @@ class Calibrate(Options):
     device: str = option("auto, cpu, cuda or cuda:N", Text(), "D", default="auto", told="auto: a GPU, else cpu")
     dtype: str = option("float32, tf32 or bfloat16", Text(), "T", default="auto", told="auto: tf32 or float32")
     quick: bool = switch("a tiny model: seconds, to try the command")
-    tasks: tuple[int, ...] = option("tasks that share it", Integers(1024), "N,...", default=(4, 8, 16), told="4,8,16")
-    batch: tuple[int, ...] = option("samples of a batch", Integers(1024), "N,...", default=(2, 4, 8), told="2,4,8")
+    tasks: tuple[int, ...] = option("tasks that share it", Integers(1024), "N,...", default=(4, 8, 16))
+    batch: tuple[int, ...] = option("samples of a batch", Integers(1024), "N,...", default=(2, 4, 8))
     seconds: float | None = option("for each pair of these", SECONDS, "S", told="5")
     watts: Fraction | None = option(
         "power above idle, where it cannot be measured; said in the file", Decimal(0, 100_000, "a number of watts"), "W"
@@ -69,5 +69,5 @@ def document(options: Calibrate, found: Calibrated) -> Any:
 
 CALIBRATE = Command(
     "calibrate", "measure fine-tuning on your own GPU, for recipes and clusters", Calibrate, run, text=text,
-    document=document, busy="beginning",
+    document=document, busy="beginning", keeps=False,
 )  # fmt: skip

@@ -31,7 +31,7 @@ class Command:
     after : work that may take long, after all that; prints what it finds.
     status : the exit status.
     busy : what is said of the command until it says something itself; empty for quick ones.
-    keeps : whether what is finished is kept when the command is interrupted.
+    keeps : whether what is finished is kept when the command is interrupted; None: where ``--out`` is given.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Command:
     after: Callable[[Any, Any], object] = _nothing
     status: Callable[[Any], int] = lambda found: 0
     busy: str = ""
-    keeps: bool = False
+    keeps: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ WIDEST = 600
 class Crosscheck(OfInstance):
     """Options of `crosscheck`."""
 
-    effort: int = option("units of work for each row", EFFORT, "N", default=1, told="1")
+    effort: int = option("units of work for each row", EFFORT, "N", default=1)
     seconds: float | None = option("time limit of each row in place of the effort", SECONDS, "S")
 
 

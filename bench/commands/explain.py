@@ -11,7 +11,7 @@ from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.shared import OfInstance, Solving, read_given
 from ratiobench.bench.commands.texts import name_the_file, require_writable
 from ratiobench.bench.options import File, Text, option
-from ratiobench.bench.running.options import ALGORITHM, ONE_ALGORITHM
+from ratiobench.bench.running.options import ALGORITHM, one_algorithm
 from ratiobench.instances.files import write_atomically
 
 
@@ -19,9 +19,7 @@ from ratiobench.instances.files import write_atomically
 class Explain(Solving, OfInstance):
     """Options of `explain`."""
 
-    algorithm: str = option(
-        ALGORITHM, Text(), "NAME", default="", told="the family's", flags=ONE_ALGORITHM, complete="algorithms"
-    )
+    algorithm: str = one_algorithm(ALGORITHM, "", "the family's")
     claim: str = option(
         "the claim at the end", Text(), "NAME", default="", told="the family's headline", complete="claims"
     )

@@ -49,7 +49,7 @@ class Import(Reading):
     family: str | None = option("what the jobs become; the first family that reads logs", Text(), "NAME")
     columns: Mapping[str, str] | None = option("of a CSV: which column is what", Columns(), "K=NAME,...")
     skip_bad: bool = switch("count lines that cannot be read, and go on")
-    days: int = option("days of submissions in an instance", Integer(1, 3660), "D", default=1, told="1")
+    days: int = option("days of submissions in an instance", Integer(1, 3660), "D", default=1)
     from_: date | None = option("first day of submissions, YYYY-MM-DD", Date(), "DAY")
     to: date | None = option("last day of submissions, YYYY-MM-DD", Date(), "DAY")
     slot: int = option("length of a slot, such as 5m", Duration(1), "TIME", default=600, told="10m")
@@ -59,7 +59,6 @@ class Import(Reading):
         Decimal(1, 10**6),
         "X",
         default=Fraction(3),
-        told="3",
     )
     price: tuple[Fraction, Fraction] = option(
         "dollars per GPU-hour that a job without a price bids, drawn evenly from A to B",
@@ -68,7 +67,7 @@ class Import(Reading):
         default=(Fraction(1), Fraction(3)),
         told="1-3",
     )
-    seed: str = option("names the draws", Text(), "NAME", default="0", told="0")
+    seed: str = option("names the draws", Text(), "NAME", default="0")
 
     def settings(self) -> ImportSettings:
         """What the family is told."""

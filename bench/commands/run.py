@@ -10,9 +10,9 @@ from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.shared import PartAlong
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
-from ratiobench.bench.options import File, Integer, Options, Text, argument, option, switch
+from ratiobench.bench.options import File, Integer, Options, argument, option, switch
 from ratiobench.bench.running.heartbeat import now_at
-from ratiobench.bench.running.options import ALGORITHM, SEVERAL_ALGORITHMS, Running, RunOptions
+from ratiobench.bench.running.options import ALGORITHM, Running, RunOptions, several_algorithms
 from ratiobench.instances.errors import InputError
 
 HISTORY = 365
@@ -48,22 +48,9 @@ class Backtest(Running):
         File(),
         "DIR|TOML",
     )
-    algorithms: tuple[str, ...] = option(
-        f"{ALGORITHM}, or `all` that are here",
-        Text(),
-        "NAME",
-        default=("all",),
-        told="all",
-        several=True,
-        flags=SEVERAL_ALGORITHMS,
-        complete="algorithms",
-    )
+    algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}, or `all` that are here", ("all",))
     history: int = option(
-        "days before a day from which constants come; the first N days are not judged",
-        _Days(),
-        "N",
-        default=1,
-        told="1",
+        "days before a day from which constants come; the first N days are not judged", _Days(), "N", default=1
     )
     out: Path | None = option("folder of the results", File(), "DIR", told="results/backtest-DIR")
 

@@ -17,7 +17,7 @@ from ratiobench.bench.family.registry import find_claim_search, find_worst_case_
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import SECONDS, File, Integer, Options, Text, argument, option, switch
 from ratiobench.bench.running.heartbeat import now_at
-from ratiobench.bench.running.options import ALGORITHM, ONE_ALGORITHM
+from ratiobench.bench.running.options import ALGORITHM, one_algorithm
 from ratiobench.bench.tables import ratios
 from ratiobench.instances.errors import InputError, make_printable
 from ratiobench.instances.files import check_writable, load_json, make_folder, read_bytes, write_atomically
@@ -37,19 +37,12 @@ class Search(Options):
     claim: str = argument(
         "name of a claim, as `list searches` prints them", Text(), "CLAIM", default="", complete="searches"
     )
-    algorithm: str = option(
-        f"in place of a claim, its worst ratio is searched for: {ALGORITHM}",
-        Text(),
-        "NAME",
-        default="",
-        flags=ONE_ALGORITHM,
-        complete="algorithms",
-    )
-    tasks: int = option("most tasks", Integer(1, 8), "N", default=6, told="6")
-    slots: int = option("most slots", Integer(1, 8), "N", default=5, told="5")
+    algorithm: str = one_algorithm(f"in place of a claim, its worst ratio is searched for: {ALGORITHM}", "")
+    tasks: int = option("most tasks", Integer(1, 8), "N", default=6)
+    slots: int = option("most slots", Integer(1, 8), "N", default=5)
     nodes: int | None = option("most nodes", Integer(1, 4), "N", told="1 or 2, by the claim")
-    largest: int = option("largest number", Integer(1, 10**6), "N", default=200, told="200")
-    seed: int = option("of everything random", Integer(0, 10**18 - 1), "S", default=0, told="0")
+    largest: int = option("largest number", Integer(1, 10**6), "N", default=200)
+    seed: int = option("of everything random", Integer(0, 10**18 - 1), "S", default=0)
     tries: int | None = option(
         "instances tried in all", Integer(1, 10**12), "N", told="100000; with --algorithm 3000", either="limit"
     )

@@ -28,11 +28,7 @@ class Reading(Options):
     """How much of a file is read."""
 
     max_bytes: int = option(
-        "most bytes of a file that are read, packed or unpacked",
-        Integer(1, 2**50),
-        "N",
-        default=READ_LIMIT,
-        told=str(READ_LIMIT),
+        "most bytes of a file that are read, packed or unpacked", Integer(1, 2**50), "N", default=READ_LIMIT
     )
 
 
@@ -47,9 +43,7 @@ class OfInstance(Reading):
 class Formulated(Options):
     """Which model of OPT."""
 
-    formulation: str = option(
-        "as `list formulations` names them", Text(), "F", default="auto", told="auto", complete="formulations"
-    )
+    formulation: str = option("as `list formulations` names them", Text(), "F", default="auto", complete="formulations")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +51,7 @@ class Solving(Formulated):
     """How hard OPT is looked for."""
 
     backend: str = option(
-        "solver, of those that the formulation names", Text(), "B", default="auto", told="auto", complete="backends"
+        "solver, of those that the formulation names", Text(), "B", default="auto", complete="backends"
     )
     gap: float = option("relative gap at which to stop", GAP, "G", default=0.0)
     effort: int | None = option("amount of work: 1, or with --seconds as much as they allow", EFFORT, "N")

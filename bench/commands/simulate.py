@@ -34,9 +34,9 @@ from ratiobench.bench.commands.texts import (
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
-from ratiobench.bench.options import SECONDS, File, Text, option, required, switch
+from ratiobench.bench.options import SECONDS, File, option, switch
 from ratiobench.bench.running.heartbeat import now_at
-from ratiobench.bench.running.options import ALGORITHM, SEVERAL_ALGORITHMS
+from ratiobench.bench.running.options import ALGORITHM, several_algorithms
 from ratiobench.bench.storage.payload import json_number, one_line, run_payload
 from ratiobench.bench.tables import ratios
 from ratiobench.formulations.report import Exact
@@ -60,14 +60,7 @@ class Simulate(OfInstance):
     own : what stands behind names that are classes or objects.
     """
 
-    algorithms: tuple[str, ...] = required(
-        f"{ALGORITHM}; of several a table",
-        Text(),
-        "NAME",
-        several=True,
-        flags=SEVERAL_ALGORITHMS,
-        complete="algorithms",
-    )
+    algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}; of several a table")
     limit: float | None = option("stop the run after S seconds; it is then no valid one", SECONDS, "S")
     isolate: bool = switch("run anyone's own algorithm in a sandbox of bubblewrap (Linux)")
     no_migration: bool = switch(

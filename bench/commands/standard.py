@@ -27,7 +27,7 @@ from ratiobench.instances.files import write_atomically
 class PartOfSet(Options):
     """Which entries of which set."""
 
-    set: str = option("which set, or the manifest FILE.json of one", Text(), "NAME", default=NEWEST, told=NEWEST)
+    set: str = option("which set, or the manifest FILE.json of one", Text(), "NAME", default=NEWEST)
     tier: tuple[str, ...] = option("of this tier only", Text(), "TIER", several=True)
     family: tuple[str, ...] = option("of this family only", Text(), "NAME", several=True)
     names: tuple[str, ...] = argument("these alone (* ? [...])", Text(), "NAME", several=True, complete="entries")
@@ -177,7 +177,5 @@ IMPROVE = Command("improve", "search on from the best known solution", Improve, 
 TABLE = Command("table", "the set's table as Markdown, as its README has it", Table, _table, text=_table_text)
 FETCH = Command("fetch", "make the instances' files", Fetch, _fetch, busy="making instances")
 STANDARD = Group(
-    "standard",
-    "the standard set: published instances with certificates of OPT",
-    (LIST, VERIFY, IMPROVE, TABLE, FETCH),
+    "standard", "the standard set: published instances with certificates of OPT", (LIST, VERIFY, IMPROVE, TABLE, FETCH)
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ratiobench.bench.options import (
     EFFORT,
@@ -24,8 +25,18 @@ from ratiobench.online.run_context import RunContext, UserAlgorithm
 
 SCALES = ("full", "small")
 ALGORITHM = "name[:key=value,...], as `list algorithms` names them, or package.module:Class"
-ONE_ALGORITHM, SEVERAL_ALGORITHMS = ("-a", "--algorithms"), ("-a", "--algorithm")
-"""Further spellings of `algorithm` and of `algorithms`: one option, spelt alike in every command."""
+
+
+def one_algorithm(summary: str, default: Any = MISSING, told: str | None = None) -> Any:
+    """The option for an algorithm; it has the same spellings in every command."""
+    flags = ("-a", "--algorithms")
+    return option(summary, Text(), "NAME", default=default, told=told, flags=flags, complete="algorithms")
+
+
+def several_algorithms(summary: str, default: Any = MISSING, *, figures: bool = False) -> Any:
+    """The option for some algorithms, with the same spellings."""
+    about = {"several": True, "flags": ("-a", "--algorithm"), "complete": "algorithms", "figures": figures}
+    return option(summary, Text(), "NAME", default=default, **about)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,14 +81,8 @@ class RunOptions(Running, PartOfSuite):
     rows: tuple[str, ...] = option(
         "of the suite's algorithms these only (* ? [...])", Text(), "PATTERN", several=True, figures=True
     )
-    algorithms: tuple[str, ...] = option(
-        f"these are run in every case beside the suite's own: {ALGORITHM}",
-        Text(),
-        "NAME",
-        several=True,
-        flags=SEVERAL_ALGORITHMS,
-        complete="algorithms",
-        figures=True,
+    algorithms: tuple[str, ...] = several_algorithms(
+        f"these are run in every case beside the suite's own: {ALGORITHM}", (), figures=True
     )
     alone: bool = switch("run the algorithms of --algorithm without the suite's own", figures=True)
     solve: bool = switch("compute OPT afresh where a shipped certificate has it", figures=True)

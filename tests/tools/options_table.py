@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ratiobench.bench.commands.command import Command, Group
 from ratiobench.bench.commands.index import COMMANDS
-from ratiobench.bench.options import Option, Switch, defaults_of, flag_of, options_of
+from ratiobench.bench.options import Switch, defaults_of, flag_of, options_of
 
 README = Path(__file__).resolve().parents[2] / "bench" / "README.md"
 BEGIN, END = "<!-- options -->\n", "\n<!-- /options -->"
@@ -45,12 +45,8 @@ def _rows(command: Command) -> Iterator[tuple[str, str, str, str]]:
         if each.positional:
             continue
         values = "" if isinstance(each.values, Switch) else each.values.range + ", several" * each.several
-        default = "required" if name not in defaults else each.told or _default(each, defaults[name])
+        default = "required" if name not in defaults else each.told
         yield f"`{flag_of(name)}{' ' * bool(each.metavar)}{each.metavar}`", values, default, each.summary
-
-
-def _default(each: Option, value: object) -> str:
-    return "" if value in (None, (), "", False) or isinstance(each.values, Switch) else str(value)
 
 
 def between_marks(text: str) -> str:
