@@ -420,14 +420,13 @@ def _listed(algorithms: object) -> list[object]:
 
 def instances_of(family: Family) -> list[type]:
     """The type of the family's instances, which no algorithm may carry."""
-    game = family.find("GAME")
-    return [] if game is None else [type(game.small())]
+    return [] if family.environment is None else [type(family.environment.small())]
 
 
 def single_node(family: Family) -> SingleNode:
-    if family.staying is None:
+    if family.single_node is None:
         raise InputError("migration", "", f"in the family {family.name} no task moves from node to node")
-    return family.staying
+    return family.single_node
 
 
 def read_given(given: Any) -> tuple[Family, Any]:

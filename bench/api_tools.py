@@ -89,7 +89,7 @@ def audit(
     reference = family.solve(chosen, SolveSettings(formulation, backend, effort, 0.0, seconds))
     with run_context(RunContext(own=handed)):
         run = family.run(chosen, name, other)
-        checks = family.checks(chosen, run, reference, [*_several(claims), *_several(claim)])
+        checks = family.audit(chosen, run, reference, [*_several(claims), *_several(claim)])
     rows = [
         {
             "claim": check.name,

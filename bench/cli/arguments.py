@@ -254,6 +254,6 @@ def solve_settings(options: argparse.Namespace, family: Family) -> SolveSettings
 
 def require_single_node(family: Family) -> SingleNode:
     """The family, if its tasks can be kept on one node; InputError otherwise."""
-    if family.staying is None:
+    if family.single_node is None:
         raise InputError("--no-migration", "", f"in the family {family.name} no task moves from node to node")
-    return family.staying
+    return family.single_node

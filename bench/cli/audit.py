@@ -128,14 +128,14 @@ def _audit(options: argparse.Namespace) -> int:
             raise InputError("--curve", "", "only one of CSV and JSON can be standard output")
     family, instance = read_given_instance(options.file)
     require_algorithms(family, [options.algorithm])
-    if family.statements is not None:
+    if family.claims is not None:
         _existing_claims(options, [each.name for each in family.statements() if not each.proof])
     if options.task is not None:
         return _bidder(options, family, instance)
     with name_the_file(options.file, instance):
         reference = family.solve(instance, solve_settings(options, family))
         run = family.run(instance, options.algorithm)
-        checks = [check.document() for check in family.checks(instance, run, reference, options.claim)]
+        checks = [check.document() for check in family.audit(instance, run, reference, options.claim)]
     _write_checks(options.csv, checks)
     ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)
     if options.json:

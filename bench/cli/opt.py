@@ -83,7 +83,7 @@ def _opt(options: argparse.Namespace) -> int:
         if options.no_migration:
             report = require_single_node(family).solve(instance, solve_settings(options, family))
         elif options.certificate:
-            report = require_certificates(family).solve(instance, solve_settings(options, family))
+            report = require_certificates(family).solve(instance, solve_settings(options, family), None)
         else:
             report = family.solve(instance, solve_settings(options, family))
     document = family.solution_document(report.solution)
@@ -171,7 +171,8 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _check_certificate(options: argparse.Namespace, family: Family, instance: Any, data: Any, source: str) -> int:
-    verdict = require_certificates(family).check(instance, data, source)
+    certificates = require_certificates(family)
+    sum_text, verdict = certificates.sum_text, certificates.check(instance, data, source)
     if options.json:
         print_json({key: json_number(v) if isinstance(v, Fraction) else v for key, v in verdict.items()})
     elif verdict["valid"]:
@@ -181,8 +182,8 @@ def _check_certificate(options: argparse.Namespace, family: Family, instance: An
         print("NOT VALID")
         print(verdict["problem"])
     if options.explain:
-        sums = family.proof_in_numbers(instance, data) if verdict["valid"] else ""
-        print(f"it proves: {family.proves}\n{sums}{text_of(data)}", end="")
+        sums = f"{sum_text(instance, data)}\n" if sum_text is not None and verdict["valid"] else ""
+        print(f"it proves: {certificates.proves}\n{sums}{text_of(data)}", end="")
     return 0
 
 

@@ -103,7 +103,7 @@ def formulation_names() -> list[str]:
 
 def claim_names() -> list[str]:
     """The claims of all families that a check is about."""
-    said = [family.statements() for family in families().values() if family.statements is not None]
+    said = [family.statements() for family in families().values()]
     return list(dict.fromkeys(each.name for statements in said for each in statements if not each.proof))
 
 

@@ -13,7 +13,12 @@ from ratiobench.bench.cli.arguments import ALGORITHM, Command, add_algorithm, na
 from ratiobench.bench.cli.parser import complete_by
 from ratiobench.bench.family.capabilities import SearchFunction, SearchResult, SearchSettings
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.registry import find_claim_search, find_hunts, find_worst_case_search, require_algorithms
+from ratiobench.bench.family.registry import (
+    claim_searches,
+    find_claim_search,
+    find_worst_case_search,
+    require_algorithms,
+)
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running.heartbeat import now_at
 from ratiobench.bench.tables import ratios
@@ -129,12 +134,12 @@ def _prove_and_explain(family: Family, found: SearchResult, witness: Path | None
     """OPT with its certificate and the explanation: as files beside the witness, the explanation printed as well."""
     certificates = family.certificates
     if witness is not None and certificates is not None:
-        report = certificates.solve(found.instance, SolveSettings())
+        report = certificates.solve(found.instance, SolveSettings(), None)
         if report.certificate is not None:
             path = witness.with_name(f"{WORST}.certificate.json")
             certificates.write(report.certificate, path)
             print(f"  {path}: proves OPT", file=sys.stderr if quiet else sys.stdout)
-    if family.explaining is None or (quiet and witness is None):
+    if family.explainer is None or (quiet and witness is None):
         return
     from ratiobench.bench.tables.explanations import explain, text
 
@@ -151,7 +156,7 @@ def _prove_and_explain(family: Family, found: SearchResult, witness: Path | None
 
 def searchable_claims() -> list[str]:
     """The claims that can be searched for."""
-    return list(find_hunts())
+    return list(claim_searches())
 
 
 def _state(path: Path | None, resume: bool) -> tuple[Any, str]:

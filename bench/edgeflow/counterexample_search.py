@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from ratiobench.bench.family.capabilities import CounterexampleSearch, SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.suite import Listed, SolveSettings
+from ratiobench.bench.family.suite import Listed
+from ratiobench.bench.theory.claim import Case, find_claim
 from ratiobench.instances.edgeflow.format import FORMAT, parse
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.errors import InputError, not_one_of, shorten
@@ -30,7 +31,7 @@ SHRINKING = 4000
 """Most instances that one shrinking plays."""
 RIVALS = ("afs", "edf")
 """Their runs take the place of OPT in `for_good` until OPT is known."""
-HUNTED: Mapping[str, str] = {
+SEARCHED: Mapping[str, str] = {
     "edge_helps": "elasticflow:edge=any", "guarantee": "elasticflow", "for_good": "elasticflow", "aware": "elasticflow",
 }  # fmt: skip
 """The claims that can be searched for, and whose runs are looked at."""
@@ -91,24 +92,22 @@ def draw_document(stream: Stream, jobs: int, seconds: int, gpus: int) -> Documen
 
 def _check(claim: str, instance: Instance, *, exact: bool = False) -> Check:
     """The audit's check on a run of the claim's policy; unless `exact`, against rivals' runs in the place of OPT."""
-    from ratiobench.bench.edgeflow import FAMILY
     from ratiobench.bench.edgeflow.claims import CLAIMS
+    from ratiobench.formulations.edgeflow.solve import solve
     from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
     from ratiobench.online.edgeflow.run import run
 
-    [audited] = [each for each in CLAIMS if each.statement.name == claim]
-    own = run(instance, HUNTED[claim])
-    if reason := audited.about(instance, own):
-        return Check(claim, Verdict.NOT_APPLICABLE, None, None, reason)
+    audited = find_claim(CLAIMS, claim)
+    own = run(instance, SEARCHED[claim])
     if exact:
-        return replace(audited.check(instance, own, FAMILY.solve(instance, SolveSettings())), name=claim)
+        return audited.check_run(Case(instance, own, solve(instance)))
     rivals = [run(instance, name) for name in RIVALS] if claim == "for_good" else [own]
     best = max(rivals, key=lambda each: each.admitted)
     most = instance.jobs + 1  # an interval
     reference = SolveReport(
         Status.INTERVAL, best.admitted, most, best.decisions, Proof.TRIVIAL, "", "", Termination.NONE, False, 0.0
     )
-    return audited.check(instance, own, reference)
+    return audited.check_run(Case(instance, own, reference))
 
 
 def _measure(claim: str, document: Document) -> _Found | None:
@@ -256,10 +255,10 @@ def search_counterexample(
     ------
     InputError : for a claim that is not searched for, and a state that does not fit.
     """
-    from ratiobench.bench.edgeflow.claims import STATEMENTS
+    from ratiobench.bench.edgeflow.claims import CLAIMS
 
-    if claim not in HUNTED:
-        raise InputError("claim", "", not_one_of(claim, HUNTED))
+    if claim not in SEARCHED:
+        raise InputError("claim", "", not_one_of(claim, SEARCHED))
     search = _Search(claim, settings)
     if state is not None:
         search.load(state, source)
@@ -277,9 +276,9 @@ def search_counterexample(
                 tell(f"{search.tries:,} tries, {(search.tries - before) / (told - began):,.0f}/s")
     finally:
         keep(kept)  # an interrupt in the middle of a try leaves the state before it
-    [statement] = [each.statement for each in STATEMENTS if each.name == claim]
+    statement = find_claim(CLAIMS, claim).statement
     fresh, seconds = search.tries - before, time.monotonic() - began
-    hunted = SearchResult(claim, statement, HUNTED[claim], search.found, search.tries, fresh, seconds)
+    hunted = SearchResult(claim, statement, SEARCHED[claim], search.found, search.tries, fresh, seconds)
     if search.best is None:
         return hunted
     best = search.best if search.found else _shrunk(claim, search.best)
@@ -303,9 +302,9 @@ def _told(hunted: SearchResult, best: _Found, seed: int) -> SearchResult:
 
 
 def _listed() -> list[Listed]:
-    from ratiobench.bench.edgeflow.claims import STATEMENTS
+    from ratiobench.bench.edgeflow.claims import CLAIMS
 
-    return [Listed(each.name, each.statement) for each in STATEMENTS if each.name in HUNTED]
+    return [Listed(each.name, each.statement) for each in CLAIMS if each.name in SEARCHED]
 
 
 COUNTEREXAMPLES = CounterexampleSearch(_listed, search_counterexample)

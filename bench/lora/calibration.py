@@ -35,4 +35,4 @@ def _gpus(files: Sequence[Path]) -> Sequence[Listed]:
     return [Listed(*line) for line in gpu_lines(own)]
 
 
-CALIBRATING = Calibrator(_measure, _gpus, DTYPES)
+CALIBRATOR = Calibrator(_measure, _gpus, DTYPES)

@@ -331,4 +331,4 @@ def _pays(decision: Decision, offer: Offer | None) -> Sentence:
     return ["pays ", exact, ", booked as ", decision.payment, "."]
 
 
-EXPLAINING = Explainer(explain, "pdftsp", "theorem5", {"tasks": 30, "slots": 40, "nodes": 20})
+EXPLAINER = Explainer(explain, "pdftsp", "theorem5", {"tasks": 30, "slots": 40, "nodes": 20})

@@ -18,7 +18,7 @@ from ratiobench.bench.lora.hunt.tiny import Menu, Play, TinyInstance, TooLarge, 
 from ratiobench.bench.lora.hunt.tiny import menu as menu_of
 from ratiobench.bench.lora.theory import guarded
 from ratiobench.bench.lora.theory.basis.case import Case
-from ratiobench.bench.lora.theory.claim import Hunt
+from ratiobench.bench.lora.theory.claim import SearchSpace
 from ratiobench.bench.lora.theory.claims import list_searches
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.errors import InputError, shorten
@@ -46,7 +46,7 @@ class Inapplicable(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target(Hunt):
+class Target(SearchSpace):
     """A claim that a search can aim at, and how its entry in the table of claims says to search.
 
     Parameters

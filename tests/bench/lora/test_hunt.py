@@ -373,7 +373,7 @@ def test_limits_outside_their_range_are_refused(arguments: list[str], capsys: py
 
 def test_every_claim_with_a_hunt_has_one_target() -> None:
     """With its name, and an algorithm whose audit has a check of that name; `posted` has the measure's B."""
-    assert set(TARGETS) == {claim.name for claim in CLAIMS if claim.hunt is not None}
+    assert set(TARGETS) == {claim.name for claim in CLAIMS if claim.search is not None}
     assert tuple(TARGETS)[: len(FALSE)] == FALSE
     assert TARGETS["theorem_a"].algorithm == f"posted:growth={GROWTH}"
     for name, target in TARGETS.items():

@@ -193,8 +193,6 @@ def test_calibrate_generate_run_and_solve(
 
 def test_the_commands_that_do_not_measure_do_not_load_pytorch() -> None:
     """Its import takes seconds."""
-    code = (
-        "import sys, ratiobench.bench.cli.main; import ratiobench.bench.lora.calibration as c; c.CALIBRATING.gpus(())"
-    )
+    code = "import sys, ratiobench.bench.cli.main; import ratiobench.bench.lora.calibration as c; c.CALIBRATOR.gpus(())"
     code = f"{code}; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"
