@@ -10,7 +10,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.edgeflow.claims import CLAIMS, audit
-from ratiobench.bench.edgeflow.counterexample_search import COUNTEREXAMPLES, SEARCHED, search_counterexample
+from ratiobench.bench.edgeflow.counterexample_search import COUNTEREXAMPLES, SEARCHED
 from ratiobench.bench.family.capabilities import SearchSettings
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import claim_searches
@@ -19,6 +19,7 @@ from ratiobench.instances.edgeflow.format import content_hash, read
 from ratiobench.instances.errors import InputError
 from ratiobench.online.edgeflow.run import run
 
+search_counterexample = COUNTEREXAMPLES.search
 LIMITS = SearchSettings(tasks=3, largest=20, tries=400)
 
 
