@@ -13,8 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.theory.claim import About, Case, Claim, make_claims
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.theory.claim import Case, Claim, make_claims
 from ratiobench.formulations.eapm.check import check
 from ratiobench.instances.eapm.model import Instance, IntArray, User, profit_rate
 from ratiobench.instances.eapm.solution import Decision
@@ -47,7 +47,9 @@ def _reading(algorithm: str) -> str | None:
     return f"shares={spec.options['shares']}, makespan={spec.options['makespan']}"
 
 
-PRINTED = About("`online` as printed", lambda run: _reading(run.algorithm) is not None, always_shown=True)
+def _another(case: Case[Instance]) -> str:
+    """Why a claim about the printed rule says nothing of a run; empty where it does."""
+    return f"{ANOTHER}`online` as printed" if _reading(case.run.algorithm) is None else ""
 
 
 def _in_reading(check: Callable[[Case[Instance]], Check]) -> Callable[[Case[Instance]], Check]:
@@ -149,7 +151,6 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
             "The bound is not tight for the rule: (20) has a closed form. With the systems kept or excluded it takes "
             "O(n m log m) operations, with shares below 0 clipped O(n m^2): `online`."
         ),
-        about=PRINTED,
         proof=(
             "For each of the n users, line 4 solves one system of m - tau + 2 unknowns (the shares of machines tau..m "
             "and MS) for each tau = 1..m. Elimination takes O((m - tau + 2)^3) operations, and the sum of k^3 over k = "
@@ -173,7 +174,7 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
             "Lemma 1 looks at the finish times of (20) only; the best placement may end with the machine that is "
             "busy longest already, which is none of them."
         ),
-        about=PRINTED,
+        applies=_another,
         check=_in_reading(_best_step),
     ),
     Claim(
@@ -184,7 +185,7 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         assumptions=_ASSUMED,
         repaired="Only machines with L_j <= MS may be among those that share; `shares=excluded` takes no other system.",
         flaw="(20) asks the machines tau..m for one finish time, but not that each of them is free before it.",
-        about=PRINTED,
+        applies=_another,
         check=_in_reading(partial(_counted, "shares", "negative_shares", "systems (20) with a negative share")),
     ),
     Claim(
@@ -198,7 +199,7 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         assumptions=_ASSUMED,
         repaired="The makespan is the larger one of MS and max L_j: `makespan=true` divides by it.",
         flaw="(20) does not look at the machines that it leaves out, which may be busy for longer than its MS.",
-        about=PRINTED,
+        applies=_another,
         check=_in_reading(partial(_counted, "finish", "below_makespan", "systems (20) with MS < max L_j")),
     ),
     Claim(
@@ -211,7 +212,7 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         standing="false",
         assumptions=f"{_ASSUMED}; every user pays more than the least energy (gamma > 1)",
         flaw="the rule takes the best step for one user; that can leave the machines worse for those to come.",
-        about=PRINTED,
+        applies=_another,
         check=_in_reading(_best_of_three),
     ),
 )

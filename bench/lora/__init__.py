@@ -128,7 +128,7 @@ class LoraFamily(Family):
 
     @property
     def calibrator(self) -> Calibrator:
-        from ratiobench.bench.lora.calibration import CALIBRATOR
+        from ratiobench.bench.lora.calibrate.calibrator import CALIBRATOR
 
         return CALIBRATOR
 
@@ -277,8 +277,8 @@ class LoraFamily(Family):
     @property
     def counterexample_search(self) -> CounterexampleSearch:
         """Local search over tiny instances, in exact arithmetic."""
-        from ratiobench.bench.lora.hunt.search import search_counterexample
-        from ratiobench.bench.lora.hunt.worst import search_worst_case
+        from ratiobench.bench.lora.counterexamples.search import search_counterexample
+        from ratiobench.bench.lora.counterexamples.worst import search_worst_case
         from ratiobench.bench.lora.theory.claims import list_searches
 
         return CounterexampleSearch(

@@ -24,10 +24,11 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchSpace:
-    """Among which instances a violation of the claim is searched for (`ratiobench.bench.lora.hunt`).
+    """Among which instances a violation of the claim is searched for (`ratiobench.bench.lora.counterexamples`).
 
     The two sides of the claim on a sketch are measured by the function of the claim's name in
-    `ratiobench.bench.lora.hunt.targets`, which stands above the theory and is looked up when a search begins.
+    `ratiobench.bench.lora.counterexamples.targets`, which stands above the theory and is looked up when a search
+    begins.
 
     Parameters
     ----------

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import ratiobench.online.lora
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.hunt.moves import Bounds, Draws, raised, start
-from ratiobench.bench.lora.hunt.tiny import instance as sketch_instance
+from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, raised, start
+from ratiobench.bench.lora.counterexamples.tiny import instance as sketch_instance
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.memo import keep_by_content
 from ratiobench.bench.lora.theory.basis.verdicts import compare

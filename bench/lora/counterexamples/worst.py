@@ -12,9 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
-from ratiobench.bench.lora.hunt.search import LocalSearch
-from ratiobench.bench.lora.hunt.targets import Inapplicable, Measure, Target, Trial, measure_tiny
-from ratiobench.bench.lora.hunt.tiny import TinyInstance, instance, most
+from ratiobench.bench.lora.counterexamples.search import LocalSearch
+from ratiobench.bench.lora.counterexamples.targets import Inapplicable, Measure, Target, Trial, measure_tiny
+from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, instance, most
 from ratiobench.instances.errors import InputError
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.many import Many

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.hunt.moves import Bounds, Draws, changed, raised, size, start, within
-from ratiobench.bench.lora.hunt.shrink import shrink
-from ratiobench.bench.lora.hunt.targets import Measure, Target, find_target, measure_tiny
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, TooLarge, instance
+from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, changed, raised, size, start, within
+from ratiobench.bench.lora.counterexamples.shrink import shrink
+from ratiobench.bench.lora.counterexamples.targets import Measure, Target, find_target, measure_tiny
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, TooLarge, instance
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.theory.search import Search

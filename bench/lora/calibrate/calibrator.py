@@ -9,10 +9,10 @@ from pathlib import Path
 
 from ratiobench.bench.family.capabilities import Calibrated, CalibrationSettings, Calibrator
 from ratiobench.bench.family.suite import Listed
+from ratiobench.bench.lora.calibrate.finetuning import DTYPES, GPT2, SMALL, TorchMachine
+from ratiobench.bench.lora.calibrate.measuring import Plan, calibrate
 from ratiobench.instances.files import text_of
 from ratiobench.instances.lora.calibration import Calibration, checked_name, gpu_lines, read_calibration
-from ratiobench.instances.lora.finetuning import DTYPES, GPT2, SMALL, TorchMachine
-from ratiobench.instances.lora.measuring import Plan, calibrate
 
 
 def _measure(settings: CalibrationSettings, begun: Callable[[str], None], told: Callable[[str], None]) -> Calibrated:

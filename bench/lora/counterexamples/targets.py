@@ -13,9 +13,19 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from ratiobench.bench.lora.hunt.linear_play import LinearPlay, caps, play_linear
-from ratiobench.bench.lora.hunt.tiny import Menu, Play, TinyInstance, TooLarge, instance, most, optimum, play, ratios
-from ratiobench.bench.lora.hunt.tiny import menu as menu_of
+from ratiobench.bench.lora.counterexamples.linear_play import LinearPlay, caps, play_linear
+from ratiobench.bench.lora.counterexamples.tiny import (
+    Menu,
+    Play,
+    TinyInstance,
+    TooLarge,
+    instance,
+    most,
+    optimum,
+    play,
+    ratios,
+)
+from ratiobench.bench.lora.counterexamples.tiny import menu as menu_of
 from ratiobench.bench.lora.theory import guarded
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claim import SearchSpace
@@ -53,7 +63,8 @@ class Target(SearchSpace):
     ----------
     name : of the claim.
     measure : the sides on a sketch; `floor` is a score that must be passed, what certainly does not may be given up.
-    shrinking, polish : the limits of one shrinking (`ratiobench.bench.lora.hunt.shrink`); None: those of that module.
+    shrinking, polish : the limits of one shrinking (`ratiobench.bench.lora.counterexamples.shrink`); None: those of
+        that module.
     pace : tries after which the clock is looked at.
     """
 
