@@ -156,7 +156,7 @@ def test_every_command_line_can_be_parsed(file: str) -> None:
     for line in re.findall(r"^    (\S.*)$", _text(file), flags=re.MULTILINE):
         if "[" in line:
             continue
-        before, _, words = line.partition(" -m bench ")
+        before, _, words = line.partition(" -m ratiobench ")
         if words and before.endswith("python"):
             args = make_parser().parse_args(shlex.split(words.replace("--task I", "--task 0")))
             assert args.run, line
@@ -434,7 +434,7 @@ def test_the_notebooks_lines_print_the_table_of_the_mechanisms(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The snippet, on the committed means of the groups, which all have as many days: digit for digit."""
-    [code] = re.findall(r"\n((?:    .*\n|\n)*    rows = bench\.results.*\n(?:    .*\n)*)", _text(EVALUATION))
+    [code] = re.findall(r"\n((?:    .*\n|\n)*    rows = ratiobench\.results.*\n(?:    .*\n)*)", _text(EVALUATION))
     means = readme_tables.figures(readme_tables.MECHANISMS)
     assert set(means.loc[means["plot"] == "mechanisms_reached", "cases"]) == {"5"}
     plots = ["reached", "certificate", "revenue_share", "long_fairness"]
