@@ -517,7 +517,7 @@ class LogImport:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationSettings:
-    """What to measure of a device.
+    """The measurement of a device.
 
     Parameters
     ----------
@@ -540,8 +540,8 @@ class CalibrationSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
-    """What was measured.
+class CalibrationResult:
+    """The figures of a device.
 
     Parameters
     ----------
@@ -559,16 +559,16 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class Calibrator:
-    """One's own device, measured.
+    """Measures the speed and the power of a device.
 
     Parameters
     ----------
-    measure : (settings, begun, told): `begun` hears what is measured now and how long the rest takes, `told` a line
-        for each figure that was found. InputError for a device that is not there, and where nothing fits.
-    gpus : the devices that are known, and those in files of `calibrate`; InputError names file, field and value.
-    dtypes : in which one can measure.
+    measure : (settings, progress, tell): `progress` is called with the present measurement and the time that the rest
+        takes, `tell` with a line for each figure. InputError for a device that is not there, and where nothing fits.
+    gpus : the known devices, and those in files of `calibrate`; InputError names file, field and value.
+    dtypes : number formats of measurements.
     """
 
-    measure: Callable[[CalibrationSettings, Callable[[str], None], Callable[[str], None]], Calibrated]
+    measure: Callable[[CalibrationSettings, Callable[[str], None], Callable[[str], None]], CalibrationResult]
     gpus: Callable[[Sequence[Path]], Sequence[Listed]]
     dtypes: Sequence[str]
