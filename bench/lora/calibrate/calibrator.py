@@ -16,7 +16,7 @@ from ratiobench.instances.lora.calibration import Calibration, checked_name, gpu
 
 
 def _measure(
-    settings: CalibrationSettings, begun: Callable[[str], None], told: Callable[[str], None]
+    settings: CalibrationSettings, progress: Callable[[str], None], tell: Callable[[str], None]
 ) -> CalibrationResult:
     name = checked_name(settings.name, "--name", "")
     seconds = settings.seconds if settings.seconds is not None else 0.05 if settings.quick else 5.0
@@ -25,9 +25,8 @@ def _measure(
     model = SMALL if settings.quick else GPT2
     with closing(TorchMachine(settings.device, settings.dtype, model, settings.watts is None)) as machine:
         found = calibrate(machine, plan, progress, tell)
-    return CalibrationResult(
-        dict(found.document or {}), text_of(dict(found.document or {})), gpu_lines([found])[-1][1], _use
-    )
+    document = dict(found.document or {})
+    return CalibrationResult(document, text_of(document), gpu_lines([found])[-1][1], _use)
 
 
 def _use(file: Path) -> str:
