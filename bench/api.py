@@ -337,5 +337,4 @@ def _listed(algorithms: object) -> list[object]:
 
 def instances_of(family: Family) -> list[type]:
     """The type of the family's instances, which no algorithm may carry."""
-    environment = family.find("ENVIRONMENT")
-    return [] if environment is None else [type(environment.small())]
+    return [] if family.environment is None else [type(family.environment.small())]

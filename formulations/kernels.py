@@ -74,7 +74,7 @@ def _without_stale_cache(kernel: Any) -> Any:
 
     Numba looks whether the kernel's own file has changed, and fails where a type of another file has another name.
     """
-    file = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     load = getattr(file, "_load_index", None)
     if load is not None:
 

@@ -30,7 +30,7 @@ _BATCHES = "titan"
 """The algorithm that uses the offline side's kernels."""
 
 
-def compiling(algorithms: Collection[str] | None) -> Sequence[Step]:
+def compilation_steps(algorithms: Collection[str] | None) -> Sequence[Step]:
     """The steps for these algorithms, their audits and any solve; None for all there are.
 
     Without migration nothing is solved but where that is asked for, so its search comes with all there are only.

@@ -31,9 +31,9 @@ def write_explanations(folder: Path, family: Family, settled: Sequence[Settled])
     Anyone's own algorithm is not run again for it: the address is empty, and a command tells it. A class of a notebook
     is left out, and so is a witness whose instance is not there any more.
     """
-    if family.explaining is None:
+    if family.explainer is None:
         return {}
-    limits = family.explaining.limits
+    limits = family.explainer.limits
     pages: dict[str, str] = {}
     for each in settled:
         name = each.statement.name
@@ -43,7 +43,7 @@ def write_explanations(folder: Path, family: Family, settled: Sequence[Settled])
         if any(float(each.case.describe.get(size, 0)) > most for size, most in limits.items()):
             continue
         try:
-            if family.need("ENVIRONMENT").registry.parse(algorithm).entry is None:
+            if not family.is_shipped(algorithm):
                 pages |= {} if algorithm.startswith(f"{OWN}:") else {name: ""}
                 continue
             data, source = read_bytes(folder / "instances" / f"{each.witness['instance']}.json.gz")

@@ -95,7 +95,7 @@ class _Sweep:
             algorithms=[(name, self._key(name)) for name in case.algorithms],
             solve=asdict(case.solve),
             solve_key=self._reference_key(case),
-            audits=self.family.audits if self.audited else UNAUDITED,
+            audits=self.family.audit_version if self.audited else UNAUDITED,
             prior_recipe=case.prior,
             history_recipe=case.history,
             repeats={name: self.repeats[name] for name in case.algorithms if name in self.repeats},

@@ -21,7 +21,8 @@ import numpy as np
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult, Limits
 from ratiobench.formulations.checksums import Wrong
-from ratiobench.formulations.interval import Interval, seconds_left
+from ratiobench.formulations.engine import Solve
+from ratiobench.formulations.interval import seconds_left
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool
@@ -38,7 +39,7 @@ from ratiobench.formulations.lora.models import one_node
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes, registry
 from ratiobench.formulations.lora.verify import tree_bound
-from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Status, Termination
+from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
 from ratiobench.instances.errors import InputError, not_one_of, shorten
 from ratiobench.instances.lora.format import content_hash
@@ -115,7 +116,7 @@ def solve(
     if certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS:
         backends.ready("highs")
     began += time.perf_counter() - before
-    interval = _Interval(instance, began, migration)
+    interval = _Interval(instance, began, migration, seconds)
     if start is not None:
         interval.offer(start, "start")
     interval.bound(trivial_bound(instance) if migration else one_node.standalone_bound(instance), Proof.TRIVIAL)
@@ -148,23 +149,8 @@ def solve(
             left = seconds_left(seconds, began)
             _reschedule(instance, effort, gap, interval, None if left is None else left / 2)
             _branch(instance, effort, gap, interval, seconds_left(seconds, began))
-    return SolveReport(
-        status=Status.OPTIMAL if interval.lower == interval.upper else Status.INTERVAL,
-        lower=interval.lower,
-        upper=interval.upper,
-        solution=interval.solution,
-        proof=interval.proof,
-        formulation=plan.formulation,
-        backend=NO_BACKEND if termination in (Termination.NONE, Termination.UNAVAILABLE) else plan.backend,
-        termination=termination,
-        time_limited=seconds is not None or termination is Termination.TIMEOUT,
-        seconds=time.perf_counter() - began,
-        work=interval.work,
-        message="; ".join(interval.notes),
-        certificate=interval.certificate(),
-        trail=tuple(interval.trail),
-        solver=interval.answer,
-    )
+    interval.termination, interval.used = termination, plan.backend
+    return interval.report(plan.formulation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,20 +198,19 @@ def choose(instance: Instance, formulation: str, backend: str, *, migration: boo
     return Plan(formulation, backend, size <= TINY_COLUMNS)
 
 
-class _Interval(Interval[int]):
+class _Interval(Solve[int]):
     """An interval on the welfare, with the dual bound that certifies it."""
 
-    def __init__(self, instance: Instance, began: float, migration: bool = True) -> None:
+    def __init__(self, instance: Instance, began: float, migration: bool = True, seconds: float | None = None) -> None:
         def verify(solution: Solution) -> tuple[int | None, str]:
             report = check(instance, solution, migration=migration)
             return (report.welfare, "") if report.valid else (None, str(report.violations[0]))
 
         super().__init__(verify, "welfare", began, 0, (None,) * instance.tasks, [(2**63, Proof.TRIVIAL)])
+        self.seconds = seconds
         self.instance = instance
         self.migration = migration
         self.dual: DualBound | None = None
-        self.answer: SolverAnswer | None = None
-        """Answer of the solver."""
         self.tree: tuple[int, tuple[PriceTable, ...], tuple[Node, ...]] | None = None
         """An upper bound with the tables and the tree that prove it, in 1/BRANCH_UNIT micro-dollars."""
 

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.tables import ratios, repetitions
 from ratiobench.bench.tables.headline import Headline, make_headline, share_text
 from ratiobench.bench.tables.remarks import is_own, part_charged
 from ratiobench.bench.tables.rows import COLUMNS, Results
 from ratiobench.bench.tables.verdicts import Settled
+from tests.support.toy_family import ToyFamily
 
-FAMILY = Family("some", "points", headline="half")
+FAMILY = ToyFamily()
 
 
 def row(case: str, algorithm: str, value: int | None, lower: int = 90, upper: int = 100, **more: Any) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def test_best_worst_and_ones_own() -> None:
 
 def test_the_algorithm_that_claims_are_about_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever it stands among the others; once, where it is best or worst."""
-    monkeypatch.setattr(Family, "explaining", SimpleNamespace(algorithm="theirs"))
+    monkeypatch.setattr(ToyFamily, "explainer", SimpleNamespace(algorithm="theirs"))
     for value, end, count in (
         (50, "theirs: 50.0 to 55.6 %; Worst: y 9.0 to 10.0 %", 1),
         (5, "theirs: 5.0 to 5.6 %; Worst: theirs 5.0 to 5.6 %", 2),

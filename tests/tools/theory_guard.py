@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.hunt.moves import Draws
-from ratiobench.bench.lora.hunt.tiny import Job, TinyInstance, instance, menu
-from ratiobench.bench.lora.hunt.tiny import Kind as Node
+from ratiobench.bench.lora.counterexamples.moves import Draws
+from ratiobench.bench.lora.counterexamples.tiny import Job, TinyInstance, instance, menu
+from ratiobench.bench.lora.counterexamples.tiny import Kind as Node
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.guarded import theorem_h
 from ratiobench.formulations.lora.solve import solve

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.formulations.lora.check import check
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.bench.lora.theory.guarded import least_factor
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.model import Instance, Task

@@ -7,8 +7,8 @@ from bisect import bisect_right
 import numpy as np
 import pytest
 
-from ratiobench.bench.lora.hunt.moves import Draws
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.bench.lora.counterexamples.moves import Draws
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.learned.filling import Filling, Shares
 from ratiobench.online.lora.learned.past import no_past
