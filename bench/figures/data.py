@@ -22,6 +22,7 @@ from ratiobench.bench.tables.ratios import Kind, better
 from ratiobench.bench.tables.remarks import label_of_runs, remarks_of_runs
 from ratiobench.bench.tables.rows import DECIDING, Results, is_known, online_seconds
 from ratiobench.bench.tables.text import check_title
+from ratiobench.online.outcome import Source
 
 OPT_LABEL = "OPT"
 """The algorithm of the rows of OPT among those of a figure of welfare."""
@@ -172,10 +173,8 @@ class CaseValues:
 
     def __init__(self, found: Results, plot: Plot) -> None:
         self.plot = plot
-        rows = found.rows.drop_duplicates(["case", "algorithm"])
-        self.rows = choose_in_hindsight(
-            rows[rows["group"].isin(plot.groups)].to_dict("records"), plot.hindsight, found.sense
-        )
+        rows = [row for row in found.first_records if row["group"] in plot.groups]
+        self.rows = choose_in_hindsight(rows, plot.hindsight, found.sense)
         present = dict.fromkeys(str(row["algorithm"]) for row in self.rows)
         wanted = [*plot.algorithms, *found.about.get("algorithms", ())] if plot.algorithms else list(present)
         self.algorithms = [name for name in dict.fromkeys(wanted) if name in present]
@@ -243,9 +242,9 @@ def _means(values: CaseValues) -> Iterator[dict[str, Any]]:
                 **_mean(plot, group, algorithm, figures),
                 "unbounded": len(unbounded),
                 "left_out": len(rows) - len(unbounded) - len(figures),
-                "oracle": any("oracle" in str(row["constants_source"]) for row in rows),
-                "said": remarks_of_runs(algorithm, [str(row["label"]) for row in behind]),
-                "label": label_of_runs(algorithm, [str(row["label"]) for row in behind]),
+                "oracle": any(Source.ORACLE in row["sources"] for row in rows),
+                "said": remarks_of_runs(algorithm, [row["remarks"] for row in behind]),
+                "label": label_of_runs(algorithm, [row["remarks"] for row in behind]),
             }
 
 
