@@ -22,7 +22,6 @@ from ratiobench.bench.tables.ratios import Kind, better
 from ratiobench.bench.tables.remarks import label_of_runs, remarks_of_runs
 from ratiobench.bench.tables.rows import DECIDING, Results, is_known, online_seconds
 from ratiobench.bench.tables.text import check_title
-from ratiobench.online.outcome import Source
 
 OPT_LABEL = "OPT"
 """The algorithm of the rows of OPT among those of a figure of welfare."""
@@ -242,7 +241,7 @@ def _means(values: CaseValues) -> Iterator[dict[str, Any]]:
                 **_mean(plot, group, algorithm, figures),
                 "unbounded": len(unbounded),
                 "left_out": len(rows) - len(unbounded) - len(figures),
-                "oracle": any(Source.ORACLE in row["sources"] for row in rows),
+                "oracle": any(row["oracle"] for row in rows),
                 "said": remarks_of_runs(algorithm, [row["remarks"] for row in behind]),
                 "label": label_of_runs(algorithm, [row["remarks"] for row in behind]),
             }

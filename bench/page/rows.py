@@ -19,7 +19,6 @@ from ratiobench.bench.tables.headline import share_text
 from ratiobench.bench.tables.remarks import is_own, part_charged
 from ratiobench.bench.tables.rows import DECIDING, Results, failing_assumptions, is_known, online_seconds
 from ratiobench.bench.tables.text import admitted_text, check_text, check_title, expected_text, number, ratio_text
-from ratiobench.online.outcome import Source
 
 PACKED = 1000
 """Rows above which the table of all runs is packed: 3,000 rows are four megabytes, a quarter of that when packed."""
@@ -247,7 +246,7 @@ def _figure(value: Any) -> Any:
 def _algorithm(row: Row) -> Cell:
     name = str(row["algorithm"])
     label, loud = part_charged(row["remarks"])
-    label += " *" * (Source.ORACLE in row["sources"])
+    label += " *" * row["oracle"]
     return Cell(
         label,
         "own" if is_own(name) else "",
@@ -357,7 +356,7 @@ def time_text(seconds: float) -> str:
 
 def _constants(row: Row) -> str:
     source = row["constants_source"] if is_known(row["constants_source"]) else "-"
-    return f"{source} *" if Source.ORACLE in row["sources"] else source
+    return f"{source} *" if row["oracle"] else source
 
 
 def _constants_title(row: Row) -> str:

@@ -28,7 +28,6 @@ from ratiobench.bench.tables.verdicts import Settled
 from ratiobench.bench.tables.wins import Wins, count_wins
 from ratiobench.formulations.versions import unlike_pinned
 from ratiobench.instances.errors import make_printable
-from ratiobench.online.outcome import Source
 
 SAID = 6
 """Groups up to which each has a row of its own."""
@@ -130,7 +129,7 @@ def make_headline(
     agreement = agreement_text(found.solvers)
     answers = [*([(Span(agreement),)] if agreement else []), *answers]
     answers = [*_against(count_wins(rows, found.sense), len({str(row["case"]) for row in rows})), *answers]
-    oracle = {str(row["algorithm"]) for row in rows if Source.ORACLE in row["sources"]}
+    oracle = {str(row["algorithm"]) for row in rows if row["oracle"]}
     starred = [_star(each, oracle) for each in answers]
     starred_table = table and Standings(
         [_star(each, oracle) for each in table.head], [[_star(each, oracle) for each in row] for row in table.rows]

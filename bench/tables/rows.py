@@ -103,7 +103,8 @@ class Results:
     measures : names of the family's measures found.
     studies : the tables made beside the runs, in the order of the suite.
     exact : the rows as results.csv has them: figures are integers, fractions and, of checks, their text.
-    records : the same rows for programs, with the facts behind them: `remarks`, and `sources` of constants.
+    records : the same rows for programs, with the facts behind them: `remarks`, `sources` of constants, and `oracle`,
+        whether the instance under test is one of these.
     accounts : the columns `ACCOUNTS`, or none where the family gives no accounts.
     repetitions : one row per run of an algorithm that was run more than once on a case, in exact figures: case,
         algorithm, repetition, state, and the figures of a run. The rows of such algorithms are means (`repeated`).
@@ -199,7 +200,7 @@ def read_results(store: Store) -> Results:
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
     facts = ("remarks", "sources")
     records = [
-        written | {name: row[name] for name in facts}
+        written | {name: row[name] for name in facts} | {"oracle": Source.ORACLE in row["sources"]}
         for written, row in zip(frame.to_dict("records"), rows, strict=True)
     ]
     times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
@@ -434,7 +435,7 @@ def group_means(rows: Iterable[Mapping[Any, Any]], sense: Sense = Sense.MOST) ->
                 "failed": sum(row["state"] == "failed" for row in part),
                 "said": remarks_of_runs(algorithm, remarks),
                 "label": label_of_runs(algorithm, remarks),
-                "oracle": any(Source.ORACLE in row["sources"] for row in part),
+                "oracle": any(row["oracle"] for row in part),
             }
         )
     return found

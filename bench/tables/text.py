@@ -21,7 +21,6 @@ from ratiobench.bench.tables.crosscheck import answer_lines
 from ratiobench.bench.tables.rows import DECIDING, Results, failing_assumptions, group_means, is_known, online_seconds
 from ratiobench.bench.tables.wins import count_wins
 from ratiobench.instances.errors import make_printable
-from ratiobench.online.outcome import Source
 
 NAMED = 2
 """Failing assumptions that a cell names; of more it gives the number."""
@@ -194,7 +193,7 @@ def results_text(found: Results, family: Family) -> str:
     parts += _reasons(found.rows, head) if head else []
     if len(found.repetitions):
         parts.append(_WHAT_REPEATED)
-    if any(Source.ORACLE in row["sources"] for row in found.records):
+    if any(row["oracle"] for row in found.records):
         parts.append("* its constants are computed from the instance under test, future included (oracle).")
     return "\n".join(parts)
 
@@ -228,7 +227,7 @@ def _verdicts(rows: pd.DataFrame, group: Mapping[Any, Any], check: str) -> str:
 def _line(
     row: Mapping[Any, Any], head: str, spent: Mapping[tuple[str, str], float], value: str, sense: Sense
 ) -> dict[str, str]:
-    mark = " *" * (Source.ORACLE in row["sources"])
+    mark = " *" * row["oracle"]
     line = {
         "algorithm": f"{row['label']}{mark}",
         value: number(row["welfare"]),

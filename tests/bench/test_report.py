@@ -33,7 +33,6 @@ from ratiobench.bench.tables.ratios import interval_text
 from ratiobench.bench.tables.rows import ACCOUNTS, COLUMNS, Results, read_results
 from ratiobench.bench.tables.text import check_title
 from ratiobench.bench.tables.verdicts import Settled, settle
-from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.toy_family import made, toy  # noqa: F401
 
@@ -464,7 +463,7 @@ def test_a_row_says_loudly_what_must_not_be_overlooked(folder: Path, monkeypatch
     family, found = families()["toy"], _found(folder)
     every = [dict(row) for row in found.records]
     every[0] |= {"algorithm": "mine:Own", "remarks": Remarks("mine:Own", overcharged=Part(1, 2))}
-    every[1] |= {"revenue": Fraction(1234), "profit": Fraction(-5), "sources": {Source.ORACLE}}
+    every[1] |= {"revenue": Fraction(1234), "profit": Fraction(-5), "oracle": True}
     every[2] |= {"state": "invalid", "reason": "room: <b>", "admitted": 0}
     monkeypatch.setattr(family, "dollars", Fraction(1, 100))
     table = rows.list_rows(found, family, every)
