@@ -16,7 +16,6 @@ from ratiobench.formulations.kernels import compiled
 from ratiobench.instances.lora.fitting import fewest_slots, first_slots, servable, usable_types
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.run import NO_MIGRATION
 from ratiobench.online.outcome import OnlineRun
 
 DAY = 86_400
@@ -58,7 +57,7 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
     shown = {AMOUNTS[name]: _courses(instance, getattr(trace, name)) for name in names}
     refused = [
         Refusal(i, int(instance.arrival[i]), reason, f"bid {int(instance.bid[i]):,}, work {int(instance.work[i]):,}")
-        for i, reason in find_reasons(instance, run.decisions, migration=NO_MIGRATION not in run.label).items()
+        for i, reason in find_reasons(instance, run.decisions, migration=not run.remarks.single_node).items()
     ]
     since, title = _first_second(instance)
     clock = [_clock_text(since + (slot - 1) * instance.slot_seconds) for slot in slots]

@@ -68,7 +68,7 @@ class OneNode:
     def __init__(self, make: Callable[[], Searching]) -> None:
         self._make = make
         prototype = make()
-        for name in ("constants", "margin", "widened", "label", "arithmetic"):
+        for name in ("constants", "margin", "widened", "remarks", "arithmetic"):
             if hasattr(prototype, name):
                 setattr(self, name, getattr(prototype, name))
 

@@ -20,6 +20,7 @@ from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.simulator import Simulator
 from ratiobench.online.outcome import Constant, OnlineRun, Violation
 from ratiobench.online.referee.simulator import Log, decisions_of
+from ratiobench.online.remarks import Part
 from ratiobench.online.run import Environment, Judged
 from ratiobench.online.spec import Spec
 
@@ -27,8 +28,6 @@ CELL_LIMIT = 20_000_000
 """Most cells (node, slot) of a cluster that an online run keeps books of; five tables of 8 bytes each."""
 CHARGED_ABOVE = "charged_above_bid"
 """The count of admitted tasks that are charged more than they bid; it is there where it is not 0."""
-NO_MIGRATION = "no migration"
-"""What the label of a run says in which every task had to stay on one node."""
 
 
 class LoraEnvironment(Environment[Instance]):
@@ -82,21 +81,19 @@ class LoraEnvironment(Environment[Instance]):
         solution, moved = bound(decisions_of(log, instance.tasks))
         verdict = check(instance, solution, migration=self._migration)
         found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
-        remarks, counts = [], {}
+        findings: tuple[str, ...] = ()
+        counts = {}
         above = _charged_above_bid(instance, solution)
         if above:
             # No rule of the problem forbids it, but no bidder would agree, so it stands beside the name wherever that
             # does.
-            remarks.append(f"charged above their bid: {above} of {verdict.admitted} admitted")
             counts[CHARGED_ABOVE] = above
         if moved:
-            remarks.append(f"late binding: {moved} cells moved")
+            findings = (f"late binding: {moved} cells moved",)
             counts[MOVED] = moved
-        if not self._migration:
-            remarks.append(NO_MIGRATION)
         return Judged(
             solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
-            tuple(remarks), counts,
+            Part(above, verdict.admitted) if above else None, findings, not self._migration, counts,
         )  # fmt: skip
 
     def small(self) -> Instance:
