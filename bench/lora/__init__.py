@@ -22,21 +22,23 @@ class LoraFamily(Family):
     @property
     def staying(self) -> SingleNode:
         """`one-node` instead of P."""
+        from ratiobench.instances.lora.schedules import ScheduleKind
 
         def solve(instance: Any, settings: SolveSettings) -> SolveReport:
             from ratiobench.formulations.lora.solve import solve
 
-            return solve(instance, **asdict(settings), migration=False)
+            return solve(instance, **asdict(settings), schedules=ScheduleKind.ONE_NODE)
 
         def run(instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
             from ratiobench.online.lora.run import run
 
-            return run(instance, algorithm, prior=prior, migration=False)
+            return run(instance, algorithm, prior=prior, schedules=ScheduleKind.ONE_NODE)
 
         def check(instance: Any, data: Any, source: str) -> Mapping[str, Any]:
             from ratiobench.formulations.lora.check import check
 
-            return check(instance, self.solution(instance, data, source), migration=False).document()
+            solution = self.solution(instance, data, source)
+            return check(instance, solution, schedules=ScheduleKind.ONE_NODE).document()
 
         return SingleNode(solve, run, check)
 

@@ -20,6 +20,7 @@ from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.models.formulation import Formulation
 from ratiobench.formulations.lora.models.tight import Menu, menus
 from ratiobench.instances.lora.model import Instance, Option
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 NAME = "one-node"
@@ -313,7 +314,7 @@ FORMULATIONS = (
         build=f"{__name__}:build",
         home=None,
         columns=columns,
-        exact=False,
+        schedules=ScheduleKind.ONE_NODE,
         canonical=canonical,
     ),
 )

@@ -94,6 +94,11 @@ def heuristic(
     return Found(solution_of_state(instance, p, best), best.welfare, done)
 
 
+def warm(instance: Instance, p: Pool, bound: DualBound) -> None:
+    """Compile the search by use."""
+    heuristic(instance, p, bound, enough=2**62)
+
+
 def _chain(
     p: Pool, best: State, rank: NDArray[np.float64], last: int, planned: int, over: Callable[[], bool], desk: Workspace,
     heat: float,
