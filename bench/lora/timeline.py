@@ -174,9 +174,7 @@ def _sum(prices: Sequence[Fraction | float]) -> Fraction:
     return sum((Fraction(price) for price in prices), Fraction(0))
 
 
-def find_reasons(
-    instance: Instance, decisions: Sequence[Decision | None], schedules: ScheduleKind = ScheduleKind.ANY
-) -> dict[int, str]:
+def find_reasons(instance: Instance, decisions: Sequence[Decision | None], schedules: ScheduleKind) -> dict[int, str]:
     """Why each rejected task was rejected, by task, exactly: a key of `REASONS`.
 
     Room is what the tasks before it in the order of arrival had left. A task changes nodes for nothing, so a schedule
@@ -210,9 +208,7 @@ def _find_reasons(  # type: ignore[no-untyped-def]
                 compute[slot, node] -= rate[i, kind[node]]
                 memory[slot, node] -= need[i]
         elif can[i]:
-            top = 0
-            for node in range(len(kind)):
-                top = max(top, rate[i, kind[node]])
+            top = rate[i].max()
             found[i] = 1
             for j in range(len(group) - 1):
                 done = 0
@@ -226,8 +222,8 @@ def _find_reasons(  # type: ignore[no-untyped-def]
                                 break
                     done += best
                     if done >= work[i]:
+                        found[i] = 2
                         break
-                if done >= work[i]:
-                    found[i] = 2
+                if found[i] == 2:
                     break
     return found

@@ -33,7 +33,7 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
 from ratiobench.formulations.lora.direct import build, solve_direct
 from ratiobench.formulations.lora.heuristic import improve
-from ratiobench.formulations.lora.heuristic import one_node as one_node_search
+from ratiobench.formulations.lora.heuristic.one_node import heuristic as one_node_heuristic
 from ratiobench.formulations.lora.models import one_node
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes, registry
@@ -277,10 +277,8 @@ def best_alone(instance: Instance) -> Solution:
     It takes no search, so a bound that it refutes is wrong. Tasks whose tables would be too large are passed over.
     """
     public = instance.public("")
-    number = [node.count for node in instance.node_types]
-    first_node = np.cumsum([0, *number[:-1]])[:, None]
-    everywhere = np.ones((len(number), instance.slots), np.bool_)
-    nodes = np.broadcast_to(first_node, everywhere.shape)
+    everywhere = np.ones((len(instance.node_types), instance.slots), np.bool_)
+    nodes = np.broadcast_to(public.first_node[:-1, None], everywhere.shape)
     best: tuple[int, int, Decision | None] = (0, 0, None)
     for i in range(instance.tasks):
         task = instance.task(i)
@@ -302,13 +300,13 @@ def _relaxed_value(task: Task) -> int:
 
 
 class _Method(NamedTuple):
-    """What a solve calls for one kind of schedules; bounds are in micro-dollars, `alone` is as `best_alone`."""
+    """What a solve calls for one kind of schedules."""
 
     formulation: str
     standalone_bound: Callable[[Instance], int]
     lagrangian_bound: Callable[[Pool, DualBound], int]
     search: Callable[..., improve.Found]
-    warm: Callable[[Instance, Pool, DualBound], None]
+    warm: Callable[..., object]
     alone: Callable[[Instance], Solution] | None = None
 
 
@@ -320,8 +318,8 @@ _METHODS = {
         one_node.NAME,
         one_node.standalone_bound,
         one_node.lagrangian_bound,
-        one_node_search.heuristic,
-        one_node_search.warm,
+        one_node_heuristic,
+        partial(one_node_heuristic, enough=2**62),
     ),
 }
 

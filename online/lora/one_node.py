@@ -27,22 +27,15 @@ from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, Spec, entries
 
 _OPTION = "migrate"
-_KINDS = {"yes": ScheduleKind.ANY, "no": ScheduleKind.ONE_NODE}
-"""What the values of the option `migrate` stand for; an algorithm without it chooses among all schedules."""
 
 
 def schedules_of(spec: Spec) -> ScheduleKind:
-    """The schedules among which an algorithm of this name chooses."""
-    return _KINDS[spec.options.get(_OPTION, "yes")] if spec.entry is not None else ScheduleKind.ANY
+    """The schedules among which an algorithm of this name chooses; any, as far as is known, for anyone's own."""
+    return ScheduleKind.ONE_NODE if spec.entry and spec.options.get(_OPTION) == "no" else ScheduleKind.ANY
 
 
 def restrict(spec: Spec, schedules: ScheduleKind) -> Spec:
-    """The name of the algorithm's form that chooses among these schedules; anyone's own has one form only.
-
-    Raises
-    ------
-    InputError : for an algorithm of ours without this form.
-    """
+    """The name of the form that chooses among these schedules; InputError for an algorithm of ours without one."""
     if spec.entry is None or schedules is ScheduleKind.ANY:
         return spec
     if _OPTION not in spec.entry.options:
@@ -151,8 +144,7 @@ def with_one_node(entry: Entry) -> Entry:
     """The entry with the option `migrate`; its algorithm is a `Searching` one."""
 
     def make(options: Mapping[str, str]) -> Any:
-        free = _KINDS[options[_OPTION]] is ScheduleKind.ANY
-        return entry.make(options) if free else OneNode(lambda: entry.make(options))
+        return OneNode(lambda: entry.make(options)) if options[_OPTION] == "no" else entry.make(options)
 
     meaning = "tasks may run on another node in every slot, or every task stays on one"
-    return replace(entry, options={**entry.options, _OPTION: Option("yes", tuple(_KINDS), meaning)}, make=make)
+    return replace(entry, options={**entry.options, _OPTION: Option("yes", ("yes", "no"), meaning)}, make=make)

@@ -155,16 +155,3 @@ def run(
     large, and for a task too large for the algorithm's search.
     """
     return runs.run(_ENVIRONMENTS[schedules], instance, text, seed, prior)
-
-
-def play(
-    instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...], seed: str, *,
-    schedules: ScheduleKind = ScheduleKind.ANY,
-) -> OnlineRun:  # fmt: skip
-    """A run of an algorithm of ours that is built already; as `ratiobench.online.run.run_built`."""
-    return runs.run_built(_ENVIRONMENTS[schedules], instance, algorithm, name, version, constants, seed)
-
-
-def play_isolated(instance: Instance, spec: Spec, seed: str) -> OnlineRun:
-    """A single run of anyone's algorithm, in a process of its own; as `ratiobench.online.run.run_isolated`."""
-    return runs.run_isolated(ENVIRONMENT, instance, spec, seed, once=True)

@@ -131,9 +131,8 @@ class CapacityState:
                 raise RuleViolation("4b", task.index, f"two cells in slot {slot}")
             slots.add(slot)
             if self._schedules is ScheduleKind.ONE_NODE and node != decision.cells[0][0]:
-                raise RuleViolation(
-                    ONE_NODE, task.index, f"runs on nodes {decision.cells[0][0]} and {node}: nothing migrates"
-                )
+                problem = f"runs on nodes {decision.cells[0][0]} and {node}: nothing migrates"
+                raise RuleViolation(ONE_NODE, task.index, problem)
             if slot < first:
                 raise RuleViolation("4c", task.index, f"runs in slot {slot}, before {first}")
             if slot > deadline:

@@ -25,7 +25,8 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.registry import canonical, entries
-from ratiobench.online.lora.run import play, run
+from ratiobench.online.lora.run import ENVIRONMENT, LoraEnvironment, run
+from ratiobench.online.run import run_built
 from tests.formulations.lora.test_models import contended_instance
 from tests.formulations.lora.test_no_migration import MOVING, swap, wide_instance, written
 from tests.support import literal
@@ -57,8 +58,8 @@ class Moving:
 
 def test_the_referee_refuses_two_nodes() -> None:
     """Valid for P; without migration the first decision on two nodes ends the run."""
-    assert play(swap(), Moving(), "moving", "1", (), "").valid
-    refused = play(swap(), Moving(), "moving", "1", (), "", schedules=ScheduleKind.ONE_NODE)
+    assert run_built(ENVIRONMENT, swap(), Moving(), "moving", "1", (), "").valid
+    refused = run_built(LoraEnvironment(ScheduleKind.ONE_NODE), swap(), Moving(), "moving", "1", (), "")
     assert [str(each) for each in refused.violations] == ["one node: task 1: runs on nodes 1 and 0: nothing migrates"]
     assert refused.label == "moving (no migration)"
     assert refused.decisions == (MOVING[0], None, None)
