@@ -420,7 +420,7 @@ def _listed(algorithms: object) -> list[object]:
 
 def instances_of(family: Family) -> list[type]:
     """The type of the family's instances, which no algorithm may carry."""
-    game = family.find("GAME")
+    game = family.find("ENVIRONMENT")
     return [] if game is None else [type(game.small())]
 
 

@@ -72,7 +72,7 @@ CONVENTION: Mapping[str, str] = {
     "verify": "formulations.verify",
     "PROVES": "formulations.verify",
     "tell_sum": "formulations.verify",
-    "GAME": "online.run",
+    "ENVIRONMENT": "online.run",
     "suites": "bench.suites",
     "member": "bench.suites",
     "audit": "bench.claims",
@@ -80,20 +80,20 @@ CONVENTION: Mapping[str, str] = {
     "statements": "bench.claims",
     "NOTATION": "bench.claims",
     "AUDITS": "bench.claims",
-    "IMPORTING": "bench.importing",
-    "CALIBRATING": "bench.calibrating",
-    "compiling": "bench.warming",
+    "IMPORTING": "bench.log_import",
+    "CALIBRATING": "bench.calibration",
+    "compiling": "bench.compilation",
     "measures": "bench.measures",
     "MEASURES": "bench.measures",
     "accounts": "bench.measures",
     "study": "bench.studies",
     "STUDIES": "bench.studies",
-    "standing": "bench.standing",
-    "bound_checks": "bench.standing",
+    "proof_status": "bench.proof_status",
+    "bound_checks": "bench.proof_status",
     "READINGS": "bench.readings",
     "PARTS": "bench.perf",
-    "EXPLAINING": "bench.explaining",
-    "HUNTING": "bench.hunting",
+    "EXPLAINING": "bench.explanation",
+    "COUNTEREXAMPLES": "bench.counterexample_search",
     "SOURCES": "bench.sources",
     "timeline": "bench.timeline",
 }
@@ -268,7 +268,7 @@ class Family:
 
     def solver_key(self, algorithm: str) -> str:
         """Package and version of the solver that an algorithm asks; empty where it asks none."""
-        game = self.find("GAME")
+        game = self.find("ENVIRONMENT")
         entry = None if game is None else game.registry.entries().get(algorithm.partition(":")[0])
         return package_versions(entry.solver) if entry is not None and entry.solver else ""
 
@@ -382,11 +382,11 @@ class Family:
 
     def algorithms(self) -> Sequence[Listed]:
         """The family's online algorithms."""
-        return _listed(self.need("GAME").registry.algorithms)
+        return _listed(self.need("ENVIRONMENT").registry.algorithms)
 
     def options(self, head: str) -> Mapping[str, str]:
         """What the options of an algorithm of the family mean, by name; empty for anyone's own."""
-        game = self.find("GAME")
+        game = self.find("ENVIRONMENT")
         entry = None if game is None else game.registry.entries().get(head)
         return {} if entry is None else {name: option.meaning for name, option in entry.options.items()}
 
@@ -397,7 +397,7 @@ class Family:
         """
         from ratiobench.online.run import run
 
-        return run(self.need("GAME"), instance, algorithm, prior=prior)
+        return run(self.need("ENVIRONMENT"), instance, algorithm, prior=prior)
 
     def algorithm_key(self, algorithm: str) -> str:
         """The algorithm's canonical name, options and code version: its part of a stored result's key.
@@ -406,7 +406,7 @@ class Family:
         """
         from ratiobench.online.referee.isolation import require_buildable
 
-        registry = self.need("GAME").registry
+        registry = self.need("ENVIRONMENT").registry
         key = str(registry.canonical(algorithm))
         require_buildable(registry, algorithm)
         return key
@@ -418,7 +418,7 @@ class Family:
         """
         from ratiobench.online.referee.isolation import declared_constants
 
-        registry = self.need("GAME").registry
+        registry = self.need("ENVIRONMENT").registry
         spec = registry.parse(algorithm)
         missing = declared_constants(registry, algorithm) or (spec.entry is not None and spec.entry.learns)
         if spec.prior or not missing:
@@ -430,18 +430,18 @@ class Family:
         """Whether the algorithm draws, so that repetitions of a run may differ; InputError as `algorithm_key`."""
         from ratiobench.online.referee.isolation import is_randomised
 
-        game = self.find("GAME")
+        game = self.find("ENVIRONMENT")
         return game is not None and is_randomised(game.registry, algorithm)
 
     def is_learner(self, algorithm: str) -> bool:
         """Whether the algorithm learns from whole days, as its entry says."""
-        game = self.find("GAME")
+        game = self.find("ENVIRONMENT")
         entry = None if game is None else game.registry.parse(algorithm).entry
         return entry is not None and entry.learns
 
     def is_slow(self, algorithm: str) -> bool:
         """Whether a run on a large instance takes much longer than others', as the algorithm's entry says."""
-        game = self.find("GAME")
+        game = self.find("ENVIRONMENT")
         entry = None if game is None else game.registry.parse(algorithm).entry
         return entry is not None and entry.slow
 
@@ -551,7 +551,7 @@ class Family:
     @property
     def standing(self) -> Callable[[str], Mapping[str, str]] | None:
         """What is proved or known of an algorithm, by heading; the same headings for all."""
-        found: Callable[[str], Mapping[str, str]] | None = self.find("standing")
+        found: Callable[[str], Mapping[str, str]] | None = self.find("proof_status")
         return found
 
     @property
@@ -586,7 +586,7 @@ class Family:
     @property
     def hunting(self) -> CounterexampleSearch | None:
         """The search for counterexamples."""
-        found: CounterexampleSearch | None = self.find("HUNTING")
+        found: CounterexampleSearch | None = self.find("COUNTEREXAMPLES")
         return found
 
     @property
@@ -621,7 +621,7 @@ class Family:
         solvers = self.find("warm")
         if solvers is not None:
             solvers()
-        warm(self.need("GAME"))
+        warm(self.need("ENVIRONMENT"))
 
 
 @cache

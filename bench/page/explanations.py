@@ -43,7 +43,7 @@ def write_explanations(folder: Path, family: Family, settled: Sequence[Settled])
         if any(float(each.case.describe.get(size, 0)) > most for size, most in limits.items()):
             continue
         try:
-            if family.need("GAME").registry.parse(algorithm).entry is None:
+            if family.need("ENVIRONMENT").registry.parse(algorithm).entry is None:
                 pages |= {} if algorithm.startswith(f"{OWN}:") else {name: ""}
                 continue
             data, source = read_bytes(folder / "instances" / f"{each.witness['instance']}.json.gz")

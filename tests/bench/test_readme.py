@@ -156,7 +156,7 @@ def test_every_command_line_can_be_parsed(file: str) -> None:
     for line in re.findall(r"^    (\S.*)$", _text(file), flags=re.MULTILINE):
         if "[" in line:
             continue
-        before, _, words = line.partition(" -m bench ")
+        before, _, words = line.partition(" -m ratiobench ")
         if words and before.endswith("python"):
             args = make_parser().parse_args(shlex.split(words.replace("--task I", "--task 0")))
             assert args.run, line

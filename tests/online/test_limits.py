@@ -18,13 +18,13 @@ from ratiobench.online.eapm.algorithms import exact_step
 from ratiobench.online.eapm.registry import entries as eapm_entries
 from ratiobench.online.eapm.run import run as run_eapm
 from ratiobench.online.edgeflow.registry import entries as edgeflow_entries
-from ratiobench.online.edgeflow.run import ENVIRONMENT as EDGEFLOW_GAME
+from ratiobench.online.edgeflow.run import ENVIRONMENT as EDGEFLOW_ENVIRONMENT
 from ratiobench.online.edgeflow.run import run as run_edgeflow
 from ratiobench.online.lora.registry import entries
 from ratiobench.online.lora.run import run
 from ratiobench.online.tenants.algorithms import patent
 from ratiobench.online.tenants.registry import entries as tenants_entries
-from ratiobench.online.tenants.run import ENVIRONMENT as TENANTS_GAME
+from ratiobench.online.tenants.run import ENVIRONMENT as TENANTS_ENVIRONMENT
 from ratiobench.online.tenants.run import run as run_tenants
 from tests.online.test_hostile import long_task
 
@@ -84,14 +84,14 @@ def _none_of_bags(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _none_of_plans(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs on GPUs: a plan is made to its end, whatever it takes, and there is nothing to tell."""
-    result = run_edgeflow(EDGEFLOW_GAME.small(), name)
+    result = run_edgeflow(EDGEFLOW_ENVIRONMENT.small(), name)
     assert result.valid
     assert "limit" not in result.label
 
 
 def _none_of_queues(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs in queues: what a policy may try is part of its rule."""
-    result = run_tenants(TENANTS_GAME.small(), name)
+    result = run_tenants(TENANTS_ENVIRONMENT.small(), name)
     assert result.valid
     assert "limit" not in result.label
 
