@@ -88,7 +88,8 @@ class LoraEnvironment(Environment[Instance]):
             counts[MOVED] = moved
         return Judged(
             solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
-            Part(above, verdict.admitted) if above else None, findings, self._schedules is ScheduleKind.ONE_NODE, counts,
+            Part(above, verdict.admitted) if above else None, findings,
+            self._schedules is ScheduleKind.ONE_NODE, counts,
         )  # fmt: skip
 
     def small(self) -> Instance:
