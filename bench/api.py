@@ -290,6 +290,7 @@ def opt(file: Any, **options: Any) -> SolveReport:
     Raises
     ------
     InputError : what cannot be used.
+    NoCertificateError : a certificate is to be written, and none was found.
     """
     chosen = Opt(file=file, **options)
     found = commands_opt.run(chosen)

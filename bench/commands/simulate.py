@@ -307,7 +307,7 @@ def write(options: Simulate, found: Simulated) -> Iterator[str]:
     if options.timeline:
         from ratiobench.bench.page.timeline import render_timelines
 
-        name = str(getattr(found.instance, "name", "") or Path(options.file).name)
+        name = str(getattr(found.instance, "name", "") or Path(str(options.file)).name)
         write_atomically(options.timeline, render_timelines(found.family, found.instance, name, found.ended).encode())
         yield f"time line: {options.timeline}"
 
