@@ -180,7 +180,7 @@ def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: py
     """The state before it is kept, not half of one."""
     whole = search_counterexample("lemma3", SearchSettings(tries=400, tasks=2, slots=1))
     kept: list[Any] = []
-    plain, left = hunting.measure_sketch, calls
+    plain, left = hunting.measure_tiny, calls
 
     def broken(*arguments: Any) -> Any:
         nonlocal left
@@ -189,7 +189,7 @@ def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: py
             raise KeyboardInterrupt
         return plain(*arguments)
 
-    monkeypatch.setattr(hunting, "measure_sketch", broken)
+    monkeypatch.setattr(hunting, "measure_tiny", broken)
     with pytest.raises(KeyboardInterrupt):
         search_counterexample("lemma3", SearchSettings(tries=400, tasks=2, slots=1), keep=kept.append)
     state = json.loads(json.dumps(kept[-1]))
