@@ -1,4 +1,4 @@
-"""Where pieces of work run: a pool of spawned processes, or a dask cluster; both are `concurrent.futures.Executor`.
+"""Where pieces of work run: a pool of processes, or a dask cluster; both are `concurrent.futures.Executor`.
 
 Both give each piece to a process that nothing else depends on, both tell by the same reasons what became of it, so a
 table does not show where it was made.
@@ -45,7 +45,7 @@ class ExecutorLost(RuntimeError):
 
 
 class SpawnPool(Executor):
-    """A pool of spawned processes in which a dead process costs exactly the piece that it ran.
+    """A pool of processes in which a dead process costs exactly the piece that it ran.
 
     Each of the pool's threads drives one process of its own and replaces it when it dies, so that it is known which
     piece killed it (a plain `ProcessPoolExecutor` breaks as a whole and does not say). Processes lead a process group:
