@@ -51,7 +51,7 @@ def private_folder(wanted: Sequence[Path], temporary: Path) -> Path:
 _use_writable_kernel_cache()
 
 import numpy as np  # noqa: E402
-from numba import njit  # noqa: E402  (the cache folder must be chosen first)
+from numba import config, njit  # noqa: E402  (the cache folder must be chosen first)
 
 from ratiobench.formulations.timing import exclude_compilation  # noqa: E402
 
@@ -86,6 +86,12 @@ def _without_stale_cache(kernel: Any) -> Any:
 
         file._load_index = load_index
     return kernel
+
+
+def follow_environment() -> None:
+    """Read numba's settings again: in a forked process that was given another environment."""
+    _use_writable_kernel_cache()
+    config.reload_config()
 
 
 inlined: Any = njit(inline="always")
