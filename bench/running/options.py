@@ -35,7 +35,12 @@ def one_algorithm(summary: str, default: Any = MISSING, told: str | None = None)
 
 def several_algorithms(summary: str, default: Any = MISSING, *, figures: bool = False) -> Any:
     """The option for some algorithms, with the same spellings."""
-    about = {"several": True, "flags": ("-a", "--algorithm"), "complete": "algorithms", "figures": figures}
+    about: dict[str, Any] = {
+        "several": True,
+        "flags": ("-a", "--algorithm"),
+        "complete": "algorithms",
+        "figures": figures,
+    }
     return option(summary, Text(), "NAME", default=default, **about)
 
 
