@@ -126,13 +126,11 @@ class Results(_tables.Results):
         return make_printable(str(self.about.get("suite", "")), 80)
 
     def _means(self) -> list[dict[Any, Any]]:
-        """The means of every group, the best first; with `constants_source`, where the instance under test is one."""
-        rows = self.exact[self.exact["constants_source"].astype(str).str.contains("oracle")]
-        oracle = set(zip(rows["group"], rows["algorithm"], strict=True))
-        means = group_means(self.exact, self.sense).to_dict("records")
+        """The means of every group, the best first."""
+        means = group_means(self.records, self.sense)
         groups = list(dict.fromkeys(row["group"] for row in means))
         means.sort(key=lambda row: (groups.index(row["group"]), *_best_first(row["mean_reached"])))
-        return [row | {"constants_source": "oracle" * ((row["group"], row["algorithm"]) in oracle)} for row in means]
+        return means
 
     @property
     def _size(self) -> str:
@@ -149,7 +147,7 @@ class Results(_tables.Results):
         rows = [
             (
                 row["group"],
-                with_remarks(row["algorithm"], row["said"]) + " *" * bool(row["constants_source"]),
+                with_remarks(row["algorithm"], row["said"]) + " *" * row["oracle"],
                 number(row["mean_reached"]),
                 row["cases"],
                 ", ".join(f"{row[kind]} {kind}" for kind in _ODD if row[kind]),
@@ -159,7 +157,7 @@ class Results(_tables.Results):
         facts = self._claims()
         if len(means) > SHOWN:
             facts["rows below"] = f"{SHOWN} of {len(means)}"
-        if any(row["constants_source"] for row in means):
+        if any(row["oracle"] for row in means):
             facts["*"] = "constants computed from the instance under test, future included (oracle)"
         head = ("group", "algorithm", f"mean {self.sense.reached}", "cases", "not in order")
         return make_html(f"{self._name}: {self._size}", facts, head, rows)
@@ -338,5 +336,4 @@ def _listed(algorithms: object) -> list[object]:
 
 def instances_of(family: Family) -> list[type]:
     """The type of the family's instances, which no algorithm may carry."""
-    environment = family.find("ENVIRONMENT")
-    return [] if environment is None else [type(environment.small())]
+    return [] if family.environment is None else [type(family.environment.small())]

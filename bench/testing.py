@@ -57,11 +57,8 @@ def instances(family: str, **sizes: int) -> SearchStrategy[Any]:
     """
     if family not in families():
         raise InputError("family", "", not_one_of(family, families()))
-    make: Callable[..., SearchStrategy[Any]] | None = families()[family].find("tiny_instances")
-    if make is None:
-        raise InputError("family", family, "has no strategy for tiny instances")
     try:
-        return make(**sizes)
+        return families()[family].tiny_instances(**sizes)
     except TypeError:
         raise InputError("sizes", "", f"{shorten(', '.join(sizes))}: the family {family} has no such size") from None
 
@@ -99,7 +96,7 @@ def assert_bound(instance: Any, algorithm: object, claim: str | Number | Callabl
     (name,), handed = name_algorithms([algorithm], api.instances_of(family))
     with run_context(RunContext(own=handed)):  # checks may run it again
         run = assert_valid(family.run(chosen, name))
-        checks = family.checks(chosen, run, reference, [claim]) if isinstance(claim, str) else []
+        checks = family.audit(chosen, run, reference, [claim]) if isinstance(claim, str) else []
     if isinstance(claim, str):
         (check,) = checks
         if check.reason.startswith(ANOTHER):

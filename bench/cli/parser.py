@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from ratiobench.bench.commands.command import NAME, Command, Group
 from ratiobench.bench.commands.index import COMMANDS
-from ratiobench.bench.family.registry import families, find_hunts
+from ratiobench.bench.family.registry import claim_searches, families
 from ratiobench.bench.family.standard import read_set
 from ratiobench.bench.options import Choice, Option, Switch, Values, defaults_of, flag_of, options_of, split_names
 from ratiobench.formulations import backends
@@ -214,7 +214,7 @@ def _completer(names: Names) -> Callable[..., list[str]]:
 
 def _claims() -> list[str]:
     """The claims of all families that a check is about."""
-    said = [family.statements() for family in families().values() if family.statements is not None]
+    said = [family.statements() for family in families().values()]
     return list(dict.fromkeys(each.name for statements in said for each in statements if not each.proof))
 
 
@@ -226,7 +226,7 @@ COMPLETIONS: Mapping[str, Names] = {
     ),
     "backends": lambda: ("auto", *backends.backends()),
     "claims": _claims,
-    "searches": find_hunts,
+    "searches": claim_searches,
     "entries": lambda: [each.name for each in read_set().entries],
 }
 

@@ -104,7 +104,7 @@ def audit_run(options: Audit) -> AuditedRun:
         reference = family.solve(instance, options.settings(family))
         other = None if options.prior is None else read_given(options.prior)[1]
         found = family.run(instance, options.algorithm, other)
-        return AuditedRun(family, instance, found, family.checks(instance, found, reference, options.claim), reference)
+        return AuditedRun(family, instance, found, family.audit(instance, found, reference, options.claim), reference)
 
 
 def _begin(options: Audit) -> tuple[Family, Any]:

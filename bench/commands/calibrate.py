@@ -13,7 +13,7 @@ from typing import Any
 from ratiobench.bench.commands.command import NAME, Command
 from ratiobench.bench.commands.shared import chosen_fields
 from ratiobench.bench.commands.texts import require_writable
-from ratiobench.bench.family.capabilities import Calibrated, CalibrationSettings
+from ratiobench.bench.family.capabilities import CalibrationResult, CalibrationSettings
 from ratiobench.bench.family.registry import find_calibrator
 from ratiobench.bench.options import SECONDS, Decimal, File, Integers, Options, Text, option, required, switch
 from ratiobench.bench.running.heartbeat import now_at
@@ -44,7 +44,7 @@ class Calibrate(Options):
         return self.name if self.name is not None else stem or "gpu"
 
 
-def run(options: Calibrate) -> Calibrated:
+def run(options: Calibrate) -> CalibrationResult:
     """Measure, and write the file."""
     calibrator = find_calibrator()
     if options.dtype not in calibrator.dtypes:
@@ -56,13 +56,13 @@ def run(options: Calibrate) -> Calibrated:
     return found
 
 
-def text(options: Calibrate, found: Calibrated) -> Iterator[str]:
+def text(options: Calibrate, found: CalibrationResult) -> Iterator[str]:
     """What was measured, and what to do with the file."""
     yield f"{options.called}: {found.summary}"
     yield f"{options.out} is written. Now, for example, {NAME} {found.usage(options.out)}"
 
 
-def document(options: Calibrate, found: Calibrated) -> Any:
+def document(options: Calibrate, found: CalibrationResult) -> Any:
     """The file."""
     return found.document
 

@@ -69,11 +69,12 @@ def run(options: Check) -> Checked:
     if not proof:
         verify = require_single_node(family).check if options.no_migration else family.check
         return Checked(family, verify(instance, document, source), False)
-    verdict = require_certificates(family).check(instance, document, source)
+    certificates = require_certificates(family)
+    sum_text, verdict = certificates.sum_text, certificates.check(instance, document, source)
     if not options.explain:
         return Checked(family, verdict, True)
-    sums = family.proof_in_numbers(instance, document) if verdict["valid"] else ""
-    return Checked(family, verdict, True, f"it proves: {family.proves}\n{sums}{text_of(document)}")
+    sums = f"{sum_text(instance, document)}\n" if sum_text is not None and verdict["valid"] else ""
+    return Checked(family, verdict, True, f"it proves: {certificates.proves}\n{sums}{text_of(document)}")
 
 
 def is_certificate(document: Any) -> bool:

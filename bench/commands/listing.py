@@ -26,17 +26,17 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
     "algorithms": lambda family: family.algorithms(),
     "formulations": lambda family: family.formulations(),
     "traces": lambda family: family.traces(),
-    "gpus": lambda family: () if family.calibrating is None else family.calibrating.gpus(()),
-    "logs": lambda family: () if family.importing is None else family.importing.formats(),
+    "gpus": lambda family: () if family.calibrator is None else family.calibrator.gpus(()),
+    "logs": lambda family: () if family.log_import is None else family.log_import.formats(),
     "constructions": lambda family: family.constructions(),
     "recipes": lambda family: list(family.recipes().values()),
     "claims": lambda family: [
         Listed(each.name, f"{each.statement} ({each.source}; {each.standing})")
-        for each in (() if family.statements is None else family.statements())
+        for each in family.statements()
         if not each.proof
     ],
     "backends": lambda family: _backends(family),
-    "searches": lambda family: () if family.hunting is None else family.hunting.claims(),
+    "searches": lambda family: () if family.counterexample_search is None else family.counterexample_search.claims(),
     "problems": lambda family: [_describe_problem(family)],
     "families": lambda family: family.constructions(),
     "sources": lambda family: [Listed(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources()],
@@ -73,7 +73,7 @@ def run(options: List) -> list[dict[str, Any]]:
     entries = _KINDS[options.what]
     if options.what == "gpus" and options.given:
         own, files = find_calibrator(), list(map(Path, options.given))
-        entries = lambda family: own.gpus(files) if family.calibrating is own else ()  # noqa: E731
+        entries = lambda family: own.gpus(files) if family.calibrator is own else ()  # noqa: E731
     known = {each.name for family in families().values() for each in entries(family)} if options.names else ()
     for name in options.names:
         if name not in known:

@@ -56,7 +56,7 @@ def run(options: Opt) -> Solved:
         if options.no_migration:
             report = require_single_node(family).solve(instance, options.settings(family))
         elif options.certificate:
-            report = require_certificates(family).solve(instance, options.settings(family))
+            report = require_certificates(family).solve(instance, options.settings(family), None)
         else:
             report = family.solve(instance, options.settings(family))
     return Solved(family, instance, report, family.solution_document(report.solution))

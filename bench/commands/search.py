@@ -189,12 +189,12 @@ def after(options: Search, searched: Searched) -> None:
     now_at("proving OPT and explaining")
     into = sys.stderr if options.json else sys.stdout
     if witness is not None and family.certificates is not None:
-        report = family.certificates.solve(found.instance, SolveSettings())
+        report = family.certificates.solve(found.instance, SolveSettings(), None)
         if report.certificate is not None:
             path = witness.with_name(f"{WORST}.certificate.json")
             family.certificates.write(report.certificate, path)
             print(f"  {path}: proves OPT", file=into)
-    if family.explaining is None or (options.json and witness is None):
+    if family.explainer is None or (options.json and witness is None):
         return
     from ratiobench.bench.tables import explanations
 

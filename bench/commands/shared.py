@@ -116,9 +116,9 @@ def require_formulation(name: str, family: Family) -> None:
 
 def require_single_node(family: Family) -> SingleNode:
     """The family, if its tasks can be kept on one node; InputError otherwise."""
-    if family.staying is None:
+    if family.single_node is None:
         raise InputError("--no-migration", "", f"in the family {family.name} no task moves from node to node")
-    return family.staying
+    return family.single_node
 
 
 def require_certificates(family: Family, source: str = "--certificate") -> Certificates:
@@ -130,7 +130,7 @@ def require_certificates(family: Family, source: str = "--certificate") -> Certi
 
 def require_claims(names: Sequence[str], family: Family) -> None:
     """Refuse a name that is no claim's of those that are checked on runs."""
-    if family.statements is None:
+    if family.claims is None:
         return
     known = [each.name for each in family.statements() if not each.proof]
     for name in names:

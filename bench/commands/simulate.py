@@ -42,7 +42,7 @@ from ratiobench.bench.tables import ratios
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import load_json, read_bytes, write_atomically
-from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee import sandbox
 from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 
@@ -200,7 +200,7 @@ def _row(family: Family, instance: Any, opt: Enclosed | None, name: str, run: On
     if isinstance(run, str):
         return {"label": name, "state": f"failed: {run}"}
     row: dict[str, Any] = {
-        "label": run.label + " *" * any(constant.source.value == "oracle" for constant in run.constants),
+        "label": run.label + " *" * (Source.ORACLE in run.sources),
         "state": "ok" if run.valid else "invalid",
         "welfare": Fraction(run.welfare),
         "admitted": run.admitted,

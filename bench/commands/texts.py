@@ -75,8 +75,8 @@ def or_dash(value: Any) -> Any:
 def standing_text(family: Family, run: OnlineRun) -> str:
     """What the run was shown of earlier days, and what is proved of its algorithm; empty where nothing is known."""
     told = [f"history: {run.history}"] if run.history else []
-    if family.standing is not None:
-        told += [f"{name}: {value}" for name, value in family.standing(run.algorithm).items()]
+    if family.proof_status is not None:
+        told += [f"{name}: {value}" for name, value in family.proof_status(run.algorithm).items()]
     return "; ".join(told)
 
 

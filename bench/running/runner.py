@@ -26,6 +26,7 @@ from ratiobench.bench.family.suite import TIMELINE, Case, Study, Suite, is_infor
 from ratiobench.bench.options import as_words
 from ratiobench.bench.running import provenance, work
 from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
+from ratiobench.bench.running.explanations import store_explanations
 from ratiobench.bench.running.heartbeat import now_at
 from ratiobench.bench.running.kernel_compilation import compile_missing
 from ratiobench.bench.running.machine import default_workers
@@ -95,7 +96,7 @@ class _Sweep:
             algorithms=[(name, self._key(name)) for name in case.algorithms],
             solve=asdict(case.solve),
             solve_key=self._reference_key(case),
-            audits=self.family.audits if self.audited else UNAUDITED,
+            audits=self.family.audit_version if self.audited else UNAUDITED,
             prior_recipe=case.prior,
             history_recipe=case.history,
             repeats={name: self.repeats[name] for name in case.algorithms if name in self.repeats},
@@ -605,6 +606,9 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 sweep.drain(pool)
             finally:
                 progress.close()
+            if audited:
+                store_explanations(family, own, folder)
+                now_at("")
         pool.shutdown()
     except BaseException:
         pool.stop()

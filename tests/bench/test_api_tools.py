@@ -139,7 +139,7 @@ def test_what_a_search_found_is_shown_in_a_line() -> None:
     """Not with all that the instance has."""
     found = ratiobench.search("lemma3", tasks=2, slots=2, tries=50)
     assert len(repr(found)) < 100
-    assert repr(found).startswith("<Hunted lemma3: ")
+    assert repr(found).startswith("<SearchResult lemma3: ")
     assert repr(found).endswith(f"{found.tries} instances tried>")
 
 

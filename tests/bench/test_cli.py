@@ -342,7 +342,7 @@ def test_a_family_without_auctions_has_no_bidders(file: str, capsys: pytest.Capt
 
 def test_a_reader_that_goes_away_is_no_traceback(file: str) -> None:
     """`... | head -1` ends quietly."""
-    command = f"{sys.executable} -m bench list algorithms | head -n 1"
+    command = f"{sys.executable} -m ratiobench list algorithms | head -n 1"
     done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""

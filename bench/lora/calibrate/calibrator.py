@@ -7,23 +7,26 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from ratiobench.bench.family.capabilities import Calibrated, CalibrationSettings, Calibrator
+from ratiobench.bench.family.capabilities import CalibrationResult, CalibrationSettings, Calibrator
 from ratiobench.bench.family.suite import Listed
+from ratiobench.bench.lora.calibrate.finetuning import DTYPES, GPT2, SMALL, TorchMachine
+from ratiobench.bench.lora.calibrate.measuring import Plan, calibrate
 from ratiobench.instances.files import text_of
 from ratiobench.instances.lora.calibration import Calibration, checked_name, gpu_lines, read_calibration
-from ratiobench.instances.lora.finetuning import DTYPES, GPT2, SMALL, TorchMachine
-from ratiobench.instances.lora.measuring import Plan, calibrate
 
 
-def _measure(settings: CalibrationSettings, begun: Callable[[str], None], told: Callable[[str], None]) -> Calibrated:
+def _measure(
+    settings: CalibrationSettings, progress: Callable[[str], None], tell: Callable[[str], None]
+) -> CalibrationResult:
     name = checked_name(settings.name, "--name", "")
     seconds = settings.seconds if settings.seconds is not None else 0.05 if settings.quick else 5.0
     plan = Plan(name, settings.tasks, settings.batch, seconds, settings.watts)
-    begun("loading PyTorch")
+    progress("loading PyTorch")
     model = SMALL if settings.quick else GPT2
     with closing(TorchMachine(settings.device, settings.dtype, model, settings.watts is None)) as machine:
-        found = calibrate(machine, plan, begun, told)
-    return Calibrated(dict(found.document or {}), text_of(dict(found.document or {})), gpu_lines([found])[-1][1], _use)
+        found = calibrate(machine, plan, progress, tell)
+    document = dict(found.document or {})
+    return CalibrationResult(document, text_of(document), gpu_lines([found])[-1][1], _use)
 
 
 def _use(file: Path) -> str:
@@ -35,4 +38,4 @@ def _gpus(files: Sequence[Path]) -> Sequence[Listed]:
     return [Listed(*line) for line in gpu_lines(own)]
 
 
-CALIBRATING = Calibrator(_measure, _gpus, DTYPES)
+CALIBRATOR = Calibrator(_measure, _gpus, DTYPES)

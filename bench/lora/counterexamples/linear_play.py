@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from ratiobench.bench.lora.hunt.tiny import Menu, Plan, TinyInstance
+from ratiobench.bench.lora.counterexamples.tiny import Menu, Plan, TinyInstance
 from ratiobench.online.lora.traces import Rule
 
 

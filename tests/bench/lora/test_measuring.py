@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from ratiobench.bench.lora.calibrate import power
+from ratiobench.bench.lora.calibrate.measuring import Plan, calibrate, duration
+from ratiobench.bench.lora.calibrate.power import PowerMeter
 from ratiobench.instances.errors import InputError
-from ratiobench.instances.lora import power
 from ratiobench.instances.lora.calibration import Calibration
-from ratiobench.instances.lora.measuring import Plan, calibrate, duration
-from ratiobench.instances.lora.power import PowerMeter
 from tests.support.calibrations import ABOUT, FakeMachine, stand_in_for_nvidia_smi
 
 

@@ -24,10 +24,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from ratiobench.bench.lora.calibrate.measuring import LEAST, WARM, DoesNotFit, Figures
+from ratiobench.bench.lora.calibrate.power import TELLER, PowerMeter
 from ratiobench.instances.errors import InputError, install_command, shorten
 from ratiobench.instances.lora.calibration import TINY
-from ratiobench.instances.lora.measuring import LEAST, WARM, DoesNotFit, Figures
-from ratiobench.instances.lora.power import TELLER, PowerMeter
 
 DTYPES = ("auto", "float32", "tf32", "bfloat16")
 _IDLE_SECONDS = 2.0

@@ -12,9 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
-from ratiobench.bench.lora.hunt.search import Search, drive
-from ratiobench.bench.lora.hunt.targets import Inapplicable, Measure, Target, Trial, measure_tiny
-from ratiobench.bench.lora.hunt.tiny import TinyInstance, instance, most
+from ratiobench.bench.lora.counterexamples.search import LocalSearch
+from ratiobench.bench.lora.counterexamples.targets import Inapplicable, Measure, Target, Trial, measure_tiny
+from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, instance, most
 from ratiobench.instances.errors import InputError
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.many import Many
@@ -101,10 +101,10 @@ def search_worst_case(
             polish=400,
             pace=4,
         )
-        search = Search(target, settings)
+        search = LocalSearch(target, settings)
         if state is not None:
             search.load(state, source)
-        fresh, seconds = drive(search, keep, lambda line: None, lambda *_: "")
+        fresh, seconds = search.drive(keep, lambda line: None)
         best = search.best
         if best is None:
             if ratio.broke:
@@ -131,7 +131,13 @@ def search_worst_case(
 
 
 def _told(
-    target: Target, search: Search, sketch: TinyInstance, score: Fraction, notes: list[str], fresh: int, seconds: float
+    target: Target,
+    search: LocalSearch,
+    sketch: TinyInstance,
+    score: Fraction,
+    notes: list[str],
+    fresh: int,
+    seconds: float,
 ) -> SearchResult:
     """The instance, the algorithm run on it once more by the whole referee, in a fresh process where it has one."""
     best = Fraction(Trial(sketch).optimum)

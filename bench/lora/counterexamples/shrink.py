@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from ratiobench.bench.lora.hunt.moves import Bounds, Draws, Size, changed, size, without_node, without_slot
-from ratiobench.bench.lora.hunt.targets import Target, measure_tiny
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance
+from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, Size, changed, size, without_node, without_slot
+from ratiobench.bench.lora.counterexamples.targets import Target, measure_tiny
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance
 
 POLISH = 4000
 """Random changes that shrinking tries after the systematic ones, where the target does not say how many."""

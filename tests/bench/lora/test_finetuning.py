@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.lora.calibrate import finetuning
+from ratiobench.bench.lora.calibrate.finetuning import GPT2, SMALL, Base, TorchMachine
+from ratiobench.bench.lora.calibrate.measuring import DoesNotFit
 from ratiobench.instances.errors import InputError
-from ratiobench.instances.lora import finetuning
 from ratiobench.instances.lora.calibration import read_calibration
-from ratiobench.instances.lora.finetuning import GPT2, SMALL, Base, TorchMachine
 from ratiobench.instances.lora.format import read
-from ratiobench.instances.lora.measuring import DoesNotFit
 from tests.support.calibrations import stand_in_for_nvidia_smi
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: nox -s calibrate installs it and runs this")
@@ -193,8 +193,7 @@ def test_calibrate_generate_run_and_solve(
 
 def test_the_commands_that_do_not_measure_do_not_load_pytorch() -> None:
     """Its import takes seconds."""
-    code = (
-        "import sys, ratiobench.bench.cli.main; import ratiobench.bench.lora.calibration as c; c.CALIBRATING.gpus(())"
-    )
-    code = f"{code}; print('torch' in sys.modules)"
+    code = "import sys, ratiobench.bench.cli.main\n"
+    code += "from ratiobench.bench.lora.calibrate.calibrator import CALIBRATOR\n"
+    code += "CALIBRATOR.gpus(()); print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"

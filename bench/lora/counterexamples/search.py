@@ -9,23 +9,23 @@ nodes, then smallest numbers.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.hunt.moves import Bounds, Draws, changed, raised, size, start, within
-from ratiobench.bench.lora.hunt.shrink import shrink
-from ratiobench.bench.lora.hunt.targets import Measure, Target, find_target, measure_tiny
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, TooLarge, instance
+from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, changed, raised, size, start, within
+from ratiobench.bench.lora.counterexamples.shrink import shrink
+from ratiobench.bench.lora.counterexamples.targets import Measure, Target, find_target, measure_tiny
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, TooLarge, instance
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claims import CLAIMS
+from ratiobench.bench.theory.search import Search
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.model import Instance
 
 VERSION = 1
@@ -59,20 +59,21 @@ class _Mark(NamedTuple):
     best: _Found | None
 
 
-class Search:
-    """The state of a search, and its steps.
+class LocalSearch(Search[_Mark]):
+    """The state of a local search, and its steps.
 
     Parameters
     ----------
-    tries, number, step : sketches measured in all; the present round; steps since its last better sketch.
+    number, step : the present round; steps since its last better sketch.
     here, top : present sketch and best one of the round; None before a start that can be measured was found.
     best : the best of all rounds, shrunk as soon as it violates the claim.
     tasks : most tasks to try (falls below a violation's when smaller ones are looked for).
     """
 
     def __init__(self, target: Target, settings: SearchSettings) -> None:
-        self.target, self.settings = target, settings
-        self.tries = self.number = self.step = 0
+        super().__init__(settings)
+        self.target, self.pace = target, target.pace
+        self.number = self.step = 0
         self.here: _Found | None = None
         self.top: _Found | None = None
         self.best: _Found | None = None
@@ -185,7 +186,7 @@ class Search:
             "format": STATE,
             "version": VERSION,
             "claim": self.target.name,
-            "settings": {key: value for key, value in asdict(self.settings).items() if key not in ("tries", "seconds")},
+            "settings": self.settings_document(),
             "tries": mark.tries,
             "round": mark.number,
             "step": mark.step,
@@ -203,18 +204,17 @@ class Search:
         ------
         InputError : naming the field that does not fit this search.
         """
-        if not isinstance(data, dict):
-            raise InputError(source, "", f"{shorten(data)} is not an object")
-        own = self.document(self.mark())
-        for key in ("format", "version", "claim", "settings"):
-            if data.get(key) != own[key]:
-                raise InputError(source, key, f"{_shorten(data.get(key))} is not this search's: {_shorten(own[key])}")
-        for key, low in (("tries", 0), ("round", 0), ("step", 0), ("words", 0), ("tasks", 0)):
-            if type(data.get(key)) is not int or data[key] < low:
-                raise InputError(source, key, f"{shorten(data.get(key))} is not an integer of at least {low}")
+        self.require_own(data, source, ("tries", "round", "step", "words", "tasks"))
         self.tries, self.number, self.step, self.tasks = data["tries"], data["round"], data["step"], data["tasks"]
         self.draws = self._stream(data["words"])
         self.here, self.top, self.best = (self._restored(data, key, source) for key in ("here", "top", "best"))
+
+    def progress(self, rate: float) -> str:
+        """A line about the progress."""
+        best = self.best
+        closest = "none yet" if best is None else f"{float(best.measure.score):.4f}"
+        violated = " (violated)" if best is not None and best.measure.violated else ""
+        return f"{self.tries:,} tries, {rate:,.0f}/s, round {self.number}, closest {closest}{violated}"
 
     def _restored(self, data: Mapping[str, Any], key: str, source: str) -> _Found | None:
         if data.get(key) is None:
@@ -244,10 +244,6 @@ def _job(
     )  # fmt: skip
 
 
-def _shorten(value: Any) -> str:
-    return str(dict(value)) if isinstance(value, Mapping) else shorten(value)
-
-
 def search_counterexample(
     claim: str,
     settings: SearchSettings,
@@ -268,54 +264,14 @@ def search_counterexample(
     ------
     InputError : for a claim that is no target, and a state that does not fit.
     """
-    search = Search(find_target(claim), settings)
+    search = LocalSearch(find_target(claim), settings)
     if state is not None:
         search.load(state, source)
-    fresh, seconds = drive(search, keep, tell, _progress)
+    fresh, seconds = search.drive(keep, tell)
     return _result(search, seconds, fresh)
 
 
-def drive(
-    search: Search,
-    keep: Callable[[Mapping[str, Any]], None],
-    tell: Callable[[str], None],
-    describe: Callable[[Search, float], str],
-) -> tuple[int, float]:
-    """Search until nothing is left to look for or a limit is reached; how many tries were made, and their seconds.
-
-    `keep` and `tell` as for `search_counterexample`; `describe` makes the line about the progress, of the tries a
-    second.
-    """
-    settings = search.settings
-    began = reported = time.monotonic()
-    before = search.tries
-    mark = search.mark()
-    try:
-        while not search.done and (settings.tries is None or search.tries < settings.tries):
-            better = search.advance()
-            mark = search.mark()
-            if better:
-                keep(search.document(mark))
-            if search.tries % search.target.pace == 0:
-                now = time.monotonic()
-                if settings.seconds is not None and now - began >= settings.seconds:
-                    break
-                if now - reported >= 1:
-                    reported = now
-                    tell(describe(search, (search.tries - before) / (now - began)))
-    finally:
-        keep(search.document(mark))  # an interrupt in the middle of a try leaves the state before it
-    return search.tries - before, time.monotonic() - began
-
-
-def _progress(search: Search, rate: float) -> str:
-    best = search.best
-    closest = "none yet" if best is None else f"{float(best.measure.score):.4f}"
-    violated = " (violated)" if best is not None and best.measure.violated else ""
-    return f"{search.tries:,} tries, {rate:,.0f}/s, round {search.number}, closest {closest}{violated}"
-
-
-def _result(search: Search, seconds: float, fresh: int) -> SearchResult:
+def _result(search: LocalSearch, seconds: float, fresh: int) -> SearchResult:
     """The best sketch, shrunk, under the referee and with the audit's verdict."""
     best, target = search.best, search.target
     if best is None:

@@ -1,6 +1,6 @@
 """`calibrate`: how often what is measured, what does not fit, how long it takes, and the file of it.
 
-What a step does and where is a `Machine`'s (`ratiobench.instances.lora.finetuning`); nothing here needs PyTorch.
+What a step does and where is a `Machine`'s (`ratiobench.bench.lora.calibrate.finetuning`); nothing here needs PyTorch.
 """
 
 from __future__ import annotations

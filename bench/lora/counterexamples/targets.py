@@ -13,12 +13,22 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from ratiobench.bench.lora.hunt.linear_play import LinearPlay, caps, play_linear
-from ratiobench.bench.lora.hunt.tiny import Menu, Play, TinyInstance, TooLarge, instance, most, optimum, play, ratios
-from ratiobench.bench.lora.hunt.tiny import menu as menu_of
+from ratiobench.bench.lora.counterexamples.linear_play import LinearPlay, caps, play_linear
+from ratiobench.bench.lora.counterexamples.tiny import (
+    Menu,
+    Play,
+    TinyInstance,
+    TooLarge,
+    instance,
+    most,
+    optimum,
+    play,
+    ratios,
+)
+from ratiobench.bench.lora.counterexamples.tiny import menu as menu_of
 from ratiobench.bench.lora.theory import guarded
 from ratiobench.bench.lora.theory.basis.case import Case
-from ratiobench.bench.lora.theory.claim import Hunt
+from ratiobench.bench.lora.theory.claim import SearchSpace
 from ratiobench.bench.lora.theory.claims import list_searches
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.errors import InputError, shorten
@@ -46,14 +56,15 @@ class Inapplicable(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target(Hunt):
+class Target(SearchSpace):
     """A claim that a search can aim at, and how its entry in the table of claims says to search.
 
     Parameters
     ----------
     name : of the claim.
     measure : the sides on a sketch; `floor` is a score that must be passed, what certainly does not may be given up.
-    shrinking, polish : the limits of one shrinking (`ratiobench.bench.lora.hunt.shrink`); None: those of that module.
+    shrinking, polish : the limits of one shrinking (`ratiobench.bench.lora.counterexamples.shrink`); None: those of
+        that module.
     pace : tries after which the clock is looked at.
     """
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, menu
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, menu
 from ratiobench.instances.seeds import Stream
 
 
