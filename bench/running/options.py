@@ -35,7 +35,12 @@ def one_algorithm(summary: str, default: Any = MISSING, text: str | None = None)
 
 def several_algorithms(summary: str, default: Any = MISSING, *, figures: bool = False) -> Any:
     """The option for some algorithms, with the same spellings."""
-    about: Any = {"several": True, "flags": ("-a", "--algorithm"), "complete": "algorithms", "figures": figures}
+    about: dict[str, Any] = {
+        "several": True,
+        "flags": ("-a", "--algorithm"),
+        "complete": "algorithms",
+        "figures": figures,
+    }
     return option(summary, Text(), "NAME", default=default, **about)
 
 
@@ -46,6 +51,23 @@ class PartOfSuite(Options):
     only: tuple[str, ...] = option("these cases only (* ? [...])", Text(), "PATTERN", several=True, figures=True)
     tier: tuple[str, ...] = option("cases of this group only", Text(), "GROUP", several=True, figures=True)
     scale: str = option("small: the suite's figures on small instances", Choice(SCALES), default="full", figures=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen(PartOfSuite):
+    """Which cases are run with which algorithms, and how often."""
+
+    rows: tuple[str, ...] = option(
+        "of the suite's algorithms these only (* ? [...])", Text(), "PATTERN", several=True, figures=True
+    )
+    algorithms: tuple[str, ...] = several_algorithms(
+        f"these are run in every case beside the suite's own: {ALGORITHM}", (), figures=True
+    )
+    alone: bool = switch("run the algorithms of --algorithm without the suite's own", figures=True)
+    solve: bool = switch("compute OPT afresh where a shipped certificate has it", figures=True)
+    repeat: int = option(
+        "run algorithms that draw N times, and take means", Integer(1, REPEATS), "N", default=1, figures=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +92,7 @@ class Running(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(Running, PartOfSuite):
+class RunOptions(Running, Chosen):
     """How to run a suite.
 
     Parameters
@@ -78,17 +100,6 @@ class RunOptions(Running, PartOfSuite):
     own : what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.user_algorithm`).
     """
 
-    rows: tuple[str, ...] = option(
-        "of the suite's algorithms these only (* ? [...])", Text(), "PATTERN", several=True, figures=True
-    )
-    algorithms: tuple[str, ...] = several_algorithms(
-        f"these are run in every case beside the suite's own: {ALGORITHM}", (), figures=True
-    )
-    alone: bool = switch("run the algorithms of --algorithm without the suite's own", figures=True)
-    solve: bool = switch("compute OPT afresh where a shipped certificate has it", figures=True)
-    repeat: int = option(
-        "run algorithms that draw N times, and take means", Integer(1, REPEATS), "N", default=1, figures=True
-    )
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
 
     @property
