@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench import api
+from ratiobench.bench.commands.shared import read_given
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
@@ -90,7 +91,7 @@ def assert_bound(instance: Any, algorithm: object, claim: str | Number | Callabl
     AssertionError : the bound is violated; OPT is known too roughly to tell; or the run is not valid.
     InputError : no such claim, or one about another algorithm: a test of it would never fail.
     """
-    family, chosen = api.read_given(instance)
+    family, chosen = read_given(instance)
     reference = family.solve(chosen, SolveSettings())
     (name,), handed = name_algorithms([algorithm], api.instances_of(family))
     with run_context(RunContext(own=handed)):  # checks may run it again

@@ -195,21 +195,23 @@ class LoraFamily(Family):
     @property
     def single_node(self) -> SingleNode:
         """`one-node` instead of P."""
+        from ratiobench.instances.lora.schedules import ScheduleKind
 
         def solve(instance: Instance, settings: SolveSettings) -> SolveReport:
             from ratiobench.formulations.lora.solve import solve
 
-            return solve(instance, **asdict(settings), migration=False)
+            return solve(instance, **asdict(settings), schedules=ScheduleKind.ONE_NODE)
 
         def run(instance: Instance, algorithm: str, prior: Instance | None = None) -> OnlineRun:
             from ratiobench.online.lora.run import run
 
-            return run(instance, algorithm, prior=prior, migration=False)
+            return run(instance, algorithm, prior=prior, schedules=ScheduleKind.ONE_NODE)
 
         def check(instance: Instance, data: Any, source: str) -> Mapping[str, Any]:
             from ratiobench.formulations.lora.check import check
 
-            return check(instance, self.parse_solution(instance, data, source), migration=False).document()
+            solution = self.parse_solution(instance, data, source)
+            return check(instance, solution, schedules=ScheduleKind.ONE_NODE).document()
 
         return SingleNode(solve, run, check)
 

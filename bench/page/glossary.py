@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.tables.remarks import is_own, part_charged
+from ratiobench.bench.tables.remarks import is_own
 from ratiobench.bench.tables.rows import Results
 from ratiobench.formulations.report import Proof
 
@@ -182,7 +182,7 @@ def _money_terms(found: Results) -> Iterator[Entry]:
             "revenue",
             "the sum of the payments; not charged: the algorithm has no payment rule; -: nobody was admitted",
         )
-    if any(part_charged(str(label))[1] for label in found.rows["label"]):
+    if any(row["remarks"].overcharged for row in found.records):
         yield Entry(
             "term-charged",
             "charged above their bid",

@@ -104,7 +104,7 @@ def settle(found: Results, family: Family) -> list[Settled]:
     if family.claims is None:
         return []
     cases = {case.name: case for case in found.cases}
-    rows = found.rows.to_dict("records")
+    rows = found.records
     said = [each for each in family.statements() if each.proof or each.name in found.checks]
     if all(each.proof for each in said):
         return []

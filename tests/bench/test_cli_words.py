@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.bench.cli.main import main, make_parser
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli.parser import make_parser
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.running import runner
 from ratiobench.formulations.report import Termination
@@ -360,7 +361,8 @@ def test_a_command_ended_by_sigterm_says_so_and_leaves_nothing(tmp_path: Path) -
     """Sent while `import` has written its first file and waits for the rest of the log."""
     code = (
         "import os, signal, sys\n"
-        "from ratiobench.bench.cli import imports, main\n"
+        "from ratiobench.bench.cli import main\n"
+        "from ratiobench.bench.commands import imports\n"
         "text = imports.write_text\n"
         "imports.write_text = lambda *all: (text(*all), os.kill(os.getpid(), signal.SIGTERM))\n"
         "sys.exit(main.main(sys.argv[1:]))\n"

@@ -10,6 +10,7 @@ from ratiobench.bench.family.suite import Case, Listed, SolveSettings, Suite
 from ratiobench.instances.seeds import Stream
 from ratiobench.online import run_context
 from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.remarks import Remarks
 from tests.support.toy_family import Numbers, ToyFamily
 
 
@@ -42,7 +43,7 @@ class DrawingFamily(ToyFamily):
             return super().run(instance, algorithm, prior)
         room = Stream("draws", self.identity(instance), repetition).integer(1, instance.room)
         found = super().run(replace(instance, room=room), "first", prior)
-        return replace(found, algorithm=algorithm, label=algorithm, version=self.algorithm_key(algorithm))
+        return replace(found, algorithm=algorithm, remarks=Remarks(algorithm), version=self.algorithm_key(algorithm))
 
 
 FAMILY = DrawingFamily()

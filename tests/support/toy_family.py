@@ -29,6 +29,7 @@ from ratiobench.formulations.report import Proof, SolveReport, Status, Terminati
 from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.seeds import Stream
 from ratiobench.online.outcome import Constant, OnlineRun, Source, Violation
+from ratiobench.online.remarks import Remarks
 
 
 @pytest.fixture
@@ -189,7 +190,7 @@ class ToyFamily(Family):
         broken = (Violation("room", taken[-1], "over the room"),) if len(taken) > instance.room else ()
         return OnlineRun(
             algorithm=algorithm,
-            label=algorithm,
+            remarks=Remarks(algorithm),
             version=key,
             valid=not broken,
             violations=broken,

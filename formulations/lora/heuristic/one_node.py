@@ -118,6 +118,7 @@ def _insert(p, s, d, i, share, noise):  # type: ignore[no-untyped-def]
     best = np.inf
     tightest = np.int64(0)
     at, node, option = np.int64(-1), np.int64(-1), np.int64(-1)
+    chosen, row, count = np.empty((2, width), np.int64), 0, 0  # slots of the candidate in `row`, of the best beside it
     for entry in range(begin, p.type_start[i + 1]):
         kind, rate, c = p.kind[entry], p.rate[entry], p.klass[entry]
         need = (p.work[i] + rate - 1) // rate
@@ -142,27 +143,18 @@ def _insert(p, s, d, i, share, noise):  # type: ignore[no-untyped-def]
                     if t >= p.offset[o] and s.free[k, first + t] >= rate and s.free_mb[k, first + t] >= memory:
                         total += cost[t]
                         left += s.free[k, first + t] - rate
+                        chosen[row, taken] = t
                         taken += 1
                 if taken >= need and (total < best or (total == best and entry == at and left < tightest)):
-                    best, tightest = total, left
+                    best, tightest, count, row = total, left, taken, 1 - row
                     at, node, option = np.int64(entry), np.int64(k), np.int64(o)
     if at < 0 or best >= p.bid[i]:
         return False
-    rate, kind = p.rate[at], p.kind[at]
-    need = (p.work[i] + rate - 1) // rate
-    cost = d.cost[at - begin, :width]
-    place = np.empty(width, np.int64)
-    for t in range(width):
-        place[t] = -1
+    place = np.full(width, np.int64(-1))
     net = p.bid[i] - p.price[option]
-    taken = 0
-    for t in ascending(cost):
-        if taken >= need and cost[t] >= 0:
-            break
-        if t >= p.offset[option] and s.free[node, first + t] >= rate and s.free_mb[node, first + t] >= memory:
-            place[t] = node
-            net -= base_cost(p, i, kind, first + t)
-            taken += 1
+    for t in chosen[1 - row, :count]:
+        place[t] = node
+        net -= base_cost(p, i, p.kind[at], first + t)
     if net <= 0:
         return False
     put_back(p, s, d, i, option, net, place)
@@ -244,11 +236,7 @@ def _search(p, s, d, order, share, rank, first, last, planned, heat, kept):  # t
     size = 2 * MOST + 2
     task, option, net = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     place, key = np.empty((size, p.width.max()), np.int64), np.empty(size, np.float64)
-    welfare = 0
-    best = 0
-    for i in range(len(s.net)):
-        welfare += s.net[i]
-        best += kept.net[i]
+    welfare, best = s.net.sum(), kept.net.sum()
     for block in range(first, last):
         temperature = heat * (1.0 - block / planned)
         welfare += _block(p, s, d, rank, task, option, net, place, key, temperature)

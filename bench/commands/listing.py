@@ -1,23 +1,21 @@
-"""The commands `list`, `generate` and `warm`."""
+"""The command `list`: what there is."""
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.cli.arguments import Command, add_part_of_suite, find_part
-from ratiobench.bench.cli.parser import NAME, complete_by, suite_names
-from ratiobench.bench.cli.printing import print_json
+from ratiobench.bench.commands.command import Command
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.registry import families, find_calibrator, find_suite
+from ratiobench.bench.family.registry import families, find_calibrator
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Listed, Suite
+from ratiobench.bench.options import Choice, Options, Text, argument
 from ratiobench.formulations import backends
-from ratiobench.instances.errors import InputError, make_printable, not_one_of
+from ratiobench.instances.errors import InputError, not_one_of
 from ratiobench.instances.keys import Form
 
 _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
@@ -46,78 +44,62 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
 """`families` is what `constructions` were called before: not to be confused with families of problems."""
 
 
-def add_list(command: Command) -> None:
-    """The command `list`."""
-    sub = command("list", _list, "what there is")
-    sub.add_argument(
-        "what",
-        choices=list(_KINDS),
-        help="problems: the families of problems with their file formats; constructions (before: families): parametric "
+@dataclass(frozen=True, kw_only=True)
+class List(Options):
+    """Options of `list`."""
+
+    what: str = argument(
+        "problems: the families of problems with their file formats; constructions (before: families): parametric "
         "constructions of instances, members of which `generate` and `run` make; recipes: what they make instances of, "
         "with every key; the others as they are called",
+        Choice(tuple(_KINDS)),
+        "",
     )
-    sub.add_argument(
-        "given",
-        metavar="NAME",
-        nargs="*",
-        help="these alone, such as a recipe with its keys; of gpus files of `calibrate`, which are listed too",
+    given: tuple[str, ...] = argument(
+        "these alone, such as a recipe with its keys; of gpus files of `calibrate`, which are listed too",
+        Text(),
+        "NAME",
+        several=True,
     )
-    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that are listed alone; empty for all."""
+        return () if self.what == "gpus" else self.given
 
 
-def add_generate(command: Command) -> None:
-    """The command `generate`."""
-    sub = command("generate", _generate, "write the instance files of a suite, a file of recipes, or one recipe")
-    sub.set_defaults(busy="making instances")
-    complete_by(
-        sub.add_argument(
-            "suite", metavar="SUITE", help="or a file FILE.toml, or a recipe, RECIPE:KEY=VALUE,...: `list recipes`"
-        ),
-        suite_names,
-    )
-    sub.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder of the files; it is made")
-    add_part_of_suite(sub)
-    sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
-
-
-def add_warm(command: Command) -> None:
-    """The command `warm`."""
-    sub = command("warm", _warm, "compile and cache what is compiled")
-    complete_by(sub.add_argument("suites", metavar="SUITE", nargs="*", help="only what these suites need"), suite_names)
-
-
-def _list(options: argparse.Namespace) -> int:
-    kinds = dict(_KINDS)
-    names: list[str] = [] if options.what == "gpus" else options.given
+def run(options: List) -> list[dict[str, Any]]:
+    """The entries of all families."""
+    entries = _KINDS[options.what]
     if options.what == "gpus" and options.given:
         own, files = find_calibrator(), list(map(Path, options.given))
-        kinds["gpus"] = lambda family: own.gpus(files) if family.calibrator is own else ()
-    known = {each.name for family in families().values() for each in kinds[options.what](family)} if names else ()
-    for name in names:
+        entries = lambda family: own.gpus(files) if family.calibrator is own else ()  # noqa: E731
+    known = {each.name for family in families().values() for each in entries(family)} if options.names else ()
+    for name in options.names:
         if name not in known:
             raise InputError(f"list {options.what}", "", not_one_of(name, sorted(known), f"list {options.what}"))
-    found: list[dict[str, Any]] = [
+    return [
         {"family": family.name, "name": each.name, "summary": each.summary}
         | ({"keys": [key.row() for key in each.keys]} if isinstance(each, Form) else {})
         for family in families().values()
-        for each in kinds[options.what](family)
-        if each.name in names or not names
+        for each in entries(family)
+        if each.name in options.names or not options.names
     ]
-    if options.json:
-        print_json(found)
-        return 0
+
+
+def text(options: List, found: list[dict[str, Any]]) -> Iterator[str]:
+    """The entries by family; recipes with their keys."""
     if options.what == "recipes":
-        print("\n".join(filter(None, (_recipe_text(family, names) for family in families().values()))))
-        return 0
+        yield "\n".join(filter(None, (_recipe_text(family, options.names) for family in families().values())))
+        return
     width = max((len(each["name"]) for each in found), default=0)
     for family in dict.fromkeys(each["family"] for each in found):
-        print(f"{family}:")
+        yield f"{family}:"
         for each in found:
             if each["family"] == family:
-                print(f"  {each['name'].ljust(width)}  {each['summary']}")
+                yield f"  {each['name'].ljust(width)}  {each['summary']}"
     if options.what == "families":
-        print("These are constructions of instances, `list constructions`. Families of problems: `list problems`.")
-    return 0
+        yield "These are constructions of instances, `list constructions`. Families of problems: `list problems`."
 
 
 def _recipe_text(family: Family, names: Collection[str]) -> str:
@@ -154,32 +136,6 @@ def _backends(family: Family) -> list[Listed]:
     return found
 
 
-def _generate(options: argparse.Namespace) -> int:
-    from ratiobench.bench.running.runner import at_scale, generate_suite
-
-    family, suite = find_part(options)
-    written = generate_suite(family, at_scale(suite, options.scale), options.out, options.only, options.tier)
-    if options.json:
-        print_json(written)
-    else:
-        for each in written:
-            print(f"{each['file']}  {each['instance']}")
-            for note in each.get("notes", ()):
-                print(f"{NAME}: {make_printable(each['case'], 200)}: {make_printable(note, 300)}", file=sys.stderr)
-    return 0
-
-
-def _warm(options: argparse.Namespace) -> int:
-    from ratiobench.bench.running import kernel_record
-    from ratiobench.bench.running.kernel_compilation import compile_all
-
-    chosen: dict[str, Collection[str] | None] = {}
-    for name in options.suites:
-        family, suite = find_suite(name)
-        runs = [run for case in suite.cases for run in (*case.algorithms, *(study.algorithm for study in case.studies))]
-        chosen[family.name] = list(dict.fromkeys([*(chosen.get(family.name) or ()), *runs]))
-    todo = chosen or dict.fromkeys(families())
-    compile_all(todo)
-    for family_name, names in todo.items():
-        kernel_record.remember(family_name, names)
-    return 0
+LIST = Command(
+    name="list", summary="what there is", options=List, run=run, text=text, document=lambda options, found: found
+)

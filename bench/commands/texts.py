@@ -1,23 +1,22 @@
-"""What commands print, for people and as JSON, and the files that they write."""
+"""Texts that commands share, and the files that they write."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import csv
 import io
 import json
-import sys
-import traceback
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.cli.parser import LONGEST, NAME
 from ratiobench.bench.family.contract import Family
+from ratiobench.bench.storage.payload import json_number
 from ratiobench.bench.tables import ratios
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.errors import InputError, make_printable
+from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import check_writable, write_atomically
 from ratiobench.online.outcome import OnlineRun
 
@@ -25,16 +24,12 @@ VIOLATIONS = 5
 """So many rules that a run broke are shown by `audit`; `online` shows all."""
 
 
-def print_json(document: Any) -> None:
-    print(json.dumps(document, indent=1, allow_nan=False))
-
-
-def print_interval(lower: Exact, upper: Exact, unit: str, told: str = "") -> None:
+def interval_text(lower: Exact, upper: Exact, unit: str, told: str = "") -> str:
+    """OPT, or its interval and the gap."""
     if lower == upper:
-        print(f"OPT{told} = {ratios.truncated(upper)} {unit}")
-    else:
-        gap = ratios.percent(ratios.gap(lower, upper))
-        print(f"OPT{told} in [{ratios.grouped(lower)}, {ratios.grouped(upper, up=True)}] {unit}, gap {gap}")
+        return f"OPT{told} = {ratios.truncated(upper)} {unit}"
+    gap = ratios.percent(ratios.gap(lower, upper))
+    return f"OPT{told} in [{ratios.grouped(lower)}, {ratios.grouped(upper, up=True)}] {unit}, gap {gap}"
 
 
 def require_writable(*paths: Path | None) -> None:
@@ -45,20 +40,19 @@ def require_writable(*paths: Path | None) -> None:
 
 
 def write_decisions(path: Path | None, document: Any) -> None:
-    """After the result has been printed: where this fails after all, the result is not lost with it."""
+    """Write a solution."""
     if path is not None:
-        sys.stdout.flush()
         write_atomically(path, (json.dumps(document) + "\n").encode())
 
 
 @contextlib.contextmanager
-def name_the_file(file: str, instance: Any) -> Iterator[None]:
-    """An error that names the instance names its file instead, which the floors below do not know."""
+def name_the_file(file: Any, instance: Any) -> Iterator[None]:
+    """An error that names the instance names its file instead, where there is one."""
     try:
         yield
     except InputError as error:
-        if error.source in ("", getattr(instance, "name", None)):
-            raise InputError(file, error.field, error.problem) from None
+        if isinstance(file, str | os.PathLike) and error.source in ("", getattr(instance, "name", None)):
+            raise InputError(str(file), error.field, error.problem) from None
         raise
 
 
@@ -66,7 +60,6 @@ def write_csv(path: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
     """Rows as a CSV file, exact figures as integers and fractions; columns in the order of their first row."""
     if path is None:
         return
-    sys.stdout.flush()
     text = io.StringIO()
     table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
     table.writeheader()
@@ -87,24 +80,23 @@ def standing_text(family: Family, run: OnlineRun) -> str:
     return "; ".join(told)
 
 
-def print_run(run: OnlineRun, called: str, unit: str, tasks: int, account: str = "", standing: str = "") -> None:
+def run_lines(run: OnlineRun, called: str, unit: str, tasks: int, account: str, standing: str) -> Iterator[str]:
     """A run in full: what it earned, and what is known of its algorithm."""
-    print(f"{run.label}: {called} {ratios.truncated(run.welfare)} {unit}, admitted {run.admitted} of {tasks}")
+    yield f"{run.label}: {called} {ratios.truncated(run.welfare)} {unit}, admitted {run.admitted} of {tasks}"
     if standing:
-        print(standing)
+        yield standing
     if account:
-        print(account)
+        yield account
     elif run.revenue is not None:
-        print(f"revenue {ratios.truncated(run.revenue)} {unit}")
+        yield f"revenue {ratios.truncated(run.revenue)} {unit}"
     for constant in run.constants:
         source = ", ".join(filter(None, (constant.source, constant.detail)))
         about = f", about {float(constant.value):.6g}" if constant.value.denominator > 1 else ""
-        print(f"constant {constant.name} = {constant.value}{about} ({source})")
-    for violation in run.violations:
-        print(f"INVALID: {violation}")
+        yield f"constant {constant.name} = {constant.value}{about} ({source})"
+    yield from violation_lines(run, len(run.violations))
     # Nobody knows that of anyone's own algorithm, and nothing here depends on it.
     arithmetic = "own" if run.arithmetic == "unknown" else run.arithmetic
-    print(f"arithmetic {arithmetic}, {run.seconds:.3f} s")
+    yield f"arithmetic {arithmetic}, {run.seconds:.3f} s"
 
 
 def account_of(family: Family, instance: Any, run: OnlineRun) -> dict[str, Exact] | None:
@@ -141,17 +133,20 @@ def verdict_of(run: OnlineRun) -> dict[str, Any]:
     return {"valid": run.valid, "violations": [str(violation) for violation in run.violations]}
 
 
-def print_violations(run: OnlineRun) -> None:
-    """The first rules that a run broke."""
-    for violation in run.violations[:VIOLATIONS]:
-        print(f"INVALID: {violation}")
-    if len(run.violations) > VIOLATIONS:
-        print(f"INVALID: {len(run.violations) - VIOLATIONS} more")
+def violation_lines(run: OnlineRun, most: int = VIOLATIONS) -> Iterator[str]:
+    """The first rules that a run broke, and how many more there are."""
+    for violation in run.violations[:most]:
+        yield f"INVALID: {violation}"
+    if len(run.violations) > most:
+        yield f"INVALID: {len(run.violations) - most} more"
 
 
-def complain(options: argparse.Namespace, line: str, status: int) -> int:
-    """Print a message of bounded length on standard error; the exit status."""
-    if options.debug:
-        traceback.print_exc()
-    print(f"{NAME}: {make_printable(line, LONGEST)}", file=sys.stderr)
-    return status
+def ratio_document(found: ratios.Ratio) -> dict[str, Any]:
+    """A ratio as JSON values, exact."""
+    ends = {end: None if getattr(found, end) is None else str(getattr(found, end)) for end in ("lower", "upper")}
+    return {"kind": found.kind.value, **ends}
+
+
+def exact_document(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of which some are fractions, as JSON values."""
+    return {key: json_number(value) if isinstance(value, Fraction) else value for key, value in found.items()}

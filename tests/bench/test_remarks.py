@@ -5,71 +5,127 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.storage.old_labels import read_old_label
 from ratiobench.bench.tables.remarks import MOST, label_of_runs, remarks_of_runs, said_below, with_remarks
+from ratiobench.online.remarks import Part, Remarks
 from tests.support.toy_family import made, toy  # noqa: F401
 
-LIMITS = ("titan (at limit 5 of 144, gap 0.32 %)", "titan", "titan (at limit 1 of 2, gap 0.099 %)")
-CHARGED = "pdftsp:units=canonical (canonical-observed) (charged above their bid: 1 of 2 admitted)"
+LIMITS = (
+    Remarks("titan", limit=Part(5, 144), gap_ppm=3200),
+    Remarks("titan"),
+    Remarks("titan", limit=Part(1, 2), gap_ppm=990),
+)
+CHARGED = Remarks("pdftsp:units=canonical", notes=("canonical-observed",), overcharged=Part(1, 2))
+EFT = {admit: Remarks("eft", (f"admit={admit}",)) for admit in ("all", "profitable")}
+ONLINE = Remarks("online", ("shares=excluded", "makespan=true"))
+
+
+def noted(name: str, *notes: str, **more: Any) -> Remarks:
+    """A run with these words beside its name."""
+    return Remarks(name, notes=notes, **more)
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "labels", "said"),
+    ("algorithm", "runs", "said"),
     [
         ("titan", LIMITS, "at limit in 2 of 3 runs, worst gap 0.32 %"),
         ("titan", LIMITS[:1], "at limit 5 of 144, gap 0.32 %"),
-        ("titan", ("titan (at limit 1 of 1, gap 9 %)", "titan (at limit 1 of 1, gap 10 %)"),
+        ("titan", [Remarks("titan", limit=Part(1, 1), gap_ppm=gap) for gap in (90_000, 100_000)],
          "at limit in 2 of 2 runs, worst gap 10 %"),
-        ("titan", ("titan", "titan"), ""),
+        ("titan", [Remarks("titan")] * 2, ""),
         ("titan", (), ""),
-        ("online:rule=exact-step", ("online:rule=exact-step (at limit 3 of 7)", "online:rule=exact-step"),
-         "at limit in 1 of 2 runs"),
-        ("pdftsp:units=canonical", (CHARGED, "pdftsp:units=canonical"),
+        ("online:rule=exact-step", (Remarks("online:rule=exact-step", limit=Part(3, 7)),
+                                    Remarks("online:rule=exact-step")), "at limit in 1 of 2 runs"),
+        ("pdftsp:units=canonical", (CHARGED, Remarks("pdftsp:units=canonical")),
          "canonical-observed in 1 of 2 runs and charged above their bid in 1 of 2 runs"),
-        ("eft", ("eft (admit=profitable)",) * 3, "admit=profitable"),
-        ("eft:admit=all", ("eft (admit=all)",) * 3, ""),
-        ("online:shares=excluded", ("online (shares=excluded, makespan=true)",) * 2, "makespan=true"),
-        ("mine:Class:odd=a (b)", ("mine:Class:odd=a (b) (two (of them)) (isolated)",) * 2,
+        ("eft", [EFT["profitable"]] * 3, "admit=profitable"),
+        ("eft:admit=all", [EFT["all"]] * 3, ""),
+        ("online:shares=excluded", [ONLINE] * 2, "makespan=true"),
+        ("mine:Class:odd=a (b)", [noted("mine:Class:odd=a (b)", "two (of them)", isolated=True)] * 2,
          "two (of them) and isolated"),
-        ("mine:Class", ("mine:Class (open (never closed", "mine:Class (\x1b[2J)"),
+        ("mine:Class", (noted("mine:Class", "open (never closed"), noted("mine:Class", "\x1b[2J")),
          r"open (never closed in 1 of 2 runs and \x1b[2J in 1 of 2 runs"),
-        ("best of two", ("pdftsp:alpha=2 (oracle constants)", "pdftsp:alpha=3"), "oracle constants in 1 of 2 runs"),
+        ("best of two", (noted("pdftsp:alpha=2", "oracle constants"), Remarks("pdftsp:alpha=3")),
+         "oracle constants in 1 of 2 runs"),
     ],
 )  # fmt: skip
-def test_what_is_said_of_runs_is_counted(algorithm: str, labels: Sequence[str], said: str) -> None:
+def test_remarks_of_runs_are_counted(algorithm: str, runs: Sequence[Remarks], said: str) -> None:
     """Known kinds by their names, all else as it stands; of one run as it stands."""
-    assert remarks_of_runs(algorithm, labels) == said
+    assert remarks_of_runs(algorithm, runs) == said
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "labels", "label"),
+    ("algorithm", "runs", "label"),
     [
-        ("eft:admit=all", ("eft (admit=all)",) * 2, "eft (admit=all)"),
-        ("eft", ("eft (admit=profitable)",) * 2, "eft (admit=profitable)"),
-        ("online:shares=excluded", ("online (shares=excluded, makespan=true)",),
-         "online (shares=excluded, makespan=true)"),
-        ("pdftsp:units=canonical", (CHARGED,), CHARGED.replace(") (", " and ")),
-        ("eft:admit=all", ("eft (admit=all) (late)", "eft (admit=all)"), "eft (admit=all) (late in 1 of 2 runs)"),
+        ("eft:admit=all", [EFT["all"]] * 2, "eft (admit=all)"),
+        ("eft", [EFT["profitable"]] * 2, "eft (admit=profitable)"),
+        ("online:shares=excluded", (ONLINE,), "online (shares=excluded, makespan=true)"),
+        ("pdftsp:units=canonical", (CHARGED,), CHARGED.label.replace(") (", " and ")),
+        ("eft:admit=all", (EFT["all"].with_notes("late"), EFT["all"]), "eft (admit=all) (late in 1 of 2 runs)"),
         ("titan", LIMITS, "titan (at limit in 2 of 3 runs, worst gap 0.32 %)"),
         ("eft:admit=all", (), "eft:admit=all"),
-        ("mine:Class:admit=all", ("mine:Class:admit=all (admit=all)",), "mine:Class:admit=all"),
+        ("mine:Class:admit=all", (noted("mine:Class:admit=all", "admit=all"),), "mine:Class:admit=all"),
     ],
 )  # fmt: skip
-def test_means_are_called_as_their_runs_are(algorithm: str, labels: Sequence[str], label: str) -> None:
+def test_means_are_called_as_their_runs_are(algorithm: str, runs: Sequence[Remarks], label: str) -> None:
     """Options stand where the labels have them, remarks with their count behind that."""
-    assert label_of_runs(algorithm, labels) == label
+    assert label_of_runs(algorithm, runs) == label
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "remarks"),
+    [
+        ("titan", LIMITS[0]),
+        ("titan:effort=3", replace(LIMITS[2], solvers=("HiGHS 1.15.1",))),
+        ("online:rule=exact-step", Remarks("online:rule=exact-step", limit=Part(3, 7))),
+        ("pdftsp:units=canonical", CHARGED),
+        ("eft:admit=all", EFT["all"]),
+        ("eft", EFT["profitable"]),
+        ("online:shares=excluded", ONLINE),
+        ("greedy", Remarks("greedy")),
+        ("eris", noted("eris", "Eris-style")),
+        ("mine:Class:odd=a (b)", noted("mine:Class:odd=a (b)", "two (of them)", starts=("a", "b"), isolated=True)),
+        ("mine:Class", noted("mine:Class", "open (never closed")),
+        ("mine:Class", noted("mine:Class", "a=b")),
+        ("x", noted("x", overcharged=Part(1, 2), findings=("late binding: 3 cells moved",), single_node=True)),
+    ],
+)
+def test_labels_of_old_stores_are_read(algorithm: str, remarks: Remarks) -> None:
+    """The facts come back, and render as the label that was stored; JSON gives back the very same."""
+    assert read_old_label(algorithm, remarks.label) == remarks
+    assert Remarks.from_document(json.loads(json.dumps(remarks.document()))) == remarks
+
+
+@pytest.mark.parametrize("label", ["", "x", "x (", "x ()", "x (a) b (c)", "x (at limit 5 of 144, gap 0.3281 %)", "((x"])
+def test_odd_labels_of_old_stores_stay_as_they_are(label: str) -> None:
+    """No text of a forged store is changed or refused."""
+    assert read_old_label("x", label).label in (label, f"{label})")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [{}, {"name": 1}, {"name": "x", "limit": [1]}, {"name": "x", "limit": [1, -2]}, {"name": "x", "notes": "a"},
+     {"name": "x", "isolated": 1}, {"name": "x", "gap_ppm": 1.5}, {"name": "x", "said": "a"}],
+)  # fmt: skip
+def test_remarks_that_no_run_stored_are_refused(document: dict[str, Any]) -> None:
+    """Each field has its kind."""
+    with pytest.raises(ValueError, match="no"):
+        Remarks.from_document(document)
 
 
 def test_many_different_things_are_a_number() -> None:
     """And long ones are shortened."""
-    said = remarks_of_runs("a", [f"a (number {n})" for n in range(MOST + 9)])
+    said = remarks_of_runs("a", [noted("a", f"number {n}") for n in range(MOST + 9)])
     assert said.endswith(f"number {MOST - 1} in 1 of {MOST + 9} runs and 9 more")
-    assert len(remarks_of_runs("a", [f"a ({'x' * 10_000})"] * 2)) < 200
+    assert len(remarks_of_runs("a", [noted("a", "x" * 10_000)] * 2)) < 200
 
 
 def test_a_note_names_groups_only_where_they_differ() -> None:
@@ -95,11 +151,13 @@ def folder(toy: None, tmp_path: Path) -> Path:  # noqa: F811
 
 
 def _label(out: Path, label: str) -> None:
+    """Store this label, as before remarks were stored."""
     with sqlite3.connect(out / "results.sqlite") as connection:
         chosen = "stage = 'online' AND key LIKE 'first %'"
         query = f"SELECT instance, key, payload FROM pieces WHERE {chosen} ORDER BY instance LIMIT 1"
         instance, key, payload = connection.execute(query).fetchone()
-        text = json.dumps(json.loads(payload) | {"label": label})
+        old = {name: value for name, value in json.loads(payload).items() if name != "remarks"}
+        text = json.dumps(old | {"label": label})
         query = f"UPDATE pieces SET payload = ? WHERE {chosen} AND instance = ? AND key = ?"
         connection.execute(query, (text, instance, key))
 
