@@ -4,7 +4,7 @@ Member of `Family` -> what is lost without it:
 
 * ``certificates`` -> `opt --certificate`, `check --certificate`
 * ``crosscheck``, ``solve_printed`` -> `crosscheck`; solvers' own answers beside OPT
-* ``export`` -> `opt --export`
+* ``export`` -> `export`
 * ``single_node`` -> `--no-migration`
 * ``claims`` -> `audit`; the page's section on what is claimed and what holds
 * ``counterexample_search`` -> `search`

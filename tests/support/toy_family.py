@@ -21,7 +21,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.capabilities import Claims, Statement, Studies
-from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import Case, NamedSummary, Plot, PrintedGain, SolveSettings, Study, Suite
@@ -235,9 +235,12 @@ class ToyFamily(Family):
         _log(f"audit {self.identity(instance)} {run.algorithm}")
         left, right = Fraction(reference.upper), Fraction(2 * run.welfare)
         verdict = Verdict.HOLDS if left <= right else Verdict.VIOLATED
-        return [
-            Check("half", verdict, left, right, "OPT <= 2 ALG", None, {"third": Fraction(1, 3), "room": instance.room})
-        ]
+        half = Check(
+            "half", verdict, left, right, "OPT <= 2 ALG", None, {"third": Fraction(1, 3), "room": instance.room}
+        )
+        reason = f"{ANOTHER}another algorithm"
+        third = Check("third", Verdict.NOT_APPLICABLE, None, None, reason)
+        return [half] if names is None else [each for each in (half, third) if each.name in names]
 
     def measures(self, instance: Numbers, run: OnlineRun, checks: Sequence[Check]) -> Mapping[str, Fraction | None]:
         """What part of everything was taken."""
